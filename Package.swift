@@ -20,7 +20,8 @@ let hasTool = Context.environment["OBJSTORE_TOOL"] != nil
 /// half an hour; the tests themselves are not optimised, for that alone would take as long. A debug build, for debuggers, is
 /// `swift build --build-tests`. The rigs stay out.
 let isForTests = Context.environment["OBJSTORE_TESTS"] != nil
-let tests = settings + (isForTests ? [.unsafeFlags(["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"])] : [])
+let tests =
+    settings + (isForTests ? [.unsafeFlags(["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"])] : [])
 /// What scripts/release builds has the runtime of Swift in it; but for the tests, whose library comes as a shared one and brings it along.
 let hasRuntime = Context.environment["OBJSTORE_RELEASE"] != nil && !isForTests
 let linking: [LinkerSetting] = hasRuntime ? [.unsafeFlags(["-static-stdlib"])] : []
@@ -43,22 +44,28 @@ let package = Package(
         .target(name: "CRuntime"),  // layout of classes, for the Swift interface
 
         // Swift.
-        .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI", "CCrypto"], swiftSettings: settings, linkerSettings: linking),
+        .target(
+            name: "ObjStoreCore", dependencies: ["CSystem", "CFFI", "CCrypto"], swiftSettings: settings,
+            linkerSettings: linking),
         .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: settings),
         .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: settings),
         .target(name: "ObjStoreRealm", dependencies: ["ObjStore"], swiftSettings: settings),
 
         // The simulated machine: test code, in no product.
         .target(name: "CFibers"),  // coroutines
-        .target(name: "ObjStoreSimulation", dependencies: ["ObjStoreCore", "CSystem", "CFibers"], swiftSettings: settings),
+        .target(
+            name: "ObjStoreSimulation", dependencies: ["ObjStoreCore", "CSystem", "CFibers"], swiftSettings: settings),
 
         // Tests.
         .target(  // a naive model of objects, and random histories of a store against it
             name: "WholeModel", dependencies: ["ObjStoreCore"], path: "Tests/WholeModel", swiftSettings: settings),
         .executableTarget(  // the other process of tests of observing
             name: "store-writer", dependencies: ["ObjStoreCore"], path: "Tests/StoreWriter", swiftSettings: settings),
-        .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI", "store-writer", "WholeModel"], swiftSettings: tests),
-        .testTarget(name: "ObjStoreSimulationTests", dependencies: ["ObjStoreSimulation", "ObjStoreCore"], swiftSettings: tests),
+        .testTarget(
+            name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI", "store-writer", "WholeModel"],
+            swiftSettings: tests),
+        .testTarget(
+            name: "ObjStoreSimulationTests", dependencies: ["ObjStoreSimulation", "ObjStoreCore"], swiftSettings: tests),
         .testTarget(name: "CAPITests", dependencies: ["CObjStore", "CSystem", "ObjStoreC"], swiftSettings: tests),
         .testTarget(name: "ObjStoreTests", dependencies: ["ObjStore"], swiftSettings: tests),
         .testTarget(name: "ObjStoreRealmTests", dependencies: ["ObjStoreRealm"], swiftSettings: tests),
@@ -72,17 +79,22 @@ if isForTests {
 } else {
     package.targets += [
         // The demo's questions, asked from Swift.
-        .executableTarget(name: "ask-swift", dependencies: ["ObjStore"], path: "demo/AskSwift", swiftSettings: withFoundation),
+        .executableTarget(
+            name: "ask-swift", dependencies: ["ObjStore"], path: "demo/AskSwift", swiftSettings: withFoundation),
 
         // The rigs.
         .executableTarget(  // random histories of the engine on the simulated machine
-            name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation", "WholeModel"], path: "Tests/Crash", swiftSettings: settings),
+            name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation", "WholeModel"], path: "Tests/Crash",
+            swiftSettings: settings),
         .executableTarget(  // real processes that are killed at any time
-            name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py", "lives.py", "watched.py", "quiet.py"], swiftSettings: settings),
+            name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm",
+            exclude: ["storm.py", "lives.py", "watched.py", "quiet.py"], swiftSettings: settings),
         .executableTarget(  // threads that read pinned versions while their pages are reused
-            name: "threads", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Threads", swiftSettings: settings),
+            name: "threads", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Threads",
+            swiftSettings: settings),
         .executableTarget(  // hostile files and signatures, by chance and by libFuzzer
-            name: "fuzz", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Fuzz", exclude: ["control", "found"], swiftSettings: settings),
+            name: "fuzz", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Fuzz",
+            exclude: ["control", "found"], swiftSettings: settings),
     ]
 }
 
@@ -94,7 +106,10 @@ if hasTool {
         .target(name: "CArguments"),  // those of the process
         .executableTarget(
             name: "objstore-tool",
-            dependencies: ["ObjStore", "CObjStore", "CArguments", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "ObjStore", "CObjStore", "CArguments",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             path: "Sources/ObjStoreTool", swiftSettings: withFoundation),
     ]
 }

@@ -1,16 +1,20 @@
 internal import Dispatch
 
 extension Store {
-    /// Like `write`, from a task, which is suspended until it is done: while it waits for its turn, no thread of the tasks waits with it.
+    /// Like `write`, from a task, which is suspended until it is done: while it waits for its turn, no thread of the
+    /// tasks waits with it.
     ///
-    /// The body runs on a thread of the library, one after the other of one ``Store``. A task that is cancelled before its body begins,
-    /// also while other writers are waited for, throws `CancellationError` at once, and the body does not run; afterwards it runs to its end. `write` works in tasks, too, but keeps one of their few
-    /// threads while it waits for another writer. Errors: as `write`.
+    /// The body runs on a thread of the library, one after the other of one ``Store``. A task that is cancelled before
+    /// its body begins, also while other writers are waited for, throws `CancellationError` at once, and the body does
+    /// not run; afterwards it runs to its end. `write` works in tasks, too, but keeps one of their few threads while it
+    /// waits for another writer. Errors: as `write`.
     @discardableResult
-    public func asyncWrite<R: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> R) async throws -> R { try await inTurn(body) }
+    public func asyncWrite<R: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> R) async throws -> R {
+        try await inTurn(body)
+    }
 
-    /// The same with a body that ends with what is not `Sendable`, and is not returned: `try await store.asyncWrite { tx in try tx.create(Dog.self) }`.
-    /// A task may take a ``Reference`` along.
+    /// The same with a body that ends with what is not `Sendable`, and is not returned:
+    /// `try await store.asyncWrite { tx in try tx.create(Dog.self) }`. A task may take a ``Reference`` along.
     public func asyncWrite<R>(_ body: @escaping @Sendable (Transaction) throws -> R) async throws {
         try await inTurn { transaction in _ = try body(transaction) }
     }

@@ -9,8 +9,8 @@ internal import ObjStoreCore
 /// }
 /// for dog in change.deleted { print("\(dog.name) is gone") }
 /// ```
-/// Objects are frozen: `deleted` as they were before, the others as they are after. It keeps both versions: let go of it.
-/// Any thread. After the store was closed, objects are as those of any closed store.
+/// Objects are frozen: `deleted` as they were before, the others as they are after. It keeps both versions: let go of
+/// it. Any thread. After the store was closed, objects are as those of any closed store.
 public struct ChangeSet<Element: Object>: Sendable {
     let changes: ObjStoreCore.ChangeSet
     private let question: Result<ComparisonNode?, ObjStoreError>
@@ -31,15 +31,17 @@ public struct ChangeSet<Element: Object>: Sendable {
     }
 
     public var kind: Kind {
-        isInitial ? .initial(results) : .update(results, deletions: deletions, insertions: insertions, modifications: modifications)
+        isInitial
+            ? .initial(results)
+            : .update(results, deletions: deletions, insertions: insertions, modifications: modifications)
     }
 
     /// The first one of an observer: nothing has changed yet.
     public var isInitial: Bool { changes.isInitial }
     /// Another process committed some of it.
     public var isFromOtherProcess: Bool { changes.isFromOtherProcess }
-    /// The log did not reach back so far, so the two versions were compared: a property that was written with its old value is
-    /// not seen as modified.
+    /// The log did not reach back so far, so the two versions were compared: a property that was written with its old
+    /// value is not seen as modified.
     public var isCompared: Bool { changes.isCompared }
     public var fromVersion: UInt64 { changes.fromVersion }
     public var toVersion: UInt64 { changes.toVersion }
@@ -63,7 +65,9 @@ public struct ChangeSet<Element: Object>: Sendable {
 
     /// The results as they are after the change, for ever.
     public var results: Results<Element> {
-        do throws(ObjStoreError) { return Results(try sides.space(before: false), question) } catch { return Results(sides.live, .failure(error)) }
+        do throws(ObjStoreError) { return Results(try sides.space(before: false), question) } catch {
+            return Results(sides.live, .failure(error))
+        }
     }
     /// As they were before they went.
     public var deleted: ChangedObjects<Element> { objects(changes.deleted, before: true) }
@@ -72,7 +76,9 @@ public struct ChangeSet<Element: Object>: Sendable {
     /// The objects of `modified` as they were.
     public var modifiedBefore: ChangedObjects<Element> { objects(changes.modified, before: true) }
 
-    private func objects(_ keys: [Int64], before: Bool = false) -> ChangedObjects<Element> { ChangedObjects(keys, sides, before: before) }
+    private func objects(_ keys: [Int64], before: Bool = false) -> ChangedObjects<Element> {
+        ChangedObjects(keys, sides, before: before)
+    }
 
     /// Whether a property was written in the object `modified[index]`.
     ///
@@ -81,7 +87,9 @@ public struct ChangeSet<Element: Object>: Sendable {
         let property = try KeyPaths.property(keyPath)
         let binding = try sides.live.binding(Element.self)
         return try core { () throws(StoreError) in
-            try changes.hasChanged(binding.properties[Int(property.index)], atModification: try UInt64(index: index, of: changes.modified.count, "modification"))
+            try changes.hasChanged(
+                binding.properties[Int(property.index)],
+                atModification: try UInt64(index: index, of: changes.modified.count, "modification"))
         }
     }
 
@@ -94,7 +102,10 @@ public struct ChangeSet<Element: Object>: Sendable {
         try core { () throws(StoreError) in
             var properties: [ClassInfo.Property] = []
             for property in binding.info.properties
-            where try changes.hasChanged(binding.properties[Int(property.index)], atModification: try UInt64(index: index, of: changes.modified.count, "modification")) {
+            where try changes.hasChanged(
+                binding.properties[Int(property.index)],
+                atModification: try UInt64(index: index, of: changes.modified.count, "modification"))
+            {
                 properties.append(property)
             }
             return properties
@@ -104,11 +115,13 @@ public struct ChangeSet<Element: Object>: Sendable {
     /// What happened to the one object that is observed.
     func objectChange() throws(ObjStoreError) -> ObjectChange<Element> {
         guard let new = modified.first, let old = modifiedBefore.first else { return .deleted }
-        return .change(new, try changed(sides.live.binding(Element.self), at: 0).map { property in
-            PropertyChange(
-                name: property.name, oldValue: ClassInfo.unwrap(property.accessor._anyValue(old, property.offset)),
-                newValue: ClassInfo.unwrap(property.accessor._anyValue(new, property.offset)))
-        })
+        return .change(
+            new,
+            try changed(sides.live.binding(Element.self), at: 0).map { property in
+                PropertyChange(
+                    name: property.name, oldValue: ClassInfo.unwrap(property.accessor._anyValue(old, property.offset)),
+                    newValue: ClassInfo.unwrap(property.accessor._anyValue(new, property.offset)))
+            })
     }
 }
 
@@ -145,7 +158,9 @@ public struct ChangedObjects<Element: Object>: RandomAccessCollection, Sendable 
     /// Where there is none, or the store was closed: an invalid object, and the error is reported as by accessors.
     public subscript(index: Int) -> Element {
         do throws(ObjStoreError) {
-            guard keys.indices.contains(index) else { throw ObjStoreError(.outOfRange, "index \(index) of \(keys.count) changed objects") }
+            guard keys.indices.contains(index) else {
+                throw ObjStoreError(.outOfRange, "index \(index) of \(keys.count) changed objects")
+            }
             let space = try sides.space(before: isBefore)
             return space.materialise(Element.self, try space.binding(Element.self), keys[index])
         } catch {

@@ -28,12 +28,16 @@ extension ClassBinding {
         return Identity(indexID: id, properties: properties)
     }
 
-    /// What comes to given values: defaults that are evaluated, but in an update, which leaves alone what is not given, those alone by
-    /// which the object is known.
+    /// What comes to given values: defaults that are evaluated, but in an update, which leaves alone what is not given,
+    /// those alone by which the object is known.
     ///
     /// - Parameter identity: nil: the primary key.
-    func changingDefaults(_ given: [GivenValue], _ update: UpdatePolicy, by identity: Identity?, _ view: View) throws(ObjStoreError) -> [GivenValue] {
-        let missing = info.properties.filter { property in property.hasChangingDefault && !given.contains { $0.property.index == property.index } }
+    func changingDefaults(
+        _ given: [GivenValue], _ update: UpdatePolicy, by identity: Identity?, _ view: View
+    ) throws(ObjStoreError) -> [GivenValue] {
+        let missing = info.properties.filter { property in
+            property.hasChangingDefault && !given.contains { $0.property.index == property.index }
+        }
         if missing.isEmpty { return [] }
         var prototype: Object?
         func evaluated(_ properties: [ClassInfo.Property]) -> [GivenValue] {
@@ -45,7 +49,9 @@ extension ClassBinding {
         if update == .error { return evaluated(missing) }
         let key = try keyIdentity(view)
         guard let identity = identity ?? key else { return evaluated(missing) }
-        func isPart(_ property: ClassInfo.Property) -> Bool { identity.properties.contains { $0.index == property.index } }
+        func isPart(_ property: ClassInfo.Property) -> Bool {
+            identity.properties.contains { $0.index == property.index }
+        }
         let parts = evaluated(missing.filter { isPart($0) })
         if try find(given + parts, identity, view) != nil { return parts }
         return parts + evaluated(missing.filter { !isPart($0) })
@@ -62,7 +68,9 @@ extension ClassBinding {
                 try probe.withValue { (value) throws(StoreError) in parts.append(OwnedValue(value)) }
             } else {
                 if part.isGenerated { return nil }
-                let value = try core { () throws(StoreError) in OwnedValue(try view.propertyInfo(properties[Int(part.index)]).defaultValue) }
+                let value = try core { () throws(StoreError) in
+                    OwnedValue(try view.propertyInfo(properties[Int(part.index)]).defaultValue)
+                }
                 guard !value.value.isNull || part.type.isOptional || part.type.isMixed else { return nil }
                 parts.append(value)
             }
@@ -78,15 +86,20 @@ extension ClassBinding {
     }
 
     /// False: it is no value of the property, or an object that is not there yet.
-    private func encode(_ value: Any?, _ part: ClassInfo.Property, _ encoder: _RowEncoder, _ view: View) throws(ObjStoreError) -> Bool {
+    private func encode(
+        _ value: Any?, _ part: ClassInfo.Property, _ encoder: _RowEncoder, _ view: View
+    ) throws(ObjStoreError) -> Bool {
         guard let linked = part.type.linked, let value else { return part.accessor._encodeAny(value, encoder) }
-        if let object = instance(value, of: Object.self), object._space?.handle.sharesStore(with: space.handle) == true {
+        if let object = instance(value, of: Object.self), object._space?.handle.sharesStore(with: space.handle) == true
+        {
             return part.accessor._encodeAny(object, encoder)
         }
         // What it describes is found in its turn.
         let target = try space.binding(linked)
         guard let identity = try target.keyIdentity(view) else { return false }
-        guard let found = try target.find(try target.info.pairs(value, ignoresUnknown: true), identity, view) else { return false }
+        guard let found = try target.find(try target.info.pairs(value, ignoresUnknown: true), identity, view) else {
+            return false
+        }
         encoder.append(.link(found))
         return true
     }

@@ -28,7 +28,8 @@ final class ClassInfo: @unchecked Sendable {
         /// What the declaration asks for; what does not fit the type is refused by the draft.
         var declaredFlags: SchemaDraft.Flags {
             let asked: [(UInt8, SchemaDraft.Flags)] = [
-                (Persisted<Int>._isPrimaryKey, .primaryKey), (Persisted<Int>._isIndexed, .indexed), (Persisted<Int>._isUnique, .unique),
+                (Persisted<Int>._isPrimaryKey, .primaryKey), (Persisted<Int>._isIndexed, .indexed),
+                (Persisted<Int>._isUnique, .unique),
                 (Persisted<Int>._isCascading, .cascade), (Persisted<Int>._isGenerated, .generated),
             ]
             var all: SchemaDraft.Flags = asked.reduce(into: []) { if flags & $1.0 != 0 { $0.insert($1.1) } }
@@ -101,7 +102,9 @@ final class ClassInfo: @unchecked Sendable {
     static func name(of type: Object.Type) -> String { String(describing: type) }
 
     /// For messages: a Dog, an Item.
-    static func indefinite(_ name: String) -> String { (name.first.map { "AEIOUaeiou".contains($0) } ?? false ? "an " : "a ") + name }
+    static func indefinite(_ name: String) -> String {
+        (name.first.map { "AEIOUaeiou".contains($0) } ?? false ? "an " : "a ") + name
+    }
 
     /// Nil: it was not asked for yet.
     static func found(_ type: Object.Type) -> ClassInfo? { known.withLock { $0[ObjectIdentifier(type)] } }
@@ -126,7 +129,8 @@ final class ClassInfo: @unchecked Sendable {
     private init(_ type: Object.Type) throws(ObjStoreError) {
         let name = ClassInfo.name(of: type)
         func invalid(_ what: String, _ property: String? = nil) -> ObjStoreError {
-            ObjStoreError(.invalidSchema, "\(name)\(property.map { "." + $0 } ?? ""): \(what)", class: name, property: property)
+            ObjStoreError(
+                .invalidSchema, "\(name)\(property.map { "." + $0 } ?? ""): \(what)", class: name, property: property)
         }
         let fields = ClassInfo.fields(of: type)
         guard fields.prefix(4).map(\.offset) == ClassInfo.ownFields else {
@@ -145,7 +149,9 @@ final class ClassInfo: @unchecked Sendable {
         }
 
         var properties: [Property] = []
-        var inverses: [(name: String, offset: Int, accessor: any Persistable.Type, origin: Object.Type, originProperty: String)] = []
+        var inverses:
+            [(name: String, offset: Int, accessor: any Persistable.Type, origin: Object.Type, originProperty: String)] =
+                []
         var hasPlainFields = false
         for field in fields.dropFirst(4) {
             guard let wrapper = field.type as? any AnyPersisted.Type else {
@@ -156,21 +162,28 @@ final class ClassInfo: @unchecked Sendable {
             let accessor = wrapper.valueType
             let address = Unmanaged.passUnretained(first).toOpaque() + field.offset + accessor._indexOffset
             // A canary: every unmanaged wrapper holds it.
-            guard field.name.first == "_", address.load(as: UInt32.self) == .max else { throw invalid("its place in memory is not what it should be", property) }
-            guard !properties.contains(where: { $0.name == property }), !inverses.contains(where: { $0.name == property }) else {
+            guard field.name.first == "_", address.load(as: UInt32.self) == .max else {
+                throw invalid("its place in memory is not what it should be", property)
+            }
+            guard !properties.contains(where: { $0.name == property }),
+                !inverses.contains(where: { $0.name == property })
+            else {
                 throw invalid("a superclass has a property of that name", property)
             }
             let type = accessor._type
             if type.isInverse {
                 guard let origin = type.linked, let name = accessor._originProperty(first, field.offset) else {
-                    throw invalid("the inverse of which link it is must be said: @Persisted(originProperty: \"…\")", property)
+                    throw invalid(
+                        "the inverse of which link it is must be said: @Persisted(originProperty: \"…\")", property)
                 }
                 inverses.append((property, field.offset, accessor, origin, name))
                 continue
             }
-            properties.append(Property(
-                name: property, offset: field.offset, index: UInt32(properties.count), type: type, accessor: accessor,
-                flags: accessor._flags(first, field.offset)))
+            properties.append(
+                Property(
+                    name: property, offset: field.offset, index: UInt32(properties.count), type: type,
+                    accessor: accessor,
+                    flags: accessor._flags(first, field.offset)))
         }
 
         var defaultProperties: [Int] = []
@@ -183,7 +196,8 @@ final class ClassInfo: @unchecked Sendable {
             }
             // An object of its own for each.
             if property.type.linked != nil {
-                properties[index].hasChangingDefault = ClassInfo.unwrap(property.accessor._anyValue(first, property.offset)) != nil
+                properties[index].hasChangingDefault =
+                    ClassInfo.unwrap(property.accessor._anyValue(first, property.offset)) != nil
                 continue
             }
             if property.holdsObject(in: first) {
@@ -207,7 +221,10 @@ final class ClassInfo: @unchecked Sendable {
         prototype = first
         self.defaultProperties = defaultProperties
         primaryKey = properties.first(where: \.isPrimaryKey)
-        key = primaryKey.map { [$0] } ?? type.indexes.first(where: \.isPrimaryKey)?.properties.compactMap { part in properties.first { $0.name == part } } ?? []
+        key =
+            primaryKey.map { [$0] } ?? type.indexes.first(where: \.isPrimaryKey)?.properties.compactMap { part in
+                properties.first { $0.name == part }
+            } ?? []
         links = properties.filter(\.type.hasLinks)
         embedding = links.filter(\.embeds)
         mixed = properties.filter { $0.type.valueKind == .mixed }
@@ -216,7 +233,8 @@ final class ClassInfo: @unchecked Sendable {
         hasCascades = properties.contains(where: \.isCascading)
         self.inverses = inverses.enumerated().map { number, inverse in
             Inverse(
-                name: inverse.name, offset: inverse.offset, index: UInt32(properties.count + number), accessor: inverse.accessor,
+                name: inverse.name, offset: inverse.offset, index: UInt32(properties.count + number),
+                accessor: inverse.accessor,
                 origin: inverse.origin, originProperty: inverse.originProperty)
         }
         var byName = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.name, $0) })
@@ -225,7 +243,8 @@ final class ClassInfo: @unchecked Sendable {
         self.byName = byName
         let offsets = UnsafeMutableBufferPointer<Int>.allocate(capacity: properties.count + inverses.count)
         _ = offsets.initialize(
-            fromContentsOf: properties.map { $0.offset + $0.accessor._indexOffset } + inverses.map { $0.offset + $0.accessor._indexOffset })
+            fromContentsOf: properties.map { $0.offset + $0.accessor._indexOffset }
+                + inverses.map { $0.offset + $0.accessor._indexOffset })
         indexOffsets = UnsafeBufferPointer(offsets)
         // Plain fields have defaults of their own, and `init()` may make other objects: both must get theirs.
         skipsDefaults = !hasPlainFields && initCount == properties.count(where: \.hasDefault)
@@ -258,11 +277,15 @@ final class ClassInfo: @unchecked Sendable {
         let metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)
         return (0..<swift_reflectionMirror_recursiveCount(metadata)).compactMap { index in
             var field = cr_field()
-            guard let fieldType = swift_reflectionMirror_recursiveChildMetadata(metadata, index, &field) else { return nil }
+            guard let fieldType = swift_reflectionMirror_recursiveChildMetadata(metadata, index, &field) else {
+                return nil
+            }
             defer { field.free_name?(field.name) }
             return (
-                field.name.map { String(cString: $0) } ?? "", swift_reflectionMirror_recursiveChildOffset(metadata, index),
-                unsafeBitCast(fieldType, to: Any.Type.self))
+                field.name.map { String(cString: $0) } ?? "",
+                swift_reflectionMirror_recursiveChildOffset(metadata, index),
+                unsafeBitCast(fieldType, to: Any.Type.self)
+            )
         }
     }
 
@@ -277,10 +300,16 @@ final class ClassInfo: @unchecked Sendable {
                     let target = property.type.linked.map { ClassInfo.name(of: $0) }
                     if let target, property.type.valueKind == .map, !property.type.elements.isNullable {
                         throw StoreError(
-                            .invalidSchema, "\(name).\(property.name): links in a map are optional, Map<…, \(target)?>: they become nil when their object is deleted"
+                            .invalidSchema,
+                            """
+                            \(name).\(property.name): links in a map are optional, Map<…, \(target)?>: they become \
+                            nil when their object is deleted
+                            """
                         ).at(class: name, property: property.name)
                     }
-                    try draft.addCollection(name, property.name, property.type.valueKind, property.type.elements, target: target, property.declaredFlags)
+                    try draft.addCollection(
+                        name, property.name, property.type.valueKind, property.type.elements, target: target,
+                        property.declaredFlags)
                     try setEnumerations(property, in: &draft)
                     continue
                 }
@@ -323,7 +352,9 @@ final class ClassInfo: @unchecked Sendable {
                 let values = Array(UnsafeBufferPointer(start: values, count: count))
                 // Raw values of other kinds have no bounds.
                 guard let first = values.first, first.kind == .int || first.kind == .string else { return }
-                result = Result { () throws(StoreError) in try draft.setEnumeration(name, property.name, areKeys: areKeys, values) }
+                result = Result { () throws(StoreError) in
+                    try draft.setEnumeration(name, property.name, areKeys: areKeys, values)
+                }
             }
             try result.get()
         }
@@ -335,8 +366,13 @@ final class ClassInfo: @unchecked Sendable {
 
     func property(named name: String) throws(ObjStoreError) -> Property {
         if let property = find(name) { return property }
-        let what = inverse(named: name) != nil ? "\(self.name).\(name) is an inverse, not a property that is stored: it follows the links that lead here"
-            : "class \(self.name) does not have a property \(name); it has \(properties.map(\.name).joined(separator: ", "))"
+        let what =
+            inverse(named: name) != nil
+            ? "\(self.name).\(name) is an inverse, not a property that is stored: it follows the links that lead here"
+            : """
+            class \(self.name) does not have a property \(name); it has \
+            \(properties.map(\.name).joined(separator: ", "))
+            """
         throw ObjStoreError(.noSuchProperty, what, class: self.name, property: name)
     }
 
@@ -344,6 +380,8 @@ final class ClassInfo: @unchecked Sendable {
     func inverse(named name: String) -> Inverse? { inverses.first { $0.name == name } }
 
     func assign(_ value: Any?, _ property: Property, of object: Object) throws(ObjStoreError) {
-        guard property.accessor._assign(value.flatMap { ClassInfo.unwrap($0) }, to: object, property.offset) else { throw wrongType(property, value) }
+        guard property.accessor._assign(value.flatMap { ClassInfo.unwrap($0) }, to: object, property.offset) else {
+            throw wrongType(property, value)
+        }
     }
 }

@@ -34,25 +34,38 @@ extension StoreWriting {
     /// try tx.insert(City.self, [Column(\.geonameid, ids), Column(\.name, names)], update: .modified)
     /// ```
     /// All columns have one length. Properties without a column get their default or null.
-    /// Errors: those of `create`, with the row in `position`; `.invalidArgument` (lengths differ, a property twice, no column),
-    /// `.invalidQuery` (a key path is none of a `@Persisted` property).
+    /// Errors: those of `create`, with the row in `position`; `.invalidArgument` (lengths differ, a property twice, no
+    /// column), `.invalidQuery` (a key path is none of a `@Persisted` property).
     @discardableResult
-    public func insert<T: Object>(_ type: T.Type, _ columns: [Column<T>], update: UpdatePolicy = .error) throws(ObjStoreError) -> InsertCounts {
+    public func insert<T: Object>(
+        _ type: T.Type, _ columns: [Column<T>], update: UpdatePolicy = .error
+    ) throws(ObjStoreError) -> InsertCounts {
         let (space, view) = try writing("insert")
         let binding = try space.binding(type)
         var given: [(property: ClassInfo.Property, values: PackedColumn)] = []
         for column in columns { given.append((try column.property.get(), column.values)) }
-        guard let rows = given.first?.values.count else { throw ObjStoreError(.invalidArgument, "there are no columns to insert", class: binding.info.name) }
+        guard let rows = given.first?.values.count else {
+            throw ObjStoreError(.invalidArgument, "there are no columns to insert", class: binding.info.name)
+        }
         if let other = given.first(where: { $0.values.count != rows }) {
             throw ObjStoreError(
-                .invalidArgument, "\(binding.info.name).\(other.property.name) has \(other.values.count) values, and the first column has \(rows)",
+                .invalidArgument,
+                """
+                \(binding.info.name).\(other.property.name) has \(other.values.count) values, and the first column \
+                has \(rows)
+                """,
                 class: binding.info.name, property: other.property.name)
         }
-        for property in binding.info.properties where property.hasChangingDefault && !given.contains(where: { $0.property.index == property.index }) {
+        for property in binding.info.properties
+        where property.hasChangingDefault && !given.contains(where: { $0.property.index == property.index }) {
             guard !property.isPrimaryKey || update == .error else { continue }
             guard update == .error else {
                 throw ObjStoreError(
-                    .missingValue, "\(binding.info.name).\(property.name) has another default each time, and an update cannot know for which rows: give a column",
+                    .missingValue,
+                    """
+                    \(binding.info.name).\(property.name) has another default each time, and an update cannot know \
+                    for which rows: give a column
+                    """,
                     class: binding.info.name, property: property.name)
             }
             given.append((property, PackedColumn(defaultsOf: property, of: type, count: rows)))
@@ -61,7 +74,9 @@ extension StoreWriting {
         let inputs = given.map { $0.values.input(binding.properties[Int($0.property.index)]) }
         let outcome = withExtendedLifetime(given) {
             inputs.withUnsafeBufferPointer { inputs in
-                Result { () throws(StoreError) in try view.insert(binding.classID, update.core, inputs, rows: rows, keys: nil) }
+                Result { () throws(StoreError) in
+                    try view.insert(binding.classID, update.core, inputs, rows: rows, keys: nil)
+                }
             }
         }
         let counts = try core { () throws(StoreError) in try outcome.get() }
@@ -69,7 +84,8 @@ extension StoreWriting {
     }
 }
 
-/// Values of one property as the core takes them: numbers side by side, or bytes with offsets, and a bit for each that is not null.
+/// Values of one property as the core takes them: numbers side by side, or bytes with offsets, and a bit for each that
+/// is not null.
 private final class PackedColumn: @unchecked Sendable {
     // Filled by `init`, never written again.
     let count: Int
@@ -116,7 +132,9 @@ private final class PackedColumn: @unchecked Sendable {
 
     /// Of a property whose default is evaluated anew for each object.
     convenience init(defaultsOf property: ClassInfo.Property, of type: Object.Type, count: Int) {
-        self.init(property.type.valueKind, count: count) { _, encoder in property.accessor._encode(type.init(), property.offset, encoder) }
+        self.init(property.type.valueKind, count: count) { _, encoder in
+            property.accessor._encode(type.init(), property.offset, encoder)
+        }
     }
 
     deinit {
@@ -141,7 +159,9 @@ private final class PackedColumn: @unchecked Sendable {
         case .string, .binary, .mixed:
             let start = Int(offsets[row]), end = start + value.count
             if end > text.count { grow(start, end) }
-            if let bytes = value.pointer { (text.baseAddress.unsafelyUnwrapped + start).copyMemory(from: bytes, byteCount: value.count) }
+            if let bytes = value.pointer {
+                (text.baseAddress.unsafelyUnwrapped + start).copyMemory(from: bytes, byteCount: value.count)
+            }
             offsets[row + 1] = Int64(end)
         default:
             if value.isNull { return }
@@ -152,25 +172,33 @@ private final class PackedColumn: @unchecked Sendable {
     }
 
     private func grow(_ used: Int, _ needed: Int) {
-        let bigger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(needed, 2 * text.count, 16 * count), alignment: 1)
+        let bigger = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: max(needed, 2 * text.count, 16 * count), alignment: 1)
         bigger.copyMemory(from: UnsafeRawBufferPointer(rebasing: text[..<used]))
         text.deallocate()
         text = bigger
     }
 
-    /// A column has the keys of objects only: that they are of the right class and store is seen to here; and that every value could be packed.
+    /// A column has the keys of objects only: that they are of the right class and store is seen to here; and that
+    /// every value could be packed.
     func check(_ binding: ClassBinding, _ property: ClassInfo.Property) throws(ObjStoreError) {
         let path = "\(binding.info.name).\(property.name)"
-        if let refusal { throw ObjStoreError(refusal.code, "\(path): \(refusal.message)", class: binding.info.name, property: property.name) }
+        if let refusal {
+            throw ObjStoreError(
+                refusal.code, "\(path): \(refusal.message)", class: binding.info.name, property: property.name)
+        }
         if kind == .mixed, linkedStores.contains(where: { $0 != binding.id(0).storeTag }) {
-            throw ObjStoreError(.wrongStore, "\(path): an object of another store cannot be linked to", class: binding.info.name, property: property.name)
+            throw ObjStoreError(
+                .wrongStore, "\(path): an object of another store cannot be linked to", class: binding.info.name,
+                property: property.name)
         }
         if kind != .link { return }
         let wanted = Value.link(binding.target(property.index).id(0)).high
         for given in [link, otherLink] where given != nil && given != wanted {
             let isOtherStore = given! >> 32 != wanted >> 32
             throw ObjStoreError(
-                isOtherStore ? .wrongStore : .wrongType, "\(path): an object of \(isOtherStore ? "another store" : "another class") cannot be linked to",
+                isOtherStore ? .wrongStore : .wrongType,
+                "\(path): an object of \(isOtherStore ? "another store" : "another class") cannot be linked to",
                 class: binding.info.name, property: property.name)
         }
     }
@@ -179,6 +207,7 @@ private final class PackedColumn: @unchecked Sendable {
     func input(_ propertyID: UInt32) -> InputColumn {
         InputColumn(
             propertyID: propertyID, kind: kind, values: UnsafeRawPointer(isText ? text.baseAddress : numbers),
-            offsets: isText ? UnsafePointer(offsets) : nil, validity: hasNulls ? UnsafePointer(validity) : nil, valuesBytes: UInt64(text.count))
+            offsets: isText ? UnsafePointer(offsets) : nil, validity: hasNulls ? UnsafePointer(validity) : nil,
+            valuesBytes: UInt64(text.count))
     }
 }

@@ -22,17 +22,18 @@ extension Store {
         }
 
         public var location: Location
-        /// The classes that the program uses. Those that the file lacks are added to it; those that it has beside them are
-        /// not seen through this store: `.noSuchClass`.
+        /// The classes that the program uses. Those that the file lacks are added to it; those that it has beside them
+        /// are not seen through this store: `.noSuchClass`.
         public var models: [Object.Type]
         /// Higher than the file's allows new properties, other defaults and indexes, properties that were renamed
-        /// (``Object/formerNames``), properties that may be nil now, or must not (where none is), and properties that are gone, whose
-        /// values are dropped for ever; lower is `.schemaMismatch`. From 1. See ``migrationBlock``.
+        /// (``Object/formerNames``), properties that may be nil now, or must not (where none is), and properties that
+        /// are gone, whose values are dropped for ever; lower is `.schemaMismatch`. From 1. See ``migrationBlock``.
         public var schemaVersion: UInt64 = 1
         /// What the program calls version 1, for messages.
         package var firstSchemaVersion: UInt64 = 1
-        /// Names of classes that files are not to have any more: with a higher ``schemaVersion`` a file loses them with all their objects,
-        /// for ever. `.schemaMismatch`: a class that stays has a property that leads to one of them. Where they are not there, nothing happens.
+        /// Names of classes that files are not to have any more: with a higher ``schemaVersion`` a file loses them with
+        /// all their objects, for ever. `.schemaMismatch`: a class that stays has a property that leads to one of them.
+        /// Where they are not there, nothing happens.
         public var droppedClasses: [String] = []
         public var access = Access.readWrite
         public var durability = Durability.full
@@ -42,39 +43,41 @@ extension Store {
         public var openTimeout: Duration = .seconds(30)
         /// The largest text or binary, in bytes.
         public var valueLimit = 64 << 20
-        /// Bytes of changed pages that a transaction keeps in memory; more are written into the file ahead of its commit.
-        /// From 64 KiB.
+        /// Bytes of changed pages that a transaction keeps in memory; more are written into the file ahead of its
+        /// commit. From 64 KiB.
         public var transactionLimit = 64 << 20
-        /// A thread of the library calls change handlers, as soon as something is due. Else `deliver()` and `wait()` do. The same
-        /// wherever this process opens the store. What a handler throws there, or reports, goes to ``onError``.
+        /// A thread of the library calls change handlers, as soon as something is due. Else `deliver()` and `wait()`
+        /// do. The same wherever this process opens the store. What a handler throws there, or reports, goes to
+        /// ``onError``.
         public var deliversOnWorker = false
-        /// For development: a file that has a class in another form than the models is deleted, and made anew. `.busy`: somebody has
-        /// it open. New classes, and a higher version alone, are no reason.
+        /// For development: a file that has a class in another form than the models is deleted, and made anew. `.busy`:
+        /// somebody has it open. New classes, and a higher version alone, are no reason.
         public var deletesIfMigrationNeeded = false
         /// The path of a store whose content a new one begins with: copied when there is no file. It is only read, and
         /// nobody may be writing it. Errors of opening: `.notFound`, `.notAStore`, `.needsLog` of the seed.
         public var seedPath: String?
-        /// What the file at ``seedPath`` must be, byte for byte: its SHA-256, in 64 hexadecimal digits. Checked when it is copied.
-        /// Errors of opening: `.corrupt`: it has another one, and no file is left; `.invalidArgument`: it is no SHA-256, or there is
-        /// no ``seedPath``.
+        /// What the file at ``seedPath`` must be, byte for byte: its SHA-256, in 64 hexadecimal digits. Checked when it
+        /// is copied. Errors of opening: `.corrupt`: it has another one, and no file is left; `.invalidArgument`: it is
+        /// no SHA-256, or there is no ``seedPath``.
         public var seedSHA256: String?
-        /// Fills a new store, in the write that creates its classes: once, whoever opens it, and not where a seed was copied. What it
-        /// throws leaves no file; opening throws it if it is an ``ObjStoreError``, and `.callback` with its description for any
-        /// other error. Objects are of no use after it.
+        /// Fills a new store, in the write that creates its classes: once, whoever opens it, and not where a seed was
+        /// copied. What it throws leaves no file; opening throws it if it is an ``ObjStoreError``, and `.callback` with
+        /// its description for any other error. Objects are of no use after it.
         public var initialData: (@Sendable (Transaction) throws -> Void)?
-        /// Changes objects when ``schemaVersion`` is higher than the file's, in the write that changes the classes; gets the file's
-        /// version. With it, properties can become required, get another type, and be the primary key. What it throws leaves the
-        /// file as it was; opening throws it as for ``initialData``.
+        /// Changes objects when ``schemaVersion`` is higher than the file's, in the write that changes the classes;
+        /// gets the file's version. With it, properties can become required, get another type, and be the primary key.
+        /// What it throws leaves the file as it was; opening throws it as for ``initialData``.
         public var migrationBlock: (@Sendable (_ migration: Migration, _ oldVersion: UInt64) throws -> Void)?
-        /// Whether to make the file smaller before it is used; asked of the first in the process that opens it, and only where
-        /// no other process has it open. Sizes in bytes. Usual is `{ $0 > 100 << 20 && $1 < $0 / 2 }`.
+        /// Whether to make the file smaller before it is used; asked of the first in the process that opens it, and
+        /// only where no other process has it open. Sizes in bytes. Usual is `{ $0 > 100 << 20 && $1 < $0 / 2 }`.
         public var compactsOnOpen: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
-        /// Is asked every 200 ms by calls that wait for another writer, or for who opens the file, on the thread that waits; what it throws ends
-        /// the call: an ``ObjStoreError`` as it is, any other one as `.cancelled` with its description. `{ try Task.checkCancellation() }` lets
-        /// the wait end with its task. It must not use the store.
+        /// Is asked every 200 ms by calls that wait for another writer, or for who opens the file, on the thread that
+        /// waits; what it throws ends the call: an ``ObjStoreError`` as it is, any other one as `.cancelled` with its
+        /// description. `{ try Task.checkCancellation() }` lets the wait end with its task. It must not use the store.
         public var onWait: (@Sendable () throws -> Void)?
         /// Is called with errors of property accessors outside of `write` and `checked`, on the thread where they
-        /// happen; and with those of handlers that a thread of the library calls, on that thread. Nil: a line on stderr.
+        /// happen; and with those of handlers that a thread of the library calls, on that thread. Nil: a line on
+        /// stderr.
         public var onError: (@Sendable (ObjStoreError) -> Void)?
 
         public init(_ location: Location, models: [Object.Type] = []) {
@@ -82,10 +85,12 @@ extension Store {
             self.models = models
         }
 
-        public init(path: String = "default.objstore", models: [Object.Type] = []) { self.init(.file(path), models: models) }
+        public init(path: String = "default.objstore", models: [Object.Type] = []) {
+            self.init(.file(path), models: models)
+        }
 
-        /// What `Store()` opens, in all threads: at first `default.objstore` in the current directory, without models. Stores that
-        /// are open stay as they are.
+        /// What `Store()` opens, in all threads: at first `default.objstore` in the current directory, without models.
+        /// Stores that are open stay as they are.
         public static var defaultConfiguration: Store.Configuration {
             get { standard.withLock { $0 } }
             set { standard.withLock { $0 = newValue } }
@@ -149,7 +154,9 @@ extension Store.Configuration {
         result.steps.seed = seedPath
         if let onWait {
             result.onWait = { () throws(StoreError) in
-                do { try onWait() } catch let error as ObjStoreError { throw error.ofCore } catch { throw StoreError(.cancelled, "\(error)") }
+                do { try onWait() } catch let error as ObjStoreError { throw error.ofCore } catch {
+                    throw StoreError(.cancelled, "\(error)")
+                }
             }
         }
         if let compactsOnOpen { result.steps.compaction = { compactsOnOpen(Int(clamping: $0), Int(clamping: $1)) } }
@@ -175,7 +182,8 @@ extension Duration {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         if overflow || seconds < 0 { return seconds < 0 ? 0 : .max }
-        let (sum, tooMuch) = whole.addingReportingOverflow((max(0, attoseconds) + 999_999_999_999_999) / 1_000_000_000_000_000)
+        let (sum, tooMuch) = whole.addingReportingOverflow(
+            (max(0, attoseconds) + 999_999_999_999_999) / 1_000_000_000_000_000)
         return tooMuch ? .max : sum
     }
 }

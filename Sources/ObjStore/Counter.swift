@@ -9,8 +9,9 @@ internal import ObjStoreCore
 ///     frog.fliesEaten.set(0)
 /// }
 /// ```
-/// Stored as an integer that all languages and tools see as a counter. Nothing else changes it: arithmetic is done with `value`,
-/// and gives plain numbers. It is no primary key. Where it is nil, `frog.fliesEaten?.increment()` does nothing.
+/// Stored as an integer that all languages and tools see as a counter. Nothing else changes it: arithmetic is done with
+/// `value`, and gives plain numbers. It is no primary key. Where it is nil, `frog.fliesEaten?.increment()` does
+/// nothing.
 public struct Counter: Hashable, Sendable {
     public private(set) var value: Int
 
@@ -48,10 +49,16 @@ extension Counter: _PersistableValue, OrderedQueryOperand {
         return type
     }
     public static func _get(_ object: Object, _ index: UInt32) -> Counter { Counter(Int._get(object, index)) }
-    public static func _getOptional(_ object: Object, _ index: UInt32) -> Counter? { Int._getOptional(object, index).map { Counter($0) } }
-    public static func _set(_ object: Object, _ index: UInt32, _ value: Counter) { Int._set(object, index, value.value) }
+    public static func _getOptional(_ object: Object, _ index: UInt32) -> Counter? {
+        Int._getOptional(object, index).map { Counter($0) }
+    }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: Counter) {
+        Int._set(object, index, value.value)
+    }
     public static func _encode(_ value: Counter, _ encoder: _RowEncoder) { Int._encode(value.value, encoder) }
-    public static func _convert(_ value: Any?) -> Counter? { value as? Counter ?? Int._convert(value).map { Counter($0) } }
+    public static func _convert(_ value: Any?) -> Counter? {
+        value as? Counter ?? Int._convert(value).map { Counter($0) }
+    }
 }
 
 extension Counter: Incrementable {

@@ -7,9 +7,9 @@ internal import ObjStoreCore
 /// @Persisted var price: Decimal128 = 0
 /// dog.price = try Decimal128("12.50")
 /// ```
-/// Equality and order are those of the numbers: 12.5 and 12.50 are equal, and have the same hash, but `description` tells
-/// them apart. Unlike a `Double`'s, every NaN is equal to every NaN and greater than all numbers; in a query it equals
-/// nothing, as everywhere.
+/// Equality and order are those of the numbers: 12.5 and 12.50 are equal, and have the same hash, but `description`
+/// tells them apart. Unlike a `Double`'s, every NaN is equal to every NaN and greater than all numbers; in a query it
+/// equals nothing, as everywhere.
 public struct Decimal128: Sendable {
     /// Bits 0 to 63 of the binary encoding (BID).
     public var low: UInt64
@@ -30,7 +30,10 @@ public struct Decimal128: Sendable {
     }
 
     public init(_ integer: Int) {
-        self.init(ObjStoreCore.Decimal128(isNegative: integer < 0, exponent: ObjStoreCore.Decimal128.bias, coefficient: UInt128(integer.magnitude)))
+        self.init(
+            ObjStoreCore.Decimal128(
+                isNegative: integer < 0, exponent: ObjStoreCore.Decimal128.bias, coefficient: UInt128(integer.magnitude)
+            ))
     }
 
     public static let nan = Decimal128(ObjStoreCore.Decimal128.nan)
@@ -63,8 +66,12 @@ extension Decimal128: _PersistableValue {
     public static var _initial: Decimal128 { 0 }
     public static var _type: _PropertyType { _PropertyType(.decimal128) }
     public static func _get(_ object: Object, _ index: UInt32) -> Decimal128 { _getOptional(object, index) ?? _initial }
-    public static func _getOptional(_ object: Object, _ index: UInt32) -> Decimal128? { object._value(index).map { Decimal128($0.asDecimal) } }
-    public static func _set(_ object: Object, _ index: UInt32, _ value: Decimal128) { object._set(index, .decimal128(value.core)) }
+    public static func _getOptional(_ object: Object, _ index: UInt32) -> Decimal128? {
+        object._value(index).map { Decimal128($0.asDecimal) }
+    }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: Decimal128) {
+        object._set(index, .decimal128(value.core))
+    }
     public static func _encode(_ value: Decimal128, _ encoder: _RowEncoder) { encoder.append(.decimal128(value.core)) }
     /// A decimal, also a `Decimal`, an integer, or the text of a decimal; never a double, whose digits nobody wrote.
     public static func _convert(_ value: Any?) -> Decimal128? {
@@ -72,7 +79,8 @@ extension Decimal128: _PersistableValue {
         case let value as Decimal128: return value
         case let value as String: return try? Decimal128(value)
         case let value as any FixedWidthInteger: return try? Decimal128("\(value)")
-        case let value?: return (value as? GivenNumber ?? GivenNumber(decimal: value)).flatMap { try? Decimal128($0.description) }
+        case let value?:
+            return (value as? GivenNumber ?? GivenNumber(decimal: value)).flatMap { try? Decimal128($0.description) }
         case nil: return nil
         }
     }

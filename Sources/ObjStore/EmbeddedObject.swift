@@ -12,9 +12,10 @@ internal import ObjStoreCore
 /// }
 /// try store.write { _ in person.address?.city = "Rome" }
 /// ```
-/// One is made where an unmanaged one is put into a property of a managed object, or of an object that is added. It is deleted when it
-/// loses its place (the property is set to nil or to another one, the element removed) and with its parent. It never has a second
-/// place: giving one of a store to a property is `.embedded`, as is adding one alone. It has no primary key.
+/// One is made where an unmanaged one is put into a property of a managed object, or of an object that is added. It is
+/// deleted when it loses its place (the property is set to nil or to another one, the element removed) and with its
+/// parent. It never has a second place: giving one of a store to a property is `.embedded`, as is adding one alone. It
+/// has no primary key.
 nonisolated open class EmbeddedObject: Object {
     public required init() { super.init() }
 
@@ -28,8 +29,8 @@ nonisolated open class EmbeddedObject: Object {
 public enum DeletionRule: Sendable, Hashable {
     /// They stay.
     case nothing
-    /// They are deleted, too, and what their own cascading links lead to; also where others link to them. A loss of the link alone
-    /// deletes nothing.
+    /// They are deleted, too, and what their own cascading links lead to; also where others link to them. A loss of the
+    /// link alone deletes nothing.
     case cascade
 }
 
@@ -38,7 +39,8 @@ extension ClassBinding {
         do throws(StoreError) {
             guard let parent = try space.current.parent(of: id(key)) else { return nil }
             guard let owner = space.bindings.first(where: { $0.classID == parent.object.classID }) else {
-                throw StoreError(.noSuchClass, "the class of a parent of \(info.name)#\(key) is not among the models").at(class: info.name)
+                throw StoreError(.noSuchClass, "the class of a parent of \(info.name)#\(key) is not among the models")
+                    .at(class: info.name)
             }
             return space.materialise(owner.info.type, owner, parent.object.key)
         } catch {

@@ -22,8 +22,8 @@ final class ErrorCollector {
         return try body()
     }
 
-    /// What `body` gives; nil where what it reads was deleted or closed, maybe just now and by another thread, which is nothing to
-    /// report. Everything else that `body` reports goes to `reports`.
+    /// What `body` gives; nil where what it reads was deleted or closed, maybe just now and by another thread, which is
+    /// nothing to report. Everything else that `body` reports goes to `reports`.
     static func unlessGone<R>(_ reports: ErrorReports?, _ body: () -> R) -> R? {
         let collector = ErrorCollector(), result = collector.run(body)
         guard let error = collector.first else { return result }
@@ -56,11 +56,19 @@ final class ErrorReports: Sendable {
     var writer: ErrorCollector? {
         get {
             explicit.withLock { write in
-                guard let write, write.thread == UInt(cr_thread_id()), write.task == 0 || write.task == StoreHandle.currentTask else { return nil }
+                guard let write, write.thread == UInt(cr_thread_id()),
+                    write.task == 0 || write.task == StoreHandle.currentTask
+                else { return nil }
                 return write.collector
             }
         }
-        set { explicit.withLock { $0 = newValue.map { ExplicitWrite(thread: UInt(cr_thread_id()), task: StoreHandle.currentTask, collector: $0) } } }
+        set {
+            explicit.withLock {
+                $0 = newValue.map {
+                    ExplicitWrite(thread: UInt(cr_thread_id()), task: StoreHandle.currentTask, collector: $0)
+                }
+            }
+        }
     }
 
     /// Of whichever thread.

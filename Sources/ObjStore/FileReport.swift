@@ -42,7 +42,9 @@ extension Store {
     ///
     /// Errors: `.notFound`, `.notAStore`, `.busy` (some process has it open: use ``verify()``), `.versionMismatch`,
     /// `.io`, `.cancelled`. Memory is bounded, but for the findings. O(size).
-    public static func verify(atPath path: String, progress: FileProgress = { _, _ in true }) throws(ObjStoreError) -> FileReport {
+    public static func verify(
+        atPath path: String, progress: FileProgress = { _, _ in true }
+    ) throws(ObjStoreError) -> FileReport {
         try ObjStore.core { () throws(StoreError) in
             var report = FileReport()
             let check = try StoreFiles.verify(
@@ -55,10 +57,10 @@ extension Store {
 
     /// Makes a new store at `newPath` of what can be read of the damaged one at `path`, which is never written.
     ///
-    /// Only what its hashes prove is copied: no value in the new store is a wrong one. Objects keep their keys. A value that
-    /// is lost becomes null, or the property's default; an object without its primary key is lost. Objects whose parents in
-    /// the tree are damaged are not looked for. The log of a store that was not closed cleanly is applied as far as its
-    /// chain goes. The report says what is lost, object by object in ranges, with the reasons.
+    /// Only what its hashes prove is copied: no value in the new store is a wrong one. Objects keep their keys. A value
+    /// that is lost becomes null, or the property's default; an object without its primary key is lost. Objects whose
+    /// parents in the tree are damaged are not looked for. The log of a store that was not closed cleanly is applied as
+    /// far as its chain goes. The report says what is lost, object by object in ranges, with the reasons.
     ///
     /// Errors: those of ``verify(atPath:progress:)``; `.alreadyExists`: something is at `newPath`, and stays;
     /// `.corrupt`: nothing can be read at all; `.outOfSpace`. On any error no file is left at `newPath`. O(size).
@@ -68,7 +70,8 @@ extension Store {
         try ObjStore.core { () throws(StoreError) in
             var report = FileReport()
             let salvaged = try StoreFiles.salvage(
-                path, to: newPath, progress: { (done, total) throws(StoreError) in try Store.advance(progress, done, total) },
+                path, to: newPath,
+                progress: { (done, total) throws(StoreError) in try Store.advance(progress, done, total) },
                 report: { (entry) throws(StoreError) in report.add(entry) })
             report.isComplete = salvaged.losses == 0
             return report

@@ -16,7 +16,9 @@ extension Date: _PersistableValue {
     public static var _initial: Date { Date(timeIntervalSince1970: 0) }
     public static var _type: _PropertyType { Timestamp._type }
     public static func _get(_ object: Object, _ index: UInt32) -> Date { Date(Timestamp._get(object, index)) }
-    public static func _getOptional(_ object: Object, _ index: UInt32) -> Date? { Timestamp._getOptional(object, index).map { Date($0) } }
+    public static func _getOptional(_ object: Object, _ index: UInt32) -> Date? {
+        Timestamp._getOptional(object, index).map { Date($0) }
+    }
     public static func _set(_ object: Object, _ index: UInt32, _ value: Date) {
         if let refusal = value.refusal { return object._refuse(refusal, index) }
         Timestamp._set(object, index, Timestamp(value))
@@ -33,11 +35,14 @@ extension Date: _PersistableValue {
     /// Why no store takes it.
     var refusal: StoreError? {
         if Timestamp.canBe(self) { return nil }
-        return StoreError(.outOfRange, "a date \(timeIntervalSince1970) seconds from 1970 is none that can be stored: up to 4e18 can")
+        return StoreError(
+            .outOfRange, "a date \(timeIntervalSince1970) seconds from 1970 is none that can be stored: up to 4e18 can")
     }
 
     public init(_ timestamp: Timestamp) {
-        self.init(timeIntervalSinceReferenceDate: (Double(timestamp.seconds &- Timestamp.referenceDate)) + Double(timestamp.nanoseconds) / 1e9)
+        self.init(
+            timeIntervalSinceReferenceDate: (Double(timestamp.seconds &- Timestamp.referenceDate)) + Double(
+                timestamp.nanoseconds) / 1e9)
     }
 }
 
@@ -46,7 +51,9 @@ extension ClassInfo {
     static func dateRefusal(_ given: Any, _ left: Int = ClassInfo.deepest) -> StoreError? {
         guard left > 0, let value = ClassInfo.unwrap(given) else { return nil }
         if let date = value as? Date { return date.refusal }
-        let nested = (value as? any GivenArray)?.givenElements ?? (value as? any GivenSet)?.givenMembers ?? (value as? any GivenDictionary)?.givenEntries.map(\.value)
+        let nested =
+            (value as? any GivenArray)?.givenElements ?? (value as? any GivenSet)?.givenMembers
+            ?? (value as? any GivenDictionary)?.givenEntries.map(\.value)
         return nested?.lazy.compactMap { dateRefusal($0, left - 1) }.first
     }
 }
@@ -73,7 +80,9 @@ extension Timestamp {
         let whole = time.rounded(.down)
         let nanoseconds = Int32(((time - whole) * 1e9).rounded())
         let seconds = Int64(whole) + Timestamp.referenceDate
-        self = nanoseconds < 1_000_000_000 ? Timestamp(seconds: seconds, nanoseconds: nanoseconds) : Timestamp(seconds: seconds + 1)
+        self =
+            nanoseconds < 1_000_000_000
+            ? Timestamp(seconds: seconds, nanoseconds: nanoseconds) : Timestamp(seconds: seconds + 1)
     }
 }
 
@@ -89,8 +98,12 @@ extension Data: _PersistableValue {
     public static var _initial: Data { Data() }
     public static var _type: _PropertyType { [UInt8]._type }
     public static func _get(_ object: Object, _ index: UInt32) -> Data { Data([UInt8]._get(object, index)) }
-    public static func _getOptional(_ object: Object, _ index: UInt32) -> Data? { [UInt8]._getOptional(object, index).map { Data($0) } }
-    public static func _set(_ object: Object, _ index: UInt32, _ value: Data) { [UInt8]._set(object, index, [UInt8](value)) }
+    public static func _getOptional(_ object: Object, _ index: UInt32) -> Data? {
+        [UInt8]._getOptional(object, index).map { Data($0) }
+    }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: Data) {
+        [UInt8]._set(object, index, [UInt8](value))
+    }
     public static func _encode(_ value: Data, _ encoder: _RowEncoder) { [UInt8]._encode([UInt8](value), encoder) }
     public static func _convert(_ value: Any?) -> Data? { value as? Data ?? (value as? [UInt8]).map { Data($0) } }
 }
@@ -105,7 +118,9 @@ extension UUID: _PersistableValue {
     public static var _fresh: UUID { cr_skips_default() ? _initial : UUID() }
     public static var _type: _PropertyType { _PropertyType(.uuid) }
     public static func _get(_ object: Object, _ index: UInt32) -> UUID { _getOptional(object, index) ?? _initial }
-    public static func _getOptional(_ object: Object, _ index: UInt32) -> UUID? { object._value(index).map { UUID($0) } }
+    public static func _getOptional(_ object: Object, _ index: UInt32) -> UUID? {
+        object._value(index).map { UUID($0) }
+    }
     public static func _set(_ object: Object, _ index: UInt32, _ value: UUID) { object._set(index, value.value) }
     public static func _encode(_ value: UUID, _ encoder: _RowEncoder) { encoder.append(value.value) }
     public static func _element(_ value: _StoredValue) -> UUID? { value.value.isNull ? nil : UUID(value.value) }

@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// A value that one thread at a time uses: a `Mutex` that ThreadSanitizer knows.
 ///
-/// The standard library's is in a library that is not instrumented: programs that are would be told of a race at each value it guards.
+/// The standard library's is in a library that is not instrumented: programs that are would be told of a race at each
+/// value it guards.
 package struct Guarded<Value>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
 

@@ -10,10 +10,11 @@ internal import ObjStoreCore
 ///     override class var indexes: [Index] { [Index("last", "first", unique: true), Index("born", "last")] }
 /// }
 /// ```
-/// It orders by the first property, where that is equal by the second, and so on: nil first, then values as comparisons have
-/// them, NaN last. Unique: no two objects have the same values in all of them; where one of the values is nil they are never
-/// the same. `primaryKey`: they are the primary key of the objects together, bools, ints, strings, dates and ids that are not optional,
-/// which never change. The index of one property is `@Persisted(indexed: true)` or `@Persisted(unique: true)`.
+/// It orders by the first property, where that is equal by the second, and so on: nil first, then values as comparisons
+/// have them, NaN last. Unique: no two objects have the same values in all of them; where one of the values is nil they
+/// are never the same. `primaryKey`: they are the primary key of the objects together, bools, ints, strings, dates and
+/// ids that are not optional, which never change. The index of one property is `@Persisted(indexed: true)` or
+/// `@Persisted(unique: true)`.
 public struct Index: Sendable, Hashable {
     /// Names of 2 to 8 properties.
     public let properties: [String]
@@ -38,31 +39,38 @@ public struct Index: Sendable, Hashable {
 extension StoreReading {
     /// The object that has these values in a unique index, or in a unique property: `store.object(ofType: Person.self,
     /// by: ["last": "Gray", "first": "Ada"])`. Nil: there is none. A nil finds
-    /// nothing, but for an optional primary key of one property; where the property is not optional, it is `.wrongType`.
+    /// nothing, but for an optional primary key of one property; where the property is not optional, it is
+    /// `.wrongType`.
     ///
-    /// Errors: `.noSuchIndex` (no unique index is of exactly these properties), `.noSuchProperty`, `.wrongType`, `.noSuchClass`,
-    /// `.closedHandle`. Cost: O(log n).
-    public func object<T: Object>(ofType type: T.Type, by values: KeyValuePairs<String, Any?>) throws(ObjStoreError) -> T? {
+    /// Errors: `.noSuchIndex` (no unique index is of exactly these properties), `.noSuchProperty`, `.wrongType`,
+    /// `.noSuchClass`, `.closedHandle`. Cost: O(log n).
+    public func object<T: Object>(
+        ofType type: T.Type, by values: KeyValuePairs<String, Any?>
+    ) throws(ObjStoreError) -> T? {
         let space = _scope.space
         let binding = try space.binding(type)
         let (index, order) = try binding.uniqueIndex(values.map(\.key))
         let given = try binding.constants(order.map { values[$0].key }, order.map { values[$0].value })
-        guard let id = try withValues(given, { (values) throws(StoreError) in try space.current.find(by: index, values) }) else { return nil }
+        guard
+            let id = try withValues(given, { (values) throws(StoreError) in try space.current.find(by: index, values) })
+        else { return nil }
         return space.materialise(type, binding, id.key)
     }
 
-    /// Objects in the order of an index, which is named by its properties: from those whose values begin with `from` to those
-    /// whose values begin with `to`, each as many as one likes; none: from the first, to the last.
+    /// Objects in the order of an index, which is named by its properties: from those whose values begin with `from` to
+    /// those whose values begin with `to`, each as many as one likes; none: from the first, to the last.
     ///
     /// ```swift
-    /// store.objects(Person.self, in: ["last", "first"], from: ["Gray"], to: ["Gray"])             // by their first names
+    /// store.objects(Person.self, in: ["last", "first"], from: ["Gray"], to: ["Gray"])    // by their first names
     /// store.objects(Person.self, in: ["last", "first"], from: ["Gray", "A"], to: ["Gray", "M"])
     /// ```
     /// Without `includingFrom` those whose values begin with `from` are left out, without `includingTo` those of `to`.
-    /// The results cannot be observed, nor asked for less by `where`. What is wrong with the question (``Results/validate()``:
-    /// `.noSuchIndex`, `.noSuchProperty`, `.wrongType`, `.invalidArgument`) is reported where they are used.
+    /// The results cannot be observed, nor asked for less by `where`. What is wrong with the question
+    /// (``Results/validate()``: `.noSuchIndex`, `.noSuchProperty`, `.wrongType`, `.invalidArgument`) is reported where
+    /// they are used.
     public func objects<T: Object>(
-        _ type: T.Type, in properties: [String], from: [Any?] = [], to: [Any?] = [], includingFrom: Bool = true, includingTo: Bool = true
+        _ type: T.Type, in properties: [String], from: [Any?] = [], to: [Any?] = [], includingFrom: Bool = true,
+        includingTo: Bool = true
     ) -> Results<T> {
         let space = _scope.space
         var flags: IndexQuestion.Flags = []
@@ -74,7 +82,9 @@ extension StoreReading {
             let first = try binding.constants(properties, from), last = try binding.constants(properties, to)
             let question = try withValues(first) { (first) throws(StoreError) in
                 try ObjStoreError.unwrapping { () throws(ObjStoreError) in
-                    try withValues(last) { (last) throws(StoreError) in IndexQuestion(index, from: first, to: last, flags) }
+                    try withValues(last) { (last) throws(StoreError) in
+                        IndexQuestion(index, from: first, to: last, flags)
+                    }
                 }
             }
             return Results(space, .success(nil), range: question)
@@ -87,14 +97,20 @@ extension StoreReading {
 extension ObjStoreError {
     /// For calls of the interface inside those of the core.
     fileprivate static func unwrapping<T>(_ body: () throws(ObjStoreError) -> T) throws(StoreError) -> T {
-        do throws(ObjStoreError) { return try body() } catch { throw StoreError(StatusCode(rawValue: error.code.rawValue) ?? .internalError, error.message) }
+        do throws(ObjStoreError) { return try body() } catch {
+            throw StoreError(StatusCode(rawValue: error.code.rawValue) ?? .internalError, error.message)
+        }
     }
 }
 
 /// Calls `body` with values as the core takes them.
-private func withValues<T>(_ constants: [_QueryValue], _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T) throws(ObjStoreError) -> T {
+private func withValues<T>(
+    _ constants: [_QueryValue], _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T
+) throws(ObjStoreError) -> T {
     var owned: [OwnedValue] = []
-    for constant in constants { owned.append(try constant.withValue { (value) throws(StoreError) in OwnedValue(value) }) }
+    for constant in constants {
+        owned.append(try constant.withValue { (value) throws(StoreError) in OwnedValue(value) })
+    }
     return try core { () throws(StoreError) in
         var result: Result<T, StoreError>!
         owned.map(\.value).withUnsafeBufferPointer { values in
@@ -127,20 +143,25 @@ extension ClassBinding {
             let view = space.current
             for position in 0..<(try view.indexCount(classID)) {
                 let index = try view.indexInfo(classID, at: position)
-                guard index.isUnique, index.properties.count == ids.count, Set(index.properties) == Set(ids) else { continue }
+                guard index.isUnique, index.properties.count == ids.count, Set(index.properties) == Set(ids) else {
+                    continue
+                }
                 return (index.indexID, index.properties.map { ids.firstIndex(of: $0)! })
             }
             return nil
         }
         guard let found else {
-            throw ObjStoreError(.noSuchIndex, "no unique index of \(info.name) is of exactly (\(names.joined(separator: ", ")))", class: info.name)
+            throw ObjStoreError(
+                .noSuchIndex, "no unique index of \(info.name) is of exactly (\(names.joined(separator: ", ")))",
+                class: info.name)
         }
         return found
     }
 
     fileprivate func constants(_ names: [String], _ values: [Any?]) throws(ObjStoreError) -> [_QueryValue] {
         guard values.count <= names.count else {
-            throw ObjStoreError(.invalidArgument, "\(values.count) values for an index of \(names.count) properties", class: info.name)
+            throw ObjStoreError(
+                .invalidArgument, "\(values.count) values for an index of \(names.count) properties", class: info.name)
         }
         var constants: [_QueryValue] = []
         for (name, value) in zip(names, values) {

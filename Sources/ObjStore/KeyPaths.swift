@@ -1,4 +1,3 @@
-
 /// Listens while a key path is evaluated on an object whose getters say which property they are.
 public final class _Tracer {
     /// Indexes of properties.
@@ -18,7 +17,8 @@ enum KeyPaths {
     /// Literals are objects of the program; who makes key paths at run time makes new ones for ever.
     private static let limit = 4096
 
-    /// Errors: `.invalidQuery` where it does not lead to a `@Persisted` property of the class itself, or beyond one (`\.age.nonzeroBitCount`).
+    /// Errors: `.invalidQuery` where it does not lead to a `@Persisted` property of the class itself, or beyond one
+    /// (`\.age.nonzeroBitCount`).
     static func property<Root: Object>(_ keyPath: PartialKeyPath<Root>) throws(ObjStoreError) -> ClassInfo.Property {
         let info = try ClassInfo.of(Root.self)
         let id = ObjectIdentifier(keyPath)
@@ -29,7 +29,9 @@ enum KeyPaths {
         guard tracer.path.count == 1, tracer.path[0] < info.properties.count,
             ends(value, type(of: keyPath).valueType, at: info.properties[Int(tracer.path[0])])
         else {
-            throw ObjStoreError(.invalidQuery, "the key path does not lead to one @Persisted property of \(info.name)", class: info.name)
+            throw ObjStoreError(
+                .invalidQuery, "the key path does not lead to one @Persisted property of \(info.name)", class: info.name
+            )
         }
         known.withLock { known in
             if known.count >= limit { known.removeAll() }

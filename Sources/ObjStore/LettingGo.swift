@@ -1,8 +1,8 @@
 internal import CRuntime
 
-// A chain of unmanaged objects, each of which is led to by the one before alone, goes with the first: one inside the other, a
-// chain of 100,000 would use up the stack. So an object that goes hands what it leads to to a list of its thread, which lets them go
-// one after the other; and so do lists and dictionaries of values of any type.
+// A chain of unmanaged objects, each of which is led to by the one before alone, goes with the first: one inside the
+// other, a chain of 100,000 would use up the stack. So an object that goes hands what it leads to to a list of its
+// thread, which lets them go one after the other; and so do lists and dictionaries of values of any type.
 
 /// What unmanaged objects that have gone led to.
 public final class _References {
@@ -12,7 +12,9 @@ public final class _References {
 
     /// Calls `body` with the list of this thread; the outermost call lets go of all of it.
     static func collecting(_ body: (_References) -> Void) {
-        if let pointer = cr_references() { return Unmanaged<_References>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body) }
+        if let pointer = cr_references() {
+            return Unmanaged<_References>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
+        }
         let references = _References()
         body(references)
         if references.waiting.isEmpty { return }

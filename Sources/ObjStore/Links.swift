@@ -1,7 +1,8 @@
 internal import ObjStoreCore
 
 // A link is an optional of a model class: `@Persisted var owner: Person?`. Its inverse is found, not stored:
-// `@Persisted(originProperty: "owner") var dogs: LinkingObjects<Dog>`. Lists, sets and maps have links as elements, with the same inverse.
+// `@Persisted(originProperty: "owner") var dogs: LinkingObjects<Dog>`. Lists, sets and maps have links as elements,
+// with the same inverse.
 
 extension Object: _OptionalPersistable {
     public typealias _OptionalStorage = Object?
@@ -44,14 +45,16 @@ extension ClassBinding {
     /// An unmanaged object is added first, with all that it leads to.
     fileprivate func setLink(_ key: Int64, _ index: UInt32, to value: Object) {
         guard value._binding == nil, !space.isFrozen, space.handle.isWriting else {
-            guard let target = value._binding?.takeUnretainedValue() else { return set(key, index, .null) }  // which reports why it cannot
+            // Setting null reports why it cannot.
+            guard let target = value._binding?.takeUnretainedValue() else { return set(key, index, .null) }
             return set(key, index, .link(target.id(value._key)))
         }
         do throws(ObjStoreError) {
             let view = try space.handle.writing("a link")
             guard exists(key) else { throw gone(key) }
             if value is EmbeddedObject {
-                return try ObjectGraph(space, view, .error).embed([(value, .null)], in: id(key), self, info.properties[Int(index)])
+                return try ObjectGraph(space, view, .error).embed(
+                    [(value, .null)], in: id(key), self, info.properties[Int(index)])
             }
             try ObjectGraph(space, view, .error).add(value)
         } catch {
@@ -70,8 +73,9 @@ extension ClassBinding {
 /// }
 /// ```
 /// Of a property of any value, or a collection of them, those that have a link to the object anywhere inside.
-/// In the order of their creation; live like ``Results``, and as they are for `count`, `first` and subscripts. Of an unmanaged
-/// object it is empty, and a subscript gives an unmanaged object and reports `.outOfRange`. It cannot be set: set the link of the other object.
+/// In the order of their creation; live like ``Results``, and as they are for `count`, `first` and subscripts. Of an
+/// unmanaged object it is empty, and a subscript gives an unmanaged object and reports `.outOfRange`. It cannot be set:
+/// set the link of the other object.
 public struct LinkingObjects<Element: Object>: Sendable {
     /// Nil: of an unmanaged object.
     private let found: Results<Element>?
@@ -87,7 +91,9 @@ public struct LinkingObjects<Element: Object>: Sendable {
     /// The same as results, to be observed or frozen. Errors: `.wrongView`: the object is unmanaged.
     public func results() throws(ObjStoreError) -> Results<Element> {
         guard let found else {
-            throw ObjStoreError(.wrongView, "an unmanaged object is in no store: nothing links to it", class: ClassInfo.name(of: Element.self))
+            throw ObjStoreError(
+                .wrongView, "an unmanaged object is in no store: nothing links to it",
+                class: ClassInfo.name(of: Element.self))
         }
         return found
     }
@@ -100,7 +106,10 @@ extension LinkingObjects: LiveCollection {
     public var _count: Int { found?._count ?? 0 }
     public func _element(at index: Int) -> Element {
         if let found { return found._element(at: index) }
-        ErrorReports.reportOfNoStore(ObjStoreError(.outOfRange, "index \(index) of 0 objects: nothing links to an unmanaged object", class: ClassInfo.name(of: Element.self)))
+        ErrorReports.reportOfNoStore(
+            ObjStoreError(
+                .outOfRange, "index \(index) of 0 objects: nothing links to an unmanaged object",
+                class: ClassInfo.name(of: Element.self)))
         return Element()
     }
     public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> { found?._pinned(bounds) ?? Pinned([]) }
@@ -111,7 +120,10 @@ extension LinkingObjects: LiveCollection {
     }
     public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
         if let found { return found._reportOutOfRange(range, count) }
-        ErrorReports.reportOfNoStore(ObjStoreError(.outOfRange, "\(range) of 0 objects: nothing links to an unmanaged object", class: ClassInfo.name(of: Element.self)))
+        ErrorReports.reportOfNoStore(
+            ObjStoreError(
+                .outOfRange, "\(range) of 0 objects: nothing links to an unmanaged object",
+                class: ClassInfo.name(of: Element.self)))
     }
     /// Walks the objects that are there now.
     public func makeIterator() -> Results<Element>.Iterator { found?.makeIterator() ?? .nothing }
@@ -129,8 +141,12 @@ extension LinkingObjects {
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) {
+        index = walk(to: index.moved(by: -1), from: index)
+    }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int {
+        walk(to: index.moved(by: distance), from: index)
+    }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }
@@ -146,19 +162,29 @@ extension LinkingObjects: Persistable {
         type.isInverse = true
         return type
     }
-    public static func _originProperty(_ object: Object, _ offset: Int) -> String? { wrapper(object, offset).pointee.value }
+    public static func _originProperty(_ object: Object, _ offset: Int) -> String? {
+        wrapper(object, offset).pointee.value
+    }
     public static func _read(_ storage: inout String?) -> LinkingObjects { LinkingObjects() }
     public static func _write(_ storage: inout String?, _ value: LinkingObjects) {}
     public static func _get(_ object: Object, _ index: UInt32) -> LinkingObjects {
         object._binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { binding in
             let origin = binding.origins[Int(index) - binding.info.properties.count], id = binding.id(object._key)
             let target = _ObjectName(classID: id.classID, storeTag: id.storeTag, key: id.key)
-            return LinkingObjects(Results(binding.space, .success(ComparisonNode(index: origin.property, comparison: .equal, value: .link(target), isInside: true))))
+            return LinkingObjects(
+                Results(
+                    binding.space,
+                    .success(
+                        ComparisonNode(index: origin.property, comparison: .equal, value: .link(target), isInside: true)
+                    )))
         }
     }
     public static func _set(_ object: Object, _ index: UInt32, _ value: LinkingObjects) {
         let binding = object._binding.unsafelyUnwrapped.takeUnretainedValue()
-        binding.report(StoreError(.invalidArgument, "\(binding.path(index)) cannot be set: it is what links lead here, and these can be set"), index)
+        binding.report(
+            StoreError(
+                .invalidArgument,
+                "\(binding.path(index)) cannot be set: it is what links lead here, and these can be set"), index)
     }
     public static func _traced(_ tracer: _Tracer) -> LinkingObjects { LinkingObjects() }
     public static func _encode(_ value: LinkingObjects, _ encoder: _RowEncoder) { encoder.append(.null) }

@@ -69,26 +69,29 @@ extension Store {
         try core { () throws(StoreError) in try space.view.verify { (_, _) throws(StoreError) in } }
     }
 
-    /// Writes what the store shows, also one in memory, into a new store at `path`: compact and whole, with a uuid of its own.
-    /// Inside a write what that did so far is part of it.
+    /// Writes what the store shows, also one in memory, into a new store at `path`: compact and whole, with a uuid of
+    /// its own. Inside a write what that did so far is part of it.
     ///
     /// Errors: `.alreadyExists`, `.outOfSpace`, `.io`; no file is left behind. O(size).
     public func writeCopy(to path: String) throws(ObjStoreError) {
         try core { () throws(StoreError) in try space.current.copy(to: path) { (_, _) throws(StoreError) in } }
     }
 
-    /// Makes every commit that returned durable, whatever its durability. Errors: `.poisoned`, `.io`, `.alreadyInWrite`.
+    /// Makes every commit that returned durable, whatever its durability. Errors: `.poisoned`, `.io`,
+    /// `.alreadyInWrite`.
     public func flush() throws(ObjStoreError) { try core { () throws(StoreError) in try space.handle.store.flush() } }
 
     /// Makes a checkpoint now; the library does that by itself when it is time.
-    public func checkpoint() throws(ObjStoreError) { try core { () throws(StoreError) in try space.handle.store.checkpoint() } }
+    public func checkpoint() throws(ObjStoreError) {
+        try core { () throws(StoreError) in try space.handle.store.checkpoint() }
+    }
 
-    /// Makes the file about as small as what lives in it, while others read and write: in small steps, for each of which
-    /// writers wait a few milliseconds. Nothing that anybody sees changes. The store moves to the newest version.
+    /// Makes the file about as small as what lives in it, while others read and write: in small steps, for each of
+    /// which writers wait a few milliseconds. Nothing that anybody sees changes. The store moves to the newest version.
     ///
-    /// What a version needs that somebody holds, such as a ``Snapshot``, stays where it is, and is done by a later call.
-    /// Errors: `.alreadyInWrite`, `.readOnly`, `.timeout`, `.outOfSpace` (moving needs free space first), `.io`, `.poisoned`,
-    /// `.corrupt`. What was done before stays done. O(size).
+    /// What a version needs that somebody holds, such as a ``Snapshot``, stays where it is, and is done by a later
+    /// call. Errors: `.alreadyInWrite`, `.readOnly`, `.timeout`, `.outOfSpace` (moving needs free space first), `.io`,
+    /// `.poisoned`, `.corrupt`. What was done before stays done. O(size).
     public func compact() throws(ObjStoreError) {
         try core { () throws(StoreError) in
             try space.handle.store.compact { (_, _) throws(StoreError) in _ = try space.view.refresh() }
@@ -100,8 +103,8 @@ extension Store {
         try ObjStore.core { () throws(StoreError) in try StoreFiles.exists(path) }
     }
 
-    /// Deletes a store's files; false: there was none. Errors: `.notAStore`, `.busy` (some process has it open); nothing is
-    /// deleted then.
+    /// Deletes a store's files; false: there was none. Errors: `.notAStore`, `.busy` (some process has it open);
+    /// nothing is deleted then.
     @discardableResult
     public static func delete(atPath path: String) throws(ObjStoreError) -> Bool {
         do throws(StoreError) { try StoreFiles.delete(path) } catch {

@@ -31,11 +31,13 @@ public final class Migration {
         self.space = space
     }
 
-    /// Calls `body` with every object that a class had, as it was and as it becomes; nil: it was deleted. The class need not be among
-    /// the models.
+    /// Calls `body` with every object that a class had, as it was and as it becomes; nil: it was deleted. The class
+    /// need not be among the models.
     ///
     /// Errors: `.noSuchClass`: the file did not have it; what `body` throws.
-    public func enumerateObjects(ofType name: String, _ body: (_ old: DynamicObject, _ new: DynamicObject?) throws -> Void) throws {
+    public func enumerateObjects(
+        ofType name: String, _ body: (_ old: DynamicObject, _ new: DynamicObject?) throws -> Void
+    ) throws {
         let classID = try core { () throws(StoreError) in try old.findClass(name) }
         var cursor = try core { () throws(StoreError) in try RowCursor(old, classID) }
         while try core({ () throws(StoreError) in try cursor.next() }) {
@@ -47,12 +49,15 @@ public final class Migration {
 
     /// Gives a property of each object the values that another one of the class had; returns of how many.
     ///
-    /// ``Object/formerNames`` does that without writing an object. Errors: `.noSuchClass`, `.noSuchProperty`, `.wrongType` (they are not
-    /// of the same kind), `.notNullable`.
+    /// ``Object/formerNames`` does that without writing an object. Errors: `.noSuchClass`, `.noSuchProperty`,
+    /// `.wrongType` (they are not of the same kind), `.notNullable`.
     @discardableResult
-    public func renameProperty(onType name: String, from oldName: String, to newName: String) throws(ObjStoreError) -> Int {
+    public func renameProperty(
+        onType name: String, from oldName: String, to newName: String
+    ) throws(ObjStoreError) -> Int {
         try core { () throws(StoreError) in
-            let before = try old.findProperty(try old.findClass(name), oldName), after = try new.findProperty(try new.findClass(name), newName)
+            let before = try old.findProperty(try old.findClass(name), oldName),
+                after = try new.findProperty(try new.findClass(name), newName)
             return try new.copyProperty(after, from: old, before)
         }
     }
@@ -63,8 +68,8 @@ public final class Migration {
         try core { () throws(StoreError) in try new.deleteAll(try new.findClass(name)) }
     }
 
-    /// Deletes the objects of a class that no link leads to; returns how many there were. What has no parent when a class becomes embedded
-    /// is an error at the end of the migration otherwise. Errors: `.noSuchClass`.
+    /// Deletes the objects of a class that no link leads to; returns how many there were. What has no parent when a
+    /// class becomes embedded is an error at the end of the migration otherwise. Errors: `.noSuchClass`.
     @discardableResult
     public func deleteOrphans(ofType name: String) throws(ObjStoreError) -> Int {
         try core { () throws(StoreError) in try new.deleteOrphans(try new.findClass(name)) }

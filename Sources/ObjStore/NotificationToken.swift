@@ -16,8 +16,9 @@ public final class NotificationToken: Sendable {
     /// For other modules of the package, where observing failed and was reported.
     package init() { (observer, handle) = (nil, nil) }
 
-    /// Ends the observer. Its handler is not called any more after this returns: a call on another thread is waited for, except
-    /// inside a handler and inside a write of this thread, where that could be for ever. A second call does nothing.
+    /// Ends the observer. Its handler is not called any more after this returns: a call on another thread is waited
+    /// for, except inside a handler and inside a write of this thread, where that could be for ever. A second call does
+    /// nothing.
     public func invalidate() { if let observer { handle?.store.close(observer) } }
 
     deinit { observer?.close(waits: false) }
@@ -34,23 +35,24 @@ public final class NotificationToken: Sendable {
 /// (`for await change in results.changes` needs none of these.) With `Configuration.deliversOnWorker` a thread of the
 /// library calls them as soon as something is due.
 extension Store {
-    /// A file descriptor that is readable while change sets may be due, for `poll`, `epoll` and event loops. It stays the
-    /// store's: never read nor close it.
+    /// A file descriptor that is readable while change sets may be due, for `poll`, `epoll` and event loops. It stays
+    /// the store's: never read nor close it.
     ///
     /// Errors: `.notSupported` (the store delivers on its worker), `.io` (no descriptor left), `.closedHandle`.
     public var notifyDescriptor: Int32 {
         get throws(ObjStoreError) { try core { () throws(StoreError) in try hub.notifyDescriptor() } }
     }
 
-    /// Calls the handlers for whom something is due, on this thread; returns how many calls there were. Never waits for writers.
+    /// Calls the handlers for whom something is due, on this thread; returns how many calls there were. Never waits for
+    /// writers.
     ///
-    /// Errors: the first one of a handler, after all were called (an ``ObjStoreError`` as it is, what accessors reported as in
-    /// `write`, others as `.callback`); `.inCallback` inside a handler; `.closedHandle`, `.io`.
+    /// Errors: the first one of a handler, after all were called (an ``ObjStoreError`` as it is, what accessors
+    /// reported as in `write`, others as `.callback`); `.inCallback` inside a handler; `.closedHandle`, `.io`.
     @discardableResult
     public func deliver() throws(ObjStoreError) -> Int { try core { () throws(StoreError) in try hub.deliver() } }
 
-    /// Waits until something is due, and delivers it; returns how many calls of handlers there were, 0 when the time was over
-    /// or a signal came. Nil: for ever. Uses no processor time while it waits.
+    /// Waits until something is due, and delivers it; returns how many calls of handlers there were, 0 when the time
+    /// was over or a signal came. Nil: for ever. Uses no processor time while it waits.
     ///
     /// Errors: those of ``deliver()``; `.closedHandle` also when another thread closes the store meanwhile.
     @discardableResult

@@ -90,7 +90,9 @@ public struct ObjStoreError: Error, Sendable, Equatable {
     /// UTF-8 offset in the query that was refused; nil where the error is not about a query.
     public let position: Int?
 
-    package init(_ code: Code, _ message: String, class className: String? = nil, property: String? = nil, position: Int? = nil) {
+    package init(
+        _ code: Code, _ message: String, class className: String? = nil, property: String? = nil, position: Int? = nil
+    ) {
         self.code = code
         self.message = message
         self.className = className
@@ -108,7 +110,8 @@ public struct ObjStoreError: Error, Sendable, Equatable {
 
     /// The same on its way through the core.
     var ofCore: StoreError {
-        StoreError(StatusCode(rawValue: code.rawValue) ?? .callback, message).at(class: className, property: propertyName, position: position ?? -1)
+        StoreError(StatusCode(rawValue: code.rawValue) ?? .callback, message).at(
+            class: className, property: propertyName, position: position ?? -1)
     }
 }
 
@@ -120,7 +123,9 @@ extension ObjStoreError.Code: CustomStringConvertible {
     public var description: String { StatusCode(rawValue: rawValue).map { "\($0)" } ?? "code \(rawValue)" }
 
     /// `catch ObjStoreError.Code.duplicateKey`
-    public static func ~= (code: ObjStoreError.Code, error: any Error) -> Bool { (error as? ObjStoreError)?.code == code }
+    public static func ~= (code: ObjStoreError.Code, error: any Error) -> Bool {
+        (error as? ObjStoreError)?.code == code
+    }
 }
 
 /// Runs a call of the core and gives its errors the type of this layer.

@@ -38,20 +38,20 @@ nonisolated open class Object {
     /// `["fullName": "name", "fullName": "title"]`. A name may stay here for ever. See ``Configuration/schemaVersion``.
     open class var formerNames: KeyValuePairs<String, String> { [:] }
 
-    /// What the file calls properties that have other names here: `["firstName": "first_name"]`. By their names here they are asked for
-    /// and told; errors of the store have the file's. Of a whole class: ``storedName``.
+    /// What the file calls properties that have other names here: `["firstName": "first_name"]`. By their names here
+    /// they are asked for and told; errors of the store have the file's. Of a whole class: ``storedName``.
     open class var storedNames: KeyValuePairs<String, String> { [:] }
 
     /// What the file calls the class; nil: as it is called here.
     open class var storedName: String? { nil }
 
-    /// An unmanaged object from a dictionary (names to values), an array (values in the order of declaration), or any object by the
-    /// names of its properties. What is not given has its default.
+    /// An unmanaged object from a dictionary (names to values), an array (values in the order of declaration), or any
+    /// object by the names of its properties. What is not given has its default.
     ///
     /// A link, or an element of a collection of links, is an object, which it is then, or described in its turn:
     /// `Person(value: [123, "Jane", [rex, ["Buster", 5]]])`.
-    /// Errors: `.noSuchProperty`, `.wrongType`, `.notNullable`, `.outOfRange` (too many values). Of what is nested the message begins with
-    /// where it is: "$.dogs[1].age: …".
+    /// Errors: `.noSuchProperty`, `.wrongType`, `.notNullable`, `.outOfRange` (too many values). Of what is nested the
+    /// message begins with where it is: "$.dogs[1].age: …".
     @_disfavoredOverload
     public convenience init(value: Any) throws {
         self.init()
@@ -90,7 +90,8 @@ extension Object {
     public final func isSameObject(as other: Object?) -> Bool {
         guard let other else { return false }
         if self === other { return true }
-        guard let space = _space, let otherSpace = other._space, _key == other._key, type(of: self) == type(of: other) else { return false }
+        guard let space = _space, let otherSpace = other._space, _key == other._key, type(of: self) == type(of: other)
+        else { return false }
         return space.shows(otherSpace)
     }
 
@@ -100,7 +101,9 @@ extension Object {
     /// `.noSuchObject`, `.closedHandle`.
     public final func freeze() throws(ObjStoreError) -> Self {
         guard let space = _space, let binding = _binding?.takeUnretainedValue() else {
-            throw ObjStoreError(.wrongView, "an unmanaged object cannot be frozen: it belongs to no store", class: ClassInfo.name(of: type(of: self)))
+            throw ObjStoreError(
+                .wrongView, "an unmanaged object cannot be frozen: it belongs to no store",
+                class: ClassInfo.name(of: type(of: self)))
         }
         if space.isFrozen { return self }
         let frozen = try space.freeze()
@@ -120,10 +123,10 @@ extension Object {
         return ClassInfo.unwrap(property.accessor._anyValue(self, property.offset))
     }
 
-    /// Sets a property by name. A collection gets the elements of an array, a list or, of links, ``Results``. Links and embedded objects
-    /// may be described by dictionaries and arrays, as for `create`: `person.setValue(["city": "Rome"], forKey: "address")`; those
-    /// with a primary key that is there are updated. Errors:
-    /// `.noSuchProperty`, `.wrongType`; and, for a managed object, what the property itself would report.
+    /// Sets a property by name. A collection gets the elements of an array, a list or, of links, ``Results``. Links and
+    /// embedded objects may be described by dictionaries and arrays, as for `create`:
+    /// `person.setValue(["city": "Rome"], forKey: "address")`; those with a primary key that is there are updated.
+    /// Errors: `.noSuchProperty`, `.wrongType`; and, for a managed object, what the property itself would report.
     @_disfavoredOverload
     public final func setValue(_ value: Any?, forKey name: String) throws { try setValue(value, named: name) }
 
@@ -141,7 +144,8 @@ extension Object {
 extension Object: Hashable {
     public static func == (left: Object, right: Object) -> Bool {
         if left === right { return true }
-        guard left._binding != nil, left._key == right._key, (try? ClassInfo.of(type(of: left)))?.key.isEmpty == false else { return false }
+        guard left._binding != nil, left._key == right._key, (try? ClassInfo.of(type(of: left)))?.key.isEmpty == false
+        else { return false }
         return left.isSameObject(as: right)
     }
 
@@ -172,7 +176,8 @@ extension Object: CustomStringConvertible {
     var name: String {
         guard let info = try? ClassInfo.of(type(of: self)), !info.key.isEmpty else { return "\(type(of: self))" }
         let key = unlessGone {
-            info.key.map { part in ClassInfo.unwrap(part.accessor._anyValue(self, part.offset)).map { "\($0)" } ?? "nil" }
+            info.key.map { part in ClassInfo.unwrap(part.accessor._anyValue(self, part.offset)).map { "\($0)" } ?? "nil"
+            }
         }
         return key.map { "\(info.name)(\($0.joined(separator: ", ")))" } ?? "\(type(of: self))"
     }

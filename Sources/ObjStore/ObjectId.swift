@@ -68,7 +68,9 @@ extension ObjectId: _PersistableValue {
     public static var _fresh: ObjectId { cr_skips_default() ? ObjectId() : generate() }
     public static var _type: _PropertyType { _PropertyType(.objectID) }
     public static func _get(_ object: Object, _ index: UInt32) -> ObjectId { _getOptional(object, index) ?? ObjectId() }
-    public static func _getOptional(_ object: Object, _ index: UInt32) -> ObjectId? { object._value(index).map { ObjectId($0) } }
+    public static func _getOptional(_ object: Object, _ index: UInt32) -> ObjectId? {
+        object._value(index).map { ObjectId($0) }
+    }
     public static func _set(_ object: Object, _ index: UInt32, _ value: ObjectId) { object._set(index, value.value) }
     public static func _encode(_ value: ObjectId, _ encoder: _RowEncoder) { encoder.append(value.value) }
     public static func _hash(_ value: ObjectId, into hasher: inout Hasher) { hasher.combine(value) }

@@ -33,7 +33,8 @@ final class ObjectSpace: @unchecked Sendable {
     func binding(_ type: Object.Type) throws(ObjStoreError) -> ClassBinding {
         guard let position = handle.positions[ObjectIdentifier(type)] else {
             let name = ClassInfo.name(of: type)
-            throw ObjStoreError(.noSuchClass, "class \(name) is not among the models that the store was opened with", class: name)
+            throw ObjStoreError(
+                .noSuchClass, "class \(name) is not among the models that the store was opened with", class: name)
         }
         return bindings[position]
     }
@@ -52,7 +53,9 @@ final class ObjectSpace: @unchecked Sendable {
         attach(object, binding, key)
         let base = Unmanaged.passUnretained(object).toOpaque()
         let offsets = binding.indexOffsets
-        for index in 0..<offsets.count { (base + offsets[index]).storeBytes(of: UInt32(truncatingIfNeeded: index), as: UInt32.self) }
+        for index in 0..<offsets.count {
+            (base + offsets[index]).storeBytes(of: UInt32(truncatingIfNeeded: index), as: UInt32.self)
+        }
         return object
     }
 
@@ -79,7 +82,9 @@ final class ObjectSpace: @unchecked Sendable {
     /// What the live view shows now, for ever.
     func freeze() throws(ObjStoreError) -> ObjectSpace {
         if isFrozen { return self }
-        if handle.isWriting { throw ObjStoreError(.wrongView, "not inside a write: what it sees may never be committed") }
+        if handle.isWriting {
+            throw ObjStoreError(.wrongView, "not inside a write: what it sees may never be committed")
+        }
         return ObjectSpace(handle, try core { () throws(StoreError) in try view.freeze() }, isFrozen: true)
     }
 
@@ -108,7 +113,9 @@ final class ClassBinding {
     private let handle: Unmanaged<StoreHandle>
     /// Property ids by index; the handle's.
     let properties: UnsafePointer<UInt32>
-    private var ids: UnsafeBufferPointer<UInt32> { UnsafeBufferPointer(start: properties, count: info.properties.count) }
+    private var ids: UnsafeBufferPointer<UInt32> {
+        UnsafeBufferPointer(start: properties, count: info.properties.count)
+    }
 
     /// By index of a link: the position of the model that it leads to; the handle's.
     private let targets: UnsafePointer<Int>
@@ -139,7 +146,8 @@ final class ClassBinding {
         origins = model.origins
         var failure: StoreError?
         do throws(StoreError) {
-            reader = try ClassReader(space.view, classID, UnsafeBufferPointer(start: properties, count: info.properties.count))
+            reader = try ClassReader(
+                space.view, classID, UnsafeBufferPointer(start: properties, count: info.properties.count))
         } catch {
             reader = nil
             failure = error
@@ -155,8 +163,11 @@ final class ClassBinding {
     func exists(_ key: Int64) -> Bool { (try? currentReader().takeUnretainedValue().exists(key)) ?? false }
 
     func gone(_ key: Int64) -> ObjStoreError {
-        do throws(StoreError) { _ = try currentReader().takeUnretainedValue().exists(key) } catch { return ObjStoreError(error) }
-        return ObjStoreError(.noSuchObject, "the object \(info.name)#\(key) was deleted or never existed", class: info.name)
+        do throws(StoreError) { _ = try currentReader().takeUnretainedValue().exists(key) } catch {
+            return ObjStoreError(error)
+        }
+        return ObjStoreError(
+            .noSuchObject, "the object \(info.name)#\(key) was deleted or never existed", class: info.name)
     }
 
     // MARK: Reading
@@ -164,7 +175,9 @@ final class ClassBinding {
     /// Of what this thread sees here: the space's view, or the transaction.
     @inline(__always)
     private func currentReader() throws(StoreError) -> Unmanaged<ClassReader> {
-        if _fastPath(isFrozen || !handle._withUnsafeGuaranteedRef { $0.isWriting }), let fastReader { return fastReader }
+        if _fastPath(isFrozen || !handle._withUnsafeGuaranteedRef { $0.isWriting }), let fastReader {
+            return fastReader
+        }
         return .passUnretained(try findReader())
     }
 
@@ -221,8 +234,12 @@ final class ClassBinding {
 
     func set(_ key: Int64, _ index: UInt32, _ value: Value) {
         do throws(StoreError) {
-            guard !space.isFrozen else { throw named(StoreError(.wrongView, "\(path(index)) cannot be set: the object is frozen"), index) }
-            guard space.handle.isWriting else { throw named(space.handle.notInWrite("\(path(index)) cannot be set outside a write"), index) }
+            guard !space.isFrozen else {
+                throw named(StoreError(.wrongView, "\(path(index)) cannot be set: the object is frozen"), index)
+            }
+            guard space.handle.isWriting else {
+                throw named(space.handle.notInWrite("\(path(index)) cannot be set outside a write"), index)
+            }
             try space.current.set(id(key), properties[Int(index)], value)
         } catch {
             report(error, index)
@@ -233,21 +250,30 @@ final class ClassBinding {
 
     /// Of a property or an inverse.
     private func name(_ index: UInt32) -> String {
-        Int(index) < info.properties.count ? info.properties[Int(index)].name : info.inverses[Int(index) - info.properties.count].name
+        Int(index) < info.properties.count
+            ? info.properties[Int(index)].name : info.inverses[Int(index) - info.properties.count].name
     }
 
     func path(_ index: UInt32) -> String { "\(info.name).\(name(index))" }
 
-    private func named(_ error: StoreError, _ index: UInt32) -> StoreError { error.at(class: info.name, property: name(index)) }
+    private func named(_ error: StoreError, _ index: UInt32) -> StoreError {
+        error.at(class: info.name, property: name(index))
+    }
 
     /// Why a value of a row is refused, with the name of its property.
     func named(_ refusal: ObjStoreError, _ propertyID: UInt32) -> ObjStoreError {
-        guard let property = info.properties.first(where: { properties[Int($0.index)] == propertyID }) else { return refusal }
-        return ObjStoreError(refusal.code, "\(info.name).\(property.name): \(refusal.message)", class: info.name, property: property.name)
+        guard let property = info.properties.first(where: { properties[Int($0.index)] == propertyID }) else {
+            return refusal
+        }
+        return ObjStoreError(
+            refusal.code, "\(info.name).\(property.name): \(refusal.message)", class: info.name, property: property.name
+        )
     }
 
     @inline(never)
-    func report(_ error: StoreError, _ index: UInt32) { space.handle.reports.report(ObjStoreError(named(error, index))) }
+    func report(_ error: StoreError, _ index: UInt32) {
+        space.handle.reports.report(ObjStoreError(named(error, index)))
+    }
 
     /// What a property cannot do for a reason of this layer.
     func report(_ error: ObjStoreError) { space.handle.reports.report(error) }
@@ -259,10 +285,14 @@ extension Object {
     private var binding: ClassBinding { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0 } }
 
     @usableFromInline
-    final func _number(_ index: UInt32) -> Int64 { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.number(_key, index) ?? 0 } }
+    final func _number(_ index: UInt32) -> Int64 {
+        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.number(_key, index) ?? 0 }
+    }
 
     @usableFromInline
-    final func _optionalNumber(_ index: UInt32) -> Int64? { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.number(_key, index) } }
+    final func _optionalNumber(_ index: UInt32) -> Int64? {
+        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.number(_key, index) }
+    }
 
     /// Any value but text; nil = null.
     final func _value(_ index: UInt32) -> Value? {
@@ -276,7 +306,9 @@ extension Object {
 
     final func _text(_ index: UInt32) -> String? {
         var text: String?
-        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.bytes(_key, index) { text = String(decoding: $0, as: UTF8.self) } }
+        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+            $0.bytes(_key, index) { text = String(decoding: $0, as: UTF8.self) }
+        }
         return text
     }
 
@@ -286,7 +318,9 @@ extension Object {
         return bytes
     }
 
-    final func _set(_ index: UInt32, _ value: Value) { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.set(_key, index, value) } }
+    final func _set(_ index: UInt32, _ value: Value) {
+        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.set(_key, index, value) }
+    }
     @usableFromInline final func _setInt(_ index: UInt32, _ value: Int64) { _set(index, .int(value)) }
     /// Reports why a property cannot have a value.
     final func _refuse(_ refusal: StoreError, _ index: UInt32) {
@@ -297,10 +331,14 @@ extension Object {
 
     @usableFromInline
     final func _reportOutOfRange(_ index: UInt32, _ value: Any, _ type: String) {
-        binding.report(StoreError(.outOfRange, "\(binding.path(index)) is \(value) in the store, which is no \(type)"), index)
+        binding.report(
+            StoreError(.outOfRange, "\(binding.path(index)) is \(value) in the store, which is no \(type)"), index)
     }
 
     final func _reportUnsupported(_ index: UInt32) {
-        binding.report(StoreError(.notSupported, "\(binding.path(index)): properties of this kind are not supported by this version"), index)
+        binding.report(
+            StoreError(
+                .notSupported, "\(binding.path(index)): properties of this kind are not supported by this version"),
+            index)
     }
 }

@@ -3,18 +3,23 @@ internal import ObjStoreCore
 // MARK: Handlers
 
 extension Results {
-    /// Calls `handler` with what changes, in this or another process: first an initial change set, of what is there at its delivery,
-    /// then one for all that was committed since the last. What changes inside of an embedded object is a modification of its owner.
+    /// Calls `handler` with what changes, in this or another process: first an initial change set, of what is there at
+    /// its delivery, then one for all that was committed since the last. What changes inside of an embedded object is a
+    /// modification of its owner.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of properties; modifications of others are not told, insertions and deletions are. Nil: of all.
-    ///   - handler: called by `deliver()`, `wait()` or the worker, never by two threads at a time. It may read and write, and open
-    ///     and end observers; what it throws, `deliver()` throws. The live store shows what it is told, or newer.
+    ///   - keyPaths: names of properties; modifications of others are not told, insertions and deletions are. Nil: of
+    ///     all.
+    ///   - handler: called by `deliver()`, `wait()` or the worker, never by two threads at a time. It may read and
+    ///     write, and open and end observers; what it throws, `deliver()` throws. The live store shows what it is told,
+    ///     or newer.
     /// Returns the token that ends it: keep it. The cost of a change follows what changed, not the number of objects.
     /// Errors: `.wrongView` (results of a ``Snapshot`` never change), `.readOnly` (a store that nobody writes to),
     /// `.noSuchProperty`, those of ``validate()``.
     @_disfavoredOverload
-    public func observe(keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+    public func observe(
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         try observing(keyPaths, handler)
     }
 
@@ -22,19 +27,27 @@ extension Results {
     ///
     /// Errors: also `.invalidQuery` for a key path that is none of a `@Persisted` property of the class.
     @_disfavoredOverload
-    public func observe(keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+    public func observe(
+        keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         try observing(keyPaths, handler)
     }
 
     // For other modules of the package.
-    package func observing(_ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+    package func observing(
+        _ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         try observe(try indexes(names), handler)
     }
-    package func observing(_ keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+    package func observing(
+        _ keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         try observe(try indexes(keyPaths), handler)
     }
 
-    private func observe(_ indexes: [UInt32]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+    private func observe(
+        _ indexes: [UInt32]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         let live = space
         let observer = try observer(indexes) { change in live.telling { try handler(change) } }
         return NotificationToken(observer, space.handle)
@@ -45,20 +58,33 @@ extension Results {
         return try ClassInfo.of(Element.self).indexes(names)
     }
 
-    func indexes(_ keyPaths: [PartialKeyPath<Element>]) throws(ObjStoreError) -> [UInt32] { try ClassInfo.indexes(keyPaths) }
+    func indexes(_ keyPaths: [PartialKeyPath<Element>]) throws(ObjStoreError) -> [UInt32] {
+        try ClassInfo.indexes(keyPaths)
+    }
 
     /// - Parameters:
     ///   - indexes: of the properties whose modifications count; nil: of all.
     ///   - hub: who delivers; nil: the store's.
-    func observer(_ indexes: [UInt32]?, on hub: ObserverHub? = nil, _ handler: @escaping @Sendable (ChangeSet<Element>) -> StoreError?) throws(ObjStoreError) -> Observer {
-        guard !space.isFrozen else { throw ObjStoreError(.wrongView, "frozen results never change", class: ClassInfo.name(of: Element.self)) }
-        if range != nil { throw ObjStoreError(.notSupported, "results in the order of an index cannot be observed by this version", class: ClassInfo.name(of: Element.self)) }
+    func observer(
+        _ indexes: [UInt32]?, on hub: ObserverHub? = nil,
+        _ handler: @escaping @Sendable (ChangeSet<Element>) -> StoreError?
+    ) throws(ObjStoreError) -> Observer {
+        guard !space.isFrozen else {
+            throw ObjStoreError(.wrongView, "frozen results never change", class: ClassInfo.name(of: Element.self))
+        }
+        if range != nil {
+            throw ObjStoreError(
+                .notSupported, "results in the order of an index cannot be observed by this version",
+                class: ClassInfo.name(of: Element.self))
+        }
         let live = space, question = question
         return try asking(space.view) { (view, binding, condition) throws(StoreError) in
             let list = try view.find(binding.classID, where: condition)
             while true {
                 do throws(StoreError) {
-                    return try list.observe(initial: true, on: hub, properties: indexes?.map { binding.properties[Int($0)] }) {
+                    return try list.observe(
+                        initial: true, on: hub, properties: indexes?.map { binding.properties[Int($0)] }
+                    ) {
                         handler(ChangeSet($0, live, question))
                     }
                 } catch {
@@ -76,43 +102,59 @@ public protocol _ObservableObject: Object {}
 extension Object: _ObservableObject {}
 
 extension _ObservableObject {
-    /// Calls `handler` when a property of the object, or of what is embedded in it, was written, or the object deleted: all at once that was committed since the
-    /// last call, in this or another process. As with results, `deliver()`, `wait()` or the worker call it.
+    /// Calls `handler` when a property of the object, or of what is embedded in it, was written, or the object deleted:
+    /// all at once that was committed since the last call, in this or another process. As with results, `deliver()`,
+    /// `wait()` or the worker call it.
     ///
     /// - Parameter keyPaths: names of properties; others are not told. Nil: all.
-    /// Errors: `.wrongView` (the object is unmanaged or frozen), `.noSuchObject` (it was deleted, or is not committed yet),
-    /// `.noSuchProperty`, `.readOnly`, `.closedHandle`.
+    /// Errors: `.wrongView` (the object is unmanaged or frozen), `.noSuchObject` (it was deleted, or is not committed
+    /// yet), `.noSuchProperty`, `.readOnly`, `.closedHandle`.
     @_disfavoredOverload
-    public func observe(keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+    public func observe(
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         try observing(keyPaths, handler)
     }
 
     /// The same with key paths: `dog.observe(keyPaths: [\.age]) { change in … }`.
     @_disfavoredOverload
-    public func observe(keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+    public func observe(
+        keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         try observing(keyPaths, handler)
     }
 
     // For other modules of the package.
-    package func observing(_ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
-        try observe(try names.map { (names) throws(ObjStoreError) in try ClassInfo.of(type(of: self)).indexes(names) }, handler)
+    package func observing(
+        _ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observe(
+            try names.map { (names) throws(ObjStoreError) in try ClassInfo.of(type(of: self)).indexes(names) }, handler)
     }
-    package func observing(_ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+    package func observing(
+        _ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         try observe(try ClassInfo.indexes(keyPaths), handler)
     }
 
-    private func observe(_ indexes: [UInt32]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+    private func observe(
+        _ indexes: [UInt32]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
         let name = ClassInfo.name(of: type(of: self))
         guard let live = _space, let binding = _binding?.takeUnretainedValue() else {
             throw ObjStoreError(.wrongView, "an unmanaged object cannot be observed: it is in no store", class: name)
         }
         guard !live.isFrozen else { throw ObjStoreError(.wrongView, "a frozen object never changes", class: name) }
         guard type(of: self) == Self.self else {
-            throw ObjStoreError(.wrongType, "the handler is given \(Self.self), and the object is \(ClassInfo.indefinite(name))", class: name)
+            throw ObjStoreError(
+                .wrongType, "the handler is given \(Self.self), and the object is \(ClassInfo.indefinite(name))",
+                class: name)
         }
         let properties = indexes?.map { binding.properties[Int($0)] }
         if live.handle.isWriting, binding.exists(_key), (try? live.view.exists(binding.id(_key))) == false {
-            throw ObjStoreError(.noSuchObject, "the object \(name)#\(_key) is not committed yet: it can be observed after the write", class: name)
+            throw ObjStoreError(
+                .noSuchObject, "the object \(name)#\(_key) is not committed yet: it can be observed after the write",
+                class: name)
         }
         let observer = try core { () throws(StoreError) in
             try live.handle.store.observe(binding.id(_key), in: live.view, properties: properties) { changes in
@@ -159,13 +201,16 @@ extension ObjectSpace {
 extension Results {
     /// What changes, for a task: `for await change in results.changes { … }`.
     ///
-    /// The first one is initial. A loop that is slower than the writers gets what happened meanwhile as one change set. It ends
-    /// when the task is cancelled or the store closed; where it cannot begin or go on for another reason, that is reported as by
-    /// accessors (`Configuration.onError`) and it ends. Nobody needs to call `deliver()`; no thread waits.
+    /// The first one is initial. A loop that is slower than the writers gets what happened meanwhile as one change set.
+    /// It ends when the task is cancelled or the store closed; where it cannot begin or go on for another reason, that
+    /// is reported as by accessors (`Configuration.onError`) and it ends. Nobody needs to call `deliver()`; no thread
+    /// waits.
     public var changes: ChangeSequence<Element> { ChangeSequence(self) { () throws(ObjStoreError) in nil } }
 
     /// The same for insertions, deletions, and modifications of these properties only.
-    public func changes(keyPaths: [String]) -> ChangeSequence<Element> { ChangeSequence(self) { () throws(ObjStoreError) in try indexes(keyPaths) } }
+    public func changes(keyPaths: [String]) -> ChangeSequence<Element> {
+        ChangeSequence(self) { () throws(ObjStoreError) in try indexes(keyPaths) }
+    }
     public func changes(keyPaths: [PartialKeyPath<Element>]) -> ChangeSequence<Element> {
         ChangeSequence(self) { () throws(ObjStoreError) in try indexes(keyPaths) }
     }
@@ -190,7 +235,9 @@ public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
         init(_ source: ChangeSource<Element>) { self.source = source }
 
         public mutating func next() async -> ChangeSet<Element>? { await source.next() }
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeSet<Element>? { await source.next() }
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeSet<Element>? {
+            await source.next()
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 internal import CRuntime
 internal import ObjStoreCore
 
-// A write is left when nobody can end it any more: its thread has ended inside of it, or a task began it with `beginWrite` and went
-// on, after an `await`, on another thread, or a handler that the library calls on its own thread returned. It is cancelled then, and `onError` is told: see docs/decisions/0035-writes-left-open.md.
+// A write is left when nobody can end it any more: its thread has ended inside of it, or a task began it with
+// `beginWrite` and went on, after an `await`, on another thread, or a handler that the library calls on its own thread
+// returned. It is cancelled then, and `onError` is told: see docs/decisions/0035-writes-left-open.md.
 
 /// How the end of a thread reaches a handle, without keeping it alive.
 final class WriteTether: Sendable {
@@ -42,15 +43,16 @@ final class WriteTether: Sendable {
 final class ThreadWrites {
     private var tethers: [WriteTether] = []
 
-    /// Cancels what tasks have left open that ran on this thread before, in any store. Before the thread waits for a writer: who waits
-    /// for such a write, on another thread, may be whom it waits for.
+    /// Cancels what tasks have left open that ran on this thread before, in any store. Before the thread waits for a
+    /// writer: who waits for such a write, on another thread, may be whom it waits for.
     static func abandonLeft() {
         guard let pointer = cr_ending() else { return }
         let tethers = Unmanaged<ThreadWrites>.fromOpaque(pointer)._withUnsafeGuaranteedRef(\.tethers)
         for tether in tethers { tether.abandon(\.numberIfLeft)?.tell(abandoned(byTask)) }
     }
 
-    /// Runs what the program does on a thread that is not its own, and then cancels what it has left open, in any store.
+    /// Runs what the program does on a thread that is not its own, and then cancels what it has left open, in any
+    /// store.
     static func within<R>(_ what: String, _ body: () throws -> R) rethrows -> R {
         func open() -> [(WriteTether, UInt64)] {
             guard let pointer = cr_ending() else { return [] }
@@ -73,7 +75,9 @@ final class ThreadWrites {
             writes.tethers.append(tether)
             cr_set_ending(Unmanaged.passRetained(writes).toOpaque()) { pointer in
                 let writes = Unmanaged<ThreadWrites>.fromOpaque(pointer).takeRetainedValue()
-                for tether in writes.tethers { tether.abandon(\.numberOfThisThread)?.tell(abandoned("the thread that was inside of it has ended")) }
+                for tether in writes.tethers {
+                    tether.abandon(\.numberOfThisThread)?.tell(abandoned("the thread that was inside of it has ended"))
+                }
             }
             return
         }
@@ -97,7 +101,9 @@ extension StoreHandle {
     static var currentTask: UInt64 { cr_task_number() }
 
     /// Cancels a write that nobody can end, and tells so.
-    private func abandon(_ number: UInt64?, _ why: String) { if closeAbandoned(number) { reports.tell(ObjStore.abandoned(why)) } }
+    private func abandon(_ number: UInt64?, _ why: String) {
+        if closeAbandoned(number) { reports.tell(ObjStore.abandoned(why)) }
+    }
 
     /// False: there is none, or another thread was faster.
     fileprivate func closeAbandoned(_ number: UInt64?) -> Bool {
@@ -112,8 +118,9 @@ extension StoreHandle {
         abandon(numberIfElsewhere, "its task began it on another thread, before an await: use write { … } in tasks")
     }
 
-    /// Looks now and then, on whatever threads tasks run on, whether the thread where a task began a write does something else. Each
-    /// priority has threads of its own: the one that has waited longest, if none is at work, is the one that looks.
+    /// Looks now and then, on whatever threads tasks run on, whether the thread where a task began a write does
+    /// something else. Each priority has threads of its own: the one that has waited longest, if none is at work, is
+    /// the one that looks.
     func watch(_ number: UInt64) {
         Task.detached(priority: Task.currentPriority) { [weak self] in
             while let handle = self, handle.isOpen(number) {

@@ -1,8 +1,9 @@
 internal import ObjStoreCore
 
-/// Types that a `@Persisted` property can have: ``List``, ``MutableSet`` and ``Map``, and as single values `Bool`, `Int` (and `Int8` … `Int64`), `Float`, `Double`,
-/// ``Decimal128``, `String`, `[UInt8]` and `Data`, ``Timestamp`` and `Date`, ``ObjectId``, `UUID`, enums with ``PersistableEnum``, and an optional of each;
-/// an optional of a class derived from ``Object``, which is a link (in lists and sets no optional); ``LinkingObjects``, the inverse of one.
+/// Types that a `@Persisted` property can have: ``List``, ``MutableSet`` and ``Map``, and as single values `Bool`,
+/// `Int` (and `Int8` … `Int64`), `Float`, `Double`, ``Decimal128``, `String`, `[UInt8]` and `Data`, ``Timestamp`` and
+/// `Date`, ``ObjectId``, `UUID`, enums with ``PersistableEnum``, and an optional of each; an optional of a class
+/// derived from ``Object``, which is a link (in lists and sets no optional); ``LinkingObjects``, the inverse of one.
 ///
 /// The requirements are those of the library; conform to ``PersistableEnum`` only.
 public protocol Persistable: SendableMetatype {
@@ -20,8 +21,8 @@ public protocol Persistable: SendableMetatype {
     static func _get(_ object: Object, _ index: UInt32) -> Self
     static func _set(_ object: Object, _ index: UInt32, _ value: Self)
 
-    /// What the property has while a key path is traced: a value from which computed properties lead to others, so that it is seen where
-    /// a key path goes beyond the property.
+    /// What the property has while a key path is traced: a value from which computed properties lead to others, so that
+    /// it is seen where a key path goes beyond the property.
     static func _traced(_ tracer: _Tracer) -> Self
     /// The value as this type, where it is one; nil stands for null.
     static func _convert(_ value: Any?) -> Self?
@@ -90,7 +91,9 @@ public struct _PropertyType: Sendable {
     var isMixed: Bool { valueKind == .mixed || hasMixedElements }
     var hasMixedElements: Bool { elementKind == ValueKind.mixed.rawValue }
     var elements: ElementSchema {
-        ElementSchema(kind: ValueKind(rawValue: elementKind) ?? .null, isNullable: hasOptionalElements, keyKind: ValueKind(rawValue: keyKind) ?? .null)
+        ElementSchema(
+            kind: ValueKind(rawValue: elementKind) ?? .null, isNullable: hasOptionalElements,
+            keyKind: ValueKind(rawValue: keyKind) ?? .null)
     }
 }
 
@@ -143,7 +146,9 @@ extension Persistable {
         return true
     }
 
-    public static func _encode(_ object: Object, _ offset: Int, _ encoder: _RowEncoder) { _encode(current(object, offset), encoder) }
+    public static func _encode(_ object: Object, _ offset: Int, _ encoder: _RowEncoder) {
+        _encode(current(object, offset), encoder)
+    }
 
     public static func _encodeAny(_ value: Any?, _ encoder: _RowEncoder) -> Bool {
         guard let converted = _convert(value) else { return false }
@@ -151,7 +156,9 @@ extension Persistable {
         return true
     }
 
-    public static func _copy(from object: Object, to copy: Object, _ offset: Int) { assign(current(object, offset), to: copy, offset) }
+    public static func _copy(from object: Object, to copy: Object, _ offset: Int) {
+        assign(current(object, offset), to: copy, offset)
+    }
 
     /// The property is the store's from now on. The payload is let go.
     public static func _bind(_ object: Object, _ offset: Int, _ index: UInt32) {
@@ -162,14 +169,17 @@ extension Persistable {
 
     public static func _takeReferences(_ object: Object, _ offset: Int, _ references: _References) {}
 
-    /// For primary keys, which never change while an object is managed: what the first hash of it finds is kept in the payload for
-    /// those that follow, so that a set still finds an object that was deleted. Several threads may do so at a time.
+    /// For primary keys, which never change while an object is managed: what the first hash of it finds is kept in the
+    /// payload for those that follow, so that a set still finds an object that was deleted. Several threads may do so
+    /// at a time.
     public static func _hash(_ object: Object, _ offset: Int, into hasher: inout Hasher) {
         let wrapper = wrapper(object, offset)
         let index = wrapper.pointee.index
         guard isManaged(index) else { return _hash(_read(&wrapper.pointee.value), into: &hasher) }
         if hashKept(wrapper, orInitial: false, into: &hasher) { return }
-        if !object.isInvalidated, let value = ErrorCollector.unlessGone(object._space?.handle.reports, { _get(object, index) }) {
+        if !object.isInvalidated,
+            let value = ErrorCollector.unlessGone(object._space?.handle.reports, { _get(object, index) })
+        {
             KeptKeys.lock.withLock {
                 _write(&payload(wrapper).pointee, value)
                 flags(wrapper).pointee |= Persisted<Self>._isKept
@@ -180,7 +190,9 @@ extension Persistable {
     }
 
     /// Hashes the payload if the key is kept there, or anyway.
-    private static func hashKept(_ wrapper: UnsafeMutablePointer<Persisted<Self>>, orInitial: Bool, into hasher: inout Hasher) -> Bool {
+    private static func hashKept(
+        _ wrapper: UnsafeMutablePointer<Persisted<Self>>, orInitial: Bool, into hasher: inout Hasher
+    ) -> Bool {
         KeptKeys.lock.withLock {
             guard orInitial || flags(wrapper).pointee & Persisted<Self>._isKept != 0 else { return false }
             _hash(_read(&payload(wrapper).pointee), into: &hasher)
@@ -188,14 +200,15 @@ extension Persistable {
         }
     }
 
-    // Fields by themselves, as `Persisted` has them: to change one of the wrapper's is to change the wrapper, for who looks at its index
-    // meanwhile, in the eyes of ThreadSanitizer.
+    // Fields by themselves, as `Persisted` has them: to change one of the wrapper's is to change the wrapper, for who
+    // looks at its index meanwhile, in the eyes of ThreadSanitizer.
     private static func flags(_ wrapper: UnsafeMutablePointer<Persisted<Self>>) -> UnsafeMutablePointer<UInt8> {
         (UnsafeMutableRawPointer(wrapper) + MemoryLayout<UInt32>.size).assumingMemoryBound(to: UInt8.self)
     }
 
     private static func payload(_ wrapper: UnsafeMutablePointer<Persisted<Self>>) -> UnsafeMutablePointer<_Storage> {
-        (UnsafeMutableRawPointer(flags(wrapper) + 1)).alignedUp(for: _Storage.self).assumingMemoryBound(to: _Storage.self)
+        (UnsafeMutableRawPointer(flags(wrapper) + 1)).alignedUp(for: _Storage.self).assumingMemoryBound(
+            to: _Storage.self)
     }
 }
 
@@ -228,9 +241,15 @@ extension Optional: Persistable where Wrapped: _OptionalPersistable {
     public static var _initial: _Storage { @inlinable get { Wrapped._noValue } }
     public static var _type: _PropertyType { Wrapped._optionalType }
     @inlinable public static func _read(_ storage: inout _Storage) -> Wrapped? { Wrapped._readOptional(&storage) }
-    @inlinable public static func _write(_ storage: inout _Storage, _ value: Wrapped?) { Wrapped._writeOptional(&storage, value) }
-    @inlinable public static func _get(_ object: Object, _ index: UInt32) -> Wrapped? { Wrapped._getOptional(object, index) }
-    @inlinable public static func _set(_ object: Object, _ index: UInt32, _ value: Wrapped?) { Wrapped._setOptional(object, index, value) }
+    @inlinable public static func _write(_ storage: inout _Storage, _ value: Wrapped?) {
+        Wrapped._writeOptional(&storage, value)
+    }
+    @inlinable public static func _get(_ object: Object, _ index: UInt32) -> Wrapped? {
+        Wrapped._getOptional(object, index)
+    }
+    @inlinable public static func _set(_ object: Object, _ index: UInt32, _ value: Wrapped?) {
+        Wrapped._setOptional(object, index, value)
+    }
     public static func _traced(_ tracer: _Tracer) -> Wrapped? { Wrapped._tracedOptional(tracer) }
     public static func _convert(_ value: Any?) -> Wrapped?? {
         guard let value else { return .some(nil) }
@@ -243,7 +262,8 @@ extension Optional: Persistable where Wrapped: _OptionalPersistable {
 }
 
 /// Values: the optional of one holds the value itself.
-public protocol _PersistableValue: Persistable, _OptionalPersistable, _SingleElement where _Storage == Self, _OptionalStorage == Self? {}
+public protocol _PersistableValue: Persistable, _OptionalPersistable, _SingleElement
+where _Storage == Self, _OptionalStorage == Self? {}
 
 extension _PersistableValue {
     public static var _noValue: Self? { @inlinable get { nil } }

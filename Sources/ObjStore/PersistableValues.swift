@@ -4,7 +4,9 @@ extension Bool: _PersistableValue {
     public static var _initial: Bool { @inlinable get { false } }
     public static var _type: _PropertyType { _PropertyType(.bool) }
     @inlinable public static func _get(_ object: Object, _ index: UInt32) -> Bool { object._number(index) != 0 }
-    @inlinable public static func _getOptional(_ object: Object, _ index: UInt32) -> Bool? { object._optionalNumber(index).map { $0 != 0 } }
+    @inlinable public static func _getOptional(_ object: Object, _ index: UInt32) -> Bool? {
+        object._optionalNumber(index).map { $0 != 0 }
+    }
     public static func _set(_ object: Object, _ index: UInt32, _ value: Bool) { object._set(index, .bool(value)) }
     public static func _encode(_ value: Bool, _ encoder: _RowEncoder) { encoder.append(.bool(value)) }
 }
@@ -30,13 +32,17 @@ extension _PersistableInteger {
     }
     @inlinable
     static func fit(_ number: Int64, _ object: Object, _ index: UInt32) -> Self {
-        if Self.bitWidth == 64 || number >= Int64(truncatingIfNeeded: Self.min) && number <= Int64(truncatingIfNeeded: Self.max) {
+        if Self.bitWidth == 64
+            || number >= Int64(truncatingIfNeeded: Self.min) && number <= Int64(truncatingIfNeeded: Self.max)
+        {
             return Self(truncatingIfNeeded: number)
         }
         object._reportOutOfRange(index, number, "\(Self.self)")
         return 0
     }
-    @inlinable public static func _set(_ object: Object, _ index: UInt32, _ value: Self) { object._setInt(index, Int64(value)) }
+    @inlinable public static func _set(_ object: Object, _ index: UInt32, _ value: Self) {
+        object._setInt(index, Int64(value))
+    }
     public static func _traced(_ tracer: _Tracer) -> Self { 2 }
     public static func _encode(_ value: Self, _ encoder: _RowEncoder) { encoder.append(.int(Int64(value))) }
     public static func _hash(_ value: Self, into hasher: inout Hasher) { hasher.combine(value) }
@@ -58,7 +64,9 @@ extension Double: _PersistableValue {
     public static var _initial: Double { @inlinable get { 0 } }
     public static var _type: _PropertyType { _PropertyType(.double) }
     @inlinable
-    public static func _get(_ object: Object, _ index: UInt32) -> Double { Double(bitPattern: UInt64(bitPattern: object._number(index))) }
+    public static func _get(_ object: Object, _ index: UInt32) -> Double {
+        Double(bitPattern: UInt64(bitPattern: object._number(index)))
+    }
     @inlinable
     public static func _getOptional(_ object: Object, _ index: UInt32) -> Double? {
         object._optionalNumber(index).map { Double(bitPattern: UInt64(bitPattern: $0)) }
@@ -83,7 +91,9 @@ extension Float: _PersistableValue {
     public static var _initial: Float { @inlinable get { 0 } }
     public static var _type: _PropertyType { _PropertyType(.float) }
     @inlinable
-    public static func _get(_ object: Object, _ index: UInt32) -> Float { Float(bitPattern: UInt32(truncatingIfNeeded: object._number(index))) }
+    public static func _get(_ object: Object, _ index: UInt32) -> Float {
+        Float(bitPattern: UInt32(truncatingIfNeeded: object._number(index)))
+    }
     @inlinable
     public static func _getOptional(_ object: Object, _ index: UInt32) -> Float? {
         object._optionalNumber(index).map { Float(bitPattern: UInt32(truncatingIfNeeded: $0)) }
@@ -124,21 +134,26 @@ extension String: _PersistableValue {
     }
 }
 
-/// The elements of an array that is persisted: bytes. A protocol, so that an array of other things is refused with a word of what to
-/// declare (Unpersistable.swift).
+/// The elements of an array that is persisted: bytes. A protocol, so that an array of other things is refused with a
+/// word of what to declare (Unpersistable.swift).
 public protocol _Byte {}
 extension UInt8: _Byte {}
 
-extension Array: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _PersistableValue where Element: _Byte {
+extension Array: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _PersistableValue
+where Element: _Byte {
     public typealias _OptionalStorage = [Element]?
     public static var _initial: [Element] { @inlinable get { [] } }
     public static var _type: _PropertyType { _PropertyType(.binary) }
     public static func _get(_ object: Object, _ index: UInt32) -> [Element] { _getOptional(object, index) ?? [] }
-    public static func _getOptional(_ object: Object, _ index: UInt32) -> [Element]? { unsafeBitCast(object._bytes(index), to: [Element]?.self) }
+    public static func _getOptional(_ object: Object, _ index: UInt32) -> [Element]? {
+        unsafeBitCast(object._bytes(index), to: [Element]?.self)
+    }
     public static func _set(_ object: Object, _ index: UInt32, _ value: [Element]) {
         value.withUnsafeBytes { object._set(index, .binary($0.baseAddress, $0.count)) }
     }
-    public static func _encode(_ value: [Element], _ encoder: _RowEncoder) { value.withUnsafeBytes { encoder.append($0, .binary) } }
+    public static func _encode(_ value: [Element], _ encoder: _RowEncoder) {
+        value.withUnsafeBytes { encoder.append($0, .binary) }
+    }
 }
 
 extension Timestamp: _PersistableValue {
@@ -158,8 +173,9 @@ extension Timestamp: _PersistableValue {
 /// ```swift
 /// enum Color: String, PersistableEnum { case red, green }
 /// ```
-/// What is written is one of the cases, whatever writes it: JSON, a dictionary (`.outOfRange`). Objects that are there when a property is added
-/// have its default, or the first case. A stored raw value that is no case any more is reported as `.outOfRange` and read as the first case.
+/// What is written is one of the cases, whatever writes it: JSON, a dictionary (`.outOfRange`). Objects that are there
+/// when a property is added have its default, or the first case. A stored raw value that is no case any more is
+/// reported as `.outOfRange` and read as the first case.
 public protocol PersistableEnum: _PersistableValue, RawRepresentable, CaseIterable, QueryOperand
 where RawValue: _PersistableValue & QueryOperand {}
 
@@ -171,7 +187,9 @@ extension PersistableEnum {
         type.cases = { encoder in for value in allCases { RawValue._encode(value.rawValue, encoder) } }
         return type
     }
-    public static func _get(_ object: Object, _ index: UInt32) -> Self { fromRaw(RawValue._get(object, index), object, index) ?? _initial }
+    public static func _get(_ object: Object, _ index: UInt32) -> Self {
+        fromRaw(RawValue._get(object, index), object, index) ?? _initial
+    }
     public static func _getOptional(_ object: Object, _ index: UInt32) -> Self? {
         RawValue._getOptional(object, index).flatMap { fromRaw($0, object, index) }
     }
@@ -181,9 +199,13 @@ extension PersistableEnum {
         object._reportOutOfRange(index, raw, "\(Self.self)")
         return nil
     }
-    public static func _set(_ object: Object, _ index: UInt32, _ value: Self) { RawValue._set(object, index, value.rawValue) }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: Self) {
+        RawValue._set(object, index, value.rawValue)
+    }
     public static func _encode(_ value: Self, _ encoder: _RowEncoder) { RawValue._encode(value.rawValue, encoder) }
     public static func _hash(_ value: Self, into hasher: inout Hasher) { RawValue._hash(value.rawValue, into: &hasher) }
-    public static func _convert(_ value: Any?) -> Self? { value as? Self ?? RawValue._convert(value).flatMap { Self(rawValue: $0) } }
+    public static func _convert(_ value: Any?) -> Self? {
+        value as? Self ?? RawValue._convert(value).flatMap { Self(rawValue: $0) }
+    }
     public var _queryValue: _QueryValue { rawValue._queryValue }
 }

@@ -40,7 +40,8 @@ public struct Persisted<Value: Persistable> {
         value = storage
     }
 
-    /// The primary key: unique in its class, found fast, an integer, a text, an ``ObjectId`` or a `UUID`. At most one per class.
+    /// The primary key: unique in its class, found fast, an integer, a text, an ``ObjectId`` or a `UUID`. At most one
+    /// per class.
     @inlinable
     public init(primaryKey: Bool) {
         self.init()
@@ -53,9 +54,9 @@ public struct Persisted<Value: Persistable> {
         if primaryKey { flags |= Persisted._isPrimaryKey }
     }
 
-    /// Made by the store for an object that is added or created without it: a primary key (an integer above all that the class ever had, an
-    /// ``ObjectId`` or a `UUID`), or any ``ObjectId`` or `UUID`. What an unmanaged object has at first (0, zeros, nil) counts as
-    /// not given; in a dictionary everything that is there is given.
+    /// Made by the store for an object that is added or created without it: a primary key (an integer above all that
+    /// the class ever had, an ``ObjectId`` or a `UUID`), or any ``ObjectId`` or `UUID`. What an unmanaged object has at
+    /// first (0, zeros, nil) counts as not given; in a dictionary everything that is there is given.
     @inlinable
     public init(primaryKey: Bool = false, generated: Bool) {
         self.init(primaryKey: primaryKey)
@@ -91,8 +92,8 @@ public struct Persisted<Value: Persistable> {
         if indexed { flags |= Persisted._isIndexed }
     }
 
-    /// The inverse of a link: the objects of another class whose property of that name leads to this one. Read-only, and not
-    /// stored: `@Persisted(originProperty: "owner") var dogs: LinkingObjects<Dog>`.
+    /// The inverse of a link: the objects of another class whose property of that name leads to this one. Read-only,
+    /// and not stored: `@Persisted(originProperty: "owner") var dogs: LinkingObjects<Dog>`.
     public init<Element: Object>(originProperty: String) where Value == LinkingObjects<Element> {
         self.init()
         value = originProperty

@@ -30,9 +30,11 @@ enum QueryNode: Sendable {
 
     func compared(_ comparison: Comparison, _ value: _QueryValue, isInside: Bool = false) -> QueryNode {
         switch self {
-        case .property(let index): .comparison(ComparisonNode(index: index, comparison: comparison, value: value, isInside: isInside))
+        case .property(let index):
+            .comparison(ComparisonNode(index: index, comparison: comparison, value: value, isInside: isInside))
         case .failed: self
-        case .object, .comparison: .failed(ObjStoreError(.notSupported, "only a property can be compared with a value in this version"))
+        case .object, .comparison:
+            .failed(ObjStoreError(.notSupported, "only a property can be compared with a value in this version"))
         }
     }
 }
@@ -80,7 +82,9 @@ public enum _QueryValue: Sendable, Equatable {
             return try core { () throws(StoreError) in
                 var result: Result<T, StoreError>!
                 bytes.withUnsafeBytes { bytes in
-                    result = Result { () throws(StoreError) in try body(MixedNode(bytes.baseAddress, bytes.count).value()) }
+                    result = Result { () throws(StoreError) in
+                        try body(MixedNode(bytes.baseAddress, bytes.count).value())
+                    }
                 }
                 return try result.get()
             }
@@ -97,7 +101,9 @@ public enum _QueryValue: Sendable, Equatable {
         case .objectId(let value): ObjectId._encode(value, encoder)
         case .uuid(let low, let high): encoder.append(Value(kind: .uuid, low: low, high: high))
         case .link(let name):
-            guard let name else { throw ObjStoreError(.wrongView, "an unmanaged object is in no store: nothing links to it") }
+            guard let name else {
+                throw ObjStoreError(.wrongView, "an unmanaged object is in no store: nothing links to it")
+            }
             encoder.append(.link(ObjectID(classID: name.classID, storeTag: name.storeTag, key: name.key)))
         }
         return try encoder.withValue(body)
@@ -148,30 +154,53 @@ extension String: OrderedQueryOperand { public var _queryValue: _QueryValue { .s
 extension Timestamp: OrderedQueryOperand { public var _queryValue: _QueryValue { .timestamp(self) } }
 extension Bool: OrderedQueryOperand { public var _queryValue: _QueryValue { .bool(self) } }
 extension Array: QueryOperand where Element == UInt8 { public var _queryValue: _QueryValue { .bytes(self) } }
-extension Optional: QueryOperand where Wrapped: QueryOperand { public var _queryValue: _QueryValue { self?._queryValue ?? .null } }
+extension Optional: QueryOperand where Wrapped: QueryOperand {
+    public var _queryValue: _QueryValue { self?._queryValue ?? .null }
+}
 extension Optional: OrderedQueryOperand where Wrapped: OrderedQueryOperand {}
 
 extension Query where Value: QueryOperand {
-    public static func == (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.equal, right._queryValue)) }
-    public static func != (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.notEqual, right._queryValue)) }
+    public static func == (left: Query, right: Value) -> Query<Bool> {
+        .init(left.node.compared(.equal, right._queryValue))
+    }
+    public static func != (left: Query, right: Value) -> Query<Bool> {
+        .init(left.node.compared(.notEqual, right._queryValue))
+    }
 }
 
 extension Query {
-    /// Who has a link to the object, as the value, as an element, or anywhere inside of a value of any type: the inverse of a property
-    /// that declares none, `store.objects(Shelter.self).where { $0.dogs.links(to: rex) }`. A property without links: `.wrongType`.
-    public func links(to object: Object) -> Query<Bool> { .init(node.compared(.equal, object._queryValue, isInside: true)) }
+    /// Who has a link to the object, as the value, as an element, or anywhere inside of a value of any type: the
+    /// inverse of a property that declares none, `store.objects(Shelter.self).where { $0.dogs.links(to: rex) }`. A
+    /// property without links: `.wrongType`.
+    public func links(to object: Object) -> Query<Bool> {
+        .init(node.compared(.equal, object._queryValue, isInside: true))
+    }
 }
 
 extension Query where Value: OrderedQueryOperand {
-    public static func < (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.less, right._queryValue)) }
-    public static func <= (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.lessOrEqual, right._queryValue)) }
-    public static func > (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.greater, right._queryValue)) }
-    public static func >= (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.greaterOrEqual, right._queryValue)) }
+    public static func < (left: Query, right: Value) -> Query<Bool> {
+        .init(left.node.compared(.less, right._queryValue))
+    }
+    public static func <= (left: Query, right: Value) -> Query<Bool> {
+        .init(left.node.compared(.lessOrEqual, right._queryValue))
+    }
+    public static func > (left: Query, right: Value) -> Query<Bool> {
+        .init(left.node.compared(.greater, right._queryValue))
+    }
+    public static func >= (left: Query, right: Value) -> Query<Bool> {
+        .init(left.node.compared(.greaterOrEqual, right._queryValue))
+    }
 }
 
 // What other query languages have, said in words instead of "binary operator cannot be applied".
 extension Query<Bool> {
-    @available(*, unavailable, message: "this version knows one comparison in a where: filter the rest in Swift, or use an index of several properties")
+    @available(
+        *, unavailable,
+        message: """
+            this version knows one comparison in a where: filter the rest in Swift, or use an index of several \
+            properties
+            """
+    )
     public static func && (left: Query, right: @autoclosure () throws -> Query) rethrows -> Query { left }
     @available(*, unavailable, message: "this version knows one comparison in a where: filter the rest in Swift")
     public static func || (left: Query, right: @autoclosure () throws -> Query) rethrows -> Query { left }
@@ -192,15 +221,26 @@ extension Optional: _CountedInQueries where Wrapped: _CountedInQueries {}
 extension Query where Value: _CountedInQueries {
     @available(*, unavailable, message: "this version compares values, not how many there are: filter in Swift")
     public var count: Query<Int> { .init(node) }
-    @available(*, unavailable, message: "this version compares values, not how many there are: compare a text with \"\", or filter in Swift")
+    @available(
+        *, unavailable,
+        message: "this version compares values, not how many there are: compare a text with \"\", or filter in Swift"
+    )
     public var isEmpty: Query<Bool> { .init(node) }
-    @available(*, unavailable, message: "this version does not search in texts and collections: filter in Swift, or ask links(to:) for an object")
+    @available(
+        *, unavailable,
+        message:
+            "this version does not search in texts and collections: filter in Swift, or ask links(to:) for an object"
+    )
     public func contains(_ other: some Any) -> Query<Bool> { .init(node) }
-    @available(*, unavailable, message: "this version does not search in texts: compare with >= and <, or filter in Swift")
+    @available(
+        *, unavailable, message: "this version does not search in texts: compare with >= and <, or filter in Swift"
+    )
     public func hasPrefix(_ prefix: String) -> Query<Bool> { .init(node) }
     @available(*, unavailable, message: "this version does not search in texts: filter in Swift")
     public func hasSuffix(_ suffix: String) -> Query<Bool> { .init(node) }
-    @available(*, unavailable, message: "this version does not search in texts: compare with >= and <, or filter in Swift")
+    @available(
+        *, unavailable, message: "this version does not search in texts: compare with >= and <, or filter in Swift"
+    )
     public func starts(with prefix: String) -> Query<Bool> { .init(node) }
     @available(*, unavailable, message: "this version does not search in texts: filter in Swift")
     public func like(_ pattern: String) -> Query<Bool> { .init(node) }
@@ -208,13 +248,31 @@ extension Query where Value: _CountedInQueries {
 
 extension Query {
     @available(*, unavailable, message: "this version does not ask about single elements: filter in Swift")
-    public subscript<Key, Element: CollectionElement>(_ key: Key) -> Query<Element> where Value == Map<Key, Element> { .init(node) }
-    @available(*, unavailable, message: "this version does not follow links in a where: filter in Swift, or ask for the object first and compare with it")
-    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property> where Value == Linked? { .init(node) }
-    @available(*, unavailable, message: "this version does not ask about elements in a where: filter in Swift, or use links(to:)")
-    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property> where Value == List<Linked> { .init(node) }
-    @available(*, unavailable, message: "this version does not ask about elements in a where: filter in Swift, or use links(to:)")
-    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property> where Value == MutableSet<Linked> { .init(node) }
+    public subscript<Key, Element: CollectionElement>(_ key: Key) -> Query<Element> where Value == Map<Key, Element> {
+        .init(node)
+    }
+    @available(
+        *, unavailable,
+        message: """
+            this version does not follow links in a where: filter in Swift, or ask for the object first and compare \
+            with it
+            """
+    )
+    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property>
+    where Value == Linked? { .init(node) }
+    @available(
+        *, unavailable,
+        message: "this version does not ask about elements in a where: filter in Swift, or use links(to:)"
+    )
+    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property>
+    where Value == List<Linked> { .init(node) }
+    @available(
+        *, unavailable,
+        message: "this version does not ask about elements in a where: filter in Swift, or use links(to:)"
+    )
+    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property>
+    where Value == MutableSet<Linked> { .init(node) }
     @available(*, unavailable, message: "this version does not ask about elements in a where: filter in Swift")
-    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property> where Value == LinkingObjects<Linked> { .init(node) }
+    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property>
+    where Value == LinkingObjects<Linked> { .init(node) }
 }

@@ -12,7 +12,11 @@ extension Results {
 
 extension Object {
     package final func report(_ error: any Error) {
-        if let space = _space { space.handle.reports.report(ObjStoreError.of(error)) } else { Store.reportOfNoStore(error) }
+        if let space = _space {
+            space.handle.reports.report(ObjStoreError.of(error))
+        } else {
+            Store.reportOfNoStore(error)
+        }
     }
 }
 
@@ -26,5 +30,7 @@ extension StoreReading {
 }
 
 extension ObjStoreError {
-    fileprivate static func of(_ error: any Error) -> ObjStoreError { error as? ObjStoreError ?? ObjStoreError(.callback, "\(error)") }
+    fileprivate static func of(_ error: any Error) -> ObjStoreError {
+        error as? ObjStoreError ?? ObjStoreError(.callback, "\(error)")
+    }
 }

@@ -43,7 +43,8 @@ public struct Results<Element: Object>: Sendable {
         }
         switch condition(Query(.object)).node {
         case .comparison(let comparison): return Results(space, .success(comparison))
-        case .property(let index): return Results(space, .success(ComparisonNode(index: index, comparison: .equal, value: .bool(true))))
+        case .property(let index):
+            return Results(space, .success(ComparisonNode(index: index, comparison: .equal, value: .bool(true))))
         case .failed(let error): return Results(space, .failure(error))
         case .object: return Results(space, .failure(ObjStoreError(.invalidQuery, "the condition compares nothing")))
         }
@@ -51,14 +52,18 @@ public struct Results<Element: Object>: Sendable {
 
     /// Those that satisfy a comparison written as text: `.filter("age < $0", 2)`, `.filter("name == 'Rex'")`.
     ///
-    /// Errors: `.invalidQuery` (with `position`; also a text of more than one comparison), `.noSuchProperty`, `.wrongType`, `.notSupported`
-    /// (a second `filter` or `where`).
+    /// Errors: `.invalidQuery` (with `position`; also a text of more than one comparison), `.noSuchProperty`,
+    /// `.wrongType`, `.notSupported` (a second `filter` or `where`).
     @_disfavoredOverload
-    public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Results { try filter(text, arguments: arguments) }
+    public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Results {
+        try filter(text, arguments: arguments)
+    }
 
     /// The same; what is wrong with it is reported where the results are used.
     package func filtered(_ text: String, arguments: [Any?]) -> Results {
-        do throws(ObjStoreError) { return try filter(text, arguments: arguments) } catch { return Results(space, .failure(error)) }
+        do throws(ObjStoreError) { return try filter(text, arguments: arguments) } catch {
+            return Results(space, .failure(error))
+        }
     }
 
     private func filter(_ text: String, arguments: [Any?]) throws(ObjStoreError) -> Results {
@@ -71,7 +76,9 @@ public struct Results<Element: Object>: Sendable {
         switch query.operand {
         case .argument(let number):
             guard number < arguments.count else {
-                throw ObjStoreError(.invalidQuery, "the query asks for argument $\(number), and \(arguments.count) are given", class: info.name, property: property.name)
+                throw ObjStoreError(
+                    .invalidQuery, "the query asks for argument $\(number), and \(arguments.count) are given",
+                    class: info.name, property: property.name)
             }
             operand = arguments[number].flatMap { ClassInfo.unwrap($0) }
         case .null: operand = nil
@@ -80,13 +87,18 @@ public struct Results<Element: Object>: Sendable {
         case .double(let value): operand = value
         case .string(let value): operand = value
         }
-        guard let operand else { return Results(space, .success(ComparisonNode(index: property.index, comparison: query.comparison, value: .null))) }
+        guard let operand else {
+            return Results(
+                space, .success(ComparisonNode(index: property.index, comparison: query.comparison, value: .null)))
+        }
         guard let value = property.accessor.constant(operand) else { throw info.wrongType(property, operand) }
-        return Results(space, .success(ComparisonNode(index: property.index, comparison: query.comparison, value: value)))
+        return Results(
+            space, .success(ComparisonNode(index: property.index, comparison: query.comparison, value: value)))
     }
 
     private static var oneComparison: ObjStoreError {
-        ObjStoreError(.notSupported, "one comparison is all that this version knows", class: ClassInfo.name(of: Element.self))
+        ObjStoreError(
+            .notSupported, "one comparison is all that this version knows", class: ClassInfo.name(of: Element.self))
     }
 
     /// Throws what would otherwise be reported at the first use: the class is no model of the store, the comparison
@@ -108,12 +120,17 @@ public struct Results<Element: Object>: Sendable {
     // MARK: Inside
 
     /// Calls `body` with the question as the core takes it; nil: all objects.
-    func asking<T>(_ view: View, _ body: (View, ClassBinding, Condition?) throws(StoreError) -> T) throws(ObjStoreError) -> T {
+    func asking<T>(
+        _ view: View, _ body: (View, ClassBinding, Condition?) throws(StoreError) -> T
+    ) throws(ObjStoreError) -> T {
         let question = try question.get()
         let binding = try space.binding(Element.self)
         guard let question else { return try core { () throws(StoreError) in try body(view, binding, nil) } }
         return try question.value.withValue { (value) throws(StoreError) in
-            try body(view, binding, Condition(binding.properties[Int(question.index)], question.comparison, value, isInside: question.isInside))
+            try body(
+                view, binding,
+                Condition(
+                    binding.properties[Int(question.index)], question.comparison, value, isInside: question.isInside))
         }
     }
 
@@ -135,7 +152,11 @@ public struct Results<Element: Object>: Sendable {
             if let list = cache.list(view) { return (list, binding) }
             let stamp = view.stamp
             let list: ObjStoreCore.Results
-            if let range { list = try view.find(in: range) } else { list = try view.find(binding.classID, where: condition) }
+            if let range {
+                list = try view.find(in: range)
+            } else {
+                list = try view.find(binding.classID, where: condition)
+            }
             cache.keep(list, stamp)
             return (list, binding)
         }
@@ -143,7 +164,11 @@ public struct Results<Element: Object>: Sendable {
 
     /// Nil: of nothing.
     func aggregate(_ property: ClassInfo.Property, _ kind: AggregateKind) throws(ObjStoreError) -> _QueryValue? {
-        if range != nil { throw ObjStoreError(.notSupported, "there are no sums and extremes of a stretch of an index in this version", class: ClassInfo.name(of: Element.self)) }
+        if range != nil {
+            throw ObjStoreError(
+                .notSupported, "there are no sums and extremes of a stretch of an index in this version",
+                class: ClassInfo.name(of: Element.self))
+        }
         let value = try asking(space.current) { (view, binding, condition) throws(StoreError) in
             try view.aggregate(binding.classID, binding.properties[Int(property.index)], kind, where: condition)
         }
@@ -163,7 +188,8 @@ public struct Results<Element: Object>: Sendable {
         if range != nil {
             let (list, binding) = try list()
             if list.count == 0 { return nil }
-            return space.materialise(Element.self, binding, try core { () throws(StoreError) in try list.object(at: 0) }.key)
+            return space.materialise(
+                Element.self, binding, try core { () throws(StoreError) in try list.object(at: 0) }.key)
         }
         let (id, binding) = try asking(space.current) { (view, binding, condition) throws(StoreError) in
             guard let condition else { return (try view.first(binding.classID), binding) }
@@ -188,19 +214,27 @@ extension Results: LiveCollection {
     public func _element(at index: Int) -> Element {
         reporting(space.invalid()) { () throws(ObjStoreError) in
             let (list, binding) = try list()
-            let id = try core { () throws(StoreError) in try list.object(at: try UInt64(index: index, of: list.count, "result")) }
+            let id = try core { () throws(StoreError) in
+                try list.object(at: try UInt64(index: index, of: list.count, "result"))
+            }
             return space.materialise(Element.self, binding, id.key)
         }
     }
     public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> {
-        guard let (list, binding) = reporting(nil, { () throws(ObjStoreError) in try list() }) else { return Pinned([]) }
+        guard let (list, binding) = reporting(nil, { () throws(ObjStoreError) in try list() }) else {
+            return Pinned([])
+        }
         let space = space
         // The list stands still: it has them all.
-        return Pinned(bounds(list.count)) { space.materialise(Element.self, binding, (try? list.object(at: UInt64($0)))?.key ?? -1) }
+        return Pinned(bounds(list.count)) {
+            space.materialise(Element.self, binding, (try? list.object(at: UInt64($0)))?.key ?? -1)
+        }
     }
     public func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R { cache.walks.with(body) }
     public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
-        space.handle.reports.report(ObjStoreError(.outOfRange, "\(range) of \(count.counted("result"))", class: ClassInfo.name(of: Element.self)))
+        space.handle.reports.report(
+            ObjStoreError(
+                .outOfRange, "\(range) of \(count.counted("result"))", class: ClassInfo.name(of: Element.self)))
     }
 
     /// Walks the objects that are there now.
@@ -271,8 +305,12 @@ extension Results {
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) {
+        index = walk(to: index.moved(by: -1), from: index)
+    }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int {
+        walk(to: index.moved(by: distance), from: index)
+    }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }
@@ -289,7 +327,9 @@ final class ResultsCache<Element>: Sendable {
     let walks = Walks<Element>()
 
     func list(_ view: View) -> ObjStoreCore.Results? {
-        guard let entry = entry.withLock({ $0 }), entry.list.view === view, entry.stamp == view.stamp else { return nil }
+        guard let entry = entry.withLock({ $0 }), entry.list.view === view, entry.stamp == view.stamp else {
+            return nil
+        }
         return entry.list
     }
 

@@ -40,7 +40,8 @@ public final class _RowEncoder {
 
     func unmanaged(_ object: Object) -> ObjStoreError {
         let name = ClassInfo.name(of: type(of: object))
-        return ObjStoreError(.wrongView, "an unmanaged \(name) cannot be linked to: it is in no store; add it first", class: name)
+        return ObjStoreError(
+            .wrongView, "an unmanaged \(name) cannot be linked to: it is in no store; add it first", class: name)
     }
 
     /// A value that cannot be written: null stands for it.
@@ -83,7 +84,9 @@ public final class _RowEncoder {
     }
 
     /// Calls `body` with what was appended; everything is valid until it returns.
-    func withRow<T>(_ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> T) throws(ObjStoreError) -> T {
+    func withRow<T>(
+        _ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> T
+    ) throws(ObjStoreError) -> T {
         if let refusal {
             removeAll()
             throw refusal
@@ -96,7 +99,9 @@ public final class _RowEncoder {
     /// The same for values that are of no properties.
     func withValues<T>(_ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T) throws(ObjStoreError) -> T {
         let count = values.count
-        return try withRow { (_, values) throws(StoreError) in try body(UnsafeBufferPointer(start: values, count: count)) }
+        return try withRow { (_, values) throws(StoreError) in
+            try body(UnsafeBufferPointer(start: values, count: count))
+        }
     }
 
     /// The same where nothing can fail.
@@ -105,11 +110,14 @@ public final class _RowEncoder {
             values.withUnsafeMutableBufferPointer { values in
                 for index in values.indices {
                     guard let offset = values[index].pointer else { continue }
-                    values[index].pointer = values[index].count == 0 ? nil : text.baseAddress.map { $0 + (Int(bitPattern: offset) - 1) }
+                    values[index].pointer =
+                        values[index].count == 0 ? nil : text.baseAddress.map { $0 + (Int(bitPattern: offset) - 1) }
                 }
                 properties.withUnsafeBufferPointer { properties in
                     // One that is never read, where there is none.
-                    withUnsafePointer(to: Value.null) { none in body(properties, values.baseAddress.map { UnsafePointer($0) } ?? none) }
+                    withUnsafePointer(to: Value.null) { none in
+                        body(properties, values.baseAddress.map { UnsafePointer($0) } ?? none)
+                    }
                 }
             }
         }

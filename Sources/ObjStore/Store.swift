@@ -29,7 +29,8 @@ public final class Store: Sendable {
         }
         var core = try configuration.core(infos)
         let reports = ErrorReports(configuration.onError)
-        // Nobody waits for what a handler does on the library's thread. That the store is being closed is no failure of a handler.
+        // Nobody waits for what a handler does on the library's thread. That the store is being closed is no failure of
+        // a handler.
         core.onDeliveryFailure = { error in if error.code != .closedHandle { reports.tell(ObjStoreError(error)) } }
         let opened: ObjStoreCore.Store, view: View
         do throws(StoreError) {
@@ -47,11 +48,12 @@ public final class Store: Sendable {
         try Store(Configuration(path: path, models: models))
     }
 
-    /// Closes the store. A write that another thread is in is cancelled; objects become invalid, frozen ones too; observers and
-    /// loops over changes end. Waits for reads and handlers of other threads. What this was the last use of in the process is
-    /// made clean: the file alone is then a whole copy. A second call does nothing.
+    /// Closes the store. A write that another thread is in is cancelled; objects become invalid, frozen ones too;
+    /// observers and loops over changes end. Waits for reads and handlers of other threads. What this was the last use
+    /// of in the process is made clean: the file alone is then a whole copy. A second call does nothing.
     ///
-    /// Errors: `.inCallback` inside a change handler (the store stays open), `.io` and others of the last write to the file.
+    /// Errors: `.inCallback` inside a change handler (the store stays open), `.io` and others of the last write to the
+    /// file.
     public func close() throws(ObjStoreError) {
         try ObjStore.core { () throws(StoreError) in try handle.store.close() }
     }
@@ -77,15 +79,16 @@ public final class Store: Sendable {
         return try run(body)
     }
 
-    /// The same with a body that returns nothing: where a closure may return anything, but nothing is expected of it, the compiler
-    /// finds no type for the result.
+    /// The same with a body that returns nothing: where a closure may return anything, but nothing is expected of it,
+    /// the compiler finds no type for the result.
     public func write(_ body: (Transaction) throws -> Void) throws {
         try handle.begin(.standard)
         try run(body)
     }
 
-    /// The same where the result is not wanted, and must not be: `Task { try store.write { tx in try tx.create(Dog.self) } }` would give
-    /// an object to who waits for the task, and objects are not `Sendable`. More general than the others, it is taken where they do not fit.
+    /// The same where the result is not wanted, and must not be:
+    /// `Task { try store.write { tx in try tx.create(Dog.self) } }` would give an object to who waits for the task, and
+    /// objects are not `Sendable`. More general than the others, it is taken where they do not fit.
     public func write<R: ~Copyable>(_ body: (Transaction) throws -> R) throws {
         try handle.begin(.standard)
         try run { transaction in _ = try body(transaction) }
@@ -112,11 +115,13 @@ public final class Store: Sendable {
 
     /// Begins a write of this thread, which `commitWrite()` or `cancelWrite()` ends on the same thread.
     ///
-    /// For where a closure does not fit; else `write` is safer. What property accessors report meanwhile, `commitWrite()` throws.
-    /// Not for tasks, which go on on any thread after an `await`. A write that its thread leaves open when it ends, or its task
-    /// when it goes on elsewhere, is cancelled: `.cancelled` goes to ``Configuration/onError`` and ``lastError``, and `commitWrite()` is
-    /// `.notInWrite`. Errors: as `write`.
-    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
+    /// For where a closure does not fit; else `write` is safer. What property accessors report meanwhile,
+    /// `commitWrite()` throws. Not for tasks, which go on on any thread after an `await`. A write that its thread
+    /// leaves open when it ends, or its task when it goes on elsewhere, is cancelled: `.cancelled` goes to
+    /// ``Configuration/onError`` and ``lastError``, and `commitWrite()` is `.notInWrite`. Errors: as `write`.
+    @available(
+        *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
+    )
     @discardableResult
     public func beginWrite() throws(ObjStoreError) -> Transaction {
         try handle.beginExplicit()
@@ -125,13 +130,21 @@ public final class Store: Sendable {
 
     /// Commits what was done since `beginWrite()`. Where it throws, everything is undone, except for `.notInWrite`.
     ///
-    /// Errors: `.notInWrite` (this thread has begun none, or is inside the body of `write`, which ends by itself), the first error
-    /// that an accessor reported meanwhile, those of `write`.
-    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
+    /// Errors: `.notInWrite` (this thread has begun none, or is inside the body of `write`, which ends by itself), the
+    /// first error that an accessor reported meanwhile, those of `write`.
+    @available(
+        *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
+    )
     public func commitWrite() throws(ObjStoreError) {
         handle.abandonIfLeft()
         guard handle.isWriting, handle.isExplicit else {
-            throw ObjStoreError(.notInWrite, "commitWrite ends what beginWrite of this thread began, which it has not, or which was left open and is cancelled")
+            throw ObjStoreError(
+                .notInWrite,
+                """
+                commitWrite ends what beginWrite of this thread began, which it has not, or which was left open and \
+                is cancelled
+                """
+            )
         }
         let reported = handle.reports.writer?.first
         guard let view = handle.takeTransaction() else { return }
@@ -143,14 +156,19 @@ public final class Store: Sendable {
         _ = try ObjStore.core { () throws(StoreError) in try view.commit() }
     }
 
-    /// Undoes everything since `beginWrite()`, or in the body of `write` so far. Waits until what the write has read of others is
-    /// committed as durably as its own commit would have been.
+    /// Undoes everything since `beginWrite()`, or in the body of `write` so far. Waits until what the write has read of
+    /// others is committed as durably as its own commit would have been.
     ///
-    /// Errors: `.notInWrite`: this thread is in none; `.outcomeUnknown`: the write is undone, but what it has read may not survive.
-    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
+    /// Errors: `.notInWrite`: this thread is in none; `.outcomeUnknown`: the write is undone, but what it has read may
+    /// not survive.
+    @available(
+        *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
+    )
     public func cancelWrite() throws(ObjStoreError) {
         handle.abandonIfLeft()
-        guard handle.isWriting, let view = handle.takeTransaction() else { throw ObjStoreError(.notInWrite, "cancelWrite: this thread is in no write") }
+        guard handle.isWriting, let view = handle.takeTransaction() else {
+            throw ObjStoreError(.notInWrite, "cancelWrite: this thread is in no write")
+        }
         defer { follow() }
         try ObjStore.core { () throws(StoreError) in try view.cancel() }
     }
@@ -173,10 +191,12 @@ public final class Store: Sendable {
         return result
     }
 
-    /// The live view after a write of its own. The write is done: that this fails is not its failure. Nor is it one that the store was
-    /// closed meanwhile: who closed it knows, and an unfinished write says so itself.
+    /// The live view after a write of its own. The write is done: that this fails is not its failure. Nor is it one
+    /// that the store was closed meanwhile: who closed it knows, and an unfinished write says so itself.
     private func follow() {
-        do throws(StoreError) { _ = try space.view.refresh() } catch { if error.code != .closedHandle { handle.reports.report(ObjStoreError(error)) } }
+        do throws(StoreError) { _ = try space.view.refresh() } catch {
+            if error.code != .closedHandle { handle.reports.report(ObjStoreError(error)) }
+        }
     }
 
     /// Is this thread inside a write of the store?
@@ -245,8 +265,8 @@ public final class Transaction: StoreWriting {
 
     var isOpen: Bool { space.handle.isWriting && space.handle.transactionNumber == number }
 
-    /// Runs `body` as a scope of its own inside the transaction: when it throws, what it changed is undone and its error is
-    /// thrown; the transaction goes on, and whoever catches the error may commit the rest.
+    /// Runs `body` as a scope of its own inside the transaction: when it throws, what it changed is undone and its
+    /// error is thrown; the transaction goes on, and whoever catches the error may commit the rest.
     ///
     /// Scopes nest. What property accessors reported in the body is thrown as well, and undoes it. Objects that were
     /// added in a body that threw are invalid. When the body itself cancels the transaction nothing is left to undo.
@@ -275,10 +295,12 @@ public final class Transaction: StoreWriting {
     /// Undoes everything. The rest of the body runs outside of the write; `write` returns what it returns. Waits as
     /// ``Store/cancelWrite()`` does.
     ///
-    /// Errors: `.notInWrite`: the transaction has ended, or is another thread's; `.outcomeUnknown`: it is undone, but what it has read
-    /// may not survive.
+    /// Errors: `.notInWrite`: the transaction has ended, or is another thread's; `.outcomeUnknown`: it is undone, but
+    /// what it has read may not survive.
     public func cancel() throws(ObjStoreError) {
-        guard isOpen, let view = space.handle.takeTransaction() else { throw ObjStoreError(.notInWrite, "cancel: the transaction has ended, or is another thread's") }
+        guard isOpen, let view = space.handle.takeTransaction() else {
+            throw ObjStoreError(.notInWrite, "cancel: the transaction has ended, or is another thread's")
+        }
         try ObjStore.core { () throws(StoreError) in try view.cancel() }
     }
 }

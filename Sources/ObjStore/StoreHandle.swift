@@ -51,7 +51,8 @@ final class StoreHandle: @unchecked Sendable {
     private(set) var isExplicit = false
     let encoder = _RowEncoder()
 
-    init(_ store: ObjStoreCore.Store, _ infos: [ClassInfo], _ view: View, _ reports: ErrorReports) throws(ObjStoreError) {
+    init(_ store: ObjStoreCore.Store, _ infos: [ClassInfo], _ view: View, _ reports: ErrorReports) throws(ObjStoreError)
+    {
         self.store = store
         self.reports = reports
         tag = store.shared.tag
@@ -63,10 +64,13 @@ final class StoreHandle: @unchecked Sendable {
                 let properties = UnsafeMutablePointer<UInt32>.allocate(capacity: max(1, info.properties.count))
                 let targets = UnsafeMutablePointer<Int>.allocate(capacity: max(1, info.properties.count))
                 for (index, property) in info.properties.enumerated() {
-                    (targets + index).initialize(to: property.type.linked.flatMap { linked in infos.firstIndex { $0.type == linked } } ?? -1)
+                    (targets + index).initialize(
+                        to: property.type.linked.flatMap { linked in infos.firstIndex { $0.type == linked } } ?? -1)
                 }
-                models.append(Model(
-                    info: info, classID: classID, properties: UnsafePointer(properties), targets: UnsafePointer(targets), origins: origins[number]))
+                models.append(
+                    Model(
+                        info: info, classID: classID, properties: UnsafePointer(properties),
+                        targets: UnsafePointer(targets), origins: origins[number]))
                 for (index, property) in info.properties.enumerated() {
                     (properties + index).initialize(to: try view.findProperty(classID, property.name))
                 }
@@ -82,7 +86,8 @@ final class StoreHandle: @unchecked Sendable {
 
     /// Runs `body` with a store that shows a transaction, which somebody else began and ends.
     static func lend(
-        _ view: View, _ infos: [ClassInfo], _ onError: (@Sendable (ObjStoreError) -> Void)?, _ body: (ObjectSpace) throws -> Void
+        _ view: View, _ infos: [ClassInfo], _ onError: (@Sendable (ObjStoreError) -> Void)?,
+        _ body: (ObjectSpace) throws -> Void
     ) throws(StoreError) {
         do {
             let handle = try StoreHandle(view.store, infos, view, ErrorReports(onError))
@@ -109,10 +114,13 @@ final class StoreHandle: @unchecked Sendable {
         var origins: [Origin] = []
         for inverse in info.inverses {
             func invalid(_ what: String) -> ObjStoreError {
-                ObjStoreError(.invalidSchema, "\(info.name).\(inverse.name): \(what)", class: info.name, property: inverse.name)
+                ObjStoreError(
+                    .invalidSchema, "\(info.name).\(inverse.name): \(what)", class: info.name, property: inverse.name)
             }
             let name = ClassInfo.name(of: inverse.origin)
-            guard let model = infos.firstIndex(where: { $0.type == inverse.origin }) else { throw invalid("class \(name) is not among the models") }
+            guard let model = infos.firstIndex(where: { $0.type == inverse.origin }) else {
+                throw invalid("class \(name) is not among the models")
+            }
             let link = infos[model].properties.first { $0.name == inverse.originProperty }
             guard let link, link.type.isMixed || link.type.linked == info.type else {
                 throw invalid("class \(name) does not have a link \(inverse.originProperty) to \(info.name)")
@@ -126,8 +134,8 @@ final class StoreHandle: @unchecked Sendable {
 
     // MARK: Writing
 
-    // What is read first matters: a write of this thread that was left may be taken by another one meanwhile, which forgets the
-    // writer before the task.
+    // What is read first matters: a write of this thread that was left may be taken by another one meanwhile, which
+    // forgets the writer before the task.
 
     /// Is this thread inside a write of this store?
     @inline(__always)
@@ -205,7 +213,9 @@ final class StoreHandle: @unchecked Sendable {
 
     /// The same of a write that was seen to be left; nil: it is over, another thread was faster.
     func takeAbandoned(_ number: UInt64) -> View? {
-        guard number != 0, openNumber.compareExchange(expected: number, desired: 0, ordering: .acquiringAndReleasing).exchanged else { return nil }
+        guard number != 0,
+            openNumber.compareExchange(expected: number, desired: 0, ordering: .acquiringAndReleasing).exchanged
+        else { return nil }
         writer.store(0, ordering: .relaxed)
         if isExplicit { reports.forgetWriter() }
         return takeTransaction()
@@ -213,7 +223,9 @@ final class StoreHandle: @unchecked Sendable {
 
     /// The transaction of this thread.
     func writing(_ operation: String) throws(ObjStoreError) -> View {
-        guard isWriting, let transaction else { throw ObjStoreError(notInWrite("\(operation) works inside a write only")) }
+        guard isWriting, let transaction else {
+            throw ObjStoreError(notInWrite("\(operation) works inside a write only"))
+        }
         return transaction
     }
 

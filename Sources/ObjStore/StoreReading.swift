@@ -9,16 +9,22 @@ extension StoreReading {
     /// All objects of a class, in the order of their creation.
     public func objects<T: Object>(_ type: T.Type) -> Results<T> { Results(_scope.space) }
 
-    /// The object with that primary key, which can be nil where it is optional; nil: there is none. By a key of several properties:
-    /// ``object(ofType:by:)``.
+    /// The object with that primary key, which can be nil where it is optional; nil: there is none. By a key of several
+    /// properties: ``object(ofType:by:)``.
     ///
     /// Errors: `.noPrimaryKey`, `.noSuchClass`, `.wrongType`, `.closedHandle`. Cost: O(log n).
-    public func object<T: Object, Key: _PersistableValue>(ofType type: T.Type, forPrimaryKey key: Key?) throws(ObjStoreError) -> T? {
+    public func object<T: Object, Key: _PersistableValue>(
+        ofType type: T.Type, forPrimaryKey key: Key?
+    ) throws(ObjStoreError) -> T? {
         let space = _scope.space
         let binding = try space.binding(type)
         let encoder = _RowEncoder()
         if let key { Key._encode(key, encoder) } else { encoder.append(.null) }
-        guard let object = try encoder.withValue({ (value) throws(StoreError) in try space.current.find(binding.classID, value) }) else { return nil }
+        guard
+            let object = try encoder.withValue({ (value) throws(StoreError) in
+                try space.current.find(binding.classID, value)
+            })
+        else { return nil }
         return space.materialise(type, binding, object.key)
     }
 
@@ -48,11 +54,15 @@ public struct Reference<T: Object>: Sendable, Hashable {
     /// Errors: `.wrongView`: the object is unmanaged.
     public init(_ object: T) throws(ObjStoreError) {
         guard let binding = object._binding?.takeUnretainedValue() else {
-            throw ObjStoreError(.wrongView, "an unmanaged object has no place in a store to refer to", class: ClassInfo.name(of: T.self))
+            throw ObjStoreError(
+                .wrongView, "an unmanaged object has no place in a store to refer to", class: ClassInfo.name(of: T.self)
+            )
         }
         // A subclass would be another class of the store.
         guard type(of: object) == T.self else {
-            throw ObjStoreError(.wrongType, "the object is a \(binding.info.name), not a \(ClassInfo.name(of: T.self))", class: binding.info.name)
+            throw ObjStoreError(
+                .wrongType, "the object is a \(binding.info.name), not a \(ClassInfo.name(of: T.self))",
+                class: binding.info.name)
         }
         let id = binding.id(object._key)
         classID = id.classID

@@ -32,16 +32,18 @@ extension StoreWriting {
     /// With `.modified` and `.all` an object of the same primary key is updated, all its properties. An object that is
     /// managed by this store already stays as it is. When the write is undone, the object is invalid.
     ///
-    /// Unmanaged objects that its links, and values of any type, lead to are added with it, each once, also in a circle: all, or none. With `.modified` and
-    /// `.all` they are updated, too, where their class has a primary key.
+    /// Unmanaged objects that its links, and values of any type, lead to are added with it, each once, also in a
+    /// circle: all, or none. With `.modified` and `.all` they are updated, too, where their class has a primary key.
     /// Errors: `.duplicateKey`, `.noPrimaryKey` (an update of a class without one), `.wrongStore` (managed by another
-    /// store), `.wrongView` (frozen), `.noSuchObject` (deleted), `.embedded` (an embedded object: it is added with its parent; or one that
-    /// has a place already), `.noSuchClass`, `.invalidUTF8`, `.valueTooLarge`.
+    /// store), `.wrongView` (frozen), `.noSuchObject` (deleted), `.embedded` (an embedded object: it is added with its
+    /// parent; or one that has a place already), `.noSuchClass`, `.invalidUTF8`, `.valueTooLarge`.
     public func add(_ object: Object, update: UpdatePolicy = .error) throws(ObjStoreError) {
         let (space, view) = try writing("add")
         let binding = try space.binding(type(of: object))
         if let other = object._space {
-            guard !other.isFrozen else { throw ObjStoreError(.wrongView, "a frozen object cannot be added", class: binding.info.name) }
+            guard !other.isFrozen else {
+                throw ObjStoreError(.wrongView, "a frozen object cannot be added", class: binding.info.name)
+            }
             guard other.handle.sharesStore(with: space.handle) else {
                 throw ObjStoreError(.wrongStore, "the object is managed by another store", class: binding.info.name)
             }
@@ -49,9 +51,13 @@ extension StoreWriting {
             return
         }
         if binding.info.isEmbedded {
-            throw ObjStoreError(.embedded, "class \(binding.info.name) is embedded: its objects are added with their parent", class: binding.info.name)
+            throw ObjStoreError(
+                .embedded, "class \(binding.info.name) is embedded: its objects are added with their parent",
+                class: binding.info.name)
         }
-        if !binding.info.links.isEmpty || ObjectGraph.linksInMixed(object, binding) { return try ObjectGraph(space, view, update).add(object) }
+        if !binding.info.links.isEmpty || ObjectGraph.linksInMixed(object, binding) {
+            return try ObjectGraph(space, view, update).add(object)
+        }
         let encoder = space.handle.encoder
         encoder.removeAll()
         let collections = encoder.append(object, binding)
@@ -60,55 +66,70 @@ extension StoreWriting {
     }
 
     /// Adds each of them. Those before one that is refused are added.
-    public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) throws(ObjStoreError) where S.Element: Object {
+    public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) throws(ObjStoreError)
+    where S.Element: Object {
         for object in objects { try add(object, update: update) }
     }
 
-    /// Creates an object from a dictionary (names of properties to values), an array (values in the order of declaration), or
-    /// any object by the names of its properties; with everything that is nested in it, all or nothing.
+    /// Creates an object from a dictionary (names of properties to values), an array (values in the order of
+    /// declaration), or any object by the names of its properties; with everything that is nested in it, all or
+    /// nothing.
     ///
     /// ```swift
-    /// try tx.create(Person.self, value: ["id": 7, "name": "Jane", "dogs": [rex, ["Buster", 5], ["name": "Buddy"]], "address": ["city": "Rome"]])
+    /// try tx.create(
+    ///     Person.self,
+    ///     value: ["id": 7, "name": "Jane", "dogs": [rex, ["Buster", 5], ["name": "Buddy"]], "home": ["city": "Rome"]])
     /// ```
     /// What is not given gets its default or null, and must have one of them; an update leaves it as it is. An array
-    /// may be shorter than the list of properties, unless `exact`. Numbers must fit: an integer is a double where it is exactly
-    /// one, a fraction is no integer, only a bool is a bool.
+    /// may be shorter than the list of properties, unless `exact`. Numbers must fit: an integer is a double where it is
+    /// exactly one, a fraction is no integer, only a bool is a bool.
     ///
-    /// A link is an object of this store, or a description in its turn: created, or, with an update, updated where its primary key is
-    /// known. Objects that are unmanaged or of another store are copied, with what they lead to; in values of any type each once. The elements of a collection
-    /// replace those that are there. An embedded object is described in full. With `.modified` only what differs is written. An object
-    /// of this store itself is with an update what it is, without one copied, its links shared.
+    /// A link is an object of this store, or a description in its turn: created, or, with an update, updated where its
+    /// primary key is known. Objects that are unmanaged or of another store are copied, with what they lead to; in
+    /// values of any type each once. The elements of a collection replace those that are there. An embedded object is
+    /// described in full. With `.modified` only what differs is written. An object of this store itself is with an
+    /// update what it is, without one copied, its links shared.
     ///
-    /// Errors: those of `add`, `.noSuchProperty`, `.wrongType`, `.notNullable`, `.missingValue`, `.outOfRange` (an array is too long,
-    /// or more than 200 values inside each other), `.invalidArgument` (a graph to copy is cyclic). Of what is nested the message
-    /// begins with where it is: "$.dogs[1].age: …".
+    /// Errors: those of `add`, `.noSuchProperty`, `.wrongType`, `.notNullable`, `.missingValue`, `.outOfRange` (an
+    /// array is too long, or more than 200 values inside each other), `.invalidArgument` (a graph to copy is cyclic).
+    /// Of what is nested the message begins with where it is: "$.dogs[1].age: …".
     @discardableResult
-    public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error, exact: Bool = false)
+    public func create<T: Object>(
+        _ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error, exact: Bool = false
+    )
         throws(ObjStoreError) -> T
     {
         try create(type, value: value, update: update, exact: exact, ignoresUnknown: false)
     }
 
-    /// Creates an object from what a parser made of a text, such as `JSONSerialization`: dictionaries, arrays, texts, numbers and nulls.
+    /// Creates an object from what a parser made of a text, such as `JSONSerialization`: dictionaries, arrays, texts,
+    /// numbers and nulls.
     ///
-    /// As ``create(_:value:update:exact:)``, but names that are no properties are ignored, at any depth: who wrote the text may know of more.
-    /// Numbers are what they were written as: `true` is no integer, 1 no bool, 1.0 no integer. A text is never a date, data or an id.
+    /// As ``create(_:value:update:exact:)``, but names that are no properties are ignored, at any depth: who wrote the
+    /// text may know of more. Numbers are what they were written as: `true` is no integer, 1 no bool, 1.0 no integer. A
+    /// text is never a date, data or an id.
     @discardableResult
-    public func create<T: Object>(_ type: T.Type, parsed tree: Any, update: UpdatePolicy = .error) throws(ObjStoreError) -> T {
+    public func create<T: Object>(
+        _ type: T.Type, parsed tree: Any, update: UpdatePolicy = .error
+    ) throws(ObjStoreError) -> T {
         try create(type, value: tree, update: update, exact: false, ignoresUnknown: true)
     }
 
-    package func create<T: Object>(_ type: T.Type, value: Any, update: UpdatePolicy, exact: Bool = false, ignoresUnknown: Bool) throws(ObjStoreError) -> T {
+    package func create<T: Object>(
+        _ type: T.Type, value: Any, update: UpdatePolicy, exact: Bool = false, ignoresUnknown: Bool
+    ) throws(ObjStoreError) -> T {
         let (space, view) = try writing("create")
         let binding = try space.binding(type)
         let info = binding.info
-        if update != .error, let object = instance(value, of: T.self), Swift.type(of: object) == type, let other = object._space, !other.isFrozen,
+        if update != .error, let object = instance(value, of: T.self), Swift.type(of: object) == type,
+            let other = object._space, !other.isFrozen,
             other.handle.sharesStore(with: space.handle)
         {
             guard binding.exists(object._key) else { throw binding.gone(object._key) }
             return object
         }
-        if let object = instance(value, of: T.self), Swift.type(of: object) == type, let source = object._space, let own = object._binding?.takeUnretainedValue(),
+        if let object = instance(value, of: T.self), Swift.type(of: object) == type, let source = object._space,
+            let own = object._binding?.takeUnretainedValue(),
             !source.handle.sharesStore(with: space.handle)
         {
             // Of another store: the core knows what leads where.
@@ -121,9 +142,12 @@ extension StoreWriting {
         var isNested = !info.links.isEmpty || info.isEmbedded
         if !isNested { isNested = try info.linksInMixed(value) }
         if isNested {
-            let id = try ValueFlattener.run(space, view, update, isExact: exact, ignoresUnknown: ignoresUnknown) { (flattener) throws(ObjStoreError) in
+            let id = try ValueFlattener.run(space, view, update, isExact: exact, ignoresUnknown: ignoresUnknown) {
+                (flattener) throws(ObjStoreError) in
                 try flattener.object(binding, value)
-                return try flattener.store { (values) throws(StoreError) in try view.create(binding.classID, from: values, update.core).0 }
+                return try flattener.store { (values) throws(StoreError) in
+                    try view.create(binding.classID, from: values, update.core).0
+                }
             }
             return space.materialise(type, binding, id.key)
         }
@@ -132,7 +156,9 @@ extension StoreWriting {
         encoder.removeAll()
         var collections: [CollectionElements] = []
         if let object = instance(value, of: Object.self), Swift.type(of: object) == type {
-            if object.isManaged, object.isInvalidated { throw ObjStoreError(.noSuchObject, "the \(info.name) to copy was deleted", class: info.name) }
+            if object.isManaged, object.isInvalidated {
+                throw ObjStoreError(.noSuchObject, "the \(info.name) to copy was deleted", class: info.name)
+            }
             collections = encoder.append(object, binding)
         } else {
             let pairs = try info.pairs(value, exact: exact, ignoresUnknown: ignoresUnknown)
@@ -156,29 +182,37 @@ extension StoreWriting {
         return space.materialise(type, binding, id.key)
     }
 
-    /// Creates an object from values as `create(_:value:update:exact:)` does, or updates the one that has the same values in another unique
-    /// property, or unique index, than the primary key: `try tx.create(Person.self, value: ["email": "j@x.org"], update: .modified, by: ["email"])`.
+    /// Creates an object from values as `create(_:value:update:exact:)` does, or updates the one that has the same
+    /// values in another unique property, or unique index, than the primary key:
+    /// `try tx.create(Person.self, value: ["email": "j@x.org"], update: .modified, by: ["email"])`.
     ///
-    /// Errors: those of `create`; `.noSuchIndex` (no unique index is of exactly these properties), `.keyImmutable` (a primary key is given, and that
-    /// object has another one).
+    /// Errors: those of `create`; `.noSuchIndex` (no unique index is of exactly these properties), `.keyImmutable` (a
+    /// primary key is given, and that object has another one).
     @discardableResult
-    public func create<T: Object>(_ type: T.Type, value: Any, update: UpdatePolicy = .error, exact: Bool = false, by names: [String])
+    public func create<T: Object>(
+        _ type: T.Type, value: Any, update: UpdatePolicy = .error, exact: Bool = false, by names: [String]
+    )
         throws(ObjStoreError) -> T
     {
         let (space, view) = try writing("create")
         let binding = try space.binding(type), identity = try binding.identity(by: names)
-        let id = try ValueFlattener.run(space, view, update, by: identity, isExact: exact) { (flattener) throws(ObjStoreError) in
+        let id = try ValueFlattener.run(space, view, update, by: identity, isExact: exact) {
+            (flattener) throws(ObjStoreError) in
             try flattener.object(binding, value)
-            return try flattener.store { (values) throws(StoreError) in try view.create(by: identity.indexID, from: values, update.core).0 }
+            return try flattener.store { (values) throws(StoreError) in
+                try view.create(by: identity.indexID, from: values, update.core).0
+            }
         }
         return space.materialise(type, binding, id.key)
     }
 
-    /// Copies an object into this store: one of another store, with everything that it leads to; or of this one, with the same links.
+    /// Copies an object into this store: one of another store, with everything that it leads to; or of this one, with
+    /// the same links.
     ///
-    /// The same as `create(type(of: object), value: object, update: update)`. With an update the object that has its primary key is
-    /// updated and returned. Each object is copied once; without an update, one with a primary key that something leads to twice is
-    /// `.duplicateKey`. A cyclic graph cannot be copied: `.invalidArgument`, and nothing is created.
+    /// The same as `create(type(of: object), value: object, update: update)`. With an update the object that has its
+    /// primary key is updated and returned. Each object is copied once; without an update, one with a primary key that
+    /// something leads to twice is `.duplicateKey`. A cyclic graph cannot be copied: `.invalidArgument`, and nothing is
+    /// created.
     @discardableResult
     public func create<T: Object>(copying object: T, update: UpdatePolicy = .error) throws(ObjStoreError) -> T {
         try create(Swift.type(of: object), value: object, update: update)
@@ -202,12 +236,14 @@ extension StoreWriting {
             throw ObjStoreError(.wrongView, "an unmanaged object cannot be deleted: it is in no store", class: name)
         }
         guard !other.isFrozen else { throw ObjStoreError(.wrongView, "a frozen object cannot be deleted", class: name) }
-        guard other.handle.sharesStore(with: space.handle) else { throw ObjStoreError(.wrongStore, "the object is managed by another store", class: name) }
+        guard other.handle.sharesStore(with: space.handle) else {
+            throw ObjStoreError(.wrongStore, "the object is managed by another store", class: name)
+        }
         return binding.id(object._key)
     }
 
-    /// Deletes each of them, as they are when it begins: all, or none. What goes with one of them may be one of them; one that is given
-    /// twice is `.noSuchObject`.
+    /// Deletes each of them, as they are when it begins: all, or none. What goes with one of them may be one of them;
+    /// one that is given twice is `.noSuchObject`.
     public func delete<S: Sequence>(_ objects: S) throws(ObjStoreError) where S.Element: Object {
         let (space, view) = try writing("delete")
         var all: [ObjectID] = []
@@ -223,8 +259,8 @@ extension StoreWriting {
         return try core { () throws(StoreError) in try view.deleteAll(binding.classID) }
     }
 
-    /// Deletes all objects of all classes of the store, also of those that are not among the models; the schema stays. Returns how
-    /// many there were.
+    /// Deletes all objects of all classes of the store, also of those that are not among the models; the schema stays.
+    /// Returns how many there were.
     @discardableResult
     public func deleteAll() throws(ObjStoreError) -> Int {
         let (_, view) = try writing("deleteAll")
@@ -248,12 +284,17 @@ extension StoreWriting {
 typealias CollectionElements = (property: ClassInfo.Property, collection: any _CollectionProperty)
 
 extension _RowEncoder {
-    /// All values of an object but those that `isLeftOut`; returns its collections, whose elements follow when it is stored.
-    func append(_ object: Object, _ binding: ClassBinding, but isLeftOut: (ClassInfo.Property) -> Bool = { _ in false }) -> [CollectionElements] {
+    /// All values of an object but those that `isLeftOut`; returns its collections, whose elements follow when it is
+    /// stored.
+    func append(
+        _ object: Object, _ binding: ClassBinding, but isLeftOut: (ClassInfo.Property) -> Bool = { _ in false }
+    ) -> [CollectionElements] {
         var collections: [CollectionElements] = []
         for property in binding.info.properties {
             if property.type.isCollection {
-                if let collection = property.accessor._anyValue(object, property.offset) as? any _CollectionProperty { collections.append((property, collection)) }
+                if let collection = property.accessor._anyValue(object, property.offset) as? any _CollectionProperty {
+                    collections.append((property, collection))
+                }
                 continue
             }
             if isLeftOut(property) || property.isGenerated && property.isNothing(object) { continue }
@@ -265,7 +306,8 @@ extension _RowEncoder {
 }
 
 extension View {
-    /// Stores a row, then the elements of its collections; all or nothing. Returns whether the object was there before, too.
+    /// Stores a row, then the elements of its collections; all or nothing. Returns whether the object was there before,
+    /// too.
     func put(
         _ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy, _ collections: [CollectionElements]
     ) throws(ObjStoreError) -> (id: ObjectID, existed: Bool) {
@@ -284,20 +326,26 @@ extension View {
         }
     }
 
-    /// Gives an object the elements of a collection. To one that existed, nothing instead of nothing is given, too, but for `.modified`.
+    /// Gives an object the elements of a collection. To one that existed, nothing instead of nothing is given, too, but
+    /// for `.modified`.
     func fill(
         _ id: ObjectID, _ binding: ClassBinding, _ elements: CollectionElements, _ update: UpdatePolicy, existed: Bool,
         _ created: [ObjectIdentifier: ObjectID] = [:]
     ) throws(ObjStoreError) {
         let (property, collection) = elements
         let scope = _FillScope(
-            self, CollectionID(owner: id, propertyID: binding.properties[Int(property.index)]), comparesFirst: update == .modified, existed: existed, created: created)
+            self, CollectionID(owner: id, propertyID: binding.properties[Int(property.index)]),
+            comparesFirst: update == .modified, existed: existed, created: created)
         collection._store(scope)
-        if let failure = scope.failure { throw ObjStoreError(failure.at(class: binding.info.name, property: property.name)) }
+        if let failure = scope.failure {
+            throw ObjStoreError(failure.at(class: binding.info.name, property: property.name))
+        }
     }
 
     /// Creates or updates the object whose row is in the encoder.
-    func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy) throws(ObjStoreError) -> (id: ObjectID, existed: Bool) {
+    func put(
+        _ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy
+    ) throws(ObjStoreError) -> (id: ObjectID, existed: Bool) {
         let refused = encoder.refusedProperty
         do throws(ObjStoreError) {
             return try encoder.withRow { (properties, values) throws(StoreError) in
@@ -307,7 +355,10 @@ extension View {
             }
         } catch {
             guard error.className == nil else { throw error }
-            throw refused.map { binding.named(error, $0) } ?? ObjStoreError(error.code, error.message, class: binding.info.name, property: error.propertyName, position: error.position)
+            throw refused.map { binding.named(error, $0) }
+                ?? ObjStoreError(
+                    error.code, error.message, class: binding.info.name, property: error.propertyName,
+                    position: error.position)
         }
     }
 }

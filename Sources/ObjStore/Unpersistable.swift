@@ -1,4 +1,5 @@
-// What programs try to persist, and what they are told: else the compiler says only that a type does not conform to Persistable.
+// What programs try to persist, and what they are told: else the compiler says only that a type does not conform to
+// Persistable.
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -40,7 +41,10 @@ extension _NeverElement {
     public static func _encodeElement(_ value: Self, _ encoder: _RowEncoder) {}
 }
 
-@available(*, unavailable, message: "a link is optional, `var owner: Person?`: it is nil when the object that it led to is deleted")
+@available(
+    *, unavailable,
+    message: "a link is optional, `var owner: Person?`: it is nil when the object that it led to is deleted"
+)
 extension Object: Persistable {
     public typealias _Storage = Object?
     public static var _initial: Object? { nil }
@@ -54,23 +58,46 @@ extension Object: Persistable {
     public static func _encode(_ value: Object, _ encoder: _RowEncoder) {}
 }
 @available(*, unavailable, message: "declare it as Map<String, …>, or as AnyValue")
-extension Dictionary: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
+extension Dictionary: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional,
+    _NeverElement, _Unpersistable
+{}
 @available(*, unavailable, message: "declare it as MutableSet<…>")
-extension Set: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
+extension Set: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement,
+    _Unpersistable
+{}
 @available(*, unavailable, message: "integers are stored with a sign: declare it as Int")
-extension UInt: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
-@available(*, unavailable, message: "integers are stored with a sign: declare it as Int, or as Decimal128 for all 64 bits")
-extension UInt64: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
+extension UInt: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement,
+    _Unpersistable
+{}
+@available(
+    *, unavailable, message: "integers are stored with a sign: declare it as Int, or as Decimal128 for all 64 bits"
+)
+extension UInt64: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement,
+    _Unpersistable
+{}
 @available(*, unavailable, message: "integers are stored with a sign: declare it as Int64")
-extension UInt32: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
+extension UInt32: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement,
+    _Unpersistable
+{}
 @available(*, unavailable, message: "integers are stored with a sign: declare it as Int32")
-extension UInt16: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
-@available(*, unavailable, message: "integers are stored with a sign: declare it as Int16, or many as [UInt8], whose type is no list")
-extension UInt8: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
+extension UInt16: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement,
+    _Unpersistable
+{}
+@available(
+    *, unavailable,
+    message: "integers are stored with a sign: declare it as Int16, or many as [UInt8], whose type is no list"
+)
+extension UInt8: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement,
+    _Unpersistable
+{}
 @available(*, unavailable, message: "declare it as String")
-extension Character: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
+extension Character: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional,
+    _NeverElement, _Unpersistable
+{}
 @available(*, unavailable, message: "declare it as String")
-extension Substring: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
+extension Substring: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional,
+    _NeverElement, _Unpersistable
+{}
 @available(*, unavailable, message: "a list is empty rather than nil: declare it as List<…>")
 extension List: _OptionalPersistable, _NeverOptional {}
 @available(*, unavailable, message: "a set is empty rather than nil: declare it as MutableSet<…>")
@@ -147,7 +174,11 @@ extension Decimal: _Byte {}
 @available(*, unavailable, message: "declare it as List<String>, and keep its absoluteString")
 extension URL: _Byte {}
 @available(*, unavailable, message: "declare it as Decimal128")
-extension Decimal: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
+extension Decimal: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement,
+    _Unpersistable
+{}
 @available(*, unavailable, message: "declare it as String, and keep its absoluteString")
-extension URL: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement, _Unpersistable {}
+extension URL: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement,
+    _Unpersistable
+{}
 #endif

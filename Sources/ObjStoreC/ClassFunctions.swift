@@ -31,11 +31,13 @@ public func objstore_find_class(
 
 @c @implementation
 public func objstore_find_property(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ name: objstore_text, _ property_id: UnsafeMutablePointer<objstore_property_id>?
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ name: objstore_text,
+    _ property_id: UnsafeMutablePointer<objstore_property_id>?
 ) -> objstore_status {
     guard let property_id else { return failNull("property_id") }
     return Handles.use(view, .view, "view", [.noSuchClass: "class_id"]) { (view: View) throws(StoreError) in
-        property_id.pointee = try view.findProperty(class_id, try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) })
+        property_id.pointee = try view.findProperty(
+            class_id, try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) })
     }
 }
 
@@ -47,7 +49,8 @@ public func objstore_class_count(_ view: OpaquePointer?, _ count: UnsafeMutableP
 
 /// Fills a structure inside a call on a view.
 func describe<T>(
-    _ view: OpaquePointer?, _ info: UnsafeMutablePointer<T>, size: UInt32, _ blame: Blame, _ make: (View) throws(StoreError) -> T
+    _ view: OpaquePointer?, _ info: UnsafeMutablePointer<T>, size: UInt32, _ blame: Blame,
+    _ make: (View) throws(StoreError) -> T
 ) -> objstore_status {
     var result = objstore_status.OBJSTORE_OK
     let used = Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
@@ -84,9 +87,13 @@ private func full(_ info: PropertyInfo) -> objstore_property_info {
 }
 
 @c @implementation
-public func objstore_class_at(_ view: OpaquePointer?, _ index: Int, _ info: UnsafeMutablePointer<objstore_class_info>?) -> objstore_status {
+public func objstore_class_at(
+    _ view: OpaquePointer?, _ index: Int, _ info: UnsafeMutablePointer<objstore_class_info>?
+) -> objstore_status {
     guard let info else { return failNull("info") }
-    return describe(view, info, size: info.pointee.struct_size, [.outOfRange: "index"]) { (view) throws(StoreError) in full(try view.classInfo(at: index)) }
+    return describe(view, info, size: info.pointee.struct_size, [.outOfRange: "index"]) { (view) throws(StoreError) in
+        full(try view.classInfo(at: index))
+    }
 }
 
 @c @implementation
@@ -94,15 +101,19 @@ public func objstore_class_get_info(
     _ view: OpaquePointer?, _ class_id: objstore_class_id, _ info: UnsafeMutablePointer<objstore_class_info>?
 ) -> objstore_status {
     guard let info else { return failNull("info") }
-    return describe(view, info, size: info.pointee.struct_size, [.noSuchClass: "class_id"]) { (view) throws(StoreError) in full(try view.classInfo(class_id)) }
+    return describe(view, info, size: info.pointee.struct_size, [.noSuchClass: "class_id"]) {
+        (view) throws(StoreError) in full(try view.classInfo(class_id))
+    }
 }
 
 @c @implementation
 public func objstore_property_at(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ index: Int, _ info: UnsafeMutablePointer<objstore_property_info>?
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ index: Int,
+    _ info: UnsafeMutablePointer<objstore_property_info>?
 ) -> objstore_status {
     guard let info else { return failNull("info") }
-    return describe(view, info, size: info.pointee.struct_size, [.noSuchClass: "class_id", .outOfRange: "index"]) { (view) throws(StoreError) in
+    return describe(view, info, size: info.pointee.struct_size, [.noSuchClass: "class_id", .outOfRange: "index"]) {
+        (view) throws(StoreError) in
         full(try view.propertyInfo(class_id, at: index))
     }
 }
@@ -112,7 +123,8 @@ public func objstore_property_get_info(
     _ view: OpaquePointer?, _ property_id: objstore_property_id, _ info: UnsafeMutablePointer<objstore_property_info>?
 ) -> objstore_status {
     guard let info else { return failNull("info") }
-    return describe(view, info, size: info.pointee.struct_size, [.noSuchProperty: "property_id"]) { (view) throws(StoreError) in
+    return describe(view, info, size: info.pointee.struct_size, [.noSuchProperty: "property_id"]) {
+        (view) throws(StoreError) in
         full(try view.propertyInfo(property_id))
     }
 }

@@ -40,7 +40,9 @@ enum ConfigLock {
     }
 }
 
-private func change(_ config: OpaquePointer?, _ body: (inout StoreConfiguration) throws(StoreError) -> Void) -> objstore_status {
+private func change(
+    _ config: OpaquePointer?, _ body: (inout StoreConfiguration) throws(StoreError) -> Void
+) -> objstore_status {
     use(config) { (box) throws(StoreError) in try body(&box.configuration) }
 }
 
@@ -94,7 +96,9 @@ public func objstore_config_set_memory(_ config: OpaquePointer?, _ name: objstor
 @c @implementation
 public func objstore_config_set_mode(_ config: OpaquePointer?, _ mode: objstore_mode) -> objstore_status {
     change(config) { (configuration) throws(StoreError) in
-        guard let mode = StoreConfiguration.Mode(rawValue: mode.rawValue) else { throw StoreError(.invalidArgument, "mode \(mode.rawValue) has no name") }
+        guard let mode = StoreConfiguration.Mode(rawValue: mode.rawValue) else {
+            throw StoreError(.invalidArgument, "mode \(mode.rawValue) has no name")
+        }
         configuration.mode = mode
     }
 }
@@ -110,12 +114,16 @@ public func objstore_config_set_creation(_ config: OpaquePointer?, _ creation: o
 }
 
 @c @implementation
-public func objstore_config_set_durability(_ config: OpaquePointer?, _ durability: objstore_durability, _ relaxed_ms: Int64) -> objstore_status {
+public func objstore_config_set_durability(
+    _ config: OpaquePointer?, _ durability: objstore_durability, _ relaxed_ms: Int64
+) -> objstore_status {
     change(config) { (configuration) throws(StoreError) in
         switch durability {
         case .OBJSTORE_DURABILITY_FULL: try configuration.set(.full)
         case .OBJSTORE_DURABILITY_RELAXED:
-            try naming("relaxed_ms") { () throws(StoreError) in try configuration.set(.relaxed(milliseconds: Int(relaxed_ms))) }
+            try naming("relaxed_ms") { () throws(StoreError) in
+                try configuration.set(.relaxed(milliseconds: Int(relaxed_ms)))
+            }
         case .OBJSTORE_DURABILITY_NONE: try configuration.set(.none)
         default: throw StoreError(.invalidArgument, "durability \(durability.rawValue) has no name")
         }
@@ -123,16 +131,20 @@ public func objstore_config_set_durability(_ config: OpaquePointer?, _ durabilit
 }
 
 @c @implementation
-public func objstore_config_set_schema(_ config: OpaquePointer?, _ schema: OpaquePointer?, _ version: UInt64) -> objstore_status {
+public func objstore_config_set_schema(
+    _ config: OpaquePointer?, _ schema: OpaquePointer?, _ version: UInt64
+) -> objstore_status {
     var draft: SchemaDraft?
     if schema != nil {
-        let result = Handles.use(schema, .schema, "schema", place: Int32(CS_PLACE_ARGUMENT)) { (box: SchemaBox) throws(StoreError) in
+        let result = Handles.use(schema, .schema, "schema", place: Int32(CS_PLACE_ARGUMENT)) {
+            (box: SchemaBox) throws(StoreError) in
             draft = ConfigLock.withLock { box.draft }
         }
         if result != .OBJSTORE_OK {
             // The first argument first.
             let first = Handles.use(config, .config, "config") { (_: ConfigBox) throws(StoreError) in }
-            return first != .OBJSTORE_OK ? first : Handles.use(schema, .schema, "schema") { (_: SchemaBox) throws(StoreError) in }
+            return first != .OBJSTORE_OK
+                ? first : Handles.use(schema, .schema, "schema") { (_: SchemaBox) throws(StoreError) in }
         }
     }
     return change(config) { (configuration) throws(StoreError) in
@@ -154,13 +166,15 @@ public func objstore_config_set_seed(_ config: OpaquePointer?, _ path: objstore_
 @c @implementation
 public func objstore_config_set_seed_sha256(_ config: OpaquePointer?, _ digest: objstore_text) -> objstore_status {
     change(config) { (configuration) throws(StoreError) in
-        configuration.steps.seedDigest = try naming("digest") { () throws(StoreError) in try SHA256(try string(digest)) }
+        configuration.steps.seedDigest = try naming("digest") { () throws(StoreError) in try SHA256(try string(digest))
+        }
     }
 }
 
 @c @implementation
 public func objstore_config_set_initial_data(
-    _ config: OpaquePointer?, _ fill: objstore_initial_data?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+    _ config: OpaquePointer?, _ fill: objstore_initial_data?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     return use(config) { (box) throws(StoreError) in box.callbacks.initialData = fill.map { ($0, userdata) } }
@@ -168,7 +182,8 @@ public func objstore_config_set_initial_data(
 
 @c @implementation
 public func objstore_config_set_migration(
-    _ config: OpaquePointer?, _ migrate: objstore_migration?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+    _ config: OpaquePointer?, _ migrate: objstore_migration?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     return use(config) { (box) throws(StoreError) in box.callbacks.migration = migrate.map { ($0, userdata) } }
@@ -176,16 +191,21 @@ public func objstore_config_set_migration(
 
 @c @implementation
 public func objstore_config_set_compaction(
-    _ config: OpaquePointer?, _ decide: objstore_compaction?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+    _ config: OpaquePointer?, _ decide: objstore_compaction?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     return use(config) { (box) throws(StoreError) in box.callbacks.compaction = decide.map { ($0, userdata) } }
 }
 
 @c @implementation
-public func objstore_config_set_limit(_ config: OpaquePointer?, _ limit: objstore_limit, _ value: Int64) -> objstore_status {
+public func objstore_config_set_limit(
+    _ config: OpaquePointer?, _ limit: objstore_limit, _ value: Int64
+) -> objstore_status {
     change(config) { (configuration) throws(StoreError) in
-        guard let limit = StoreConfiguration.Limit(rawValue: limit.rawValue) else { throw StoreError(.invalidArgument, "limit \(limit.rawValue) has no name") }
+        guard let limit = StoreConfiguration.Limit(rawValue: limit.rawValue) else {
+            throw StoreError(.invalidArgument, "limit \(limit.rawValue) has no name")
+        }
         try naming("value") { () throws(StoreError) in try configuration.set(limit, value) }
     }
 }
@@ -193,33 +213,41 @@ public func objstore_config_set_limit(_ config: OpaquePointer?, _ limit: objstor
 @c @implementation
 public func objstore_config_set_flags(_ config: OpaquePointer?, _ flags: UInt32) -> objstore_status {
     change(config) { (configuration) throws(StoreError) in
-        guard flags & ~StoreConfiguration.Flags.all.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        guard flags & ~StoreConfiguration.Flags.all.rawValue == 0 else {
+            throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)")
+        }
         configuration.flags = StoreConfiguration.Flags(rawValue: flags)
     }
 }
 
 @c @implementation
 public func objstore_config_set_log(
-    _ config: OpaquePointer?, _ level: objstore_log_level, _ handler: objstore_log_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ config: OpaquePointer?, _ level: objstore_log_level, _ handler: objstore_log_handler?,
+    _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     return change(config) { (configuration) throws(StoreError) in
-        guard let level = LogSink.Level(rawValue: level.rawValue) else { throw StoreError(.invalidArgument, "level \(level.rawValue) has no name") }
+        guard let level = LogSink.Level(rawValue: level.rawValue) else {
+            throw StoreError(.invalidArgument, "level \(level.rawValue) has no name")
+        }
         guard let handler else {
             configuration.log = nil
             return
         }
         nonisolated(unsafe) let function = handler
         configuration.log = LogSink(level: level) { level, line in
-            Userdata.silently { line.withCString { function(objstore_log_level(rawValue: level.rawValue)!, $0, userdata.pointer) } }
+            Userdata.silently {
+                line.withCString { function(objstore_log_level(rawValue: level.rawValue)!, $0, userdata.pointer) }
+            }
         }
     }
 }
 
 @c @implementation
 public func objstore_config_set_wait(
-    _ config: OpaquePointer?, _ handler: objstore_wait_handler?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+    _ config: OpaquePointer?, _ handler: objstore_wait_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     return change(config) { (configuration) throws(StoreError) in
@@ -236,4 +264,6 @@ public func objstore_config_set_wait(
 }
 
 @c @implementation
-public func objstore_config_close(_ config: OpaquePointer?) -> objstore_status { Handles.close(config, .config, "config") }
+public func objstore_config_close(_ config: OpaquePointer?) -> objstore_status {
+    Handles.close(config, .config, "config")
+}

@@ -5,7 +5,9 @@ internal import ObjStoreCore
 /// Which argument of a function is to blame for which failure of the core: the message then begins with its name.
 typealias Blame = KeyValuePairs<StatusCode, StaticString>
 
-@inline(__always) func status(_ code: StatusCode) -> objstore_status { unsafeBitCast(code.rawValue, to: objstore_status.self) }
+@inline(__always) func status(_ code: StatusCode) -> objstore_status {
+    unsafeBitCast(code.rawValue, to: objstore_status.self)
+}
 
 /// Remembers an error of the core as the thread's last one.
 @inline(never)
@@ -13,16 +15,20 @@ func report(_ error: StoreError, _ blame: Blame = [:]) -> objstore_status {
     var message = error.message
     // With a property, what is missing or of another store is what a link was to lead to: the message names it.
     let isTarget = error.propertyName != nil && (error.code == .noSuchObject || error.code == .wrongStore)
-    if !isTarget, !error.namesArgument, let argument = blame.first(where: { $0.key == error.code })?.value { message = "\(argument): \(message)" }
+    if !isTarget, !error.namesArgument, let argument = blame.first(where: { $0.key == error.code })?.value {
+        message = "\(argument): \(message)"
+    }
     remember(
-        error.code.rawValue, message, className: error.className ?? "", propertyName: error.propertyName ?? "", position: Int64(error.position),
+        error.code.rawValue, message, className: error.className ?? "", propertyName: error.propertyName ?? "",
+        position: Int64(error.position),
         callbackCode: error.callbackCode, systemError: error.systemError)
     return status(error.code)
 }
 
 /// What an operation throws that a callback of the application has ended.
 func cancelled(by callback: StaticString, _ status: objstore_status) -> StoreError {
-    StoreError(.cancelled, "\(callback): the callback ended the operation with status \(status.rawValue)").callback(Int64(status.rawValue))
+    StoreError(.cancelled, "\(callback): the callback ended the operation with status \(status.rawValue)").callback(
+        Int64(status.rawValue))
 }
 
 /// An error that the C layer itself finds: an argument that is none.
@@ -37,7 +43,8 @@ func failNull(_ argument: StaticString) -> objstore_status { fail(.invalidArgume
 
 /// Stores what `objstore_last_error` answers. Without memory for the texts the status remains.
 func remember(
-    _ code: Int32, _ message: String, className: String = "", propertyName: String = "", position: Int64 = -1, callbackCode: Int64 = 0,
+    _ code: Int32, _ message: String, className: String = "", propertyName: String = "", position: Int64 = -1,
+    callbackCode: Int64 = 0,
     systemError: Int32 = 0
 ) {
     let thread = cs_thread_current()!
@@ -88,8 +95,10 @@ public func objstore_last_error(_ error: UnsafeMutablePointer<objstore_error>?) 
     full.system_error = thread.system_error
     if thread.text_length > 0, let text = thread.text {
         full.message = objstore_text_of(text, Int64(thread.class_offset - 1))
-        full.class_name = objstore_text_of(text + thread.class_offset, Int64(thread.property_offset - thread.class_offset - 1))
-        full.property_name = objstore_text_of(text + thread.property_offset, Int64(thread.text_length - thread.property_offset - 1))
+        full.class_name = objstore_text_of(
+            text + thread.class_offset, Int64(thread.property_offset - thread.class_offset - 1))
+        full.property_name = objstore_text_of(
+            text + thread.property_offset, Int64(thread.text_length - thread.property_offset - 1))
     } else {
         full.message = objstore_text_of(emptyText, 0)
         full.class_name = full.message
@@ -107,9 +116,13 @@ public func objstore_last_message() -> UnsafePointer<CChar> {
 
 /// Fills as much of a structure as the caller has room for, and says so in its first member.
 /// `least`: where its first field ends.
-func fill<T>(_ out: UnsafeMutablePointer<T>, _ full: T, size: UInt32, least: Int, _ argument: StaticString) -> objstore_status {
+func fill<T>(
+    _ out: UnsafeMutablePointer<T>, _ full: T, size: UInt32, least: Int, _ argument: StaticString
+) -> objstore_status {
     guard size >= least else {
-        return fail(.invalidArgument, "\(argument)->struct_size is \(size): set it to the size of the structure before the call")
+        return fail(
+            .invalidArgument, "\(argument)->struct_size is \(size): set it to the size of the structure before the call"
+        )
     }
     withUnsafeBytes(of: full) { bytes in
         let count = min(Int(size), bytes.count)
@@ -121,19 +134,29 @@ func fill<T>(_ out: UnsafeMutablePointer<T>, _ full: T, size: UInt32, least: Int
 
 private let statusNames: [Int32: StaticString] = [
     0: "OBJSTORE_OK", 1: "OBJSTORE_ERR_INVALID_ARGUMENT", 2: "OBJSTORE_ERR_CLOSED_HANDLE", 3: "OBJSTORE_ERR_WRONG_KIND",
-    4: "OBJSTORE_ERR_WRONG_STORE", 5: "OBJSTORE_ERR_WRONG_VIEW", 6: "OBJSTORE_ERR_NO_SUCH_CLASS", 7: "OBJSTORE_ERR_NO_SUCH_PROPERTY",
-    8: "OBJSTORE_ERR_NO_SUCH_OBJECT", 9: "OBJSTORE_ERR_WRONG_TYPE", 10: "OBJSTORE_ERR_NOT_NULLABLE", 11: "OBJSTORE_ERR_MISSING_VALUE",
-    12: "OBJSTORE_ERR_NULL_VALUE", 13: "OBJSTORE_ERR_INVALID_UTF8", 14: "OBJSTORE_ERR_VALUE_TOO_LARGE", 15: "OBJSTORE_ERR_OUT_OF_RANGE",
-    16: "OBJSTORE_ERR_NO_PRIMARY_KEY", 17: "OBJSTORE_ERR_DUPLICATE_KEY", 18: "OBJSTORE_ERR_KEY_IMMUTABLE", 19: "OBJSTORE_ERR_NOT_POSITIONED",
+    4: "OBJSTORE_ERR_WRONG_STORE", 5: "OBJSTORE_ERR_WRONG_VIEW", 6: "OBJSTORE_ERR_NO_SUCH_CLASS",
+    7: "OBJSTORE_ERR_NO_SUCH_PROPERTY",
+    8: "OBJSTORE_ERR_NO_SUCH_OBJECT", 9: "OBJSTORE_ERR_WRONG_TYPE", 10: "OBJSTORE_ERR_NOT_NULLABLE",
+    11: "OBJSTORE_ERR_MISSING_VALUE",
+    12: "OBJSTORE_ERR_NULL_VALUE", 13: "OBJSTORE_ERR_INVALID_UTF8", 14: "OBJSTORE_ERR_VALUE_TOO_LARGE",
+    15: "OBJSTORE_ERR_OUT_OF_RANGE",
+    16: "OBJSTORE_ERR_NO_PRIMARY_KEY", 17: "OBJSTORE_ERR_DUPLICATE_KEY", 18: "OBJSTORE_ERR_KEY_IMMUTABLE",
+    19: "OBJSTORE_ERR_NOT_POSITIONED",
     20: "OBJSTORE_ERR_INVALID_SIGNATURE", 21: "OBJSTORE_ERR_INVALID_QUERY", 22: "OBJSTORE_ERR_NOT_SUPPORTED",
-    23: "OBJSTORE_ERR_NO_SUCH_INDEX", 24: "OBJSTORE_ERR_EMBEDDED", 25: "OBJSTORE_ERR_INVALID_JSON", 40: "OBJSTORE_ERR_NOT_IN_WRITE",
-    41: "OBJSTORE_ERR_ALREADY_IN_WRITE", 42: "OBJSTORE_ERR_IN_CALLBACK", 43: "OBJSTORE_ERR_BUSY", 44: "OBJSTORE_ERR_TIMEOUT",
-    45: "OBJSTORE_ERR_READ_ONLY", 46: "OBJSTORE_ERR_TOO_MANY_READERS", 47: "OBJSTORE_ERR_FORKED", 48: "OBJSTORE_ERR_CANCELLED",
-    49: "OBJSTORE_ERR_CALLBACK", 60: "OBJSTORE_ERR_OUT_OF_MEMORY", 61: "OBJSTORE_ERR_OUT_OF_SPACE", 62: "OBJSTORE_ERR_IO",
-    63: "OBJSTORE_ERR_OUTCOME_UNKNOWN", 64: "OBJSTORE_ERR_POISONED", 65: "OBJSTORE_ERR_REPLACED", 80: "OBJSTORE_ERR_NOT_FOUND", 81: "OBJSTORE_ERR_ALREADY_EXISTS",
+    23: "OBJSTORE_ERR_NO_SUCH_INDEX", 24: "OBJSTORE_ERR_EMBEDDED", 25: "OBJSTORE_ERR_INVALID_JSON",
+    40: "OBJSTORE_ERR_NOT_IN_WRITE",
+    41: "OBJSTORE_ERR_ALREADY_IN_WRITE", 42: "OBJSTORE_ERR_IN_CALLBACK", 43: "OBJSTORE_ERR_BUSY",
+    44: "OBJSTORE_ERR_TIMEOUT",
+    45: "OBJSTORE_ERR_READ_ONLY", 46: "OBJSTORE_ERR_TOO_MANY_READERS", 47: "OBJSTORE_ERR_FORKED",
+    48: "OBJSTORE_ERR_CANCELLED",
+    49: "OBJSTORE_ERR_CALLBACK", 60: "OBJSTORE_ERR_OUT_OF_MEMORY", 61: "OBJSTORE_ERR_OUT_OF_SPACE",
+    62: "OBJSTORE_ERR_IO",
+    63: "OBJSTORE_ERR_OUTCOME_UNKNOWN", 64: "OBJSTORE_ERR_POISONED", 65: "OBJSTORE_ERR_REPLACED",
+    80: "OBJSTORE_ERR_NOT_FOUND", 81: "OBJSTORE_ERR_ALREADY_EXISTS",
     82: "OBJSTORE_ERR_NOT_A_STORE", 83: "OBJSTORE_ERR_CORRUPT", 84: "OBJSTORE_ERR_VERSION_MISMATCH",
     85: "OBJSTORE_ERR_INCOMPATIBLE_FILE_SYSTEM", 86: "OBJSTORE_ERR_NEEDS_LOG", 87: "OBJSTORE_ERR_CONFIG_MISMATCH",
-    88: "OBJSTORE_ERR_INVALID_SCHEMA", 89: "OBJSTORE_ERR_SCHEMA_MISMATCH", 99: "OBJSTORE_ERR_INTERNAL", 10000: "OBJSTORE_USER_STATUS",
+    88: "OBJSTORE_ERR_INVALID_SCHEMA", 89: "OBJSTORE_ERR_SCHEMA_MISMATCH", 99: "OBJSTORE_ERR_INTERNAL",
+    10000: "OBJSTORE_USER_STATUS",
 ]
 
 @c @implementation

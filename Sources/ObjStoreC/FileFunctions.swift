@@ -58,7 +58,8 @@ private struct FileCallbacks {
 
 @c @implementation
 public func objstore_verify_file(
-    _ path: objstore_text, _ progress: objstore_progress?, _ report: objstore_report?, _ userdata: UnsafeMutableRawPointer?,
+    _ path: objstore_text, _ progress: objstore_progress?, _ report: objstore_report?,
+    _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?, _ findings: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
@@ -67,7 +68,8 @@ public func objstore_verify_file(
     let status = withoutHandle([.notFound: "path", .notAStore: "path", .busy: "path"]) { () throws(StoreError) in
         let callbacks = FileCallbacks(progress: progress, report: report, userdata: userdata)
         let check = try StoreFiles.verify(
-            try ObjStoreC.path(path), progress: { (done, total) throws(StoreError) in try callbacks.advance(done, total) }
+            try ObjStoreC.path(path),
+            progress: { (done, total) throws(StoreError) in try callbacks.advance(done, total) }
         ) { (entry) throws(StoreError) in
             if case .finding(let text) = entry, first.isEmpty { first = text }
             try callbacks.tell(entry)
@@ -82,11 +84,14 @@ public func objstore_verify_file(
 @c @implementation
 public func objstore_salvage(
     _ path: objstore_text, _ new_path: objstore_text, _ progress: objstore_progress?, _ report: objstore_report?,
-    _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?, _ losses: UnsafeMutablePointer<UInt64>?
+    _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ losses: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
-    return withoutHandle([.notFound: "path", .notAStore: "path", .busy: "path", .alreadyExists: "new_path", .invalidArgument: "new_path"]) { () throws(StoreError) in
+    return withoutHandle([
+        .notFound: "path", .notAStore: "path", .busy: "path", .alreadyExists: "new_path", .invalidArgument: "new_path",
+    ]) { () throws(StoreError) in
         let callbacks = FileCallbacks(progress: progress, report: report, userdata: userdata)
         let salvaged = try StoreFiles.salvage(
             try ObjStoreC.path(path), to: try ObjStoreC.path(new_path, "new_path"),
@@ -99,7 +104,9 @@ public func objstore_salvage(
 @c @implementation
 public func objstore_file_exists(_ path: objstore_text, _ exists: UnsafeMutablePointer<Bool>?) -> objstore_status {
     guard let exists else { return failNull("exists") }
-    return withoutHandle([.notFound: "path"]) { () throws(StoreError) in exists.pointee = try StoreFiles.exists(try ObjStoreC.path(path)) }
+    return withoutHandle([.notFound: "path"]) { () throws(StoreError) in
+        exists.pointee = try StoreFiles.exists(try ObjStoreC.path(path))
+    }
 }
 
 @c @implementation

@@ -13,7 +13,10 @@ enum HandleKind: UInt64 {
     case token = 7
     case bound = 8
 
-    var name: String { ["closed handle", "store", "schema", "config", "view", "results", "change set", "token", "bound function"][Int(rawValue)] }
+    var name: String {
+        ["closed handle", "store", "schema", "config", "view", "results", "change set", "token", "bound function"][
+            Int(rawValue)]
+    }
     var isPlural: Bool { self == .results }
     /// Nothing but memory: the child of a fork uses its own copy.
     var survivesFork: Bool { self == .schema || self == .config }
@@ -45,7 +48,8 @@ enum Handles {
 
     // MARK: Opening
 
-    /// Headers are used again first in, first out, and only when there are many: an old word finds its own header closed.
+    /// Headers are used again first in, first out, and only when there are many: an old word finds its own header
+    /// closed.
     private nonisolated(unsafe) static var firstFree: UInt32 = 0
     private nonisolated(unsafe) static var lastFree: UInt32 = 0
     private nonisolated(unsafe) static var freeCount = 0
@@ -53,12 +57,16 @@ enum Handles {
 
     /// Makes a handle that owns `object`, closed with `parent` at the latest.
     ///
-    /// - Parameter isLent: to a callback, by a call that is inside `parent`: closing the parent waits for that call, which ends
-    ///   the handle.
-    static func open(_ kind: HandleKind, _ object: AnyObject, parent: OpaquePointer? = nil, isLent: Bool = false) throws(StoreError) -> OpaquePointer {
+    /// - Parameter isLent: to a callback, by a call that is inside `parent`: closing the parent waits for that call,
+    ///   which ends the handle.
+    static func open(
+        _ kind: HandleKind, _ object: AnyObject, parent: OpaquePointer? = nil, isLent: Bool = false
+    ) throws(StoreError) -> OpaquePointer {
         if cs_memory_is_low(), !cs_memory_refill() { throw memoryIsLow }
         // Handles may come before the first store, which would begin a new generation and make them the parent's.
-        if cs_fork_generation() == 0, cs_fork_start() != 0 { throw StoreError(.outOfMemory, "no memory to notice a fork") }
+        if cs_fork_generation() == 0, cs_fork_start() != 0 {
+            throw StoreError(.outOfMemory, "no memory to notice a fork")
+        }
         let index = withLock { () -> UInt32 in
             var index = firstFree
             if freeCount >= minimumFree {
@@ -104,7 +112,8 @@ enum Handles {
     /// - Parameter ends: it gives something back, and is not refused where memory is low.
     @inline(__always)
     static func use<Object: AnyObject>(
-        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, place: Int32 = Int32(CS_PLACE_HANDLE), ends: Bool = false,
+        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, place: Int32 = Int32(CS_PLACE_HANDLE),
+        ends: Bool = false,
         _ blame: @autoclosure () -> Blame = [:], _ body: (Object) throws(StoreError) -> Void
     ) -> objstore_status {
         let thread = cs_thread_current().unsafelyUnwrapped
@@ -119,7 +128,8 @@ enum Handles {
             cs_leave(thread, place)
             return report(memoryIsLow)
         }
-        let failure = Unmanaged<Object>.fromOpaque(header.pointee.object.unsafelyUnwrapped)._withUnsafeGuaranteedRef { (object: Object) -> StoreError? in
+        let failure = Unmanaged<Object>.fromOpaque(header.pointee.object.unsafelyUnwrapped)._withUnsafeGuaranteedRef {
+            (object: Object) -> StoreError? in
             do throws(StoreError) {
                 try body(object)
                 return nil
@@ -136,7 +146,8 @@ enum Handles {
     ///
     /// - Parameter ends: as of `use`.
     static func pin<Object: AnyObject>(
-        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, ends: Bool = false, _ blame: @autoclosure () -> Blame = [:],
+        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, ends: Bool = false,
+        _ blame: @autoclosure () -> Blame = [:],
         _ body: (Object) throws(StoreError) -> objstore_status
     ) -> objstore_status {
         let thread = cs_thread_current().unsafelyUnwrapped
@@ -149,7 +160,8 @@ enum Handles {
         }
         guard isOpen(header, handle, kind, thread) else { return misused(handle, kind, argument) }
         if cs_memory_is_low(), !ends, !cs_memory_refill() { return report(memoryIsLow) }
-        var frame = cs_frame(handle: UInt64(UInt(bitPattern: handle)), store: root(header), outer: thread.pointee.frames)
+        var frame = cs_frame(
+            handle: UInt64(UInt(bitPattern: handle)), store: root(header), outer: thread.pointee.frames)
         return withUnsafeMutablePointer(to: &frame) { (frame) -> objstore_status in
             thread.pointee.frames = frame
             defer { thread.pointee.frames = frame.pointee.outer }
@@ -163,14 +175,19 @@ enum Handles {
     }
 
     @inline(__always)
-    private static func isOpen(_ header: UnsafeMutablePointer<cs_handle>, _ handle: OpaquePointer?, _ kind: HandleKind, _ thread: UnsafeMutablePointer<cs_thread>) -> Bool {
+    private static func isOpen(
+        _ header: UnsafeMutablePointer<cs_handle>, _ handle: OpaquePointer?, _ kind: HandleKind,
+        _ thread: UnsafeMutablePointer<cs_thread>
+    ) -> Bool {
         let expected = UInt64(UInt(bitPattern: handle)) & generationMask | kind.rawValue
-        return cs_load64_acquire(header) == expected && thread.pointee.silent == 0 && (header.pointee.birth == cs_fork_generation() || kind.survivesFork)
+        return cs_load64_acquire(header) == expected && thread.pointee.silent == 0
+            && (header.pointee.birth == cs_fork_generation() || kind.survivesFork)
     }
 
     static var memoryIsLow: StoreError { StoreError(.outOfMemory, "the system has no memory left") }
 
-    /// For who stays inside of a handle that he is inside of, when the call has returned: one more pin, which is his to take away.
+    /// For who stays inside of a handle that he is inside of, when the call has returned: one more pin, which is his to
+    /// take away.
     static func keepPin(_ handle: OpaquePointer) -> UnsafeMutablePointer<UInt64> {
         let pins = pinsWord(cs_handle_of(UnsafeRawPointer(handle))!)
         cs_add64(pins, 1)
@@ -195,14 +212,18 @@ enum Handles {
     }
 
     /// The store's handle that a handle came from.
-    static func store(of handle: OpaquePointer) -> OpaquePointer { word(UInt32(truncatingIfNeeded: root(cs_handle_of(UnsafeRawPointer(handle))!))) }
+    static func store(of handle: OpaquePointer) -> OpaquePointer {
+        word(UInt32(truncatingIfNeeded: root(cs_handle_of(UnsafeRawPointer(handle))!)))
+    }
 
     /// What is wrong with a handle that a call was refused.
     @inline(never)
     static func misused(_ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString) -> objstore_status {
         if isSilent { return fail(.inCallback, "\(argument): this callback must not call the library") }
         guard let handle else { return failNull(argument) }
-        guard let header = cs_handle_of(UnsafeRawPointer(handle)) else { return fail(.wrongKind, "\(argument) is no handle") }
+        guard let header = cs_handle_of(UnsafeRawPointer(handle)) else {
+            return fail(.wrongKind, "\(argument) is no handle")
+        }
         let state = cs_load64_acquire(header)
         let word = UInt64(UInt(bitPattern: handle))
         if state & generationMask != word & generationMask || state & ~generationMask == 0 {
@@ -210,9 +231,14 @@ enum Handles {
         }
         if header.pointee.birth != cs_fork_generation() {
             return fail(
-                .forked, kind.isPlural
+                .forked,
+                kind.isPlural
                     ? "\(argument): the \(kind.name) belong to the parent process; open the store anew after fork"
-                    : "\(argument): the \(kind.name) belongs to the parent process; open \(kind == .store ? "it" : "the store") anew after fork")
+                    : """
+                    \(argument): the \(kind.name) belongs to the parent process; open \
+                    \(kind == .store ? "it" : "the store") anew after fork
+                    """
+            )
         }
         let actual = HandleKind(rawValue: state & ~generationMask)
         func one(_ kind: HandleKind) -> String { kind.isPlural ? kind.name : "a \(kind.name)" }
@@ -234,7 +260,9 @@ enum Handles {
     /// Makes a handle closed, waits until nobody is inside, closes its children; the caller then ends the object
     /// and calls `forget`.
     static func claim(_ handle: OpaquePointer, _ kind: HandleKind, _ argument: StaticString) -> Claim {
-        guard !isSilent, let header = cs_handle_of(UnsafeRawPointer(handle)) else { return .refused(misused(handle, kind, argument)) }
+        guard !isSilent, let header = cs_handle_of(UnsafeRawPointer(handle)) else {
+            return .refused(misused(handle, kind, argument))
+        }
         let word = UInt64(UInt(bitPattern: handle))
         let expected = word & generationMask | kind.rawValue
         if cs_load64_acquire(header) == expected && header.pointee.birth != cs_fork_generation() && !kind.survivesFork {
@@ -242,9 +270,18 @@ enum Handles {
             return .inherited
         }
         if isInside(handle) {
-            return .refused(fail(.inCallback, "\(argument): the \(kind.name) \(kind.isPlural ? "are" : "is") in use by the call that runs this callback"))
+            return .refused(
+                fail(
+                    .inCallback,
+                    """
+                    \(argument): the \(kind.name) \(kind.isPlural ? "are" : "is") in use by the call that runs this \
+                    callback
+                    """
+                ))
         }
-        guard cs_cas64(header, expected, word & generationMask) else { return .refused(misused(handle, kind, argument)) }
+        guard cs_cas64(header, expected, word & generationMask) else {
+            return .refused(misused(handle, kind, argument))
+        }
         drain(header)
         return .mine(Unmanaged<AnyObject>.fromOpaque(header.pointee.object).takeUnretainedValue())
     }
@@ -260,12 +297,14 @@ enum Handles {
         return false
     }
 
-    /// Waits until nobody is inside a closed header and all its children are gone, closing those. A child that is lent to a
-    /// callback is left to the call that lent it, which is inside: what the callback does with it goes on.
+    /// Waits until nobody is inside a closed header and all its children are gone, closing those. A child that is lent
+    /// to a callback is left to the call that lent it, which is inside: what the callback does with it goes on.
     private static func drain(_ header: UnsafeMutablePointer<cs_handle>) {
         var pause: Int64 = 1_000
         while true {
-            let (child, hasNone) = withLock { (firstNotLent(header.pointee.first_child), header.pointee.first_child == 0) }
+            let (child, hasNone) = withLock {
+                (firstNotLent(header.pointee.first_child), header.pointee.first_child == 0)
+            }
             if child != 0, closeChild(child) { continue }
             let wasVisited = cs_was_visited(cs_thread_current(), header)
             if wasVisited { cs_barrier_all_threads() }
@@ -301,7 +340,11 @@ enum Handles {
         Unmanaged<AnyObject>.fromOpaque(header.pointee.object).release()
         withLock {
             let (parent, previous, next) = (header.pointee.parent, header.pointee.previous, header.pointee.next)
-            if previous != 0 { at(previous).pointee.next = next } else if parent != 0 { at(parent).pointee.first_child = next }
+            if previous != 0 {
+                at(previous).pointee.next = next
+            } else if parent != 0 {
+                at(parent).pointee.first_child = next
+            }
             if next != 0 { at(next).pointee.previous = previous }
             header.pointee.object = nil
             header.pointee.parent = 0
@@ -315,7 +358,9 @@ enum Handles {
     }
 
     /// Closes a handle whose object needs no more than being let go. NULL is fine.
-    static func close(_ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, _ body: (AnyObject) -> Void = { _ in }) -> objstore_status {
+    static func close(
+        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, _ body: (AnyObject) -> Void = { _ in }
+    ) -> objstore_status {
         guard let handle else { return .OBJSTORE_OK }
         let state = cs_cancel_off()
         defer { cs_cancel_restore(state) }
@@ -368,8 +413,8 @@ final class Userdata: @unchecked Sendable {
 
     /// The same inside of what `ApplicationCall` runs.
     ///
-    /// One that must finish says so by objstore_finish: what it returns may be anything. Others may be called inside of it:
-    /// it has not finished when they have.
+    /// One that must finish says so by objstore_finish: what it returns may be anything. Others may be called inside of
+    /// it: it has not finished when they have.
     func status(_ function: (UnsafeMutableRawPointer?) -> objstore_status) -> objstore_status {
         let thread = cs_thread_current()!
         thread.pointee.was_left = false

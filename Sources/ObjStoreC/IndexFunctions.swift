@@ -3,15 +3,20 @@ internal import ObjStoreCore
 
 @c @implementation
 public func objstore_schema_add_index(
-    _ schema: OpaquePointer?, _ class_name: objstore_text, _ names: UnsafePointer<objstore_text>?, _ count: Int, _ flags: UInt32
+    _ schema: OpaquePointer?, _ class_name: objstore_text, _ names: UnsafePointer<objstore_text>?, _ count: Int,
+    _ flags: UInt32
 ) -> objstore_status {
     Handles.use(schema, .schema, "schema", [:]) { (box: SchemaBox) throws(StoreError) in
         try ConfigLock.withLock { () throws(StoreError) in
             let className = try naming("class_name") { () throws(StoreError) in try name(class_name) }
             try check(elements: count, "count")
             try check(array: names, count, "names")
-            guard flags & ~SchemaDraft.IndexFlags.all.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
-            guard count <= OBJSTORE_MAX_INDEX_PROPERTIES else { throw StoreError(.invalidSchema, tooMany(count).message).at(class: className) }
+            guard flags & ~SchemaDraft.IndexFlags.all.rawValue == 0 else {
+                throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)")
+            }
+            guard count <= OBJSTORE_MAX_INDEX_PROPERTIES else {
+                throw StoreError(.invalidSchema, tooMany(count).message).at(class: className)
+            }
             var list: [String] = []
             for index in 0..<count {
                 list.append(try naming("names") { () throws(StoreError) in try name(names.unsafelyUnwrapped[index]) })
@@ -28,9 +33,13 @@ private func tooMany(_ count: Int) -> StoreError {
 // MARK: By properties and id
 
 @c @implementation
-public func objstore_index_count(_ view: OpaquePointer?, _ class_id: objstore_class_id, _ count: UnsafeMutablePointer<Int>?) -> objstore_status {
+public func objstore_index_count(
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ count: UnsafeMutablePointer<Int>?
+) -> objstore_status {
     guard let count else { return failNull("count") }
-    return Handles.use(view, .view, "view", [.noSuchClass: "class_id"]) { (view: View) throws(StoreError) in count.pointee = try view.indexCount(class_id) }
+    return Handles.use(view, .view, "view", [.noSuchClass: "class_id"]) { (view: View) throws(StoreError) in
+        count.pointee = try view.indexCount(class_id)
+    }
 }
 
 private func full(_ info: IndexInfo) -> objstore_index_info {
@@ -49,10 +58,12 @@ private func full(_ info: IndexInfo) -> objstore_index_info {
 
 @c @implementation
 public func objstore_index_at(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ index: Int, _ info: UnsafeMutablePointer<objstore_index_info>?
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ index: Int,
+    _ info: UnsafeMutablePointer<objstore_index_info>?
 ) -> objstore_status {
     guard let info else { return failNull("info") }
-    return describe(view, info, size: info.pointee.struct_size, [.noSuchClass: "class_id", .outOfRange: "index"]) { (view) throws(StoreError) in
+    return describe(view, info, size: info.pointee.struct_size, [.noSuchClass: "class_id", .outOfRange: "index"]) {
+        (view) throws(StoreError) in
         full(try view.indexInfo(class_id, at: index))
     }
 }
@@ -62,16 +73,21 @@ public func objstore_index_get_info(
     _ view: OpaquePointer?, _ index_id: objstore_index_id, _ info: UnsafeMutablePointer<objstore_index_info>?
 ) -> objstore_status {
     guard let info else { return failNull("info") }
-    return describe(view, info, size: info.pointee.struct_size, [.noSuchIndex: "index_id"]) { (view) throws(StoreError) in full(try view.indexInfo(index_id)) }
+    return describe(view, info, size: info.pointee.struct_size, [.noSuchIndex: "index_id"]) {
+        (view) throws(StoreError) in full(try view.indexInfo(index_id))
+    }
 }
 
 @c @implementation
 public func objstore_find_index(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ properties: UnsafePointer<objstore_property_id>?, _ count: Int,
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ properties: UnsafePointer<objstore_property_id>?,
+    _ count: Int,
     _ index_id: UnsafeMutablePointer<objstore_index_id>?
 ) -> objstore_status {
     guard let index_id else { return failNull("index_id") }
-    return Handles.use(view, .view, "view", [.noSuchClass: "class_id", .noSuchProperty: "properties", .noSuchIndex: "properties"]) {
+    return Handles.use(
+        view, .view, "view", [.noSuchClass: "class_id", .noSuchProperty: "properties", .noSuchIndex: "properties"]
+    ) {
         (view: View) throws(StoreError) in
         try check(elements: count, "count")
         try check(array: properties, count, "properties")
@@ -89,7 +105,8 @@ public func objstore_find_by(
 ) -> objstore_status {
     guard let object else { return failNull("object") }
     let blame: Blame = [
-        .noSuchIndex: "index_id", .wrongType: "values", .invalidUTF8: "values", .outOfRange: "values", .valueTooLarge: "values", .invalidArgument: "values",
+        .noSuchIndex: "index_id", .wrongType: "values", .invalidUTF8: "values", .outOfRange: "values",
+        .valueTooLarge: "values", .invalidArgument: "values",
         .noSuchObject: "values",
     ]
     return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
@@ -105,10 +122,12 @@ public func objstore_find_by(
 /// Runs a question about a stretch of an index on a view.
 private func ask(
     _ view: OpaquePointer?, _ index_id: objstore_index_id, _ from: UnsafePointer<objstore_value>?, _ from_count: Int,
-    _ to: UnsafePointer<objstore_value>?, _ to_count: Int, _ flags: UInt32, _ body: (View, IndexQuestion) throws(StoreError) -> Void
+    _ to: UnsafePointer<objstore_value>?, _ to_count: Int, _ flags: UInt32,
+    _ body: (View, IndexQuestion) throws(StoreError) -> Void
 ) -> objstore_status {
     let blame: Blame = [
-        .noSuchIndex: "index_id", .wrongType: "from, to", .invalidUTF8: "from, to", .outOfRange: "from, to", .valueTooLarge: "from, to",
+        .noSuchIndex: "index_id", .wrongType: "from, to", .invalidUTF8: "from, to", .outOfRange: "from, to",
+        .valueTooLarge: "from, to",
         .invalidArgument: "from, to",
     ]
     return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
@@ -116,15 +135,19 @@ private func ask(
         try check(count: to_count, "to_count")
         try check(array: from, from_count, "from")
         try check(array: to, to_count, "to")
-        guard flags & ~IndexQuestion.Flags.all.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        guard flags & ~IndexQuestion.Flags.all.rawValue == 0 else {
+            throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)")
+        }
         // More than an index can have are refused by their number.
-        let most = Int(OBJSTORE_MAX_INDEX_PROPERTIES) + 1, fromCount = min(from_count, most), toCount = min(to_count, most)
+        let most = Int(OBJSTORE_MAX_INDEX_PROPERTIES) + 1, fromCount = min(from_count, most),
+            toCount = min(to_count, most)
         let question = try naming("from") { () throws(StoreError) in
             try withValues(from, fromCount) { (first) throws(StoreError) in
                 try naming("to") { () throws(StoreError) in
                     try withValues(to, toCount) { (last) throws(StoreError) in
                         IndexQuestion(
-                            index_id, from: UnsafeBufferPointer(start: first, count: fromCount), to: UnsafeBufferPointer(start: last, count: toCount),
+                            index_id, from: UnsafeBufferPointer(start: first, count: fromCount),
+                            to: UnsafeBufferPointer(start: last, count: toCount),
                             IndexQuestion.Flags(rawValue: flags))
                     }
                 }
@@ -148,7 +171,8 @@ public func objstore_count_in(
 @c @implementation
 public func objstore_find_in(
     _ view: OpaquePointer?, _ index_id: objstore_index_id, _ from: UnsafePointer<objstore_value>?, _ from_count: Int,
-    _ to: UnsafePointer<objstore_value>?, _ to_count: Int, _ flags: UInt32, _ results: UnsafeMutablePointer<OpaquePointer?>?
+    _ to: UnsafePointer<objstore_value>?, _ to_count: Int, _ flags: UInt32,
+    _ results: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
     guard let results else { return failNull("results") }
     results.pointee = nil

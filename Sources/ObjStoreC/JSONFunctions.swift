@@ -6,7 +6,8 @@ private let extended: UInt32 = 1, relaxed: UInt32 = 2, pretty: UInt32 = 4, nanAs
 
 private func writing(_ flags: UInt32) throws(StoreError) -> JSONWriter.Options {
     guard flags & ~(extended | pretty | nanAsNull) == 0 else {
-        throw StoreError(.invalidArgument, "flags: 0x\(String(flags, radix: 16)) has others than EXTENDED, PRETTY and NAN_AS_NULL")
+        throw StoreError(
+            .invalidArgument, "flags: 0x\(String(flags, radix: 16)) has others than EXTENDED, PRETTY and NAN_AS_NULL")
     }
     return JSONWriter.Options(rawValue: flags)
 }
@@ -19,7 +20,9 @@ private func reading(_ flags: UInt32) throws(StoreError) -> JSONOptions {
 }
 
 private func checked(depth: UInt32) throws(StoreError) -> Int {
-    guard depth <= UInt32(View.deepestJSON) else { throw StoreError(.outOfRange, "depth: \(depth) is more than \(View.deepestJSON)") }
+    guard depth <= UInt32(View.deepestJSON) else {
+        throw StoreError(.outOfRange, "depth: \(depth) is more than \(View.deepestJSON)")
+    }
     return Int(depth)
 }
 
@@ -29,7 +32,8 @@ private func hand(_ text: Value, to json: UnsafeMutablePointer<objstore_text>?) 
 
 /// Hands out the text that `body` writes.
 private func text(
-    _ view: OpaquePointer?, _ depth: UInt32, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ json: UnsafeMutablePointer<objstore_text>?,
+    _ view: OpaquePointer?, _ depth: UInt32, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ json: UnsafeMutablePointer<objstore_text>?,
     _ blame: Blame, _ body: (View, Int, JSONWriter) throws(StoreError) -> Void
 ) -> objstore_status {
     guard buffer != nil else { return failNull("buffer") }
@@ -43,21 +47,26 @@ private func text(
 
 @c @implementation
 public func objstore_to_json(
-    _ view: OpaquePointer?, _ object: objstore_object, _ depth: UInt32, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ view: OpaquePointer?, _ object: objstore_object, _ depth: UInt32, _ flags: UInt32,
+    _ buffer: UnsafeMutablePointer<objstore_buffer>?,
     _ json: UnsafeMutablePointer<objstore_text>?
 ) -> objstore_status {
-    text(view, depth, flags, buffer, json, [.noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object"]) { (view, depth, writer) throws(StoreError) in
+    text(view, depth, flags, buffer, json, [.noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object"]) {
+        (view, depth, writer) throws(StoreError) in
         try view.write(objectID(object), depth: depth, to: writer)
     }
 }
 
 @c @implementation
 public func objstore_property_to_json(
-    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?,
-    _ step_count: Int, _ depth: UInt32, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ json: UnsafeMutablePointer<objstore_text>?
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ steps: UnsafePointer<objstore_value>?,
+    _ step_count: Int, _ depth: UInt32, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ json: UnsafeMutablePointer<objstore_text>?
 ) -> objstore_status {
     let blame: Blame = [
-        .noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id", .wrongType: "property_id or steps",
+        .noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id",
+        .wrongType: "property_id or steps",
         .notFound: "steps",
     ]
     return text(view, depth, flags, buffer, json, blame) { (view, depth, writer) throws(StoreError) in
@@ -69,7 +78,8 @@ public func objstore_property_to_json(
 
 @c @implementation
 public func objstore_results_to_json(
-    _ results: OpaquePointer?, _ depth: UInt32, _ flags: UInt32, _ write: objstore_json_write?, _ userdata: UnsafeMutableRawPointer?,
+    _ results: OpaquePointer?, _ depth: UInt32, _ flags: UInt32, _ write: objstore_json_write?,
+    _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
@@ -81,7 +91,9 @@ public func objstore_results_to_json(
         // The view, too, cannot be closed by the callback.
         return Handles.pin(Handles.parent(handle), .view, "results") { (_: View) throws(StoreError) in
             try results.writeJSON(depth: depth, options) { (text) throws(StoreError) in
-                let status = try userdata.call { write(text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, $0) }
+                let status = try userdata.call {
+                    write(text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, $0)
+                }
                 if status != .OBJSTORE_OK { throw cancelled(by: "write", status) }
             }
             return .OBJSTORE_OK
@@ -91,7 +103,8 @@ public func objstore_results_to_json(
 
 @c @implementation
 public func objstore_value_to_json(
-    _ value: objstore_value, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ json: UnsafeMutablePointer<objstore_text>?
+    _ value: objstore_value, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ json: UnsafeMutablePointer<objstore_text>?
 ) -> objstore_status {
     guard buffer != nil else { return failNull("buffer") }
     return plain([.wrongType: "value", .invalidUTF8: "value", .outOfRange: "value"]) { () throws(StoreError) in
@@ -103,7 +116,8 @@ public func objstore_value_to_json(
 
 @c @implementation
 public func objstore_value_from_json(
-    _ json: objstore_text, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ value: UnsafeMutablePointer<objstore_value>?
+    _ json: objstore_text, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ value: UnsafeMutablePointer<objstore_value>?
 ) -> objstore_status {
     guard buffer != nil else { return failNull("buffer") }
     guard let value else { return failNull("value") }
@@ -125,7 +139,8 @@ public func objstore_value_from_json(
 
 private var creating: Blame {
     [
-        .noSuchClass: "class_id", .notInWrite: "transaction", .noPrimaryKey: "class_id", .invalidJSON: "json", .invalidUTF8: "json", .embedded: "class_id",
+        .noSuchClass: "class_id", .notInWrite: "transaction", .noPrimaryKey: "class_id", .invalidJSON: "json",
+        .invalidUTF8: "json", .embedded: "class_id",
     ]
 }
 
@@ -162,7 +177,8 @@ private func source(_ json: objstore_text) throws(StoreError) -> JSONReader.Sour
 
 @c @implementation
 public func objstore_create_from_json(
-    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ json: objstore_text,
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32,
+    _ json: objstore_text,
     _ convert: objstore_json_convert?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
     _ object: UnsafeMutablePointer<objstore_object>?, _ outcome: UnsafeMutablePointer<objstore_outcome>?
 ) -> objstore_status {
@@ -170,7 +186,8 @@ public func objstore_create_from_json(
     defer { withExtendedLifetime(userdata) {} }
     return Handles.pin(transaction, .view, "transaction", creating) { (view: View) throws(StoreError) in
         let policy = try ObjStoreC.policy(policy), options = try reading(flags)
-        let (id, done) = try view.create(class_id, json: try source(json), options, policy, converter(convert, userdata))
+        let (id, done) = try view.create(
+            class_id, json: try source(json), options, policy, converter(convert, userdata))
         object?.pointee = ObjStoreC.object(id)
         outcome?.pointee = objstore_outcome(rawValue: done.rawValue)!
         return .OBJSTORE_OK
@@ -178,12 +195,14 @@ public func objstore_create_from_json(
 }
 
 private typealias Creation = (
-    _ view: View, _ options: JSONOptions, _ policy: UpsertPolicy, _ convert: View.JSONConvert?, _ made: (ObjectID, UpsertOutcome) -> Void
+    _ view: View, _ options: JSONOptions, _ policy: UpsertPolicy, _ convert: View.JSONConvert?,
+    _ made: (ObjectID, UpsertOutcome) -> Void
 ) throws(StoreError) -> Void
 
 /// Creates all objects of an array, and counts them.
 private func createAll(
-    _ transaction: OpaquePointer?, _ policy: objstore_policy, _ flags: UInt32, _ convert: objstore_json_convert?, _ userdata: Userdata,
+    _ transaction: OpaquePointer?, _ policy: objstore_policy, _ flags: UInt32, _ convert: objstore_json_convert?,
+    _ userdata: Userdata,
     _ count: UnsafeMutablePointer<UInt64>?, _ create: Creation
 ) -> objstore_status {
     Handles.pin(transaction, .view, "transaction", creating) { (view: View) throws(StoreError) in
@@ -197,13 +216,15 @@ private func createAll(
 
 @c @implementation
 public func objstore_create_all_from_json_file(
-    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ path: objstore_text,
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32,
+    _ path: objstore_text,
     _ convert: objstore_json_convert?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
     _ count: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
-    return createAll(transaction, policy, flags, convert, userdata, count) { (view, options, policy, convert, made) throws(StoreError) in
+    return createAll(transaction, policy, flags, convert, userdata, count) {
+        (view, options, policy, convert, made) throws(StoreError) in
         let path = try ObjStoreC.path(path)
         try view.createAll(class_id, jsonFile: path, options, policy, convert, made)
     }
@@ -211,27 +232,31 @@ public func objstore_create_all_from_json_file(
 
 @c @implementation
 public func objstore_create_all_from_json(
-    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ json: objstore_text,
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32,
+    _ json: objstore_text,
     _ convert: objstore_json_convert?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
     _ count: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
-    return createAll(transaction, policy, flags, convert, userdata, count) { (view, options, policy, convert, made) throws(StoreError) in
+    return createAll(transaction, policy, flags, convert, userdata, count) {
+        (view, options, policy, convert, made) throws(StoreError) in
         try view.createAll(class_id, json: try source(json), options, policy, convert, made)
     }
 }
 
 @c @implementation
 public func objstore_create_all_from_json_stream(
-    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ read: objstore_json_read?,
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32,
+    _ read: objstore_json_read?,
     _ convert: objstore_json_convert?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
     _ count: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
     guard let read else { return failNull("read") }
-    return createAll(transaction, policy, flags, convert, userdata, count) { (view, options, policy, convert, made) throws(StoreError) in
+    return createAll(transaction, policy, flags, convert, userdata, count) {
+        (view, options, policy, convert, made) throws(StoreError) in
         let source = JSONReader.Source.read { (room) throws(StoreError) in
             var count = 0
             let status = try userdata.call { read(room.baseAddress, room.count, &count, $0) }

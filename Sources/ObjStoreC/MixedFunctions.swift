@@ -5,8 +5,10 @@ internal import ObjStoreCore
 /// Failures of paths into mixed values.
 private var inside: Blame {
     [
-        .noSuchClass: "object", .noSuchProperty: "property_id", .wrongType: "property_id, steps or value", .noSuchObject: "object",
-        .wrongStore: "object", .notFound: "steps", .invalidUTF8: "steps or value", .valueTooLarge: "value", .notInWrite: "transaction",
+        .noSuchClass: "object", .noSuchProperty: "property_id", .wrongType: "property_id, steps or value",
+        .noSuchObject: "object",
+        .wrongStore: "object", .notFound: "steps", .invalidUTF8: "steps or value", .valueTooLarge: "value",
+        .notInWrite: "transaction",
         .wrongView: "buffer", .invalidArgument: "steps or value", .outOfRange: "steps or value", .notSupported: "value",
     ]
 }
@@ -18,7 +20,9 @@ func withPath<T>(
     try check(count: count, "step_count")
     try check(array: steps, count, "steps")
     // The first step may say which element of a collection: one more than a value is deep.
-    guard count <= MixedNode.maximumDepth + 1 else { throw StoreError(.outOfRange, "steps: \(count) are more than \(MixedNode.maximumDepth + 1)").namingArgument() }
+    guard count <= MixedNode.maximumDepth + 1 else {
+        throw StoreError(.outOfRange, "steps: \(count) are more than \(MixedNode.maximumDepth + 1)").namingArgument()
+    }
     var path: [MixedStep] = []
     path.reserveCapacity(count)
     for index in 0..<count {
@@ -47,8 +51,10 @@ extension Value {
 }
 
 private func read(
-    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?, _ step_count: Int,
-    whole: Bool, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ value: UnsafeMutablePointer<objstore_value>?, _ found: UnsafeMutablePointer<Bool>?
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ steps: UnsafePointer<objstore_value>?, _ step_count: Int,
+    whole: Bool, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ value: UnsafeMutablePointer<objstore_value>?,
+    _ found: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
     guard let value else { return failNull("value") }
     return Handles.use(view, .view, "view", inside) { (view: View) throws(StoreError) in
@@ -64,7 +70,8 @@ private func read(
 
 @c @implementation
 public func objstore_mixed_get(
-    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?,
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ steps: UnsafePointer<objstore_value>?,
     _ step_count: Int, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ value: UnsafeMutablePointer<objstore_value>?,
     _ found: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
@@ -73,7 +80,8 @@ public func objstore_mixed_get(
 
 @c @implementation
 public func objstore_mixed_read(
-    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?,
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ steps: UnsafePointer<objstore_value>?,
     _ step_count: Int, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ value: UnsafeMutablePointer<objstore_value>?,
     _ found: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
@@ -82,7 +90,8 @@ public func objstore_mixed_read(
 
 @c @implementation
 public func objstore_mixed_keys(
-    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?,
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ steps: UnsafePointer<objstore_value>?,
     _ step_count: Int, _ start: Int, _ capacity: Int, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
     _ keys: UnsafeMutablePointer<objstore_value>?, _ count: UnsafeMutablePointer<Int>?
 ) -> objstore_status {
@@ -92,7 +101,9 @@ public func objstore_mixed_keys(
         try check(array: keys, capacity, "keys")
         let buffer = try outputBuffer(buffer)
         let read = try withPath(steps, step_count) { (path) throws(StoreError) in
-            try view.mixedKeys(objectID(object), property_id, path, from: start < 0 ? .max : start, limit: capacity, buffer) { index, key in
+            try view.mixedKeys(
+                objectID(object), property_id, path, from: start < 0 ? .max : start, limit: capacity, buffer
+            ) { index, key in
                 key.store(to: keys.unsafelyUnwrapped + index, storeTag: 0)
             }
         }
@@ -102,7 +113,8 @@ public func objstore_mixed_keys(
 }
 
 private func edit(
-    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?,
+    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ steps: UnsafePointer<objstore_value>?,
     _ step_count: Int, _ action: MixedAction, _ value: objstore_value
 ) -> objstore_status {
     Handles.use(transaction, .view, "transaction", inside) { (view: View) throws(StoreError) in
@@ -115,7 +127,8 @@ private func edit(
 
 @c @implementation
 public func objstore_mixed_set(
-    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?,
+    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ steps: UnsafePointer<objstore_value>?,
     _ step_count: Int, _ value: objstore_value
 ) -> objstore_status {
     edit(transaction, object, property_id, steps, step_count, .set, value)
@@ -123,7 +136,8 @@ public func objstore_mixed_set(
 
 @c @implementation
 public func objstore_mixed_insert(
-    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?,
+    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ steps: UnsafePointer<objstore_value>?,
     _ step_count: Int, _ value: objstore_value
 ) -> objstore_status {
     edit(transaction, object, property_id, steps, step_count, .insert, value)
@@ -131,7 +145,8 @@ public func objstore_mixed_insert(
 
 @c @implementation
 public func objstore_mixed_remove(
-    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?,
+    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ steps: UnsafePointer<objstore_value>?,
     _ step_count: Int
 ) -> objstore_status {
     edit(transaction, object, property_id, steps, step_count, .remove, objstore_null())
@@ -156,11 +171,16 @@ public func objstore_document_pack(
     _ document: UnsafeMutablePointer<objstore_value>?
 ) -> objstore_status {
     guard buffer != nil else { return failNull("buffer") }
-    return plain([.wrongType: "values", .invalidUTF8: "values", .valueTooLarge: "values", .outOfRange: "values", .notSupported: "values"]) { () throws(StoreError) in
+    return plain([
+        .wrongType: "values", .invalidUTF8: "values", .valueTooLarge: "values", .outOfRange: "values",
+        .notSupported: "values",
+    ]) { () throws(StoreError) in
         try check(elements: count, "count")
         try check(array: values, count, "values")
         guard let output = try outputBuffer(buffer) else { return }
-        let value = try flatValues(values, count).withUnsafeBufferPointer { (flat) throws(StoreError) in try DocumentArray.pack(flat, into: output) }
+        let value = try flatValues(values, count).withUnsafeBufferPointer { (flat) throws(StoreError) in
+            try DocumentArray.pack(flat, into: output)
+        }
         document?.pointee = objstore_null()
         if let document { value.store(to: document, storeTag: 0) }
     }
@@ -168,7 +188,8 @@ public func objstore_document_pack(
 
 @c @implementation
 public func objstore_document_unpack(
-    _ document: objstore_value, _ values: UnsafeMutablePointer<objstore_value>?, _ capacity: Int, _ count: UnsafeMutablePointer<Int>?
+    _ document: objstore_value, _ values: UnsafeMutablePointer<objstore_value>?, _ capacity: Int,
+    _ count: UnsafeMutablePointer<Int>?
 ) -> objstore_status {
     guard let count else { return failNull("count") }
     return plain([.wrongType: "document", .invalidArgument: "document"]) { () throws(StoreError) in
@@ -186,10 +207,14 @@ public func objstore_document_unpack(
 }
 
 @c @implementation
-public func objstore_value_compare(_ value: objstore_value, _ other: objstore_value, _ order: UnsafeMutablePointer<Int32>?) -> objstore_status {
+public func objstore_value_compare(
+    _ value: objstore_value, _ other: objstore_value, _ order: UnsafeMutablePointer<Int32>?
+) -> objstore_status {
     guard let order else { return failNull("order") }
-    return plain([.wrongType: "value or other", .invalidArgument: "value or other", .invalidUTF8: "value or other"]) { () throws(StoreError) in
-        let a = try naming("value") { () throws(StoreError) in try Value(value) }, b = try naming("other") { () throws(StoreError) in try Value(other) }
+    return plain([.wrongType: "value or other", .invalidArgument: "value or other", .invalidUTF8: "value or other"]) {
+        () throws(StoreError) in
+        let a = try naming("value") { () throws(StoreError) in try Value(value) },
+            b = try naming("other") { () throws(StoreError) in try Value(other) }
         order.pointee = Int32(try MixedOrder.compareGiven(a, b).signum())
     }
 }

@@ -4,18 +4,23 @@ internal import ObjStoreCore
 /// Failures of embedding an object.
 private var embedding: Blame {
     [
-        .noSuchProperty: "property_id", .wrongType: "property_id", .noSuchObject: "parent", .wrongStore: "parent", .notInWrite: "transaction",
-        .outOfRange: "place", .missingValue: "properties", .notNullable: "values", .invalidUTF8: "values", .valueTooLarge: "values",
+        .noSuchProperty: "property_id", .wrongType: "property_id", .noSuchObject: "parent", .wrongStore: "parent",
+        .notInWrite: "transaction",
+        .outOfRange: "place", .missingValue: "properties", .notNullable: "values", .invalidUTF8: "values",
+        .valueTooLarge: "values",
         .invalidArgument: "properties", .duplicateKey: "values",
     ]
 }
 
 /// Failures that are about an object.
-private var ofObject: Blame { [.noSuchObject: "object", .wrongStore: "object", .wrongType: "object", .notInWrite: "transaction"] }
+private var ofObject: Blame {
+    [.noSuchObject: "object", .wrongStore: "object", .wrongType: "object", .notInWrite: "transaction"]
+}
 
 @c @implementation
 public func objstore_create_embedded(
-    _ transaction: OpaquePointer?, _ parent: objstore_object, _ property_id: objstore_property_id, _ place: objstore_value,
+    _ transaction: OpaquePointer?, _ parent: objstore_object, _ property_id: objstore_property_id,
+    _ place: objstore_value,
     _ properties: UnsafePointer<objstore_property_id>?, _ values: UnsafePointer<objstore_value>?, _ count: Int,
     _ object: UnsafeMutablePointer<objstore_object>?
 ) -> objstore_status {
@@ -31,7 +36,8 @@ public func objstore_create_embedded(
 
 @c @implementation
 public func objstore_create_from(
-    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ values: UnsafePointer<objstore_value>?,
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32,
+    _ values: UnsafePointer<objstore_value>?,
     _ count: Int, _ object: UnsafeMutablePointer<objstore_object>?, _ outcome: UnsafeMutablePointer<objstore_outcome>?
 ) -> objstore_status {
     guard let values else { return failNull("values") }
@@ -48,7 +54,8 @@ public func objstore_create_from(
 
 @c @implementation
 public func objstore_upsert_from_by(
-    _ transaction: OpaquePointer?, _ index_id: objstore_index_id, _ policy: objstore_policy, _ flags: UInt32, _ values: UnsafePointer<objstore_value>?,
+    _ transaction: OpaquePointer?, _ index_id: objstore_index_id, _ policy: objstore_policy, _ flags: UInt32,
+    _ values: UnsafePointer<objstore_value>?,
     _ count: Int, _ object: UnsafeMutablePointer<objstore_object>?, _ outcome: UnsafeMutablePointer<objstore_outcome>?
 ) -> objstore_status {
     guard let values else { return failNull("values") }
@@ -65,7 +72,8 @@ public func objstore_upsert_from_by(
 
 @c @implementation
 public func objstore_set_from(
-    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ policy: objstore_policy,
+    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ policy: objstore_policy,
     _ values: UnsafePointer<objstore_value>?, _ count: Int, _ changed: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
     guard let values else { return failNull("values") }
@@ -88,9 +96,14 @@ private func withNested<T>(
 
 /// Failures of nested values, which say themselves where they are.
 private var nested: Blame { [.noSuchClass: "class_id", .noPrimaryKey: "class_id", .notInWrite: "transaction"] }
-private var nestedByIndex: Blame { [.noSuchIndex: "index_id", .invalidArgument: "index_id", .notInWrite: "transaction"] }
+private var nestedByIndex: Blame {
+    [.noSuchIndex: "index_id", .invalidArgument: "index_id", .notInWrite: "transaction"]
+}
 private var nestedInProperty: Blame {
-    [.notInWrite: "transaction", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id", .keyImmutable: "property_id"]
+    [
+        .notInWrite: "transaction", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id",
+        .keyImmutable: "property_id",
+    ]
 }
 
 @c @implementation
@@ -116,11 +129,14 @@ public func objstore_describe(
     guard buffer != nil else { return failNull("buffer") }
     guard let count else { return failNull("count") }
     return Handles.use(view, .view, "view", ofObject) { (view: View) throws(StoreError) in
-        guard depth >= -1, depth <= 100 else { throw StoreError(.outOfRange, "depth: it is 0 to 100, or -1 (unlimited), not \(depth)") }
+        guard depth >= -1, depth <= 100 else {
+            throw StoreError(.outOfRange, "depth: it is 0 to 100, or -1 (unlimited), not \(depth)")
+        }
         try check(count: capacity, "capacity")
         try check(array: values, capacity, "values")
         let output = try outputBuffer(buffer)
-        try view.describe(objectID(object), depth: depth < 0 ? .max : Int(clamping: depth), output) { (described) throws(StoreError) in
+        try view.describe(objectID(object), depth: depth < 0 ? .max : Int(clamping: depth), output) {
+            (described) throws(StoreError) in
             count.pointee = described.count
             guard let values else { return }
             for (index, value) in described[..<min(capacity, described.count)].enumerated() {

@@ -1,7 +1,9 @@
 public import CObjStore
 internal import ObjStoreCore
 
-func propertyArray(_ properties: UnsafePointer<objstore_property_id>?, _ values: UnsafeRawPointer?, _ count: Int) throws(StoreError)
+func propertyArray(
+    _ properties: UnsafePointer<objstore_property_id>?, _ values: UnsafeRawPointer?, _ count: Int
+) throws(StoreError)
     -> UnsafeBufferPointer<UInt32>
 {
     try check(properties: count, "count")
@@ -13,9 +15,12 @@ func propertyArray(_ properties: UnsafePointer<objstore_property_id>?, _ values:
 /// Failures of arrays of properties and values.
 private var arrays: Blame {
     [
-        .noSuchClass: "class_id", .noPrimaryKey: "class_id", .noSuchProperty: "properties", .wrongType: "values", .notNullable: "values",
-        .invalidUTF8: "values", .valueTooLarge: "values", .missingValue: "properties", .notInWrite: "transaction", .noSuchObject: "object",
-        .wrongStore: "object", .wrongView: "buffer", .invalidArgument: "properties", .outOfRange: "values", .duplicateKey: "values",
+        .noSuchClass: "class_id", .noPrimaryKey: "class_id", .noSuchProperty: "properties", .wrongType: "values",
+        .notNullable: "values",
+        .invalidUTF8: "values", .valueTooLarge: "values", .missingValue: "properties", .notInWrite: "transaction",
+        .noSuchObject: "object",
+        .wrongStore: "object", .wrongView: "buffer", .invalidArgument: "properties", .outOfRange: "values",
+        .duplicateKey: "values",
         .keyImmutable: "properties",
     ]
 }
@@ -23,8 +28,10 @@ private var arrays: Blame {
 /// Failures of one property and one value.
 private var single: Blame {
     [
-        .noSuchClass: "object", .noSuchProperty: "property_id", .wrongType: "value", .notNullable: "value", .invalidUTF8: "value",
-        .valueTooLarge: "value", .notInWrite: "transaction", .noSuchObject: "object", .wrongStore: "object", .wrongView: "buffer",
+        .noSuchClass: "object", .noSuchProperty: "property_id", .wrongType: "value", .notNullable: "value",
+        .invalidUTF8: "value",
+        .valueTooLarge: "value", .notInWrite: "transaction", .noSuchObject: "object", .wrongStore: "object",
+        .wrongView: "buffer",
         .invalidArgument: "value", .outOfRange: "value", .keyImmutable: "property_id", .duplicateKey: "value",
     ]
 }
@@ -36,21 +43,26 @@ public func objstore_create(
 ) -> objstore_status {
     Handles.use(transaction, .view, "transaction", arrays) { (view: View) throws(StoreError) in
         let properties = try propertyArray(properties, values, count)
-        let id = try withValues(values, count) { (values) throws(StoreError) in try view.create(class_id, properties, values) }
+        let id = try withValues(values, count) { (values) throws(StoreError) in
+            try view.create(class_id, properties, values)
+        }
         object?.pointee = ObjStoreC.object(id)
     }
 }
 
 @c @implementation
 public func objstore_upsert(
-    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ properties: UnsafePointer<objstore_property_id>?,
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy,
+    _ properties: UnsafePointer<objstore_property_id>?,
     _ values: UnsafePointer<objstore_value>?, _ count: Int, _ object: UnsafeMutablePointer<objstore_object>?,
     _ outcome: UnsafeMutablePointer<objstore_outcome>?
 ) -> objstore_status {
     guard let policy = UpsertPolicy(rawValue: policy.rawValue) else { return report(unknown(policy)) }
     return Handles.use(transaction, .view, "transaction", arrays) { (view: View) throws(StoreError) in
         let properties = try propertyArray(properties, values, count)
-        let (id, done) = try withValues(values, count) { (values) throws(StoreError) in try view.upsert(class_id, policy, properties, values) }
+        let (id, done) = try withValues(values, count) { (values) throws(StoreError) in
+            try view.upsert(class_id, policy, properties, values)
+        }
         object?.pointee = ObjStoreC.object(id)
         outcome?.pointee = objstore_outcome(rawValue: done.rawValue)!
     }
@@ -61,16 +73,20 @@ func policy(_ policy: objstore_policy) throws(StoreError) -> UpsertPolicy {
     return policy
 }
 
-private func unknown(_ policy: objstore_policy) -> StoreError { StoreError(.invalidArgument, "policy \(policy.rawValue) has no name") }
+private func unknown(_ policy: objstore_policy) -> StoreError {
+    StoreError(.invalidArgument, "policy \(policy.rawValue) has no name")
+}
 
 @c @implementation
 public func objstore_get(
-    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ buffer: UnsafeMutablePointer<objstore_buffer>?,
     _ value: UnsafeMutablePointer<objstore_value>?
 ) -> objstore_status {
     guard let value else { return failNull("value") }
     return Handles.use(view, .view, "view", single) { (view: View) throws(StoreError) in
-        try view.value(objectID(object), property_id, try outputBuffer(buffer)).store(to: value, storeTag: view.shared.tag)
+        try view.value(objectID(object), property_id, try outputBuffer(buffer)).store(
+            to: value, storeTag: view.shared.tag)
     }
 }
 
@@ -86,7 +102,9 @@ public func objstore_get_row(
         withUnsafeTemporaryAllocation(of: Value.self, capacity: max(count, 1)) { read in
             do throws(StoreError) {
                 try view.values(objectID(object), properties, buffer, into: read.baseAddress!)
-                for index in 0..<count { read[index].store(to: values.unsafelyUnwrapped + index, storeTag: view.shared.tag) }
+                for index in 0..<count {
+                    read[index].store(to: values.unsafelyUnwrapped + index, storeTag: view.shared.tag)
+                }
             } catch {
                 failure = error
             }
@@ -97,7 +115,8 @@ public func objstore_get_row(
 
 @c @implementation
 public func objstore_set(
-    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ value: objstore_value
+    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ value: objstore_value
 ) -> objstore_status {
     Handles.use(transaction, .view, "transaction", single) { (view: View) throws(StoreError) in
         try view.set(objectID(object), property_id, try Value(value))
@@ -111,7 +130,9 @@ public func objstore_set_row(
 ) -> objstore_status {
     Handles.use(transaction, .view, "transaction", arrays) { (view: View) throws(StoreError) in
         let properties = try propertyArray(properties, values, count)
-        try withValues(values, count) { (values) throws(StoreError) in try view.set(objectID(object), properties, values) }
+        try withValues(values, count) { (values) throws(StoreError) in
+            try view.set(objectID(object), properties, values)
+        }
     }
 }
 
@@ -121,7 +142,8 @@ public func objstore_increment(
     _ value: UnsafeMutablePointer<Int64>?
 ) -> objstore_status {
     let blame: Blame = [
-        .noSuchClass: "object", .noSuchProperty: "property_id", .wrongType: "property_id", .notInWrite: "transaction", .noSuchObject: "object",
+        .noSuchClass: "object", .noSuchProperty: "property_id", .wrongType: "property_id", .notInWrite: "transaction",
+        .noSuchObject: "object",
         .wrongStore: "object", .outOfRange: "delta", .nullValue: "property_id", .keyImmutable: "property_id",
         .duplicateKey: "delta",
     ]
@@ -133,12 +155,14 @@ public func objstore_increment(
 
 @c @implementation
 public func objstore_find(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ key: objstore_value, _ object: UnsafeMutablePointer<objstore_object>?,
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ key: objstore_value,
+    _ object: UnsafeMutablePointer<objstore_object>?,
     _ found: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
     guard let object else { return failNull("object") }
     let blame: Blame = [
-        .noSuchClass: "class_id", .noPrimaryKey: "class_id", .wrongType: "key", .invalidUTF8: "key", .invalidArgument: "key", .noSuchObject: "key",
+        .noSuchClass: "class_id", .noPrimaryKey: "class_id", .wrongType: "key", .invalidUTF8: "key",
+        .invalidArgument: "key", .noSuchObject: "key",
     ]
     return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
         try answer(try view.find(class_id, try Value(key)), object, found)
@@ -146,26 +170,38 @@ public func objstore_find(
 }
 
 /// The object that was found, or that there is none.
-func answer(_ id: ObjectID?, _ object: UnsafeMutablePointer<objstore_object>, _ found: UnsafeMutablePointer<Bool>?) throws(StoreError) {
+func answer(
+    _ id: ObjectID?, _ object: UnsafeMutablePointer<objstore_object>, _ found: UnsafeMutablePointer<Bool>?
+) throws(StoreError) {
     if id == nil, found == nil { throw StoreError(.noSuchObject, "there is no such object") }
     object.pointee = ObjStoreC.object(id ?? .none)
     found?.pointee = id != nil
 }
 
 @c @implementation
-public func objstore_exists(_ view: OpaquePointer?, _ object: objstore_object, _ exists: UnsafeMutablePointer<Bool>?) -> objstore_status {
+public func objstore_exists(
+    _ view: OpaquePointer?, _ object: objstore_object, _ exists: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
     guard let exists else { return failNull("exists") }
-    return Handles.use(view, .view, "view", single) { (view: View) throws(StoreError) in exists.pointee = try view.exists(objectID(object)) }
+    return Handles.use(view, .view, "view", single) { (view: View) throws(StoreError) in
+        exists.pointee = try view.exists(objectID(object))
+    }
 }
 
 @c @implementation
 public func objstore_delete(_ transaction: OpaquePointer?, _ object: objstore_object) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", single) { (view: View) throws(StoreError) in try view.delete(objectID(object)) }
+    Handles.use(transaction, .view, "transaction", single) { (view: View) throws(StoreError) in
+        try view.delete(objectID(object))
+    }
 }
 
 @c @implementation
-public func objstore_delete_objects(_ transaction: OpaquePointer?, _ objects: UnsafePointer<objstore_object>?, _ count: Int) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", [.noSuchClass: "objects", .noSuchObject: "objects", .wrongStore: "objects"]) { (view: View) throws(StoreError) in
+public func objstore_delete_objects(
+    _ transaction: OpaquePointer?, _ objects: UnsafePointer<objstore_object>?, _ count: Int
+) -> objstore_status {
+    Handles.use(
+        transaction, .view, "transaction", [.noSuchClass: "objects", .noSuchObject: "objects", .wrongStore: "objects"]
+    ) { (view: View) throws(StoreError) in
         try check(elements: count, "count")
         try check(array: objects, count, "objects")
         // The ids here, and the keys with what is deleted along with them.
@@ -195,7 +231,11 @@ public func objstore_delete_orphans(
 }
 
 @c @implementation
-public func objstore_count(_ view: OpaquePointer?, _ class_id: objstore_class_id, _ count: UnsafeMutablePointer<UInt64>?) -> objstore_status {
+public func objstore_count(
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ count: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
     guard let count else { return failNull("count") }
-    return Handles.use(view, .view, "view", arrays) { (view: View) throws(StoreError) in count.pointee = UInt64(try view.count(class_id)) }
+    return Handles.use(view, .view, "view", arrays) { (view: View) throws(StoreError) in
+        count.pointee = UInt64(try view.count(class_id))
+    }
 }

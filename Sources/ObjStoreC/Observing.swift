@@ -30,7 +30,9 @@ final class ChangesBox: ClosedWithParent {
             if let list = lists[which] { return list }
             let keys = [changes.deleted, changes.inserted, changes.modified][which]
             let list = UnsafeMutableBufferPointer<objstore_object>.allocate(capacity: max(1, keys.count))
-            for (index, key) in keys.enumerated() { list.initializeElement(at: index, to: object(changes.object(key, tag: store.shared.tag))) }
+            for (index, key) in keys.enumerated() {
+                list.initializeElement(at: index, to: object(changes.object(key, tag: store.shared.tag)))
+            }
             let filled = UnsafeMutableBufferPointer(rebasing: list[..<keys.count])
             lists[which] = filled
             return filled
@@ -40,7 +42,9 @@ final class ChangesBox: ClosedWithParent {
     /// Lent out of arrays that live as long as the change set.
     lazy var masks: UnsafeMutableBufferPointer<UInt64> = ChangesBox.copy(changes.changes.masks, into: &memory)
     private lazy var indices: [UnsafeMutableBufferPointer<UInt64>]? = changes.indices.map { indices in
-        [indices.deleted, indices.inserted, indices.modifiedBefore, indices.modifiedAfter].map { ChangesBox.copy($0, into: &memory) }
+        [indices.deleted, indices.inserted, indices.modifiedBefore, indices.modifiedAfter].map {
+            ChangesBox.copy($0, into: &memory)
+        }
     }
     private var memory: [Numbers] = []
 
@@ -101,16 +105,20 @@ func handlerFailure(_ status: Int32) -> StoreError {
         return StoreError(.callback, String(cString: objstore_last_message())).callback(thread.callback_code)
     }
     // What a call of the library said last, where the handler returned the status of that.
-    let why = status < objstore_status.OBJSTORE_USER_STATUS.rawValue && thread.status == status ? ": \(String(cString: objstore_last_message()))" : ""
+    let why =
+        status < objstore_status.OBJSTORE_USER_STATUS.rawValue && thread.status == status
+        ? ": \(String(cString: objstore_last_message()))" : ""
     return StoreError(.callback, "a change handler returned \(status)\(why)").callback(Int64(status))
 }
 
 /// Calls the application's handler with a handle that is valid until it returns.
 private func call(
-    _ handler: objstore_change_handler, _ userdata: Userdata, _ changes: ChangeSet, _ store: Store, _ storeHandle: OpaquePointer
+    _ handler: objstore_change_handler, _ userdata: Userdata, _ changes: ChangeSet, _ store: Store,
+    _ storeHandle: OpaquePointer
 ) -> StoreError? {
     do throws(StoreError) {
-        let handle = try Handles.open(.changes, ChangesBox(changes, store, storeHandle, isHandlers: true), parent: storeHandle, isLent: true)
+        let handle = try Handles.open(
+            .changes, ChangesBox(changes, store, storeHandle, isHandlers: true), parent: storeHandle, isLent: true)
         let status = try userdata.call { handler(handle, $0) }
         // Also by one that was bound to its context, and called another one which was left.
         if status != .OBJSTORE_OK, Userdata.wasLeft { changes.isUntold = true }
@@ -123,7 +131,10 @@ private func call(
 }
 
 /// The handle of a new observer.
-func makeToken(_ observer: Observer, _ store: Store, parent storeHandle: OpaquePointer, _ token: UnsafeMutablePointer<OpaquePointer?>) throws(StoreError) {
+func makeToken(
+    _ observer: Observer, _ store: Store, parent storeHandle: OpaquePointer,
+    _ token: UnsafeMutablePointer<OpaquePointer?>
+) throws(StoreError) {
     do throws(StoreError) {
         token.pointee = try Handles.open(.token, TokenBox(observer, store), parent: storeHandle)
     } catch {
@@ -133,12 +144,15 @@ func makeToken(_ observer: Observer, _ store: Store, parent storeHandle: OpaqueP
 }
 
 private func check(flags: UInt32) throws(StoreError) {
-    if flags & ~UInt32(OBJSTORE_OBSERVE_INITIAL) != 0 { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+    if flags & ~UInt32(OBJSTORE_OBSERVE_INITIAL) != 0 {
+        throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)")
+    }
 }
 
 @c @implementation
 public func objstore_observe(
-    _ store: OpaquePointer?, _ class_id: objstore_class_id, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ store: OpaquePointer?, _ class_id: objstore_class_id, _ flags: UInt32, _ handler: objstore_change_handler?,
+    _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
@@ -148,7 +162,9 @@ public func objstore_observe(
     return Handles.pin(store, .store, "store", [.noSuchClass: "class_id"]) { (box: StoreBox) throws(StoreError) in
         try check(flags: flags)
         let object = box.store, handle = store!
-        let observer = try object.observe(class_id, initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) { call(handler, userdata, $0, object, handle) }
+        let observer = try object.observe(class_id, initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) {
+            call(handler, userdata, $0, object, handle)
+        }
         try makeToken(observer, object, parent: handle, token)
         return .OBJSTORE_OK
     }
@@ -156,7 +172,8 @@ public func objstore_observe(
 
 @c @implementation
 public func objstore_results_observe(
-    _ results: OpaquePointer?, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ results: OpaquePointer?, _ flags: UInt32, _ handler: objstore_change_handler?,
+    _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
@@ -167,7 +184,9 @@ public func objstore_results_observe(
         try check(flags: flags)
         // The observer outlives results and view: it belongs to the store.
         let handle = Handles.store(of: results!), store = object.view.store
-        let observer = try object.observe(initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) { call(handler, userdata, $0, store, handle) }
+        let observer = try object.observe(initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) {
+            call(handler, userdata, $0, store, handle)
+        }
         try makeToken(observer, store, parent: handle, token)
         return .OBJSTORE_OK
     }
@@ -198,7 +217,9 @@ private func delivering(
     // Asked of an open handle only: a closed one is told so.
     let isInside = store.map(Handles.isInside) ?? false
     return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
-        if isInside { throw StoreError(.inCallback, "store: nothing can be delivered from inside a callback of the store") }
+        if isInside {
+            throw StoreError(.inCallback, "store: nothing can be delivered from inside a callback of the store")
+        }
         let calls = try body(box.store.hub)
         delivered?.pointee = calls
         return .OBJSTORE_OK
@@ -211,19 +232,28 @@ public func objstore_deliver(_ store: OpaquePointer?, _ delivered: UnsafeMutable
 }
 
 @c @implementation
-public func objstore_wait(_ store: OpaquePointer?, _ timeout_ms: Int64, _ delivered: UnsafeMutablePointer<Int>?) -> objstore_status {
+public func objstore_wait(
+    _ store: OpaquePointer?, _ timeout_ms: Int64, _ delivered: UnsafeMutablePointer<Int>?
+) -> objstore_status {
     let isEndless = timeout_ms < 0 || timeout_ms > Int64.max / 2_000_000
     let deadline = isEndless ? 0 : cs_monotonic_ns() &+ timeout_ms * 1_000_000
     while true {
         var isOver = false, wait: (descriptor: Int32, milliseconds: Int32, pins: UnsafeMutablePointer<UInt64>)?
         let status = delivering(store, delivered) { (hub) throws(StoreError) in
-            guard timeout_ms >= -1 else { throw StoreError(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER") }
+            guard timeout_ms >= -1 else {
+                throw StoreError(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER")
+            }
             // Before the delivery: what comes later makes it readable.
             let descriptor = try hub.waitDescriptor(), calls = try hub.deliver()
             let left = isEndless ? -1 : max(0, deadline &- cs_monotonic_ns())
             isOver = calls > 0 || left == 0
             // Up to the next millisecond, or the last one is spent spinning.
-            if !isOver { wait = (descriptor, Int32(left < 0 ? -1 : min((left &+ 999_999) / 1_000_000, 1 << 30)), Handles.keepPin(store!)) }
+            if !isOver {
+                wait = (
+                    descriptor, Int32(left < 0 ? -1 : min((left &+ 999_999) / 1_000_000, 1 << 30)),
+                    Handles.keepPin(store!)
+                )
+            }
             return calls
         }
         guard status == .OBJSTORE_OK, !isOver, let wait else { return status }
@@ -237,7 +267,9 @@ public func objstore_wait(_ store: OpaquePointer?, _ timeout_ms: Int64, _ delive
 // MARK: Change sets
 
 @c @implementation
-public func objstore_changes_get_info(_ changes: OpaquePointer?, _ info: UnsafeMutablePointer<objstore_changes_info>?) -> objstore_status {
+public func objstore_changes_get_info(
+    _ changes: OpaquePointer?, _ info: UnsafeMutablePointer<objstore_changes_info>?
+) -> objstore_status {
     guard let info else { return failNull("info") }
     var result = objstore_status.OBJSTORE_OK
     let used = Handles.use(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
@@ -260,13 +292,16 @@ public func objstore_changes_get_info(_ changes: OpaquePointer?, _ info: UnsafeM
 
 @c @implementation
 public func objstore_changes_list(
-    _ changes: OpaquePointer?, _ change: objstore_change, _ objects: UnsafeMutablePointer<UnsafePointer<objstore_object>?>?,
+    _ changes: OpaquePointer?, _ change: objstore_change,
+    _ objects: UnsafeMutablePointer<UnsafePointer<objstore_object>?>?,
     _ indices: UnsafeMutablePointer<UnsafePointer<UInt64>?>?, _ count: UnsafeMutablePointer<Int>?
 ) -> objstore_status {
     guard let objects else { return failNull("objects") }
     guard let count else { return failNull("count") }
     return Handles.use(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
-        guard (1...4).contains(change.rawValue) else { throw StoreError(.invalidArgument, "change \(change.rawValue) has no name") }
+        guard (1...4).contains(change.rawValue) else {
+            throw StoreError(.invalidArgument, "change \(change.rawValue) has no name")
+        }
         let which = Int(change.rawValue) - 1
         let list = box.objects(min(which, 2))
         objects.pointee = UnsafePointer(list.baseAddress)
@@ -277,17 +312,20 @@ public func objstore_changes_list(
 
 @c @implementation
 public func objstore_changes_has(
-    _ changes: OpaquePointer?, _ index: UInt64, _ property_id: objstore_property_id, _ changed: UnsafeMutablePointer<Bool>?
+    _ changes: OpaquePointer?, _ index: UInt64, _ property_id: objstore_property_id,
+    _ changed: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
     guard let changed else { return failNull("changed") }
-    return Handles.use(changes, .changes, "changes", [.outOfRange: "index", .noSuchProperty: "property_id"]) { (box: ChangesBox) throws(StoreError) in
+    return Handles.use(changes, .changes, "changes", [.outOfRange: "index", .noSuchProperty: "property_id"]) {
+        (box: ChangesBox) throws(StoreError) in
         changed.pointee = try box.changes.hasChanged(property_id, atModification: index)
     }
 }
 
 @c @implementation
 public func objstore_changes_masks(
-    _ changes: OpaquePointer?, _ masks: UnsafeMutablePointer<UnsafePointer<UInt64>?>?, _ word_count: UnsafeMutablePointer<Int>?
+    _ changes: OpaquePointer?, _ masks: UnsafeMutablePointer<UnsafePointer<UInt64>?>?,
+    _ word_count: UnsafeMutablePointer<Int>?
 ) -> objstore_status {
     guard let masks else { return failNull("masks") }
     guard let word_count else { return failNull("word_count") }
@@ -299,22 +337,29 @@ public func objstore_changes_masks(
 }
 
 @c @implementation
-public func objstore_changes_view(_ changes: OpaquePointer?, _ side: objstore_side, _ view: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+public func objstore_changes_view(
+    _ changes: OpaquePointer?, _ side: objstore_side, _ view: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
     guard let view else { return failNull("view") }
     view.pointee = nil
     return Handles.pin(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
-        guard side == .OBJSTORE_BEFORE || side == .OBJSTORE_AFTER else { throw StoreError(.invalidArgument, "side \(side.rawValue) has no name") }
+        guard side == .OBJSTORE_BEFORE || side == .OBJSTORE_AFTER else {
+            throw StoreError(.invalidArgument, "side \(side.rawValue) has no name")
+        }
         view.pointee = try box.view(before: side == .OBJSTORE_BEFORE, parent: changes!)
         return .OBJSTORE_OK
     }
 }
 
 @c @implementation
-public func objstore_changes_keep(_ changes: OpaquePointer?, _ kept: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+public func objstore_changes_keep(
+    _ changes: OpaquePointer?, _ kept: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
     guard let kept else { return failNull("kept") }
     kept.pointee = nil
     return Handles.pin(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
-        kept.pointee = try Handles.open(.changes, ChangesBox(box.changes, box.store, box.storeHandle, isHandlers: false), parent: box.storeHandle)
+        kept.pointee = try Handles.open(
+            .changes, ChangesBox(box.changes, box.store, box.storeHandle, isHandlers: false), parent: box.storeHandle)
         return .OBJSTORE_OK
     }
 }
@@ -323,7 +368,13 @@ public func objstore_changes_keep(_ changes: OpaquePointer?, _ kept: UnsafeMutab
 public func objstore_changes_close(_ changes: OpaquePointer?) -> objstore_status {
     guard changes != nil else { return .OBJSTORE_OK }
     var isHandlers = false
-    let used = Handles.use(changes, .changes, "changes", ends: true) { (box: ChangesBox) throws(StoreError) in isHandlers = box.isHandlers }
-    if used == .OBJSTORE_OK && isHandlers { return fail(.inCallback, "changes: this one belongs to the handler that it was given to; objstore_changes_keep makes one of yours") }
+    let used = Handles.use(changes, .changes, "changes", ends: true) { (box: ChangesBox) throws(StoreError) in
+        isHandlers = box.isHandlers
+    }
+    if used == .OBJSTORE_OK && isHandlers {
+        return fail(
+            .inCallback,
+            "changes: this one belongs to the handler that it was given to; objstore_changes_keep makes one of yours")
+    }
     return Handles.close(changes, .changes, "changes")
 }

@@ -31,7 +31,9 @@ final class OpeningCall: @unchecked Sendable {
         if let (function, userdata) = callbacks.migration {
             nonisolated(unsafe) let function = function
             result.steps.migration = { (new, old, from, to) throws(StoreError) in
-                try self.lend([new, old]) { store, views in userdata.status { function(store, views[0], views[1], from, to, $0) } }
+                try self.lend([new, old]) { store, views in
+                    userdata.status { function(store, views[0], views[1], from, to, $0) }
+                }
             }
         }
         if let (function, userdata) = callbacks.compaction {

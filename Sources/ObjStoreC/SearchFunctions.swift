@@ -7,7 +7,8 @@ extension Results: ClosedWithParent {
 
 private var blame: Blame {
     [
-        .noSuchClass: "class_id", .noSuchProperty: "property_id", .wrongType: "value", .invalidUTF8: "value", .invalidArgument: "value",
+        .noSuchClass: "class_id", .noSuchProperty: "property_id", .wrongType: "value", .invalidUTF8: "value",
+        .invalidArgument: "value",
         .outOfRange: "value",
     ]
 }
@@ -33,12 +34,15 @@ private func ask(
         let used = Handles.use(view, .view, "view") { (_: View) throws(StoreError) in }
         return used == .OBJSTORE_OK ? fail(.invalidArgument, "op \(op.rawValue) has no name") : used
     }
-    return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in try body(view, try Condition(property_id, op, value)) }
+    return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
+        try body(view, try Condition(property_id, op, value))
+    }
 }
 
 @c @implementation
 public func objstore_count_where(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator, _ value: objstore_value,
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator,
+    _ value: objstore_value,
     _ count: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     guard let count else { return failNull("count") }
@@ -49,7 +53,8 @@ public func objstore_count_where(
 
 @c @implementation
 public func objstore_first_where(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator, _ value: objstore_value,
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator,
+    _ value: objstore_value,
     _ object: UnsafeMutablePointer<objstore_object>?, _ found: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
     guard let object else { return failNull("object") }
@@ -60,7 +65,8 @@ public func objstore_first_where(
 
 @c @implementation
 public func objstore_find_where(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator, _ value: objstore_value,
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator,
+    _ value: objstore_value,
     _ results: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
     guard let results else { return failNull("results") }
@@ -81,11 +87,17 @@ public func objstore_find_all(
     }
 }
 
-private var incomingBlame: Blame { [.noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id", .wrongType: "property_id"] }
+private var incomingBlame: Blame {
+    [
+        .noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id",
+        .wrongType: "property_id",
+    ]
+}
 
 @c @implementation
 public func objstore_incoming(
-    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ results: UnsafeMutablePointer<OpaquePointer?>?
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ results: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
     guard let results else { return failNull("results") }
     results.pointee = nil
@@ -96,7 +108,8 @@ public func objstore_incoming(
 
 @c @implementation
 public func objstore_incoming_count(
-    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ count: UnsafeMutablePointer<UInt64>?
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ count: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     guard let count else { return failNull("count") }
     return Handles.use(view, .view, "view", incomingBlame) { (view: View) throws(StoreError) in
@@ -105,13 +118,18 @@ public func objstore_incoming_count(
 }
 
 @c @implementation
-public func objstore_results_count(_ results: OpaquePointer?, _ count: UnsafeMutablePointer<UInt64>?) -> objstore_status {
+public func objstore_results_count(_ results: OpaquePointer?, _ count: UnsafeMutablePointer<UInt64>?) -> objstore_status
+{
     guard let count else { return failNull("count") }
-    return Handles.use(results, .results, "results") { (results: Results) throws(StoreError) in count.pointee = UInt64(results.count) }
+    return Handles.use(results, .results, "results") { (results: Results) throws(StoreError) in
+        count.pointee = UInt64(results.count)
+    }
 }
 
 @c @implementation
-public func objstore_results_at(_ results: OpaquePointer?, _ index: UInt64, _ object: UnsafeMutablePointer<objstore_object>?) -> objstore_status {
+public func objstore_results_at(
+    _ results: OpaquePointer?, _ index: UInt64, _ object: UnsafeMutablePointer<objstore_object>?
+) -> objstore_status {
     guard let object else { return failNull("object") }
     return Handles.use(results, .results, "results", [.outOfRange: "index"]) { (results: Results) throws(StoreError) in
         object.pointee = ObjStoreC.object(try results.object(at: index))
@@ -134,7 +152,9 @@ public func objstore_results_objects(
 }
 
 @c @implementation
-public func objstore_results_update(_ results: OpaquePointer?, _ changed: UnsafeMutablePointer<Bool>?) -> objstore_status {
+public func objstore_results_update(
+    _ results: OpaquePointer?, _ changed: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
     Handles.use(results, .results, "results") { (results: Results) throws(StoreError) in
         let isOther = try results.update()
         changed?.pointee = isOther
@@ -142,19 +162,27 @@ public func objstore_results_update(_ results: OpaquePointer?, _ changed: Unsafe
 }
 
 @c @implementation
-public func objstore_results_close(_ results: OpaquePointer?) -> objstore_status { Handles.close(results, .results, "results") }
+public func objstore_results_close(_ results: OpaquePointer?) -> objstore_status {
+    Handles.close(results, .results, "results")
+}
 
 @c @implementation
 public func objstore_aggregate(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ aggregate: objstore_aggregate_kind,
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id,
+    _ aggregate: objstore_aggregate_kind,
     _ value: UnsafeMutablePointer<objstore_value>?
 ) -> objstore_status {
     guard let value else { return failNull("value") }
     return Handles.use(
         view, .view, "view",
-        [.noSuchClass: "class_id", .noSuchProperty: "property_id", .wrongType: "property_id", .invalidArgument: "aggregate", .outOfRange: "property_id"]
+        [
+            .noSuchClass: "class_id", .noSuchProperty: "property_id", .wrongType: "property_id",
+            .invalidArgument: "aggregate", .outOfRange: "property_id",
+        ]
     ) { (view: View) throws(StoreError) in
-        guard let kind = AggregateKind(rawValue: aggregate.rawValue) else { throw StoreError(.invalidArgument, "\(aggregate.rawValue) has no name") }
+        guard let kind = AggregateKind(rawValue: aggregate.rawValue) else {
+            throw StoreError(.invalidArgument, "\(aggregate.rawValue) has no name")
+        }
         try view.aggregate(class_id, property_id, kind).store(to: value, storeTag: view.shared.tag)
     }
 }

@@ -4,8 +4,10 @@ internal import ObjStoreCore
 /// Failures of values for the objects of results.
 private var objects: Blame {
     [
-        .noSuchClass: "results", .noSuchProperty: "properties", .wrongType: "values", .notNullable: "values", .invalidUTF8: "values",
-        .valueTooLarge: "values", .notInWrite: "transaction", .noSuchObject: "results", .wrongStore: "results", .invalidArgument: "properties",
+        .noSuchClass: "results", .noSuchProperty: "properties", .wrongType: "values", .notNullable: "values",
+        .invalidUTF8: "values",
+        .valueTooLarge: "values", .notInWrite: "transaction", .noSuchObject: "results", .wrongStore: "results",
+        .invalidArgument: "properties",
         .outOfRange: "values", .duplicateKey: "values", .keyImmutable: "properties",
     ]
 }
@@ -13,8 +15,10 @@ private var objects: Blame {
 /// Of values for the objects that a collection has links to.
 private var linked: Blame {
     [
-        .noSuchClass: "collection", .noSuchProperty: "collection or properties", .wrongType: "collection or values", .notNullable: "values",
-        .invalidUTF8: "values", .valueTooLarge: "values", .notInWrite: "transaction", .noSuchObject: "collection", .wrongStore: "collection",
+        .noSuchClass: "collection", .noSuchProperty: "collection or properties", .wrongType: "collection or values",
+        .notNullable: "values",
+        .invalidUTF8: "values", .valueTooLarge: "values", .notInWrite: "transaction", .noSuchObject: "collection",
+        .wrongStore: "collection",
         .invalidArgument: "properties", .outOfRange: "values", .duplicateKey: "values", .keyImmutable: "properties",
     ]
 }
@@ -22,7 +26,8 @@ private var linked: Blame {
 /// Of a collection alone.
 private var links: Blame {
     [
-        .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection", .notInWrite: "transaction", .noSuchObject: "collection",
+        .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection", .notInWrite: "transaction",
+        .noSuchObject: "collection",
         .wrongStore: "collection",
     ]
 }
@@ -39,7 +44,8 @@ private func change(
 }
 
 private func change(
-    _ transaction: OpaquePointer?, _ blame: Blame, _ count: UnsafeMutablePointer<UInt64>?, _ body: (View) throws(StoreError) -> Int
+    _ transaction: OpaquePointer?, _ blame: Blame, _ count: UnsafeMutablePointer<UInt64>?,
+    _ body: (View) throws(StoreError) -> Int
 ) -> objstore_status {
     Handles.use(transaction, .view, "transaction", blame) { (view: View) throws(StoreError) in
         let objects = try body(view)
@@ -51,23 +57,28 @@ private func change(
 
 @c @implementation
 public func objstore_results_set(
-    _ results: OpaquePointer?, _ transaction: OpaquePointer?, _ properties: UnsafePointer<objstore_property_id>?, _ values: UnsafePointer<objstore_value>?,
+    _ results: OpaquePointer?, _ transaction: OpaquePointer?, _ properties: UnsafePointer<objstore_property_id>?,
+    _ values: UnsafePointer<objstore_value>?,
     _ count: Int, _ objects: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     change(results, transaction, ObjStoreC.objects, objects) { (view, results) throws(StoreError) in
         let properties = try propertyArray(properties, values, count)
-        return try withValues(values, count) { (values) throws(StoreError) in try view.set(results, properties, values) }
+        return try withValues(values, count) { (values) throws(StoreError) in try view.set(results, properties, values)
+        }
     }
 }
 
 @c @implementation
 public func objstore_results_increment(
-    _ results: OpaquePointer?, _ transaction: OpaquePointer?, _ property_id: objstore_property_id, _ delta: objstore_value,
+    _ results: OpaquePointer?, _ transaction: OpaquePointer?, _ property_id: objstore_property_id,
+    _ delta: objstore_value,
     _ objects: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     let blame: Blame = [
-        .noSuchClass: "results", .noSuchProperty: "property_id", .wrongType: "delta", .notInWrite: "transaction", .noSuchObject: "results",
-        .wrongStore: "results", .outOfRange: "delta", .keyImmutable: "property_id", .duplicateKey: "delta", .invalidArgument: "delta",
+        .noSuchClass: "results", .noSuchProperty: "property_id", .wrongType: "delta", .notInWrite: "transaction",
+        .noSuchObject: "results",
+        .wrongStore: "results", .outOfRange: "delta", .keyImmutable: "property_id", .duplicateKey: "delta",
+        .invalidArgument: "delta",
     ]
     return change(results, transaction, blame, objects) { (view, results) throws(StoreError) in
         try view.increment(results, property_id, try Value(delta))
@@ -78,14 +89,17 @@ public func objstore_results_increment(
 public func objstore_results_delete(
     _ results: OpaquePointer?, _ transaction: OpaquePointer?, _ objects: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
-    change(results, transaction, ObjStoreC.objects, objects) { (view, results) throws(StoreError) in try view.delete(results) }
+    change(results, transaction, ObjStoreC.objects, objects) { (view, results) throws(StoreError) in
+        try view.delete(results)
+    }
 }
 
 // MARK: Collections
 
 @c @implementation
 public func objstore_collection_set_objects(
-    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ properties: UnsafePointer<objstore_property_id>?,
+    _ transaction: OpaquePointer?, _ collection: objstore_collection,
+    _ properties: UnsafePointer<objstore_property_id>?,
     _ values: UnsafePointer<objstore_value>?, _ count: Int, _ objects: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     change(transaction, linked, objects) { (view) throws(StoreError) in
@@ -100,17 +114,22 @@ public func objstore_collection_set_objects(
 public func objstore_collection_delete_objects(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ objects: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
-    change(transaction, links, objects) { (view) throws(StoreError) in try view.deleteObjects(of: try collectionID(collection)) }
+    change(transaction, links, objects) { (view) throws(StoreError) in
+        try view.deleteObjects(of: try collectionID(collection))
+    }
 }
 
 @c @implementation
 public func objstore_collection_assign(
-    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ keys: UnsafePointer<objstore_value>?, _ values: UnsafePointer<objstore_value>?,
+    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ keys: UnsafePointer<objstore_value>?,
+    _ values: UnsafePointer<objstore_value>?,
     _ count: Int
 ) -> objstore_status {
     let blame: Blame = [
-        .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection or values", .noSuchObject: "collection or values",
-        .wrongStore: "collection or values", .notNullable: "values", .invalidUTF8: "values", .valueTooLarge: "values", .notInWrite: "transaction",
+        .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection or values",
+        .noSuchObject: "collection or values",
+        .wrongStore: "collection or values", .notNullable: "values", .invalidUTF8: "values", .valueTooLarge: "values",
+        .notInWrite: "transaction",
         .invalidArgument: "values",
     ]
     return Handles.use(transaction, .view, "transaction", blame) { (view: View) throws(StoreError) in
@@ -129,7 +148,8 @@ public func objstore_collection_assign_results(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ results: OpaquePointer?
 ) -> objstore_status {
     let blame: Blame = [
-        .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection or results", .notInWrite: "transaction",
+        .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection or results",
+        .notInWrite: "transaction",
         .noSuchObject: "collection or results", .wrongStore: "collection or results",
     ]
     return change(results, transaction, blame, nil) { (view, results) throws(StoreError) in
@@ -142,22 +162,29 @@ public func objstore_collection_assign_results(
 
 private var sets: Blame {
     [
-        .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection or values", .noSuchObject: "collection or values",
-        .wrongStore: "collection or values", .notNullable: "values", .invalidUTF8: "values", .valueTooLarge: "values", .notInWrite: "transaction",
+        .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection or values",
+        .noSuchObject: "collection or values",
+        .wrongStore: "collection or values", .notNullable: "values", .invalidUTF8: "values", .valueTooLarge: "values",
+        .notInWrite: "transaction",
         .invalidArgument: "operation or values", .outOfRange: "values",
     ]
 }
 
 @c @implementation
 public func objstore_set_combine(
-    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ operation: objstore_set_operation, _ values: UnsafePointer<objstore_value>?,
+    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ operation: objstore_set_operation,
+    _ values: UnsafePointer<objstore_value>?,
     _ count: Int, _ changed: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     Handles.use(transaction, .view, "transaction", sets) { (view: View) throws(StoreError) in
-        guard let operation = SetOperation(rawValue: operation.rawValue) else { throw StoreError(.invalidArgument, "no operation has the number \(operation.rawValue)") }
+        guard let operation = SetOperation(rawValue: operation.rawValue) else {
+            throw StoreError(.invalidArgument, "no operation has the number \(operation.rawValue)")
+        }
         try check(elements: count, "count")
         try check(array: values, count, "values")
-        let number = try withValues(values, count) { (values) throws(StoreError) in try view.combine(try collectionID(collection), operation, values, count) }
+        let number = try withValues(values, count) { (values) throws(StoreError) in
+            try view.combine(try collectionID(collection), operation, values, count)
+        }
         changed?.pointee = UInt64(number)
     }
 }
@@ -180,6 +207,10 @@ public func objstore_set_compare(
 // MARK: Everything
 
 @c @implementation
-public func objstore_delete_everything(_ transaction: OpaquePointer?, _ objects: UnsafeMutablePointer<UInt64>?) -> objstore_status {
-    change(transaction, [.notInWrite: "transaction"], objects) { (view) throws(StoreError) in try view.deleteEverything() }
+public func objstore_delete_everything(
+    _ transaction: OpaquePointer?, _ objects: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    change(transaction, [.notInWrite: "transaction"], objects) { (view) throws(StoreError) in
+        try view.deleteEverything()
+    }
 }

@@ -35,7 +35,8 @@ public func objstore_open_default(_ store: UnsafeMutablePointer<OpaquePointer?>?
 }
 
 /// What a callback ended it with; else it worked.
-private func open(_ box: ConfigBox, _ store: UnsafeMutablePointer<OpaquePointer?>) throws(StoreError) -> objstore_status {
+private func open(_ box: ConfigBox, _ store: UnsafeMutablePointer<OpaquePointer?>) throws(StoreError) -> objstore_status
+{
     let (configuration, callbacks) = box.content
     let call = OpeningCall(callbacks)
     do throws(StoreError) {
@@ -78,7 +79,8 @@ public func objstore_close(_ store: OpaquePointer?) -> objstore_status {
 }
 
 @c @implementation
-public func objstore_get_info(_ store: OpaquePointer?, _ info: UnsafeMutablePointer<objstore_info>?) -> objstore_status {
+public func objstore_get_info(_ store: OpaquePointer?, _ info: UnsafeMutablePointer<objstore_info>?) -> objstore_status
+{
     guard let info else { return failNull("info") }
     var result = objstore_status.OBJSTORE_OK
     let used = Handles.use(store, .store, "store") { (box: StoreBox) throws(StoreError) in
@@ -101,7 +103,8 @@ public func objstore_get_info(_ store: OpaquePointer?, _ info: UnsafeMutablePoin
 
 @c @implementation
 public func objstore_flush(_ store: OpaquePointer?) -> objstore_status {
-    Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) { (box: StoreBox) throws(StoreError) in
+    Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) {
+        (box: StoreBox) throws(StoreError) in
         try box.store.flush()
         return .OBJSTORE_OK
     }
@@ -109,14 +112,17 @@ public func objstore_flush(_ store: OpaquePointer?) -> objstore_status {
 
 @c @implementation
 public func objstore_checkpoint(_ store: OpaquePointer?) -> objstore_status {
-    Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) { (box: StoreBox) throws(StoreError) in
+    Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) {
+        (box: StoreBox) throws(StoreError) in
         try box.store.checkpoint()
         return .OBJSTORE_OK
     }
 }
 
 @c @implementation
-public func objstore_get_statistics(_ store: OpaquePointer?, _ statistics: UnsafeMutablePointer<objstore_statistics>?) -> objstore_status {
+public func objstore_get_statistics(
+    _ store: OpaquePointer?, _ statistics: UnsafeMutablePointer<objstore_statistics>?
+) -> objstore_status {
     guard let statistics else { return failNull("statistics") }
     return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
         let now = try box.store.statistics()
@@ -149,7 +155,8 @@ public func objstore_get_statistics(_ store: OpaquePointer?, _ statistics: Unsaf
 
 @c @implementation
 public func objstore_pins(
-    _ store: OpaquePointer?, _ pins: UnsafeMutablePointer<objstore_pin>?, _ capacity: Int, _ count: UnsafeMutablePointer<Int>?
+    _ store: OpaquePointer?, _ pins: UnsafeMutablePointer<objstore_pin>?, _ capacity: Int,
+    _ count: UnsafeMutablePointer<Int>?
 ) -> objstore_status {
     guard let count else { return failNull("count") }
     return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
@@ -167,7 +174,9 @@ public func objstore_pins(
 }
 
 /// The application's progress callback; none: nothing is asked.
-private func report(_ progress: objstore_progress?, _ userdata: Userdata, _ done: UInt64, _ total: UInt64) throws(StoreError) {
+private func report(
+    _ progress: objstore_progress?, _ userdata: Userdata, _ done: UInt64, _ total: UInt64
+) throws(StoreError) {
     guard let progress else { return }
     let status = try userdata.call { progress(done, total, $0) }
     if status != .OBJSTORE_OK { throw cancelled(by: "progress", status) }
@@ -175,11 +184,13 @@ private func report(_ progress: objstore_progress?, _ userdata: Userdata, _ done
 
 @c @implementation
 public func objstore_compact(
-    _ store: OpaquePointer?, _ progress: objstore_progress?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+    _ store: OpaquePointer?, _ progress: objstore_progress?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
-    return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) { (box: StoreBox) throws(StoreError) in
+    return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) {
+        (box: StoreBox) throws(StoreError) in
         try box.store.compact { (done, total) throws(StoreError) in try report(progress, userdata, done, total) }
         return .OBJSTORE_OK
     }
@@ -192,22 +203,28 @@ public func objstore_copy(
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
-    return Handles.pin(view, .view, "view", [.alreadyExists: "path", .notFound: "path", .invalidArgument: "path"]) { (view: View) throws(StoreError) in
-        try view.copy(to: try ObjStoreC.path(path)) { (done, total) throws(StoreError) in try report(progress, userdata, done, total) }
+    return Handles.pin(view, .view, "view", [.alreadyExists: "path", .notFound: "path", .invalidArgument: "path"]) {
+        (view: View) throws(StoreError) in
+        try view.copy(to: try ObjStoreC.path(path)) { (done, total) throws(StoreError) in
+            try report(progress, userdata, done, total)
+        }
         return .OBJSTORE_OK
     }
 }
 
 @c @implementation
 public func objstore_verify(
-    _ view: OpaquePointer?, _ progress: objstore_progress?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ view: OpaquePointer?, _ progress: objstore_progress?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?,
     _ report: UnsafeMutablePointer<objstore_buffer>?, _ findings: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
     return Handles.pin(view, .view, "view", [.wrongView: "view"]) { (view: View) throws(StoreError) in
         let output = try outputBuffer(report)
-        let found = try view.verify { (done, total) throws(StoreError) in try ObjStoreC.report(progress, userdata, done, total) }
+        let found = try view.verify { (done, total) throws(StoreError) in
+            try ObjStoreC.report(progress, userdata, done, total)
+        }
         if let output {
             var text = found.joined(separator: "\n")
             if !found.isEmpty { text += "\n" }

@@ -2,12 +2,16 @@ public import CObjStore
 internal import ObjStoreCore
 
 @c @implementation
-public func objstore_decimal128_from_text(_ text: objstore_text, _ decimal: UnsafeMutablePointer<objstore_decimal128>?) -> objstore_status {
+public func objstore_decimal128_from_text(
+    _ text: objstore_text, _ decimal: UnsafeMutablePointer<objstore_decimal128>?
+) -> objstore_status {
     guard let decimal else { return failNull("decimal") }
     do throws(StoreError) {
         let found = try naming("text") { () throws(StoreError) in
             let (pointer, count) = try bytes(of: text)
-            guard ValueCheck.isUTF8(pointer, count) else { throw StoreError(.invalidUTF8, "the text is not valid UTF-8") }
+            guard ValueCheck.isUTF8(pointer, count) else {
+                throw StoreError(.invalidUTF8, "the text is not valid UTF-8")
+            }
             return try Decimal128(UnsafeRawBufferPointer(start: pointer, count: count))
         }
         decimal.pointee = objstore_decimal128(low: found.low, high: found.high)
@@ -18,7 +22,9 @@ public func objstore_decimal128_from_text(_ text: objstore_text, _ decimal: Unsa
 }
 
 @c @implementation
-public func objstore_decimal128_to_text(_ decimal: objstore_decimal128, _ text: UnsafeMutablePointer<CChar>?) -> objstore_status {
+public func objstore_decimal128_to_text(
+    _ decimal: objstore_decimal128, _ text: UnsafeMutablePointer<CChar>?
+) -> objstore_status {
     guard let text else { return failNull("text") }
     var at = 0
     for byte in Decimal128(low: decimal.low, high: decimal.high).text.utf8 {

@@ -31,13 +31,16 @@ func bytes(of text: objstore_text) throws(StoreError) -> (UnsafeRawPointer?, Int
 private func badText(_ text: objstore_text) -> StoreError {
     text.bytes == nil
         ? StoreError(.invalidArgument, "the text is NULL with a length of \(text.length)")
-        : StoreError(.invalidArgument, "the text has a length of \(text.length): it is 0 or more, or -1 for NUL-terminated")
+        : StoreError(
+            .invalidArgument, "the text has a length of \(text.length): it is 0 or more, or -1 for NUL-terminated")
 }
 
 @inline(__always)
 func bytes(of binary: objstore_bytes, _ what: StaticString) throws(StoreError) -> (UnsafeRawPointer?, Int) {
     guard binary.length >= 0, binary.bytes != nil || binary.length == 0 else {
-        throw StoreError(.invalidArgument, "the \(what) is \(binary.bytes == nil ? "NULL" : "given") with a length of \(binary.length)")
+        throw StoreError(
+            .invalidArgument,
+            "the \(what) is \(binary.bytes == nil ? "NULL" : "given") with a length of \(binary.length)")
     }
     return (UnsafeRawPointer(binary.bytes), Int(binary.length))
 }
@@ -58,10 +61,13 @@ extension Value {
         case .OBJSTORE_KIND_BINARY:
             let (pointer, count) = try bytes(of: value.data.binary, "binary")
             self = .binary(pointer, count)
-        case .OBJSTORE_KIND_TIMESTAMP: self = .timestamp(seconds: value.data.timestamp.seconds, nanoseconds: value.data.timestamp.nanoseconds)
+        case .OBJSTORE_KIND_TIMESTAMP:
+            self = .timestamp(seconds: value.data.timestamp.seconds, nanoseconds: value.data.timestamp.nanoseconds)
         case .OBJSTORE_KIND_FLOAT: self = .float(value.data.single)
-        case .OBJSTORE_KIND_DECIMAL128: self = .decimal128(Decimal128(low: value.data.decimal128.low, high: value.data.decimal128.high))
-        case .OBJSTORE_KIND_OBJECT_ID: self = withUnsafeBytes(of: value.data) { .objectID($0.baseAddress.unsafelyUnwrapped) }
+        case .OBJSTORE_KIND_DECIMAL128:
+            self = .decimal128(Decimal128(low: value.data.decimal128.low, high: value.data.decimal128.high))
+        case .OBJSTORE_KIND_OBJECT_ID:
+            self = withUnsafeBytes(of: value.data) { .objectID($0.baseAddress.unsafelyUnwrapped) }
         case .OBJSTORE_KIND_UUID: self = withUnsafeBytes(of: value.data) { .uuid($0.baseAddress.unsafelyUnwrapped) }
         case .OBJSTORE_KIND_DOCUMENT:
             let (pointer, count) = try bytes(of: value.data.document, "document")
@@ -69,7 +75,9 @@ extension Value {
         case .OBJSTORE_KIND_LINK: self = .link(ObjStoreC.objectID(value.data.link))
         default:
             // Kinds of later versions fit no property of this one.
-            guard let kind = ValueKind(rawValue: UInt8(truncatingIfNeeded: value.kind.rawValue)), value.kind.rawValue >= 0, value.kind.rawValue < 15 else {
+            guard let kind = ValueKind(rawValue: UInt8(truncatingIfNeeded: value.kind.rawValue)),
+                value.kind.rawValue >= 0, value.kind.rawValue < 15
+            else {
                 throw StoreError(.wrongType, "no value has the kind \(value.kind.rawValue)")
             }
             self = Value(kind: kind)
@@ -83,12 +91,17 @@ extension Value {
         value.kind = unsafeBitCast(Int32(kind.rawValue), to: objstore_kind.self)
         switch kind {
         case .string: value.data.text = objstore_text(bytes: Value.text(pointer), length: Int64(count))
-        case .binary, .document: value.data.binary = objstore_bytes(bytes: UnsafePointer(Value.nonNull(pointer).assumingMemoryBound(to: UInt8.self)), length: Int64(count))
-        case .timestamp: value.data.timestamp = objstore_timestamp(seconds: low, nanoseconds: Int32(truncatingIfNeeded: high), reserved: 0)
+        case .binary, .document:
+            value.data.binary = objstore_bytes(
+                bytes: UnsafePointer(Value.nonNull(pointer).assumingMemoryBound(to: UInt8.self)), length: Int64(count))
+        case .timestamp:
+            value.data.timestamp = objstore_timestamp(
+                seconds: low, nanoseconds: Int32(truncatingIfNeeded: high), reserved: 0)
         case .null: break
         case .list, .set, .map: value.data.collection = collection(asCollection)
         case .link: value.data.link = object(linkedObject(storeTag: storeTag))
-        case .decimal128, .objectID, .uuid: withUnsafeMutableBytes(of: &value.data) { ValueCell.store(self, $0.baseAddress.unsafelyUnwrapped) }
+        case .decimal128, .objectID, .uuid:
+            withUnsafeMutableBytes(of: &value.data) { ValueCell.store(self, $0.baseAddress.unsafelyUnwrapped) }
         default: value.data.integer = low
         }
         out.pointee = value
@@ -98,7 +111,9 @@ extension Value {
     @inline(__always)
     static func nonNull(_ pointer: UnsafeRawPointer?) -> UnsafeRawPointer { pointer ?? UnsafeRawPointer(Value.empty) }
     @inline(__always)
-    static func text(_ pointer: UnsafeRawPointer?) -> UnsafePointer<CChar> { nonNull(pointer).assumingMemoryBound(to: CChar.self) }
+    static func text(_ pointer: UnsafeRawPointer?) -> UnsafePointer<CChar> {
+        nonNull(pointer).assumingMemoryBound(to: CChar.self)
+    }
 
     private nonisolated(unsafe) static let empty: UnsafeMutableRawPointer = {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)
@@ -107,7 +122,8 @@ extension Value {
     }()
 }
 
-/// Members that later versions may give a meaning are 0 until then: what a program has in them by accident would begin to say something.
+/// Members that later versions may give a meaning are 0 until then: what a program has in them by accident would begin
+/// to say something.
 @inline(never)
 func notReserved<Number: BinaryInteger>(_ what: StaticString, _ number: Number) -> StoreError {
     StoreError(.invalidArgument, "\(what).reserved is \(number), not 0: was it initialised?")
@@ -115,7 +131,8 @@ func notReserved<Number: BinaryInteger>(_ what: StaticString, _ number: Number) 
 
 /// The usual kinds are written where they belong, word by word: a copy would have to wait for the words.
 @inline(__always)
-private func convert(_ value: UnsafePointer<objstore_value>, to target: UnsafeMutablePointer<Value>) throws(StoreError) {
+private func convert(_ value: UnsafePointer<objstore_value>, to target: UnsafeMutablePointer<Value>) throws(StoreError)
+{
     if value.pointee.reserved != 0 { throw notReserved("value", value.pointee.reserved) }
     switch value.pointee.kind {
     case .OBJSTORE_KIND_INT: target.initialize(to: .int(value.pointee.data.integer))
@@ -130,13 +147,17 @@ private func convert(_ value: UnsafePointer<objstore_value>, to target: UnsafeMu
 
 /// Converts an array of values, on the stack where it is short.
 @inline(__always)
-func withValues<T>(_ values: UnsafePointer<objstore_value>?, _ count: Int, _ body: (UnsafePointer<Value>) throws(StoreError) -> T) throws(StoreError) -> T {
+func withValues<T>(
+    _ values: UnsafePointer<objstore_value>?, _ count: Int, _ body: (UnsafePointer<Value>) throws(StoreError) -> T
+) throws(StoreError) -> T {
     var result: Result<T, StoreError>!
     try Memory.check(for: count, each: 64)
     withUnsafeTemporaryAllocation(of: Value.self, capacity: max(count, 1)) { buffer in
         do throws(StoreError) {
             for index in 0..<count {
-                do throws(StoreError) { try convert(values.unsafelyUnwrapped + index, to: buffer.baseAddress.unsafelyUnwrapped + index) } catch {
+                do throws(StoreError) {
+                    try convert(values.unsafelyUnwrapped + index, to: buffer.baseAddress.unsafelyUnwrapped + index)
+                } catch {
                     throw StoreError(error.code, "values[\(index)]: \(error.message)").namingArgument()
                 }
             }
@@ -163,9 +184,13 @@ func flatValues(_ values: UnsafePointer<objstore_value>?, _ count: Int) throws(S
 }
 
 @inline(__always)
-func objectID(_ object: objstore_object) -> ObjectID { ObjectID(classID: object.class_id, storeTag: object.store_tag, key: object.key) }
+func objectID(_ object: objstore_object) -> ObjectID {
+    ObjectID(classID: object.class_id, storeTag: object.store_tag, key: object.key)
+}
 @inline(__always)
-func object(_ id: ObjectID) -> objstore_object { objstore_object(class_id: id.classID, store_tag: id.storeTag, key: id.key) }
+func object(_ id: ObjectID) -> objstore_object {
+    objstore_object(class_id: id.classID, store_tag: id.storeTag, key: id.key)
+}
 
 @inline(__always)
 func collection(_ id: CollectionID) -> objstore_collection {
@@ -175,7 +200,10 @@ func collection(_ id: CollectionID) -> objstore_collection {
 func collectionID(_ collection: objstore_collection) throws(StoreError) -> CollectionID {
     if collection.reserved != 0 { throw notReserved("collection", collection.reserved).namingArgument() }
     if collection.collection_id != 0 {
-        throw StoreError(.invalidArgument, "collection.collection_id is \(collection.collection_id), not 0: was it made with objstore_collection_of?").namingArgument()
+        throw StoreError(
+            .invalidArgument,
+            "collection.collection_id is \(collection.collection_id), not 0: was it made with objstore_collection_of?"
+        ).namingArgument()
     }
     return CollectionID(owner: objectID(collection.owner), propertyID: collection.property_id)
 }
@@ -183,40 +211,52 @@ func collectionID(_ collection: objstore_collection) throws(StoreError) -> Colle
 /// Numbers of elements: more than half of the address space is a mistake (a negative number, most likely).
 @inline(__always)
 func check(count: Int, _ argument: StaticString) throws(StoreError) {
-    if count < 0 { throw StoreError(.invalidArgument, "\(argument) is \(UInt(bitPattern: count)): too many").namingArgument() }
+    if count < 0 {
+        throw StoreError(.invalidArgument, "\(argument) is \(UInt(bitPattern: count)): too many").namingArgument()
+    }
 }
 
 @inline(__always)
 func check(array: UnsafeRawPointer?, _ count: Int, _ argument: StaticString) throws(StoreError) {
-    if array == nil, count > 0 { throw StoreError(.invalidArgument, "\(argument) is NULL, with \(count) elements").namingArgument() }
+    if array == nil, count > 0 {
+        throw StoreError(.invalidArgument, "\(argument) is NULL, with \(count) elements").namingArgument()
+    }
 }
 
 /// Of an array that is given: no address space holds more.
 @inline(__always)
 func check(elements count: Int, _ argument: StaticString) throws(StoreError) {
     try check(count: count, argument)
-    if count > mostElements { throw StoreError(.invalidArgument, "\(argument) is \(count): more than memory can hold").namingArgument() }
+    if count > mostElements {
+        throw StoreError(.invalidArgument, "\(argument) is \(count): more than memory can hold").namingArgument()
+    }
 }
 
 private let mostElements = 1 << 44
-
 
 /// Of an array that has each property of a class at most once.
 @inline(__always)
 func check(properties count: Int, _ argument: StaticString) throws(StoreError) {
     try check(count: count, argument)
-    if count > mostProperties { throw StoreError(.invalidArgument, "\(argument) is \(count): a class has \(mostProperties) properties at most").namingArgument() }
+    if count > mostProperties {
+        throw StoreError(.invalidArgument, "\(argument) is \(count): a class has \(mostProperties) properties at most")
+            .namingArgument()
+    }
 }
 
 private let mostProperties = 65_000
 
 /// The buffer, if it is one.
 @inline(__always)
-func outputBuffer(_ buffer: UnsafeMutablePointer<objstore_buffer>?) throws(StoreError) -> UnsafeMutablePointer<OutputBuffer>? {
+func outputBuffer(
+    _ buffer: UnsafeMutablePointer<objstore_buffer>?
+) throws(StoreError) -> UnsafeMutablePointer<OutputBuffer>? {
     guard let buffer else { return nil }
     let text = UnsafeMutableRawPointer(buffer).assumingMemoryBound(to: OutputBuffer.self)
     guard OutputBuffer.isWellFormed(text) else {
-        throw StoreError(.invalidArgument, "buffer: bytes, length and capacity contradict each other; was it initialised?").namingArgument()
+        throw StoreError(
+            .invalidArgument, "buffer: bytes, length and capacity contradict each other; was it initialised?"
+        ).namingArgument()
     }
     return text
 }

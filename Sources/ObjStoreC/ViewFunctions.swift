@@ -3,7 +3,9 @@ public import CObjStore
 internal import ObjStoreCore
 
 @c @implementation
-public func objstore_view_open(_ store: OpaquePointer?, _ view: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+public func objstore_view_open(
+    _ store: OpaquePointer?, _ view: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
     guard let view else { return failNull("view") }
     view.pointee = nil
     return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
@@ -21,7 +23,9 @@ public func objstore_view_refresh(_ view: OpaquePointer?, _ changed: UnsafeMutab
 }
 
 @c @implementation
-public func objstore_view_freeze(_ view: OpaquePointer?, _ frozen: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+public func objstore_view_freeze(
+    _ view: OpaquePointer?, _ frozen: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
     guard let frozen else { return failNull("frozen") }
     frozen.pointee = nil
     return Handles.pin(view, .view, "view", [.wrongView: "view"]) { (object: View) throws(StoreError) in
@@ -38,9 +42,13 @@ public func objstore_view_version(_ view: OpaquePointer?, _ version: UnsafeMutab
 }
 
 @c @implementation
-public func objstore_view_get_kind(_ view: OpaquePointer?, _ kind: UnsafeMutablePointer<objstore_view_kind>?) -> objstore_status {
+public func objstore_view_get_kind(
+    _ view: OpaquePointer?, _ kind: UnsafeMutablePointer<objstore_view_kind>?
+) -> objstore_status {
     guard let kind else { return failNull("kind") }
-    return Handles.use(view, .view, "view") { (view: View) throws(StoreError) in kind.pointee = objstore_view_kind(rawValue: view.kind.rawValue)! }
+    return Handles.use(view, .view, "view") { (view: View) throws(StoreError) in
+        kind.pointee = objstore_view_kind(rawValue: view.kind.rawValue)!
+    }
 }
 
 @c @implementation
@@ -51,14 +59,27 @@ public func objstore_view_close(_ view: OpaquePointer?) -> objstore_status {
 
 /// Ends a view for good: closes its handle, whatever `body` throws.
 private func end(
-    _ handle: OpaquePointer?, _ argument: StaticString, needsTransaction: Bool, _ body: (View) throws(StoreError) -> Void
+    _ handle: OpaquePointer?, _ argument: StaticString, needsTransaction: Bool,
+    _ body: (View) throws(StoreError) -> Void
 ) -> objstore_status {
     let state = cs_cancel_off()
     defer { cs_cancel_restore(state) }
     let checked = Handles.use(handle, .view, argument, ends: true) { (view: View) throws(StoreError) in
-        if needsTransaction, view.kind != .transaction { throw StoreError(.notInWrite, "\(argument) is a \(view.kind) view, not a transaction") }
-        if view.isOfChanges { throw StoreError(.wrongView, "\(argument): the view belongs to a change set, with which it is closed") }
-        if view.isBodys { throw StoreError(.inCallback, "\(argument): the transaction belongs to the call that has called this function, and ends when that returns") }
+        if needsTransaction, view.kind != .transaction {
+            throw StoreError(.notInWrite, "\(argument) is a \(view.kind) view, not a transaction")
+        }
+        if view.isOfChanges {
+            throw StoreError(.wrongView, "\(argument): the view belongs to a change set, with which it is closed")
+        }
+        if view.isBodys {
+            throw StoreError(
+                .inCallback,
+                """
+                \(argument): the transaction belongs to the call that has called this function, and ends when that \
+                returns
+                """
+            )
+        }
     }
     // Closing what a parent process left behind is fine; everything else is not.
     if checked != .OBJSTORE_OK, !(checked == .OBJSTORE_ERR_FORKED && !needsTransaction) { return checked }
@@ -78,10 +99,13 @@ private func end(
 
 // MARK: Transactions
 
-private func begin(_ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<OpaquePointer?>?, _ wait: Store.Wait) -> objstore_status {
+private func begin(
+    _ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<OpaquePointer?>?, _ wait: Store.Wait
+) -> objstore_status {
     guard let transaction else { return failNull("transaction") }
     transaction.pointee = nil
-    return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) { (box: StoreBox) throws(StoreError) in
+    return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) {
+        (box: StoreBox) throws(StoreError) in
         let view = try box.store.begin(wait)
         do throws(StoreError) {
             transaction.pointee = try Handles.open(.view, view, parent: store)
@@ -94,19 +118,27 @@ private func begin(_ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<
 }
 
 @c @implementation
-public func objstore_begin(_ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+public func objstore_begin(
+    _ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
     begin(store, transaction, .standard)
 }
 
 @c @implementation
-public func objstore_try_begin(_ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+public func objstore_try_begin(
+    _ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
     begin(store, transaction, .notAtAll)
 }
 
 @c @implementation
-public func objstore_begin_within(_ store: OpaquePointer?, _ timeout_ms: Int64, _ transaction: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+public func objstore_begin_within(
+    _ store: OpaquePointer?, _ timeout_ms: Int64, _ transaction: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
     transaction?.pointee = nil
-    guard timeout_ms >= -1 else { return fail(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER") }
+    guard timeout_ms >= -1 else {
+        return fail(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER")
+    }
     return begin(store, transaction, .atMost(timeout_ms))
 }
 
@@ -120,7 +152,8 @@ private func commit(_ view: View) throws(StoreError) -> UInt64 {
 }
 
 @c @implementation
-public func objstore_commit(_ transaction: OpaquePointer?, _ version: UnsafeMutablePointer<UInt64>?) -> objstore_status {
+public func objstore_commit(_ transaction: OpaquePointer?, _ version: UnsafeMutablePointer<UInt64>?) -> objstore_status
+{
     end(transaction, "transaction", needsTransaction: true) { (view) throws(StoreError) in
         let committed = try commit(view)
         version?.pointee = committed
@@ -133,35 +166,46 @@ public func objstore_cancel(_ transaction: OpaquePointer?) -> objstore_status {
 }
 
 @c @implementation
-public func objstore_savepoint_begin(_ transaction: OpaquePointer?, _ savepoint: UnsafeMutablePointer<objstore_savepoint>?) -> objstore_status {
+public func objstore_savepoint_begin(
+    _ transaction: OpaquePointer?, _ savepoint: UnsafeMutablePointer<objstore_savepoint>?
+) -> objstore_status {
     guard let savepoint else { return failNull("savepoint") }
-    return Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction"]) { (view: View) throws(StoreError) in
+    return Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction"]) {
+        (view: View) throws(StoreError) in
         savepoint.pointee = try view.beginSavepoint()
     }
 }
 
 @c @implementation
-public func objstore_savepoint_release(_ transaction: OpaquePointer?, _ savepoint: objstore_savepoint) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction", .outOfRange: "savepoint"]) { (view: View) throws(StoreError) in
+public func objstore_savepoint_release(
+    _ transaction: OpaquePointer?, _ savepoint: objstore_savepoint
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction", .outOfRange: "savepoint"]) {
+        (view: View) throws(StoreError) in
         try view.releaseSavepoint(savepoint)
     }
 }
 
 @c @implementation
-public func objstore_savepoint_rollback(_ transaction: OpaquePointer?, _ savepoint: objstore_savepoint) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", ends: true, [.notInWrite: "transaction", .outOfRange: "savepoint"]) { (view: View) throws(StoreError) in
+public func objstore_savepoint_rollback(
+    _ transaction: OpaquePointer?, _ savepoint: objstore_savepoint
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", ends: true, [.notInWrite: "transaction", .outOfRange: "savepoint"]) {
+        (view: View) throws(StoreError) in
         try view.rollBack(toSavepoint: savepoint)
     }
 }
 
 @c @implementation
 public func objstore_write(
-    _ store: OpaquePointer?, _ body: objstore_write_body?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+    _ store: OpaquePointer?, _ body: objstore_write_body?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
     guard let body else { return failNull("body") }
-    return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) { (box: StoreBox) throws(StoreError) in
+    return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) {
+        (box: StoreBox) throws(StoreError) in
         let view = try box.store.begin()
         view.isBodys = true
         let handle: OpaquePointer
@@ -174,7 +218,9 @@ public func objstore_write(
         let result = try userdata.call { body(handle, $0) }
         view.isBodys = false
         // Nobody may use the view any more. It was lent: nobody else has closed it.
-        guard case .mine = Handles.claim(handle, .view, "transaction") else { throw StoreError(.internalError, "the transaction of a body was closed") }
+        guard case .mine = Handles.claim(handle, .view, "transaction") else {
+            throw StoreError(.internalError, "the transaction of a body was closed")
+        }
         defer { Handles.forget(handle) }
         guard result == .OBJSTORE_OK else {
             view.close()

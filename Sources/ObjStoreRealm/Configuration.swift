@@ -9,12 +9,18 @@ public import ObjStore
 extension Realm {
     public typealias MigrationBlock = @Sendable (_ migration: Migration, _ oldSchemaVersion: UInt64) throws -> Void
 
-    /// Where a store is and how it is opened. There is nothing on Linux that finds the classes of a program: ``objectTypes`` names them.
+    /// Where a store is and how it is opened. There is nothing on Linux that finds the classes of a program:
+    /// ``objectTypes`` names them.
     public struct Configuration: Sendable {
-        /// The store's file; nil: in memory. At first `default.objstore` in the current directory. Setting it unsets the other one.
-        public var fileURL: URL? { didSet { if fileURL != nil, inMemoryIdentifier != nil { inMemoryIdentifier = nil } } }
+        /// The store's file; nil: in memory. At first `default.objstore` in the current directory. Setting it unsets
+        /// the other one.
+        public var fileURL: URL? {
+            didSet { if fileURL != nil, inMemoryIdentifier != nil { inMemoryIdentifier = nil } }
+        }
         /// Stores of one name in this process are one store, as long as somebody has it open.
-        public var inMemoryIdentifier: String? { didSet { if inMemoryIdentifier != nil, fileURL != nil { fileURL = nil } } }
+        public var inMemoryIdentifier: String? {
+            didSet { if inMemoryIdentifier != nil, fileURL != nil { fileURL = nil } }
+        }
         public var readOnly: Bool
         /// From 0, which is the first one of ObjStore: there it is higher by one.
         public var schemaVersion: UInt64
@@ -25,9 +31,11 @@ extension Realm {
         public var seedFilePath: URL?
 
         public init(
-            fileURL: URL? = URL(fileURLWithPath: "default.objstore"), inMemoryIdentifier: String? = nil, readOnly: Bool = false, schemaVersion: UInt64 = 0,
+            fileURL: URL? = URL(fileURLWithPath: "default.objstore"), inMemoryIdentifier: String? = nil,
+            readOnly: Bool = false, schemaVersion: UInt64 = 0,
             migrationBlock: MigrationBlock? = nil, deleteRealmIfMigrationNeeded: Bool = false,
-            shouldCompactOnLaunch: (@Sendable (Int, Int) -> Bool)? = nil, objectTypes: [Object.Type]? = nil, seedFilePath: URL? = nil
+            shouldCompactOnLaunch: (@Sendable (Int, Int) -> Bool)? = nil, objectTypes: [Object.Type]? = nil,
+            seedFilePath: URL? = nil
         ) {
             self.fileURL = inMemoryIdentifier == nil ? fileURL : nil
             self.inMemoryIdentifier = inMemoryIdentifier
@@ -52,19 +60,33 @@ extension Realm {
 
         private static func path(of url: URL?) throws -> String? {
             guard let url else { return nil }
-            guard url.isFileURL else { throw ObjStoreError(.invalidArgument, "\(url.absoluteString) is no URL of a file, which URL(fileURLWithPath:) makes of a path") }
+            guard url.isFileURL else {
+                throw ObjStoreError(
+                    .invalidArgument,
+                    "\(url.absoluteString) is no URL of a file, which URL(fileURLWithPath:) makes of a path")
+            }
             return url.path
         }
 
         func store() throws -> Store.Configuration {
             let models = objectTypes ?? []
             var result: Store.Configuration
-            if let path = try path { result = Store.Configuration(path: path, models: models) } else { result = Store.Configuration(.memory(name: inMemoryIdentifier), models: models) }
+            if let path = try path {
+                result = Store.Configuration(path: path, models: models)
+            } else {
+                result = Store.Configuration(.memory(name: inMemoryIdentifier), models: models)
+            }
             if readOnly { result.access = .readOnly }
-            guard schemaVersion < .max else { throw ObjStoreError(.outOfRange, "schema versions end with \(UInt64.max - 1)") }
+            guard schemaVersion < .max else {
+                throw ObjStoreError(.outOfRange, "schema versions end with \(UInt64.max - 1)")
+            }
             result.schemaVersion = schemaVersion + 1
             result.firstSchemaVersion = 0
-            if let migrationBlock { result.migrationBlock = { migration, version in try migrationBlock(migration, version == 0 ? 0 : version - 1) } }
+            if let migrationBlock {
+                result.migrationBlock = { migration, version in
+                    try migrationBlock(migration, version == 0 ? 0 : version - 1)
+                }
+            }
             result.deletesIfMigrationNeeded = deleteRealmIfMigrationNeeded
             result.compactsOnOpen = shouldCompactOnLaunch
             result.seedPath = try Configuration.path(of: seedFilePath)
@@ -89,7 +111,8 @@ enum OpenStores {
     static func store(_ configuration: Realm.Configuration) throws -> Store {
         let configured = try configuration.store()
         let key = Key(
-            location: configured.location, models: configured.models.map { ObjectIdentifier($0) }, readOnly: configuration.readOnly,
+            location: configured.location, models: configured.models.map { ObjectIdentifier($0) },
+            readOnly: configuration.readOnly,
             version: configuration.schemaVersion)
         if let store = open.withLock({ $0[key]?.store }), !store.isClosed { return store }
         // Not under the lock: opening calls functions of the program.

@@ -3,8 +3,8 @@ public import ObjStore
 // What throws in ObjStore and does not in Realm. The compiler prefers these where both are seen.
 
 extension Object {
-    /// An unmanaged object from a dictionary, an array, or any object by the names of its properties. What does not fit is reported, and the
-    /// object has its defaults.
+    /// An unmanaged object from a dictionary, an array, or any object by the names of its properties. What does not fit
+    /// is reported, and the object has its defaults.
     public convenience init(value: Any) {
         self.init()
         do { try fill(from: value, ignoresUnknown: true) } catch { Store.reportOfNoStore(error) }
@@ -23,9 +23,11 @@ extension Object {
 }
 
 extension Results {
-    /// Those that satisfy a comparison: `.filter("age < 2")`, `.filter("age < %@", 2)`. What is wrong with it is reported where the results
-    /// are used.
-    public func filter(_ predicate: String, _ arguments: Any...) -> Results { filtered(Predicate.text(predicate), arguments: arguments) }
+    /// Those that satisfy a comparison: `.filter("age < 2")`, `.filter("age < %@", 2)`. What is wrong with it is
+    /// reported where the results are used.
+    public func filter(_ predicate: String, _ arguments: Any...) -> Results {
+        filtered(Predicate.text(predicate), arguments: arguments)
+    }
 
     /// Sets a property of every object by name.
     public func setValue(_ value: Any?, forKey key: String) {
@@ -36,25 +38,51 @@ extension Results {
 /// What cannot be told is reported, and is 0, or nil.
 extension Results {
     /// Of nothing it is 0.
-    public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value>) -> Value { reporting(Value._initial) { try sum(at: keyPath) } }
-    public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value?>) -> Value { reporting(Value._initial) { try sum(at: keyPath) } }
-    public func sum<Value: Summable>(ofProperty property: String) -> Value { reporting(Value._initial) { try sum(named: property) } }
+    public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value>) -> Value {
+        reporting(Value._initial) { try sum(at: keyPath) }
+    }
+    public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value?>) -> Value {
+        reporting(Value._initial) { try sum(at: keyPath) }
+    }
+    public func sum<Value: Summable>(ofProperty property: String) -> Value {
+        reporting(Value._initial) { try sum(named: property) }
+    }
     /// Nil of nothing.
-    public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) -> Value? { reporting(nil) { try min(at: keyPath) } }
-    public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) -> Value? { reporting(nil) { try min(at: keyPath) } }
-    public func min<Value: Aggregatable>(ofProperty property: String) -> Value? { reporting(nil) { try min(named: property) } }
-    public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) -> Value? { reporting(nil) { try max(at: keyPath) } }
-    public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) -> Value? { reporting(nil) { try max(at: keyPath) } }
-    public func max<Value: Aggregatable>(ofProperty property: String) -> Value? { reporting(nil) { try max(named: property) } }
-    public func average<Value: Summable>(of keyPath: KeyPath<Element, Value>) -> Double? { reporting(nil) { try average(at: keyPath) } }
-    public func average<Value: Summable>(of keyPath: KeyPath<Element, Value?>) -> Double? { reporting(nil) { try average(at: keyPath) } }
+    public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) -> Value? {
+        reporting(nil) { try min(at: keyPath) }
+    }
+    public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) -> Value? {
+        reporting(nil) { try min(at: keyPath) }
+    }
+    public func min<Value: Aggregatable>(ofProperty property: String) -> Value? {
+        reporting(nil) { try min(named: property) }
+    }
+    public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) -> Value? {
+        reporting(nil) { try max(at: keyPath) }
+    }
+    public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) -> Value? {
+        reporting(nil) { try max(at: keyPath) }
+    }
+    public func max<Value: Aggregatable>(ofProperty property: String) -> Value? {
+        reporting(nil) { try max(named: property) }
+    }
+    public func average<Value: Summable>(of keyPath: KeyPath<Element, Value>) -> Double? {
+        reporting(nil) { try average(at: keyPath) }
+    }
+    public func average<Value: Summable>(of keyPath: KeyPath<Element, Value?>) -> Double? {
+        reporting(nil) { try average(at: keyPath) }
+    }
     public func average(ofProperty property: String) -> Double? { reporting(nil) { try average(named: property) } }
 
     /// See `observe` of ObjStore. Where it cannot, nothing is observed.
-    public func observe(keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) -> NotificationToken {
+    public func observe(
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
+    ) -> NotificationToken {
         reporting(NotificationToken()) { try observing(keyPaths, handler) }
     }
-    public func observe(keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) -> NotificationToken {
+    public func observe(
+        keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
+    ) -> NotificationToken {
         reporting(NotificationToken()) { try observing(keyPaths, handler) }
     }
 
@@ -68,10 +96,14 @@ extension Results {
 
 extension _ObservableObject {
     /// See `observe` of ObjStore. Where it cannot, nothing is observed.
-    public func observe(keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) -> NotificationToken {
+    public func observe(
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) -> NotificationToken {
         reporting { try observing(keyPaths, handler) }
     }
-    public func observe(keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) -> NotificationToken {
+    public func observe(
+        keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) -> NotificationToken {
         reporting { try observing(keyPaths, handler) }
     }
 
@@ -116,7 +148,9 @@ enum Predicate {
         var text = "", number = 0, rest = format[...]
         var quote: Character?
         while let character = rest.first {
-            if quote == nil, character == "%", let kind = rest.dropFirst().firstIndex(where: { !"hlqz".contains($0) }), "@dDiuUxXfFeEgG".contains(rest[kind]) {
+            if quote == nil, character == "%", let kind = rest.dropFirst().firstIndex(where: { !"hlqz".contains($0) }),
+                "@dDiuUxXfFeEgG".contains(rest[kind])
+            {
                 rest = rest[rest.index(after: kind)...]
                 text += "$\(number)"
                 number += 1
@@ -133,7 +167,11 @@ enum Predicate {
                 text += "\\\(escaped)"
                 continue
             }
-            if character == quote { quote = nil } else if quote == nil, character == "'" || character == "\"" { quote = character }
+            if character == quote {
+                quote = nil
+            } else if quote == nil, character == "'" || character == "\"" {
+                quote = character
+            }
             text.append(character)
         }
         return text

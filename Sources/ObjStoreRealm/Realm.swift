@@ -1,8 +1,8 @@
 @_exported public import ObjStore
 
-// ObjStore in the spelling of Realm Swift, so that a program changes its import and little else. Without logic: what a name does is what the
-// ObjStore name that it stands for does. What cannot be done is not done, and its error is thrown by the `write` around it, or reported
-// (docs/decisions/0005-swift-setters.md), as by properties.
+// ObjStore in the spelling of Realm Swift, so that a program changes its import and little else. Without logic: what a
+// name does is what the ObjStore name that it stands for does. What cannot be done is not done, and its error is thrown
+// by the `write` around it, or reported (docs/decisions/0005-swift-setters.md), as by properties.
 
 public typealias AnyRealmValue = AnyValue
 public typealias ObjectBase = Object
@@ -11,7 +11,8 @@ public typealias RealmSwiftEmbeddedObject = EmbeddedObject
 public typealias RealmCollection = LiveCollection
 public typealias RealmCollectionValue = CollectionElement
 
-/// A store. `Realm()` opens that of ``Configuration/defaultConfiguration``; opened twice it is the same one. Any thread may use it.
+/// A store. `Realm()` opens that of ``Configuration/defaultConfiguration``; opened twice it is the same one. Any thread
+/// may use it.
 public struct Realm: Sendable {
     public typealias UpdatePolicy = ObjStore.UpdatePolicy
     public typealias Error = ObjStoreError
@@ -51,30 +52,41 @@ public struct Realm: Sendable {
 
     // MARK: Writing
 
-    /// Runs `block` as one transaction: all of it happens, or nothing. It throws what `block` throws, or what something in it reported,
-    /// and then everything is undone.
+    /// Runs `block` as one transaction: all of it happens, or nothing. It throws what `block` throws, or what something
+    /// in it reported, and then everything is undone.
     @discardableResult
     public func write<Result>(_ block: () throws -> Result) throws -> Result { try store.write { _ in try block() } }
     public func write(_ block: () throws -> Void) throws { try store.write { _ in try block() } }
     /// Where the result is not wanted: see ``ObjStore/Store/write(_:)``.
-    public func write<Result: ~Copyable>(_ block: () throws -> Result) throws { try store.write { _ in _ = try block() } }
+    public func write<Result: ~Copyable>(_ block: () throws -> Result) throws {
+        try store.write { _ in _ = try block() }
+    }
 
     /// See ``ObjStore/Store/beginWrite()``, whose errors are reported here.
-    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
+    @available(
+        *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
+    )
     public func beginWrite() { reporting(()) { try store.beginWrite() } }
-    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
+    @available(
+        *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
+    )
     public func commitWrite() throws { try store.commitWrite() }
-    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
+    @available(
+        *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
+    )
     public func cancelWrite() { reporting(()) { try store.cancelWrite() } }
     public var isInWriteTransaction: Bool { store.isInWrite }
 
-    public func add(_ object: Object, update: UpdatePolicy = .error) { reporting(()) { try store.add(object, update: update) } }
+    public func add(_ object: Object, update: UpdatePolicy = .error) {
+        reporting(()) { try store.add(object, update: update) }
+    }
     public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
         reporting(()) { try store.add(objects, update: update) }
     }
 
-    /// An object from a dictionary, an array, or any object by the names of its properties; see `create` of ObjStore. As in Realm,
-    /// names in dictionaries that are no properties are ignored. Where it cannot be created: an invalid object.
+    /// An object from a dictionary, an array, or any object by the names of its properties; see `create` of ObjStore.
+    /// As in Realm, names in dictionaries that are no properties are ignored. Where it cannot be created: an invalid
+    /// object.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error) -> T {
         reporting(store.invalid(type)) { try store.create(type, value: value, update: update, ignoresUnknown: true) }
@@ -83,7 +95,9 @@ public struct Realm: Sendable {
     // MARK: Deleting
 
     public func delete(_ object: Object) { reporting(()) { try store.delete(object) } }
-    public func delete<S: Sequence>(_ objects: S) where S.Element: Object { reporting(()) { try store.delete(objects) } }
+    public func delete<S: Sequence>(_ objects: S) where S.Element: Object {
+        reporting(()) { try store.delete(objects) }
+    }
     public func delete<T: Object>(_ objects: Results<T>) { reporting(()) { try store.delete(objects) } }
     public func delete<T: Object>(_ objects: LinkingObjects<T>) { reporting(()) { try store.delete(objects) } }
     public func delete<T: Object>(_ objects: List<T>) { reporting(()) { try store.delete(objects) } }

@@ -21,13 +21,17 @@ extension AnyValue {
     public static func fromArray(_ elements: [AnyValue]) -> AnyValue { .list(AnyList(elements)) }
     public static func fromDictionary(_ entries: [String: AnyValue]) -> AnyValue { .dictionary(AnyMap(entries)) }
     /// The object, where it is one of that class.
-    public func object<T: Object>(_ type: T.Type) -> T? { if case .object(let object) = self { object as? T } else { nil } }
+    public func object<T: Object>(_ type: T.Type) -> T? {
+        if case .object(let object) = self { object as? T } else { nil }
+    }
 }
 
 extension ObjectId {
     /// From 24 hexadecimal digits.
     public init(string: String) throws(ObjStoreError) {
-        guard let id = ObjectId(string) else { throw ObjStoreError(.invalidArgument, "\"\(string)\" is no object id: 24 hexadecimal digits are") }
+        guard let id = ObjectId(string) else {
+            throw ObjStoreError(.invalidArgument, "\"\(string)\" is no object id: 24 hexadecimal digits are")
+        }
         self = id
     }
     public var stringValue: String { description }

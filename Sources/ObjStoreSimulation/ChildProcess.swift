@@ -17,14 +17,17 @@ package struct ChildProcess {
         }
         let box = Box(body)
         var output: Int32 = -1
-        let id = fiber_child_start({ argument, descriptor in
-            Unmanaged<Box>.fromOpaque(argument!).takeUnretainedValue().body { text in
-                var text = text
-                text.withUTF8 { bytes in
-                    bytes.withMemoryRebound(to: CChar.self) { _ = fiber_child_write(descriptor, $0.baseAddress, $0.count) }
+        let id = fiber_child_start(
+            { argument, descriptor in
+                Unmanaged<Box>.fromOpaque(argument!).takeUnretainedValue().body { text in
+                    var text = text
+                    text.withUTF8 { bytes in
+                        bytes.withMemoryRebound(to: CChar.self) {
+                            _ = fiber_child_write(descriptor, $0.baseAddress, $0.count)
+                        }
+                    }
                 }
-            }
-        }, Unmanaged.passUnretained(box).toOpaque(), &output)
+            }, Unmanaged.passUnretained(box).toOpaque(), &output)
         if id < 0 { fatalError("no child process: error \(-id)") }
         return ChildProcess(id: id, output: output)
     }
@@ -33,7 +36,9 @@ package struct ChildProcess {
     package func finish(limit: Int = 1 << 20) -> (text: String, signal: Int32) {
         var signal: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-            count = buffer.withMemoryRebound(to: CChar.self) { fiber_child_finish(id, output, $0.baseAddress, limit, &signal) }
+            count = buffer.withMemoryRebound(to: CChar.self) {
+                fiber_child_finish(id, output, $0.baseAddress, limit, &signal)
+            }
         }
         return (String(decoding: bytes, as: UTF8.self), signal)
     }

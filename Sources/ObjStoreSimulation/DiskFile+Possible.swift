@@ -54,8 +54,10 @@ extension DiskFile {
     /// with those that it may have in the page cache after all processes died (a mixture with lost sectors
     /// that may or may not be evicted). The range starts and ends at sectors and is small: the number of
     /// combinations is the product of the numbers of values. More than `limit` of them is a fatal error.
-    package func choosable(_ range: Range<Int>, includingVisible: Bool = true, limit: Int = 1 << 20,
-                           _ body: (UnsafeRawBufferPointer) -> Void) {
+    package func choosable(
+        _ range: Range<Int>, includingVisible: Bool = true, limit: Int = 1 << 20,
+        _ body: (UnsafeRawBufferPointer) -> Void
+    ) {
         precondition(range.lowerBound % sectorBytes == 0 && range.upperBound % sectorBytes == 0)
         var options: [[UnsafeRawPointer]] = []
         var combinations = 1
@@ -63,7 +65,9 @@ extension DiskFile {
             var values = possibleValues(ofSector: sector)
             if values.isEmpty { return }
             let seen = UnsafeRawPointer(visible + sector * sectorBytes)
-            if includingVisible && !values.contains(where: { memcmp($0, seen, sectorBytes) == 0 }) { values.append(seen) }
+            if includingVisible && !values.contains(where: { memcmp($0, seen, sectorBytes) == 0 }) {
+                values.append(seen)
+            }
             options.append(values)
             combinations *= values.count
             if combinations > limit { fatalError("choosable: too many combinations for \(range)") }

@@ -81,7 +81,7 @@ package final class DiskFile {
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
         guard let base = bytes.baseAddress, bytes.count > 0 else { return }
         (visible + offset).copyMemory(from: base, byteCount: bytes.count)
-        if isShared { return }                   // memory: nothing of it is ever certain
+        if isShared { return }  // memory: nothing of it is ever certain
         sequence += 1
         for sector in offset / sectorBytes...(offset + bytes.count - 1) / sectorBytes { note(sector) }
     }

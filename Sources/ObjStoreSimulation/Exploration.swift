@@ -57,7 +57,8 @@ package struct Exploration {
                         first += 1
                         if first % part.of != part.index { continue }
                     }
-                    stack.append(Branch(base: taken, length: index, option: Int32(option), deviations: branch.deviations + cost))
+                    stack.append(
+                        Branch(base: taken, length: index, option: Int32(option), deviations: branch.deviations + cost))
                 }
             }
             next = stack.popLast()

@@ -71,12 +71,13 @@ package final class Folders {
 
     /// Whether the name certainly leads to the file that it leads to now after a power cut.
     package func isCertain(_ path: String) -> Bool {
-        durable[path] === visible[path] && !pending.contains { entry in
-            switch entry.change {
-            case .create(let name, _), .remove(let name): name == path
-            case .rename(let from, let to): from == path || to == path
+        durable[path] === visible[path]
+            && !pending.contains { entry in
+                switch entry.change {
+                case .create(let name, _), .remove(let name): name == path
+                case .rename(let from, let to): from == path || to == path
+                }
             }
-        }
     }
 
     func removeAll() { (visible, durable, pending) = ([:], [:], []) }

@@ -18,7 +18,9 @@ package protocol Oracle: AnyObject {
 }
 
 extension Oracle {
-    package func willWrite(_ process: SimulatedProcess, _ file: DiskFile, _ bytes: UnsafeRawBufferPointer, at offset: Int) {}
+    package func willWrite(
+        _ process: SimulatedProcess, _ file: DiskFile, _ bytes: UnsafeRawBufferPointer, at offset: Int
+    ) {}
     package func didSync(_ process: SimulatedProcess, _ file: DiskFile, covered: Int, succeeded: Bool) {}
     package func didLose(_ file: DiskFile) {}
     package func didEvict(_ file: DiskFile) {}

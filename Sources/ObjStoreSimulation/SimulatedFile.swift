@@ -85,7 +85,8 @@ package final class SimulatedFile: StorageFile, @unchecked Sendable {
             scratch = []
             bytes.removeAll(keepingCapacity: true)
             for index in 0..<count {
-                bytes.append(contentsOf: UnsafeRawBufferPointer(start: vectors[index].base, count: vectors[index].count))
+                bytes.append(
+                    contentsOf: UnsafeRawBufferPointer(start: vectors[index].base, count: vectors[index].count))
             }
             let result = bytes.withUnsafeBytes { bytes -> Result<Void, StoreError> in
                 do throws(StoreError) { return .success(try write(bytes, at: offset)) } catch { return .failure(error) }

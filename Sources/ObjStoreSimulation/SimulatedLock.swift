@@ -43,9 +43,16 @@ package final class SimulatedLock: ExclusiveLock, @unchecked Sendable {
     private func checkLives() {
         let description = file.description
         guard isWord else { return }
-        let live = description.file.locks.filter { (byte, lock) in Database.Locks.allLive.contains(byte) && lock.owner != nil }
+        let live = description.file.locks.filter { (byte, lock) in
+            Database.Locks.allLive.contains(byte) && lock.owner != nil
+        }
         if live.isEmpty || live.contains(where: { $0.value.owner === description }) { return }
-        world.fail("P3: process \(file.process.id) uses lock \(byte) and has given up LIVE: others take it for dead, and the lock from it")
+        world.fail(
+            """
+            P3: process \(file.process.id) uses lock \(byte) and has given up LIVE: others take it for dead, and the \
+            lock from it
+            """
+        )
     }
 
     package override func acquire(timeout: Int64) throws(StoreError) -> Bool {

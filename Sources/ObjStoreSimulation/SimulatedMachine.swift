@@ -21,16 +21,21 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         try enter("open")
         if let file = world.folders[path] {
             if mode == .createNew { throw StoreError(.alreadyExists, "\(path) exists") }
-            return SimulatedFile(OpenDescription(file, process, world.options.kernel), self, path, writes: mode != .readOnly)
+            return SimulatedFile(
+                OpenDescription(file, process, world.options.kernel), self, path, writes: mode != .readOnly)
         }
-        if mode == .readOnly || mode == .existing || mode == .side { throw StoreError(.notFound, "\(path): no such file") }
+        if mode == .readOnly || mode == .existing || mode == .side {
+            throw StoreError(.notFound, "\(path): no such file")
+        }
         let file = makeFile()
         world.folders.create(path, file)
         world.say("create \(path)")
         return SimulatedFile(OpenDescription(file, process, world.options.kernel), self, path, writes: true)
     }
 
-    package override func create(_ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+    package override func create(
+        _ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void
+    ) throws(StoreError) {
         try enter("open")
         let unnamed = makeFile()
         let file = SimulatedFile(OpenDescription(unnamed, process, world.options.kernel), self, path, writes: true)
@@ -54,8 +59,9 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
     func hasName(_ file: DiskFile) -> Bool { file.isAnonymous || world.folders.contains(file) }
 
     private func makeFile() -> DiskFile {
-        let file = DiskFile(id: world.files.count + 1, sectorBytes: world.options.sectorBytes,
-                            addressSpace: world.options.addressSpace)
+        let file = DiskFile(
+            id: world.files.count + 1, sectorBytes: world.options.sectorBytes,
+            addressSpace: world.options.addressSpace)
         world.files.append(file)
         return file
     }
@@ -130,7 +136,9 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         return true
     }
 
-    package override func createShared(_ path: String, bytes: Int, like model: StorageFile) throws(StoreError) -> SharedMemory {
+    package override func createShared(
+        _ path: String, bytes: Int, like model: StorageFile
+    ) throws(StoreError) -> SharedMemory {
         try enter("unlink")
         if world.folders[path] != nil { world.folders.remove(path) }
         try enter("open")
@@ -139,7 +147,9 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         return try share(file, path, bytes, isNew: true)
     }
 
-    package override func openShared(_ path: String, bytes: Int, _ identity: FileIdentity, like model: StorageFile?) throws(StoreError) -> SharedMemory? {
+    package override func openShared(
+        _ path: String, bytes: Int, _ identity: FileIdentity, like model: StorageFile?
+    ) throws(StoreError) -> SharedMemory? {
         try enter("open")
         guard let file = world.folders[path], UInt64(file.id) == identity.inode else { return nil }
         return try share(file, path, bytes, isNew: false)
@@ -151,7 +161,8 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
             file.isShared = true
         }
         if file.size < bytes, !file.setSize(bytes) { throw StoreError(.outOfMemory, "\(path): no address space") }
-        return SharedMemory(base: file.visible, bytes: bytes, identity: FileIdentity(device: 1, inode: UInt64(file.id)), isNew: isNew)
+        return SharedMemory(
+            base: file.visible, bytes: bytes, identity: FileIdentity(device: 1, inode: UInt64(file.id)), isNew: isNew)
     }
 
     private func simulated(_ file: StorageFile) -> SimulatedFile {
@@ -181,7 +192,9 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         }
     }
 
-    package override func startThread(_ name: String, _ body: @escaping @Sendable (WorkerThread) -> Void) throws(StoreError) -> WorkerThread {
+    package override func startThread(
+        _ name: String, _ body: @escaping @Sendable (WorkerThread) -> Void
+    ) throws(StoreError) -> WorkerThread {
         SimulatedThread(process, name, body)
     }
 
@@ -193,7 +206,9 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
     package override func bootID() throws(StoreError) -> (UInt64, UInt64) {
         (0x9e37_79b9_7f4a_7c15 &* UInt64(world.boots), UInt64(world.boots))
     }
-    package override func fileSystem(of file: StorageFile) throws(StoreError) -> FileSystemKind { world.options.fileSystem }
+    package override func fileSystem(of file: StorageFile) throws(StoreError) -> FileSystemKind {
+        world.options.fileSystem
+    }
 
     /// The scheduling point of a call that may fail without having done anything.
     private func enter(_ call: String, _ code: StatusCode = .io) throws(StoreError) {

@@ -86,9 +86,10 @@ package final class SimulatedTask: CustomStringConvertible {
     }
 
     func start() {
-        fiber = fiber_create({ argument in
-            Unmanaged<SimulatedTask>.fromOpaque(argument!).takeUnretainedValue().body()
-        }, Unmanaged.passUnretained(self).toOpaque())
+        fiber = fiber_create(
+            { argument in
+                Unmanaged<SimulatedTask>.fromOpaque(argument!).takeUnretainedValue().body()
+            }, Unmanaged.passUnretained(self).toOpaque())
         if fiber == nil { fatalError("no memory for a fiber") }
     }
 

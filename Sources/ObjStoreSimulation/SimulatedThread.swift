@@ -30,12 +30,15 @@ final class SimulatedThread: WorkerThread, @unchecked Sendable {
     private func change() {
         word.pointee &+= 1
         for task in world.tasks {
-            if case .word(let address, _) = task.waiting, address == UnsafeMutableRawPointer(word) { task.isWoken = true }
+            if case .word(let address, _) = task.waiting, address == UnsafeMutableRawPointer(word) {
+                task.isWoken = true
+            }
         }
     }
 
     private func sleep(timeout: Int64) {
-        world.running?.block(.word(UnsafeMutableRawPointer(word), UInt32(truncatingIfNeeded: word.pointee)), timeout: timeout)
+        world.running?.block(
+            .word(UnsafeMutableRawPointer(word), UInt32(truncatingIfNeeded: word.pointee)), timeout: timeout)
     }
 
     override var isStopping: Bool { stops }

@@ -115,16 +115,23 @@ extension World {
         }
     }
 
-    /// Somebody outside deletes the file of that name, or gives the name to a copy of `image`, as cp, mv and sync do: all at once, and durable.
+    /// Somebody outside deletes the file of that name, or gives the name to a copy of `image`, as cp, mv and sync do:
+    /// all at once, and durable.
     ///
     /// - Parameter aside: the file that was there gets this name.
     package func replace(_ path: String, by image: [UInt8]?, aside: String? = nil) {
-        say("somebody \(aside == nil ? "deletes" : "moves away") \(path)\(image == nil ? "" : " and puts another file there")")
+        say(
+            """
+            somebody \(aside == nil ? "deletes" : "moves away") \
+            \(path)\(image == nil ? "" : " and puts another file there")
+            """
+        )
         if folders[path] != nil {
             if let aside { folders.rename(path, aside) } else { folders.remove(path) }
         }
         if let image {
-            let file = DiskFile(id: files.count + 1, sectorBytes: options.sectorBytes, addressSpace: options.addressSpace)
+            let file = DiskFile(
+                id: files.count + 1, sectorBytes: options.sectorBytes, addressSpace: options.addressSpace)
             files.append(file)
             guard file.setSize(image.count) else { return fail("no address space for a copy") }
             image.withUnsafeBytes { file.write($0, at: 0) }

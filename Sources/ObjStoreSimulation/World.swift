@@ -155,7 +155,9 @@ package final class World {
 
     /// - Parameter isService: a thread of the engine, which may sleep for ever.
     @discardableResult
-    func spawn(_ process: SimulatedProcess, _ name: String, isService: Bool = false, _ body: @escaping () -> Void) -> SimulatedTask {
+    func spawn(
+        _ process: SimulatedProcess, _ name: String, isService: Bool = false, _ body: @escaping () -> Void
+    ) -> SimulatedTask {
         precondition(process.isAlive, "a dead process starts no task")
         taskCount += 1
         let task = SimulatedTask(id: taskCount, name: name, process: process, isService: isService, body: body)
@@ -185,7 +187,7 @@ package final class World {
         if violation != nil || !chooseRunnable() { return false }
         let count = awake.count
         if consecutive > 200 && count > 1 && awake[0] == indexOfCurrent() {
-            awake.append(awake.removeFirst())       // who spins for ever must let others run, in an enumeration too
+            awake.append(awake.removeFirst())  // who spins for ever must let others run, in an enumeration too
             consecutive = 0
         }
         let index = awake[pick(.schedule, count)]

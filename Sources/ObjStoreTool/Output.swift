@@ -13,8 +13,8 @@ internal import Glibc
 
 /// What the tool prints: reports on standard output, everything else on standard error.
 enum Output {
-    /// Takes standard input, output and error where they are closed: the next file that is opened would be taken for them. Writing to
-    /// such an output fails, to such an error does nothing.
+    /// Takes standard input, output and error where they are closed: the next file that is opened would be taken for
+    /// them. Writing to such an output fails, to such an error does nothing.
     static func takeClosedOnes() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             _ = open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
@@ -44,7 +44,9 @@ enum Output {
     }
 
     /// Runs an operation, with its progress on standard error where that is a terminal. What it throws ends the tool.
-    static func performing(_ file: String, _ body: (Store.FileProgress) throws(ObjStoreError) -> FileReport) throws -> FileReport {
+    static func performing(
+        _ file: String, _ body: (Store.FileProgress) throws(ObjStoreError) -> FileReport
+    ) throws -> FileReport {
         let isTerminal = isatty(STDERR_FILENO) != 0
         var shown = -1
         do {

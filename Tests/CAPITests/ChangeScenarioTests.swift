@@ -8,7 +8,8 @@ private struct Pets {
     let store: OpaquePointer
     let person: objstore_class_id, dog: objstore_class_id
     let name: objstore_property_id, dogs: objstore_property_id, seen: objstore_property_id, notes: objstore_property_id
-    let dogName: objstore_property_id, age: objstore_property_id, city: objstore_property_id, owner: objstore_property_id, chip: objstore_property_id
+    let dogName: objstore_property_id, age: objstore_property_id, city: objstore_property_id,
+        owner: objstore_property_id, chip: objstore_property_id
 
     init(_ path: String? = nil) throws {
         var schema: OpaquePointer?
@@ -16,14 +17,23 @@ private struct Pets {
         defer { _ = objstore_schema_close(schema) }
         for cls in ["Person", "Dog"] { try ok(objstore_schema_add_class(schema, text(cls))) }
         try ok(objstore_schema_add_property(schema, text("Person"), text("name"), .OBJSTORE_KIND_STRING, 0))
-        try ok(objstore_schema_add_link_collection(schema, text("Person"), text("dogs"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Dog"), 0))
-        try ok(objstore_schema_add_collection(schema, text("Person"), text("seen"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_STRING, 0))
-        try ok(objstore_schema_add_collection(schema, text("Person"), text("notes"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, .OBJSTORE_KIND_STRING, 0))
+        try ok(
+            objstore_schema_add_link_collection(
+                schema, text("Person"), text("dogs"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Dog"), 0))
+        try ok(
+            objstore_schema_add_collection(
+                schema, text("Person"), text("seen"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_STRING, 0)
+        )
+        try ok(
+            objstore_schema_add_collection(
+                schema, text("Person"), text("notes"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, .OBJSTORE_KIND_STRING,
+                0))
         try ok(objstore_schema_add_property(schema, text("Dog"), text("name"), .OBJSTORE_KIND_STRING, 0))
         try ok(objstore_schema_add_property(schema, text("Dog"), text("age"), .OBJSTORE_KIND_INT, 0))
         try ok(objstore_schema_add_property(schema, text("Dog"), text("city"), .OBJSTORE_KIND_STRING, UInt32(nullable)))
         try ok(objstore_schema_add_link(schema, text("Dog"), text("owner"), text("Person"), 0))
-        try ok(objstore_schema_add_property(schema, text("Dog"), text("chip"), .OBJSTORE_KIND_INT, UInt32(nullable | 8)))
+        try ok(
+            objstore_schema_add_property(schema, text("Dog"), text("chip"), .OBJSTORE_KIND_INT, UInt32(nullable | 8)))
         store = try openStore(path, schema)
         let view = try liveView(store)
         defer { _ = objstore_view_close(view) }
@@ -50,7 +60,9 @@ private struct Pets {
     func createDogs(_ tx: OpaquePointer, _ dogs: KeyValuePairs<String, Int64>) throws -> [objstore_object] {
         try dogs.map { name, age in
             var object = objstore_object()
-            try ok(objstore_create(tx, dog, [dogName, self.age], [objstore_string(text(name)), objstore_int(age)], 2, &object))
+            try ok(
+                objstore_create(
+                    tx, dog, [dogName, self.age], [objstore_string(text(name)), objstore_int(age)], 2, &object))
             return object
         }
     }
@@ -67,7 +79,9 @@ private struct Pets {
         return results!
     }
 
-    func value(_ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id) throws -> objstore_value {
+    func value(
+        _ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id
+    ) throws -> objstore_value {
         var value = objstore_value()
         try ok(objstore_get(view, object, property, nil, &value))
         return value
@@ -82,7 +96,9 @@ private struct Pets {
     /// Keys of the dogs of a person.
     func elements(_ view: OpaquePointer, _ owner: objstore_object) throws -> [Int64] {
         var values = [objstore_value](repeating: objstore_value(), count: 100), count = 0
-        try ok(objstore_collection_read(view, objstore_collection_of(owner, dogs), 0, values.count, nil, nil, &values, &count))
+        try ok(
+            objstore_collection_read(
+                view, objstore_collection_of(owner, dogs), 0, values.count, nil, nil, &values, &count))
         return values.prefix(count).map(\.data.link.key)
     }
 
@@ -101,18 +117,28 @@ private struct Pets {
     try reading(pets.store) { view in
         let results = try pets.all(view), list = objstore_collection_of(ali, pets.dogs)
         for status in [
-            objstore_list_insert(view, list, 0, [objstore_value()], 1), objstore_set_insert(view, objstore_collection_of(ali, pets.seen), word, nil),
-            objstore_map_set(view, objstore_collection_of(ali, pets.notes), word, word, nil), objstore_collection_assign(view, list, nil, nil, 0),
-            objstore_collection_assign_results(view, list, results), objstore_collection_delete_objects(view, list, nil),
-            objstore_collection_set_objects(view, list, nil, nil, 0, nil), objstore_results_set(results, view, [pets.age], [objstore_int(1)], 1, nil),
-            objstore_results_increment(results, view, pets.age, objstore_int(1), nil), objstore_results_delete(results, view, nil),
+            objstore_list_insert(view, list, 0, [objstore_value()], 1),
+            objstore_set_insert(view, objstore_collection_of(ali, pets.seen), word, nil),
+            objstore_map_set(view, objstore_collection_of(ali, pets.notes), word, word, nil),
+            objstore_collection_assign(view, list, nil, nil, 0),
+            objstore_collection_assign_results(view, list, results),
+            objstore_collection_delete_objects(view, list, nil),
+            objstore_collection_set_objects(view, list, nil, nil, 0, nil),
+            objstore_results_set(results, view, [pets.age], [objstore_int(1)], 1, nil),
+            objstore_results_increment(results, view, pets.age, objstore_int(1), nil),
+            objstore_results_delete(results, view, nil),
             objstore_delete_everything(view, nil),
         ] { refused(status, .OBJSTORE_ERR_NOT_IN_WRITE) }
     }
-    try reading(pets.store) { view in expect(try pets.count(view, pets.dog) == 1 && pets.count(view, pets.person) == 1 && pets.elements(view, ali) == []) }
+    try reading(pets.store) { view in
+        expect(
+            try pets.count(view, pets.dog) == 1 && pets.count(view, pets.person) == 1 && pets.elements(view, ali) == [])
+    }
 }
 
-@Test("A09: a query inside the write, and its objects get an owner, whose inverse has them at once") func a09Owner() throws {
+@Test("A09: a query inside the write, and its objects get an owner, whose inverse has them at once") func a09Owner()
+    throws
+{
     let pets = try Pets()
     defer { _ = objstore_close(pets.store) }
     let dogs = try writing(pets.store) { tx in try pets.createDogs(tx, ["Fall": 5, "Winter": 1, "Summer": 1]) }
@@ -140,30 +166,59 @@ private struct Pets {
     let pets = try Pets()
     defer { _ = objstore_close(pets.store) }
     try writing(pets.store) { tx in
-        let dogs = try pets.createDogs(tx, ["Fall": 5, "Winter": 1, "Summer": 1]), all = try pets.all(tx), ali = try pets.createPerson(tx, "Ali")
+        let dogs = try pets.createDogs(tx, ["Fall": 5, "Winter": 1, "Summer": 1]), all = try pets.all(tx),
+            ali = try pets.createPerson(tx, "Ali")
         var changed: UInt64 = 0
         try ok(objstore_set(tx, dogs[0], pets.dogName, objstore_string(text("Sparky"))))
-        try ok(objstore_results_set(all, tx, [pets.city, pets.age], [objstore_string(text("Toronto")), objstore_int(3)], 2, &changed))
+        try ok(
+            objstore_results_set(
+                all, tx, [pets.city, pets.age], [objstore_string(text("Toronto")), objstore_int(3)], 2, &changed))
         #expect(changed == 3)
-        for dog in dogs { expect(try string(pets.value(tx, dog, pets.city)) == "Toronto" && pets.value(tx, dog, pets.age).data.integer == 3) }
-        expect(try string(pets.value(tx, dogs[0], pets.dogName)) == "Sparky" && string(pets.value(tx, dogs[1], pets.dogName)) == "Winter")
+        for dog in dogs {
+            expect(
+                try string(pets.value(tx, dog, pets.city)) == "Toronto"
+                    && pets.value(tx, dog, pets.age).data.integer == 3)
+        }
+        expect(
+            try string(pets.value(tx, dogs[0], pets.dogName)) == "Sparky"
+                && string(pets.value(tx, dogs[1], pets.dogName)) == "Winter")
         // Unknown keys, and values that do not fit, change nothing.
-        refused(objstore_results_set(all, tx, [pets.city, pets.name], [objstore_value(), objstore_string(text("x"))], 2, &changed), .OBJSTORE_ERR_NO_SUCH_PROPERTY)
-        refused(objstore_results_set(all, tx, [pets.city, pets.age], [objstore_value(), objstore_value()], 2, &changed), .OBJSTORE_ERR_NOT_NULLABLE)
-        let message = refused(objstore_results_set(all, tx, [pets.city, pets.chip], [objstore_value(), objstore_int(1)], 2, &changed), .OBJSTORE_ERR_DUPLICATE_KEY)
+        refused(
+            objstore_results_set(
+                all, tx, [pets.city, pets.name], [objstore_value(), objstore_string(text("x"))], 2, &changed),
+            .OBJSTORE_ERR_NO_SUCH_PROPERTY)
+        refused(
+            objstore_results_set(all, tx, [pets.city, pets.age], [objstore_value(), objstore_value()], 2, &changed),
+            .OBJSTORE_ERR_NOT_NULLABLE)
+        let message = refused(
+            objstore_results_set(all, tx, [pets.city, pets.chip], [objstore_value(), objstore_int(1)], 2, &changed),
+            .OBJSTORE_ERR_DUPLICATE_KEY)
         #expect(message.contains("chip = 1"))
         refused(objstore_results_increment(all, tx, pets.age, objstore_int(.max), nil), .OBJSTORE_ERR_OUT_OF_RANGE)
-        for dog in dogs { expect(try string(pets.value(tx, dog, pets.city)) == "Toronto" && pets.value(tx, dog, pets.chip).kind == .OBJSTORE_KIND_NULL) }
+        for dog in dogs {
+            expect(
+                try string(pets.value(tx, dog, pets.city)) == "Toronto"
+                    && pets.value(tx, dog, pets.chip).kind == .OBJSTORE_KIND_NULL)
+        }
         // A list: each of its objects once.
         let list = objstore_collection_of(ali, pets.dogs)
         try ok(objstore_list_insert(tx, list, 0, pets.link([dogs[2], dogs[1], dogs[2]]), 3))
         try ok(objstore_collection_set_objects(tx, list, [pets.city], [objstore_value()], 1, &changed))
-        expect(try changed == 2 && dogs.map { try pets.value(tx, $0, pets.city).kind == .OBJSTORE_KIND_NULL } == [false, true, true])
-        refused(objstore_collection_set_objects(tx, objstore_collection_of(ali, pets.seen), [pets.city], [objstore_value()], 1, &changed), .OBJSTORE_ERR_WRONG_TYPE)
+        expect(
+            try changed == 2
+                && dogs.map { try pets.value(tx, $0, pets.city).kind == .OBJSTORE_KIND_NULL } == [false, true, true])
+        refused(
+            objstore_collection_set_objects(
+                tx, objstore_collection_of(ali, pets.seen), [pets.city], [objstore_value()], 1, &changed),
+            .OBJSTORE_ERR_WRONG_TYPE)
         // Text that the transaction has lent is a value like any other.
         let sparky = try pets.value(tx, dogs[0], pets.dogName)
         try ok(objstore_results_set(all, tx, [pets.city, pets.dogName], [sparky, sparky], 2, &changed))
-        for dog in dogs { expect(try string(pets.value(tx, dog, pets.city)) == "Sparky" && string(pets.value(tx, dog, pets.dogName)) == "Sparky") }
+        for dog in dogs {
+            expect(
+                try string(pets.value(tx, dog, pets.city)) == "Sparky"
+                    && string(pets.value(tx, dog, pets.dogName)) == "Sparky")
+        }
     }
     try verify(pets.store)
 }
@@ -172,7 +227,8 @@ private struct Pets {
     let pets = try Pets()
     defer { _ = objstore_close(pets.store) }
     let (ali, dogs) = try writing(pets.store) { tx in
-        let dogs = try pets.createDogs(tx, ["Fall": 5, "Winter": 1, "Summer": 1]), ali = try pets.createPerson(tx, "Ali")
+        let dogs = try pets.createDogs(tx, ["Fall": 5, "Winter": 1, "Summer": 1]),
+            ali = try pets.createPerson(tx, "Ali")
         try ok(objstore_list_insert(tx, objstore_collection_of(ali, pets.dogs), 0, pets.link([dogs[0], dogs[0]]), 2))
         return (ali, dogs)
     }
@@ -189,19 +245,23 @@ private struct Pets {
         var persons: OpaquePointer?
         try ok(objstore_find_all(tx, pets.person, &persons))
         refused(objstore_collection_assign_results(tx, list, persons), .OBJSTORE_ERR_WRONG_TYPE)
-        refused(objstore_collection_assign_results(tx, objstore_collection_of(ali, pets.seen), puppies), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_collection_assign_results(tx, objstore_collection_of(ali, pets.seen), puppies),
+            .OBJSTORE_ERR_WRONG_TYPE)
         try ok(objstore_delete(tx, dogs[2]))
         refused(objstore_collection_assign_results(tx, list, puppies), .OBJSTORE_ERR_NO_SUCH_OBJECT)
         expect(try pets.elements(tx, ali) == [dogs[1].key])
         // Values, also the collection's own; sets and maps have each once.
         try ok(objstore_collection_assign(tx, list, nil, pets.link([dogs[1], dogs[0], dogs[1]]), 3))
         expect(try pets.elements(tx, ali) == [dogs[1].key, dogs[0].key, dogs[1].key])
-        let words = ["b", "a", "b"].map { objstore_string(text($0)) }, seen = objstore_collection_of(ali, pets.seen), notes = objstore_collection_of(ali, pets.notes)
+        let words = ["b", "a", "b"].map { objstore_string(text($0)) }, seen = objstore_collection_of(ali, pets.seen),
+            notes = objstore_collection_of(ali, pets.notes)
         try ok(objstore_collection_assign(tx, seen, nil, words, 3))
         try ok(objstore_collection_assign(tx, notes, words, ["1", "2", "3"].map { objstore_string(text($0)) }, 3))
         var keys = [objstore_value](repeating: objstore_value(), count: 4), values = keys, read = 0
         try ok(objstore_collection_read(tx, notes, 0, 4, nil, &keys, &values, &read))
-        #expect(keys.prefix(read).map { string($0) } == ["a", "b"] && values.prefix(read).map { string($0) } == ["2", "3"])
+        #expect(
+            keys.prefix(read).map { string($0) } == ["a", "b"] && values.prefix(read).map { string($0) } == ["2", "3"])
         try ok(objstore_collection_read(tx, seen, 0, 4, nil, nil, &values, &read))
         #expect(values.prefix(read).map { string($0) } == ["a", "b"])
         try ok(objstore_collection_assign(tx, seen, nil, [values[1]], 1))
@@ -225,7 +285,9 @@ private struct Pets {
         let young = try pets.young(tx)
         var deleted: UInt64 = 0
         try ok(objstore_results_delete(young, tx, &deleted))
-        expect(try deleted == 2 && pets.count(tx, pets.dog) == 1 && string(pets.value(tx, dogs[0], pets.dogName)) == "Fall")
+        expect(
+            try deleted == 2 && pets.count(tx, pets.dog) == 1 && string(pets.value(tx, dogs[0], pets.dogName)) == "Fall"
+        )
         // X9: the list is what it was, and deleting an object twice is an error.
         refused(objstore_results_delete(young, tx, &deleted), .OBJSTORE_ERR_NO_SUCH_OBJECT)
         refused(objstore_results_set(young, tx, [pets.age], [objstore_int(1)], 1, nil), .OBJSTORE_ERR_NO_SUCH_OBJECT)
@@ -238,7 +300,9 @@ private struct Pets {
         let more = try pets.createDogs(tx, ["a": 1, "b": 1, "c": 1]), young = try pets.young(tx)
         try ok(objstore_delete(tx, more[1]))
         refused(objstore_results_delete(young, tx, nil), .OBJSTORE_ERR_NO_SUCH_OBJECT)
-        refused(objstore_results_set(young, tx, [pets.city], [objstore_string(text("x"))], 1, nil), .OBJSTORE_ERR_NO_SUCH_OBJECT)
+        refused(
+            objstore_results_set(young, tx, [pets.city], [objstore_string(text("x"))], 1, nil),
+            .OBJSTORE_ERR_NO_SUCH_OBJECT)
         expect(try pets.count(tx, pets.dog) == 3 && pets.value(tx, more[0], pets.city).kind == .OBJSTORE_KIND_NULL)
     }
     try verify(pets.store)
@@ -251,7 +315,9 @@ private struct Pets {
         let persons = [try pets.createPerson(tx, "first"), try pets.createPerson(tx, "second")]
         for person in persons {
             let ponds = try pets.createDogs(tx, ["one": 1, "two": 2])
-            try ok(objstore_list_insert(tx, objstore_collection_of(person, pets.dogs), 0, pets.link(ponds + [ponds[0]]), 3))
+            try ok(
+                objstore_list_insert(tx, objstore_collection_of(person, pets.dogs), 0, pets.link(ponds + [ponds[0]]), 3)
+            )
         }
         return (persons[0], persons[1])
     }
@@ -263,7 +329,9 @@ private struct Pets {
         expect(try deleted == 2 && pets.elements(tx, second) == [] && pets.count(tx, pets.dog) == 2)
         try ok(objstore_delete(tx, second))
         expect(try pets.count(tx, pets.dog) == 2 && pets.count(tx, pets.person) == 0)
-        refused(objstore_collection_delete_objects(tx, objstore_collection_of(second, pets.dogs), &deleted), .OBJSTORE_ERR_NO_SUCH_OBJECT)
+        refused(
+            objstore_collection_delete_objects(tx, objstore_collection_of(second, pets.dogs), &deleted),
+            .OBJSTORE_ERR_NO_SUCH_OBJECT)
     }
     try verify(pets.store)
 }

@@ -16,10 +16,20 @@ struct Boxes {
         let box = text("Box")
         try ok(objstore_schema_add_class(schema, box))
         try ok(objstore_schema_add_property(schema, box, text("name"), .OBJSTORE_KIND_STRING, UInt32(primaryKey)))
-        try ok(objstore_schema_add_collection(schema, box, text("numbers"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_INT, 0))
-        try ok(objstore_schema_add_collection(schema, box, text("texts"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_STRING, UInt32(nullable)))
-        try ok(objstore_schema_add_collection(schema, box, text("seen"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_STRING, 0))
-        try ok(objstore_schema_add_collection(schema, box, text("notes"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, .OBJSTORE_KIND_DOUBLE, UInt32(nullable)))
+        try ok(
+            objstore_schema_add_collection(
+                schema, box, text("numbers"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_INT, 0))
+        try ok(
+            objstore_schema_add_collection(
+                schema, box, text("texts"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_STRING,
+                UInt32(nullable)))
+        try ok(
+            objstore_schema_add_collection(
+                schema, box, text("seen"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_STRING, 0))
+        try ok(
+            objstore_schema_add_collection(
+                schema, box, text("notes"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, .OBJSTORE_KIND_DOUBLE,
+                UInt32(nullable)))
         var config: OpaquePointer?
         try ok(objstore_config_new(&config))
         defer { _ = objstore_config_close(config) }
@@ -77,23 +87,30 @@ struct Boxes {
         }
     }
 
-    func read(_ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id) throws -> [(key: Element, value: Element)] {
+    func read(
+        _ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id
+    ) throws -> [(key: Element, value: Element)] {
         let collection = objstore_collection_of(object, property)
         var count: UInt64 = 0, read = 0, buffer = objstore_buffer_init()
         defer { _ = objstore_buffer_free(&buffer) }
         try ok(objstore_collection_count(view, collection, &count))
         var keys = [objstore_value](repeating: objstore_null(), count: Int(count) + 1), values = keys
-        try ok(keys.withUnsafeMutableBufferPointer { keys in
-            values.withUnsafeMutableBufferPointer { values in
-                objstore_collection_read(view, collection, 0, Int(count) + 1, &buffer, property == notes ? keys.baseAddress : nil, values.baseAddress, &read)
-            }
-        })
+        try ok(
+            keys.withUnsafeMutableBufferPointer { keys in
+                values.withUnsafeMutableBufferPointer { values in
+                    objstore_collection_read(
+                        view, collection, 0, Int(count) + 1, &buffer, property == notes ? keys.baseAddress : nil,
+                        values.baseAddress, &read)
+                }
+            })
         #expect(read == Int(count))
         return (0..<read).map { (Element(keys[$0]), Element(values[$0])) }
     }
 }
 
-private func values(_ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_object, _ property: objstore_property_id) throws -> [Boxes.Element] {
+private func values(
+    _ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_object, _ property: objstore_property_id
+) throws -> [Boxes.Element] {
     try boxes.read(view, object, property).map(\.value)
 }
 
@@ -162,7 +179,9 @@ private func values(_ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_ob
         }
         #expect(try values(tx, boxes, box, boxes.seen) == ["", "apple", "fig", "pear"].map { .text($0) })
         for number in 0..<500 { try ok(objstore_set_insert(tx, set, objstore_string(text("n\(number % 250)")), nil)) }
-        #expect(try values(tx, boxes, box, boxes.seen) == (["", "apple", "fig", "pear"] + (0..<250).map { "n\($0)" }).sorted().map { .text($0) })
+        #expect(
+            try values(tx, boxes, box, boxes.seen)
+                == (["", "apple", "fig", "pear"] + (0..<250).map { "n\($0)" }).sorted().map { .text($0) })
         var removed = false
         try ok(objstore_set_remove(tx, set, objstore_string(text("fig")), &removed))
         #expect(removed)
@@ -171,7 +190,9 @@ private func values(_ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_ob
 
         for number in 0..<300 {
             var inserted = false
-            try ok(objstore_map_set(tx, map, objstore_string(text("k\(number % 100)")), objstore_double(Double(number)), &inserted))
+            try ok(
+                objstore_map_set(
+                    tx, map, objstore_string(text("k\(number % 100)")), objstore_double(Double(number)), &inserted))
             #expect(inserted == (number < 100))
         }
         var value = objstore_value(), found = false
@@ -201,7 +222,8 @@ private func values(_ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_ob
     let boxes = try Boxes(store)
     try writing(store) { tx in
         let box = try boxes.create(tx, "one")
-        let list = objstore_collection_of(box, boxes.numbers), set = objstore_collection_of(box, boxes.seen), map = objstore_collection_of(box, boxes.notes)
+        let list = objstore_collection_of(box, boxes.numbers), set = objstore_collection_of(box, boxes.seen),
+            map = objstore_collection_of(box, boxes.notes)
         var mixed = [objstore_int(1), objstore_double(2)]
         #expect(refused(objstore_list_insert(tx, list, 0, &mixed, 2), .OBJSTORE_ERR_WRONG_TYPE).contains("Box.numbers"))
         #expect(try values(tx, boxes, box, boxes.numbers).isEmpty)
@@ -221,16 +243,25 @@ private func values(_ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_ob
         _ = refused(objstore_list_set(tx, set, 0, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE)
         _ = refused(objstore_map_set(tx, map, objstore_int(1), objstore_null(), nil), .OBJSTORE_ERR_WRONG_TYPE)
         _ = refused(objstore_map_set(tx, map, objstore_null(), objstore_null(), nil), .OBJSTORE_ERR_NOT_NULLABLE)
-        _ = refused(objstore_map_set(tx, map, objstore_string(text(String(repeating: "k", count: 1025))), objstore_null(), nil), .OBJSTORE_ERR_VALUE_TOO_LARGE)
-        try ok(objstore_map_set(tx, map, objstore_string(text(String(repeating: "k", count: 1024))), objstore_null(), nil))
+        _ = refused(
+            objstore_map_set(tx, map, objstore_string(text(String(repeating: "k", count: 1025))), objstore_null(), nil),
+            .OBJSTORE_ERR_VALUE_TOO_LARGE)
+        try ok(
+            objstore_map_set(tx, map, objstore_string(text(String(repeating: "k", count: 1024))), objstore_null(), nil))
         // Collections are no values.
-        #expect(refused(objstore_set(tx, box, boxes.numbers, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE).contains("its elements are changed"))
+        #expect(
+            refused(objstore_set(tx, box, boxes.numbers, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE).contains(
+                "its elements are changed"))
         _ = refused(objstore_set(tx, box, boxes.numbers, objstore_null()), .OBJSTORE_ERR_WRONG_TYPE)
         var value = objstore_value()
         try ok(objstore_get(tx, box, boxes.seen, nil, &value))
-        #expect(value.kind == .OBJSTORE_KIND_SET && value.data.collection.property_id == boxes.seen && value.data.collection.owner.key == box.key)
+        #expect(
+            value.kind == .OBJSTORE_KIND_SET && value.data.collection.property_id == boxes.seen
+                && value.data.collection.owner.key == box.key)
         var count: UInt64 = 0
-        _ = refused(objstore_count_where(tx, boxes.id, boxes.numbers, .OBJSTORE_EQUAL, objstore_null(), &count), .OBJSTORE_ERR_WRONG_TYPE)
+        _ = refused(
+            objstore_count_where(tx, boxes.id, boxes.numbers, .OBJSTORE_EQUAL, objstore_null(), &count),
+            .OBJSTORE_ERR_WRONG_TYPE)
         try ok(objstore_delete(tx, box))
         _ = refused(objstore_collection_count(tx, list, &count), .OBJSTORE_ERR_NO_SUCH_OBJECT)
     }
@@ -238,7 +269,9 @@ private func values(_ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_ob
         var info = objstore_property_info()
         info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
         try ok(objstore_property_get_info(view, boxes.notes, &info))
-        #expect(info.kind == .OBJSTORE_KIND_DOUBLE && info.collection == .OBJSTORE_KIND_MAP && info.key_kind == .OBJSTORE_KIND_STRING && info.flags == UInt32(nullable))
+        #expect(
+            info.kind == .OBJSTORE_KIND_DOUBLE && info.collection == .OBJSTORE_KIND_MAP
+                && info.key_kind == .OBJSTORE_KIND_STRING && info.flags == UInt32(nullable))
     }
     try ok(objstore_close(store))
 }
@@ -261,7 +294,10 @@ private func values(_ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_ob
         }
         try ok(objstore_deliver(store, nil))
         #expect(heard().last == 2)
-        try writing(store) { tx in try ok(objstore_set_remove(tx, objstore_collection_of(one, boxes.seen), objstore_string(text("absent")), nil)) }
+        try writing(store) { tx in
+            try ok(
+                objstore_set_remove(tx, objstore_collection_of(one, boxes.seen), objstore_string(text("absent")), nil))
+        }
         try ok(objstore_deliver(store, nil))
         #expect(heard().last == 2, "nothing was changed")
     }
@@ -293,17 +329,25 @@ func randomHistoriesOfCollections(_ seed: UInt64) throws {
         #expect(count == UInt64(model.count), "seed \(seed), \(what)")
         for (key, box) in model {
             for property in [boxes.numbers, boxes.texts, boxes.seen, boxes.notes] {
-                let found = try boxes.read(view, objects[key]!, property).map { BoxModel.Entry(key: $0.key, value: $0.value) }
-                try #require(found == box.collections[property] ?? [], "seed \(seed), \(what), object \(key), property \(property)")
+                let found = try boxes.read(view, objects[key]!, property).map {
+                    BoxModel.Entry(key: $0.key, value: $0.value)
+                }
+                try #require(
+                    found == box.collections[property] ?? [],
+                    "seed \(seed), \(what), object \(key), property \(property)")
             }
         }
     }
     func element(_ property: objstore_property_id) -> Boxes.Element {
         switch property {
-        case boxes.numbers: return .int(Int64(random.below(4)) == 0 ? Int64(bitPattern: random.next()) : Int64(random.below(1000)))
+        case boxes.numbers:
+            return .int(Int64(random.below(4)) == 0 ? Int64(bitPattern: random.next()) : Int64(random.below(1000)))
         case boxes.texts where random.below(6) == 0, boxes.notes where random.below(6) == 0: return .null
         case boxes.notes: return .double(Double(random.below(100)) / 4)
-        default: return .text(String(repeating: "ab", count: random.below(random.below(30) == 0 ? 600 : 4)) + String(random.below(60)))
+        default:
+            return .text(
+                String(repeating: "ab", count: random.below(random.below(30) == 0 ? 600 : 4)) + String(random.below(60))
+            )
         }
     }
     func change(_ tx: OpaquePointer) throws {
@@ -334,7 +378,9 @@ func randomHistoriesOfCollections(_ seed: UInt64) throws {
         default:
             switch property {
             case boxes.numbers, boxes.texts:
-                let new = (0..<(random.below(8) == 0 ? random.below(300) : 1 + random.below(3))).map { _ in BoxModel.Entry(key: .null, value: element(property)) }
+                let new = (0..<(random.below(8) == 0 ? random.below(300) : 1 + random.below(3))).map { _ in
+                    BoxModel.Entry(key: .null, value: element(property))
+                }
                 if random.below(4) == 0, entries.count > 1 {
                     let from = random.below(entries.count), to = random.below(entries.count)
                     try ok(objstore_list_move(tx, collection, from, to))
@@ -355,7 +401,9 @@ func randomHistoriesOfCollections(_ seed: UInt64) throws {
                     entries.removeAll { $0.value == known.value }
                 } else {
                     try ok(objstore_set_insert(tx, collection, value.value, nil))
-                    if !entries.contains(where: { $0.value == value }) { entries.append(BoxModel.Entry(key: .null, value: value)) }
+                    if !entries.contains(where: { $0.value == value }) {
+                        entries.append(BoxModel.Entry(key: .null, value: value))
+                    }
                     entries.sort { bytes($0.value).lexicographicallyPrecedes(bytes($1.value)) }
                 }
             default:
@@ -372,7 +420,9 @@ func randomHistoriesOfCollections(_ seed: UInt64) throws {
             }
         }
     }
-    func bytes(_ element: Boxes.Element) -> [UInt8] { if case .text(let text) = element { Array(text.utf8) } else { [] } }
+    func bytes(_ element: Boxes.Element) -> [UInt8] {
+        if case .text(let text) = element { Array(text.utf8) } else { [] }
+    }
 
     for round in 0..<40 {
         let before = model

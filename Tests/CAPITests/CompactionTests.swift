@@ -5,7 +5,11 @@ import Testing
 // Compaction through the C interface.
 
 private let people = TestClass(
-    name: "Person", properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, indexed), ("score", .OBJSTORE_KIND_DOUBLE, 0)])
+    name: "Person",
+    properties: [
+        ("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, indexed),
+        ("score", .OBJSTORE_KIND_DOUBLE, 0),
+    ])
 
 private func size(_ path: String) throws -> Int {
     try require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
@@ -21,7 +25,12 @@ private func size(_ path: String) throws -> Int {
         try writing(store) { tx in
             for id in (batch * 10_000)..<((batch + 1) * 10_000) {
                 let name = "person \(id) " + String(repeating: "y", count: id % 60 + (id % 997 == 0 ? 6000 : 0))
-                try cls.create(tx, ["id": objstore_int(Int64(id)), "name": objstore_string(text(name)), "score": objstore_double(Double(id))])
+                try cls.create(
+                    tx,
+                    [
+                        "id": objstore_int(Int64(id)), "name": objstore_string(text(name)),
+                        "score": objstore_double(Double(id)),
+                    ])
                 expected[Int64(id)] = name
             }
         }
@@ -44,7 +53,12 @@ private func size(_ path: String) throws -> Int {
         while !lock.withLock({ stop }) {
             do {
                 try writing(shared) { tx in
-                    try cls.create(tx, ["id": objstore_int(Int64(1_000_000 + written)), "name": objstore_string(text("new")), "score": objstore_double(0)])
+                    try cls.create(
+                        tx,
+                        [
+                            "id": objstore_int(Int64(1_000_000 + written)), "name": objstore_string(text("new")),
+                            "score": objstore_double(0),
+                        ])
                 }
                 written += 1
             } catch { Issue.record(error) }
@@ -84,12 +98,21 @@ private func size(_ path: String) throws -> Int {
     let store = try openStore(folder.store, [people])
     let cls = try ClassOf(store, people)
     try writing(store) { tx in
-        for id in 0..<60_000 { try cls.create(tx, ["id": objstore_int(Int64(id)), "name": objstore_string(text("name \(id)")), "score": objstore_double(0)]) }
+        for id in 0..<60_000 {
+            try cls.create(
+                tx,
+                [
+                    "id": objstore_int(Int64(id)), "name": objstore_string(text("name \(id)")),
+                    "score": objstore_double(0),
+                ])
+        }
     }
     try ok(objstore_checkpoint(store))
     let before = try size(folder.store)
     try writing(store) { tx in
-        for id in 0..<60_000 where id % 50 != 0 { try ok(objstore_delete(tx, try require(try cls.find(tx, objstore_int(Int64(id)))))) }
+        for id in 0..<60_000 where id % 50 != 0 {
+            try ok(objstore_delete(tx, try require(try cls.find(tx, objstore_int(Int64(id))))))
+        }
     }
     var waited = 0
     while try size(folder.store) * 5 > before, waited < 300 {
@@ -112,19 +135,28 @@ func compactionOfOneLeaf(bytes: Int) throws {
     func name(_ id: Int64) -> String { "\(id % 7) " + long + (id % 3 == 0 ? "\(id)" : "") }
     func add(_ ids: Range<Int64>) throws {
         try writing(store) { tx in
-            for id in ids { try cls.create(tx, ["id": objstore_int(id), "name": objstore_string(text(name(id))), "score": objstore_double(0)]) }
+            for id in ids {
+                try cls.create(
+                    tx, ["id": objstore_int(id), "name": objstore_string(text(name(id))), "score": objstore_double(0)])
+            }
         }
     }
     func content() throws -> [Int64: String] {
         try frozen(store) { view in
             var found: [Int64: String] = [:]
-            for id in Int64(0)..<4100 { if let object = try cls.find(view, objstore_int(id)) { found[id] = try cls.string(view, object, "name") } }
+            for id in Int64(0)..<4100 {
+                if let object = try cls.find(view, objstore_int(id)) {
+                    found[id] = try cls.string(view, object, "name")
+                }
+            }
             return found
         }
     }
     try add(0..<3000)
     try writing(store) { tx in
-        for id in Int64(0)..<3000 where id % 60 != 7 { try ok(objstore_delete(tx, try require(try cls.find(tx, objstore_int(id))))) }
+        for id in Int64(0)..<3000 where id % 60 != 7 {
+            try ok(objstore_delete(tx, try require(try cls.find(tx, objstore_int(id)))))
+        }
     }
     for round in 0..<2 {
         try ok(objstore_compact(store, nil, nil, nil))
@@ -141,7 +173,9 @@ func compactionOfOneLeaf(bytes: Int) throws {
         if round == 0 {
             try add(4000..<4100)
             try writing(store) { tx in
-                for id in Int64(4000)..<4100 where id % 2 == 1 { try ok(objstore_delete(tx, try require(try cls.find(tx, objstore_int(id))))) }
+                for id in Int64(4000)..<4100 where id % 2 == 1 {
+                    try ok(objstore_delete(tx, try require(try cls.find(tx, objstore_int(id)))))
+                }
             }
         }
     }
@@ -152,7 +186,14 @@ func compactionOfOneLeaf(bytes: Int) throws {
     let store = try openStore(nil, [people])
     let cls = try ClassOf(store, people)
     try writing(store) { tx in
-        for id in 0..<20_000 { try cls.create(tx, ["id": objstore_int(Int64(id)), "name": objstore_string(text("name \(id)")), "score": objstore_double(0)]) }
+        for id in 0..<20_000 {
+            try cls.create(
+                tx,
+                [
+                    "id": objstore_int(Int64(id)), "name": objstore_string(text("name \(id)")),
+                    "score": objstore_double(0),
+                ])
+        }
     }
     try writing(store) { tx in
         var count: UInt64 = 0

@@ -10,7 +10,9 @@ private func readings(_ path: String? = nil, version: UInt64 = 1) throws -> Name
     try NamedStore(path) { schema in
         try ok(objstore_schema_add_class(schema, text("Reading")))
         try ok(objstore_schema_add_property(schema, text("Reading"), text("sensor"), .OBJSTORE_KIND_STRING, 0))
-        try ok(objstore_schema_add_property(schema, text("Reading"), text("value"), .OBJSTORE_KIND_DOUBLE, UInt32(nullable)))
+        try ok(
+            objstore_schema_add_property(
+                schema, text("Reading"), text("value"), .OBJSTORE_KIND_DOUBLE, UInt32(nullable)))
         try ok(objstore_schema_add_property(schema, text("Reading"), text("time"), .OBJSTORE_KIND_INT, 0))
         try ok(objstore_schema_add_index(schema, text("Reading"), [text("sensor"), text("time")], 2, keyOfSeveral))
         try ok(objstore_schema_add_class(schema, text("Report")))
@@ -35,10 +37,16 @@ private extension NamedStore {
         }
     }
 
-    func put(_ tx: OpaquePointer, _ policy: objstore_policy, _ sensor: String, _ time: Int64, _ value: Double?) throws -> objstore_outcome {
+    func put(
+        _ tx: OpaquePointer, _ policy: objstore_policy, _ sensor: String, _ time: Int64, _ value: Double?
+    ) throws -> objstore_outcome {
         var outcome = objstore_outcome.OBJSTORE_OUTCOME_UNCHANGED
         let ids = [self["Reading.value"], self["Reading.time"], self["Reading.sensor"]]
-        try ok(objstore_upsert(tx, reading, policy, ids, [value.map { objstore_double($0) } ?? objstore_null(), objstore_int(time), string(sensor)], 3, nil, &outcome))
+        try ok(
+            objstore_upsert(
+                tx, reading, policy, ids,
+                [value.map { objstore_double($0) } ?? objstore_null(), objstore_int(time), string(sensor)], 3, nil,
+                &outcome))
         return outcome
     }
 
@@ -63,27 +71,52 @@ private extension NamedStore {
             expect(try db.put(tx, .OBJSTORE_POLICY_ALL, "a", 1, 3.5) == .OBJSTORE_OUTCOME_CHANGED)
             // Twice, by any way in.
             let again = [objstore_int(1), string("a"), objstore_double(9)], ids = [time, sensor, value]
-            #expect(refused(objstore_create(tx, db.reading, ids, again, 3, nil), .OBJSTORE_ERR_DUPLICATE_KEY).contains("sensor = \"a\", time = 1"))
-            #expect(refused(objstore_upsert(tx, db.reading, .OBJSTORE_POLICY_ERROR, ids, again, 3, nil, nil), .OBJSTORE_ERR_DUPLICATE_KEY).contains("sensor = \"a\", time = 1"))
+            #expect(
+                refused(objstore_create(tx, db.reading, ids, again, 3, nil), .OBJSTORE_ERR_DUPLICATE_KEY).contains(
+                    "sensor = \"a\", time = 1"))
+            #expect(
+                refused(
+                    objstore_upsert(tx, db.reading, .OBJSTORE_POLICY_ERROR, ids, again, 3, nil, nil),
+                    .OBJSTORE_ERR_DUPLICATE_KEY
+                ).contains("sensor = \"a\", time = 1"))
             _ = db.refused(tx, "Reading", ["sensor": "a", "time": 1], .OBJSTORE_ERR_DUPLICATE_KEY)
             // A part is missing.
-            let message = refused(objstore_upsert(tx, db.reading, .OBJSTORE_POLICY_ALL, [sensor], [string("a")], 1, nil, nil), .OBJSTORE_ERR_MISSING_VALUE)
+            let message = refused(
+                objstore_upsert(tx, db.reading, .OBJSTORE_POLICY_ALL, [sensor], [string("a")], 1, nil, nil),
+                .OBJSTORE_ERR_MISSING_VALUE)
             #expect(message.contains("Reading.time"))
-            refused(objstore_upsert(tx, db.reading, .OBJSTORE_POLICY_ALL, [sensor, time], [string("a"), objstore_null()], 2, nil, nil), .OBJSTORE_ERR_NOT_NULLABLE)
+            refused(
+                objstore_upsert(
+                    tx, db.reading, .OBJSTORE_POLICY_ALL, [sensor, time], [string("a"), objstore_null()], 2, nil, nil),
+                .OBJSTORE_ERR_NOT_NULLABLE)
             // It never changes.
             let object = try require(try db.find(tx, "a", 2))
-            #expect(refused(objstore_set(tx, object, time, objstore_int(7)), .OBJSTORE_ERR_KEY_IMMUTABLE).contains("Reading.time is part of the primary key"))
-            refused(objstore_set_row(tx, object, [value, sensor], [objstore_double(0), string("c")], 2), .OBJSTORE_ERR_KEY_IMMUTABLE)
+            #expect(
+                refused(objstore_set(tx, object, time, objstore_int(7)), .OBJSTORE_ERR_KEY_IMMUTABLE).contains(
+                    "Reading.time is part of the primary key"))
+            refused(
+                objstore_set_row(tx, object, [value, sensor], [objstore_double(0), string("c")], 2),
+                .OBJSTORE_ERR_KEY_IMMUTABLE)
             refused(objstore_increment(tx, object, time, 1, nil), .OBJSTORE_ERR_KEY_IMMUTABLE)
-            try ok(objstore_set_row(tx, object, [time, value, sensor], [objstore_int(2), objstore_double(8), string("a")], 3))
+            try ok(
+                objstore_set_row(
+                    tx, object, [time, value, sensor], [objstore_int(2), objstore_double(8), string("a")], 3))
             expect(try db.value(tx, object, "Reading.value").data.real == 8)
-            refused(objstore_set_from(tx, object, time, .OBJSTORE_POLICY_ALL, [objstore_int(5)], 1, nil), .OBJSTORE_ERR_KEY_IMMUTABLE)
+            refused(
+                objstore_set_from(tx, object, time, .OBJSTORE_POLICY_ALL, [objstore_int(5)], 1, nil),
+                .OBJSTORE_ERR_KEY_IMMUTABLE)
             // One value is no key.
             var none = objstore_object()
-            #expect(refused(objstore_find(tx, db.reading, string("a"), &none, nil), .OBJSTORE_ERR_INVALID_ARGUMENT).contains("Reading.(sensor, time)"))
+            #expect(
+                refused(objstore_find(tx, db.reading, string("a"), &none, nil), .OBJSTORE_ERR_INVALID_ARGUMENT)
+                    .contains("Reading.(sensor, time)"))
             let long = String(repeating: "x", count: 1025)
-            refused(objstore_create(tx, db.reading, [sensor, time], [string(long), objstore_int(1)], 2, nil), .OBJSTORE_ERR_VALUE_TOO_LARGE)
-            try ok(objstore_create(tx, db.reading, [sensor, time], [string(String(long.dropLast())), objstore_int(1)], 2, nil))
+            refused(
+                objstore_create(tx, db.reading, [sensor, time], [string(long), objstore_int(1)], 2, nil),
+                .OBJSTORE_ERR_VALUE_TOO_LARGE)
+            try ok(
+                objstore_create(
+                    tx, db.reading, [sensor, time], [string(String(long.dropLast())), objstore_int(1)], 2, nil))
         }
         db.close()
         db = try readings(folder.store)
@@ -100,13 +133,20 @@ private extension NamedStore {
         let db = try readings()
         try writing(db.store) { tx in
             _ = try db.put(tx, .OBJSTORE_POLICY_ERROR, "a", 2, 1)
-            _ = db.refused(tx, "Report", ["best": ["time": 2, "sensor": "a", "value": 11.0]], .OBJSTORE_ERR_DUPLICATE_KEY)
-            refused(objstore_create_from(tx, db.classes["Report"]!, .OBJSTORE_POLICY_ALL, 0, ([:] as Nested).flat, 1, nil, nil), .OBJSTORE_ERR_NO_PRIMARY_KEY)
-            let object = try db.from(tx, "Reading", ["time": 2, "sensor": "a", "value": 11.0], .OBJSTORE_POLICY_MODIFIED)
+            _ = db.refused(
+                tx, "Report", ["best": ["time": 2, "sensor": "a", "value": 11.0]], .OBJSTORE_ERR_DUPLICATE_KEY)
+            refused(
+                objstore_create_from(
+                    tx, db.classes["Report"]!, .OBJSTORE_POLICY_ALL, 0, ([:] as Nested).flat, 1, nil, nil),
+                .OBJSTORE_ERR_NO_PRIMARY_KEY)
+            let object = try db.from(
+                tx, "Reading", ["time": 2, "sensor": "a", "value": 11.0], .OBJSTORE_POLICY_MODIFIED)
             expect(try db.find(tx, "a", 2)?.key == object.key)
             expect(try db.value(tx, object, "Reading.value").data.real == 11)
             // A part of a key is a new object's where the rest is not given, which is missing then.
-            expect(db.refused(tx, "Reading", ["sensor": "a"], .OBJSTORE_ERR_MISSING_VALUE, .OBJSTORE_POLICY_ALL).contains("time"))
+            expect(
+                db.refused(tx, "Reading", ["sensor": "a"], .OBJSTORE_ERR_MISSING_VALUE, .OBJSTORE_POLICY_ALL).contains(
+                    "time"))
             var report = objstore_object()
             try ok(objstore_create(tx, db.classes["Report"]!, [db["Report.best"]], [objstore_link(object)], 1, &report))
             var buffer = objstore_buffer_init(), json = objstore_text()
@@ -120,7 +160,10 @@ private extension NamedStore {
 
     @Test func keyOfSeveralPropertiesInColumns() throws {
         let db = try readings()
-        func insert(_ tx: OpaquePointer, _ policy: objstore_policy, _ times: [Int64], _ sensors: String, _ values: [Double], _ counts: inout objstore_insert_counts) -> objstore_status {
+        func insert(
+            _ tx: OpaquePointer, _ policy: objstore_policy, _ times: [Int64], _ sensors: String, _ values: [Double],
+            _ counts: inout objstore_insert_counts
+        ) -> objstore_status {
             let bytes = Array(sensors.utf8), offsets = (0...bytes.count).map { Int64($0) }
             return times.withUnsafeBytes { times in
                 bytes.withUnsafeBytes { bytes in
@@ -133,7 +176,8 @@ private extension NamedStore {
                             ]
                             columns[1].values_bytes = UInt64(bytes.count)
                             columns[1].offsets = offsets.baseAddress
-                            return objstore_insert_rows(tx, db.reading, policy, columns, 3, offsets.count - 1, nil, &counts)
+                            return objstore_insert_rows(
+                                tx, db.reading, policy, columns, 3, offsets.count - 1, nil, &counts)
                         }
                     }
                 }
@@ -144,8 +188,15 @@ private extension NamedStore {
             // The same time of two sensors, the same sensor at two times.
             try ok(insert(tx, .OBJSTORE_POLICY_ERROR, [1, 1, 2], "aba", [1, 2, 3], &counts))
             #expect(counts.created == 3)
-            #expect(refused(insert(tx, .OBJSTORE_POLICY_ERROR, [5, 1], "ab", [1, 2], &counts), .OBJSTORE_ERR_DUPLICATE_KEY).contains("row 1"))
-            #expect(refused(insert(tx, .OBJSTORE_POLICY_ERROR, [5, 6, 5], "aaa", [1, 2, 3], &counts), .OBJSTORE_ERR_DUPLICATE_KEY).contains("row 2"))
+            #expect(
+                refused(
+                    insert(tx, .OBJSTORE_POLICY_ERROR, [5, 1], "ab", [1, 2], &counts), .OBJSTORE_ERR_DUPLICATE_KEY
+                ).contains("row 1"))
+            #expect(
+                refused(
+                    insert(tx, .OBJSTORE_POLICY_ERROR, [5, 6, 5], "aaa", [1, 2, 3], &counts),
+                    .OBJSTORE_ERR_DUPLICATE_KEY
+                ).contains("row 2"))
             expect(try db.count(tx, "Reading") == 3)
             // One is there and is another, one is there and is the same, one is new, and comes again.
             try ok(insert(tx, .OBJSTORE_POLICY_MODIFIED, [1, 2, 7, 7], "bacc", [9, 3, 4, 5], &counts))
@@ -174,14 +225,22 @@ private extension NamedStore {
         try add("A", "d", .OBJSTORE_KIND_DOUBLE)
         try add("A", "c", .OBJSTORE_KIND_INT, Int32(OBJSTORE_PROPERTY_COUNTER))
         try ok(objstore_schema_add_link(schema, text("A"), text("l"), text("B"), 0))
-        #expect(refused(key("A", "i", "n"), .OBJSTORE_ERR_INVALID_SCHEMA).contains("A.n: part of a primary key cannot be null"))
+        #expect(
+            refused(key("A", "i", "n"), .OBJSTORE_ERR_INVALID_SCHEMA).contains(
+                "A.n: part of a primary key cannot be null"))
         #expect(refused(key("A", "i", "d"), .OBJSTORE_ERR_INVALID_SCHEMA).contains("A.d: part of a primary key is"))
         #expect(refused(key("A", "l", "i"), .OBJSTORE_ERR_INVALID_SCHEMA).contains("A.l"))
         #expect(refused(key("A", "i", "c"), .OBJSTORE_ERR_INVALID_SCHEMA).contains("A.c: a counter"))
         try ok(key("A", "i", "s"))
-        #expect(refused(key("A", "s", "i"), .OBJSTORE_ERR_INVALID_SCHEMA).contains("the class has a primary key already: i, s"))
-        refused(objstore_schema_add_property(schema, text("A"), text("k"), .OBJSTORE_KIND_INT, UInt32(primaryKey)), .OBJSTORE_ERR_INVALID_SCHEMA)
-        refused(objstore_schema_set_class_flags(schema, text("A"), UInt32(OBJSTORE_CLASS_EMBEDDED)), .OBJSTORE_ERR_INVALID_SCHEMA)
+        #expect(
+            refused(key("A", "s", "i"), .OBJSTORE_ERR_INVALID_SCHEMA).contains(
+                "the class has a primary key already: i, s"))
+        refused(
+            objstore_schema_add_property(schema, text("A"), text("k"), .OBJSTORE_KIND_INT, UInt32(primaryKey)),
+            .OBJSTORE_ERR_INVALID_SCHEMA)
+        refused(
+            objstore_schema_set_class_flags(schema, text("A"), UInt32(OBJSTORE_CLASS_EMBEDDED)),
+            .OBJSTORE_ERR_INVALID_SCHEMA)
         try add("B", "i", .OBJSTORE_KIND_INT)
         try add("B", "j", .OBJSTORE_KIND_INT)
         try ok(objstore_schema_set_class_flags(schema, text("B"), UInt32(OBJSTORE_CLASS_EMBEDDED)))
@@ -190,22 +249,32 @@ private extension NamedStore {
         try add("C", "j", .OBJSTORE_KIND_INT)
         refused(key("C", "k", "j"), .OBJSTORE_ERR_INVALID_SCHEMA)
         // Counters are ints, and no keys.
-        refused(objstore_schema_add_property(schema, text("B"), text("x"), .OBJSTORE_KIND_STRING, UInt32(OBJSTORE_PROPERTY_COUNTER)), .OBJSTORE_ERR_INVALID_SCHEMA)
+        refused(
+            objstore_schema_add_property(
+                schema, text("B"), text("x"), .OBJSTORE_KIND_STRING, UInt32(OBJSTORE_PROPERTY_COUNTER)),
+            .OBJSTORE_ERR_INVALID_SCHEMA)
         try ok(objstore_schema_add_class(schema, text("D")))
-        refused(objstore_schema_add_property(schema, text("D"), text("x"), .OBJSTORE_KIND_INT, UInt32(OBJSTORE_PROPERTY_COUNTER) | UInt32(primaryKey)), .OBJSTORE_ERR_INVALID_SCHEMA)
+        refused(
+            objstore_schema_add_property(
+                schema, text("D"), text("x"), .OBJSTORE_KIND_INT, UInt32(OBJSTORE_PROPERTY_COUNTER) | UInt32(primaryKey)
+            ), .OBJSTORE_ERR_INVALID_SCHEMA)
     }
 
     /// DOC_FEATURES §6, rule 6.
-    @Test("rule 6: a null primary key is a key", arguments: [objstore_kind.OBJSTORE_KIND_INT, .OBJSTORE_KIND_STRING, .OBJSTORE_KIND_UUID])
+    @Test(
+        "rule 6: a null primary key is a key",
+        arguments: [objstore_kind.OBJSTORE_KIND_INT, .OBJSTORE_KIND_STRING, .OBJSTORE_KIND_UUID])
     func nullKey(_ kind: objstore_kind) throws {
         let folder = TestFolder()
-        let cls = TestClass(name: "Thing", properties: [("id", kind, primaryKey | nullable), ("n", .OBJSTORE_KIND_INT, 0)])
+        let cls = TestClass(
+            name: "Thing", properties: [("id", kind, primaryKey | nullable), ("n", .OBJSTORE_KIND_INT, 0)])
         var some = objstore_value()
         some.kind = kind
         switch kind {
         case .OBJSTORE_KIND_INT: some = objstore_int(5)
         case .OBJSTORE_KIND_STRING: some = string("five")
-        default: some = objstore_uuid_value(objstore_uuid(bytes: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)))
+        default:
+            some = objstore_uuid_value(objstore_uuid(bytes: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)))
         }
         var store = try openStore(folder.store, [cls])
         let ids = try ClassOf(store, cls)
@@ -213,11 +282,17 @@ private extension NamedStore {
             expect(try ids.find(tx, objstore_null()) == nil)
             try ids.create(tx, ["id": some, "n": objstore_int(1)])
             try ids.create(tx, ["id": objstore_null(), "n": objstore_int(2)])
-            refused(objstore_create(tx, ids.id, [ids["id"], ids["n"]], [objstore_null(), objstore_int(3)], 2, nil), .OBJSTORE_ERR_DUPLICATE_KEY)
+            refused(
+                objstore_create(tx, ids.id, [ids["id"], ids["n"]], [objstore_null(), objstore_int(3)], 2, nil),
+                .OBJSTORE_ERR_DUPLICATE_KEY)
             // Not given is null, too, in a new object.
             refused(objstore_create(tx, ids.id, [ids["n"]], [objstore_int(3)], 1, nil), .OBJSTORE_ERR_DUPLICATE_KEY)
-            expect(try ids.upsert(tx, .OBJSTORE_POLICY_MODIFIED, ["id": objstore_null(), "n": objstore_int(2)]) == .OBJSTORE_OUTCOME_UNCHANGED)
-            expect(try ids.upsert(tx, .OBJSTORE_POLICY_ALL, ["id": objstore_null(), "n": objstore_int(4)]) == .OBJSTORE_OUTCOME_CHANGED)
+            expect(
+                try ids.upsert(tx, .OBJSTORE_POLICY_MODIFIED, ["id": objstore_null(), "n": objstore_int(2)])
+                    == .OBJSTORE_OUTCOME_UNCHANGED)
+            expect(
+                try ids.upsert(tx, .OBJSTORE_POLICY_ALL, ["id": objstore_null(), "n": objstore_int(4)])
+                    == .OBJSTORE_OUTCOME_CHANGED)
             let object = try require(try ids.find(tx, objstore_null()))
             expect(try ids.int(tx, object, "n") == 4)
             refused(objstore_set(tx, object, ids["id"], some), .OBJSTORE_ERR_KEY_IMMUTABLE)
@@ -252,7 +327,9 @@ private extension NamedStore {
         try ok(objstore_close(store))
         store = try openStore(folder.store, [required], version: 2)
         try writing(store) { tx in
-            refused(objstore_create(tx, ids.id, [ids["id"], ids["n"]], [objstore_null(), objstore_int(3)], 2, nil), .OBJSTORE_ERR_NOT_NULLABLE)
+            refused(
+                objstore_create(tx, ids.id, [ids["id"], ids["n"]], [objstore_null(), objstore_int(3)], 2, nil),
+                .OBJSTORE_ERR_NOT_NULLABLE)
             var none = objstore_object()
             refused(objstore_find(tx, ids.id, objstore_null(), &none, nil), .OBJSTORE_ERR_WRONG_TYPE)
         }
@@ -262,9 +339,13 @@ private extension NamedStore {
 
     /// Two nulls in columns are one object.
     @Test func nullKeysInColumns() throws {
-        let cls = TestClass(name: "Thing", properties: [("id", .OBJSTORE_KIND_INT, primaryKey | nullable), ("n", .OBJSTORE_KIND_INT, 0)])
+        let cls = TestClass(
+            name: "Thing",
+            properties: [("id", .OBJSTORE_KIND_INT, primaryKey | nullable), ("n", .OBJSTORE_KIND_INT, 0)])
         let store = try openStore(nil, [cls]), ids = try ClassOf(store, cls)
-        func insert(_ tx: OpaquePointer, _ policy: objstore_policy, _ valid: [UInt8], _ counts: inout objstore_insert_counts) -> objstore_status {
+        func insert(
+            _ tx: OpaquePointer, _ policy: objstore_policy, _ valid: [UInt8], _ counts: inout objstore_insert_counts
+        ) -> objstore_status {
             let keys: [Int64] = [1, 2, 3, 4], numbers: [Int64] = [10, 20, 30, 40]
             return keys.withUnsafeBytes { keys in
                 numbers.withUnsafeBytes { numbers in
@@ -297,23 +378,39 @@ private extension NamedStore {
     @Test func keyOfSeveralPropertiesByMigration() throws {
         let folder = TestFolder()
         let db = try readings(folder.store)
-        try writing(db.store) { tx in for time in 0..<300 { _ = try db.put(tx, .OBJSTORE_POLICY_ERROR, "s\(time % 3)", Int64(time / 3), Double(time)) } }
+        try writing(db.store) { tx in
+            for time in 0..<300 {
+                _ = try db.put(tx, .OBJSTORE_POLICY_ERROR, "s\(time % 3)", Int64(time / 3), Double(time))
+            }
+        }
         db.close()
         func open(_ version: UInt64, migrates: Bool, _ key: [String], _ flags: UInt32) throws -> OpaquePointer {
             try openStore(folder.store, []) { config in
-                let schema = try makeSchema([TestClass(name: "Reading", properties: [
-                    ("sensor", .OBJSTORE_KIND_STRING, 0), ("value", .OBJSTORE_KIND_DOUBLE, nullable), ("time", .OBJSTORE_KIND_INT, 0)])])
+                let schema = try makeSchema([
+                    TestClass(
+                        name: "Reading",
+                        properties: [
+                            ("sensor", .OBJSTORE_KIND_STRING, 0), ("value", .OBJSTORE_KIND_DOUBLE, nullable),
+                            ("time", .OBJSTORE_KIND_INT, 0),
+                        ])
+                ])
                 defer { _ = objstore_schema_close(schema) }
-                if !key.isEmpty { try ok(objstore_schema_add_index(schema, text("Reading"), key.map { text($0) }, key.count, flags)) }
+                if !key.isEmpty {
+                    try ok(objstore_schema_add_index(schema, text("Reading"), key.map { text($0) }, key.count, flags))
+                }
                 try ok(objstore_config_set_schema(config, schema, version))
-                if migrates { try ok(objstore_config_set_migration(config, { _, _, _, _, _, _ in .OBJSTORE_OK }, nil, nil)) }
+                if migrates {
+                    try ok(objstore_config_set_migration(config, { _, _, _, _, _, _ in .OBJSTORE_OK }, nil, nil))
+                }
             }
         }
         // Another key, none, or only a unique index: by a migration.
         for key in [["time", "sensor"], []] {
             #expect(throws: Failure.self) { try open(2, migrates: false, key, keyOfSeveral) }
         }
-        #expect(throws: Failure.self) { try open(2, migrates: false, ["sensor", "time"], UInt32(OBJSTORE_INDEX_UNIQUE)) }
+        #expect(throws: Failure.self) {
+            try open(2, migrates: false, ["sensor", "time"], UInt32(OBJSTORE_INDEX_UNIQUE))
+        }
         try ok(objstore_close(try open(2, migrates: true, [], 0)))
         var store = try open(2, migrates: false, [], 0)
         try writing(store) { tx in
@@ -329,7 +426,9 @@ private extension NamedStore {
             _ = try open(3, migrates: true, ["time", "sensor"], keyOfSeveral)
             Issue.record("opened")
         } catch let failure as Failure {
-            #expect(failure.status == .OBJSTORE_ERR_DUPLICATE_KEY && failure.description.contains("time = 1, sensor = \"s0\""), "\(failure)")
+            #expect(
+                failure.status == .OBJSTORE_ERR_DUPLICATE_KEY
+                    && failure.description.contains("time = 1, sensor = \"s0\""), "\(failure)")
         }
         store = try open(2, migrates: false, [], 0)
         try writing(store) { tx in
@@ -360,8 +459,12 @@ private extension NamedStore {
 
     @Test func counters() throws {
         let folder = TestFolder()
-        let cls = TestClass(name: "Frog", properties: [
-            ("flies", .OBJSTORE_KIND_INT, Int32(OBJSTORE_PROPERTY_COUNTER) | nullable), ("jumps", .OBJSTORE_KIND_INT, Int32(OBJSTORE_PROPERTY_COUNTER))],
+        let cls = TestClass(
+            name: "Frog",
+            properties: [
+                ("flies", .OBJSTORE_KIND_INT, Int32(OBJSTORE_PROPERTY_COUNTER) | nullable),
+                ("jumps", .OBJSTORE_KIND_INT, Int32(OBJSTORE_PROPERTY_COUNTER)),
+            ],
             defaults: ["jumps": objstore_int(0)])
         var store = try openStore(folder.store, [cls])
         let ids = try ClassOf(store, cls)
@@ -383,16 +486,21 @@ private extension NamedStore {
             var info = objstore_property_info()
             info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
             try ok(objstore_property_get_info(view, ids["flies"], &info))
-            #expect(info.flags == UInt32(OBJSTORE_PROPERTY_COUNTER) | UInt32(nullable) && info.kind == .OBJSTORE_KIND_INT)
+            #expect(
+                info.flags == UInt32(OBJSTORE_PROPERTY_COUNTER) | UInt32(nullable) && info.kind == .OBJSTORE_KIND_INT)
         }
         try ok(objstore_close(store))
         // It is told apart from a plain number, and can become one.
-        let plain = TestClass(name: "Frog", properties: [("flies", .OBJSTORE_KIND_INT, nullable), ("jumps", .OBJSTORE_KIND_INT, 0)], defaults: ["jumps": objstore_int(0)])
+        let plain = TestClass(
+            name: "Frog", properties: [("flies", .OBJSTORE_KIND_INT, nullable), ("jumps", .OBJSTORE_KIND_INT, 0)],
+            defaults: ["jumps": objstore_int(0)])
         do {
             _ = try openStore(folder.store, [plain])
             Issue.record("opened")
         } catch let failure as Failure {
-            #expect(failure.status == .OBJSTORE_ERR_SCHEMA_MISMATCH && failure.description.contains("Frog.flies: it is a counter in the file"), "\(failure)")
+            #expect(
+                failure.status == .OBJSTORE_ERR_SCHEMA_MISMATCH
+                    && failure.description.contains("Frog.flies: it is a counter in the file"), "\(failure)")
         }
         store = try openStore(folder.store, [plain], version: 2)
         try verify(store)
@@ -404,11 +512,18 @@ private extension NamedStore {
 @Suite struct GeneratedColumnTests {
     @Test(arguments: [5, 20_000]) func generatedWhereNotGiven(count: Int) throws {
         let generated = Int32(OBJSTORE_PROPERTY_GENERATED)
-        let cls = TestClass(name: "Thing", properties: [
-            ("id", .OBJSTORE_KIND_INT, primaryKey | generated), ("tag", .OBJSTORE_KIND_UUID, generated), ("n", .OBJSTORE_KIND_INT, 0)])
+        let cls = TestClass(
+            name: "Thing",
+            properties: [
+                ("id", .OBJSTORE_KIND_INT, primaryKey | generated), ("tag", .OBJSTORE_KIND_UUID, generated),
+                ("n", .OBJSTORE_KIND_INT, 0),
+            ])
         let store = try openStore(nil, [cls]), ids = try ClassOf(store, cls)
         defer { _ = objstore_close(store) }
-        func insert(_ tx: OpaquePointer, _ names: [String], _ policy: objstore_policy, _ columns: [[Int64]], _ counts: inout objstore_insert_counts) -> objstore_status {
+        func insert(
+            _ tx: OpaquePointer, _ names: [String], _ policy: objstore_policy, _ columns: [[Int64]],
+            _ counts: inout objstore_insert_counts
+        ) -> objstore_status {
             let memory = columns.map { column in
                 let memory = UnsafeMutablePointer<Int64>.allocate(capacity: column.count)
                 memory.initialize(from: column, count: column.count)
@@ -459,7 +574,12 @@ private extension NamedStore {
 
 /// The store's own counters are not moved by keys of users, whatever becomes of these.
 @Suite struct GeneratedKeyTests {
-    private static let things = TestClass(name: "Thing", properties: [("id", .OBJSTORE_KIND_INT, primaryKey | Int32(OBJSTORE_PROPERTY_GENERATED)), ("n", .OBJSTORE_KIND_INT, nullable)])
+    private static let things = TestClass(
+        name: "Thing",
+        properties: [
+            ("id", .OBJSTORE_KIND_INT, primaryKey | Int32(OBJSTORE_PROPERTY_GENERATED)),
+            ("n", .OBJSTORE_KIND_INT, nullable),
+        ])
 
     private func id(_ tx: OpaquePointer, _ cls: ClassOf, given: Int64? = nil) throws -> Int64 {
         let object = given == nil ? try cls.create(tx, [:]) : try cls.create(tx, ["id": objstore_int(given!)])
@@ -493,7 +613,9 @@ private extension NamedStore {
                     expect(try id(tx, cls) == key + Int64(next))
                 } else {
                     let message = refused(objstore_create(tx, cls.id, nil, nil, 0, nil), .OBJSTORE_ERR_OUT_OF_RANGE)
-                    #expect(message.hasSuffix("Thing.id: no key can be generated, since there is one of 9223372036854775807"))
+                    #expect(
+                        message.hasSuffix(
+                            "Thing.id: no key can be generated, since there is one of 9223372036854775807"))
                 }
             }
             // Given ones go on, and so does the class.

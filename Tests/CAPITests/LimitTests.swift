@@ -5,7 +5,10 @@ import Testing
 // What the header says is the most, and one more than that; and rows much larger than a page.
 
 private func wide(_ count: Int) -> TestClass {
-    TestClass(name: "Wide", properties: [("id", .OBJSTORE_KIND_INT, primaryKey)] + (0..<count).map { ("p\($0)", .OBJSTORE_KIND_STRING, nullable) })
+    TestClass(
+        name: "Wide",
+        properties: [("id", .OBJSTORE_KIND_INT, primaryKey)]
+            + (0..<count).map { ("p\($0)", .OBJSTORE_KIND_STRING, nullable) })
 }
 
 /// The text of a property of a row: another one for each, of `length` bytes.
@@ -26,7 +29,9 @@ func rowsLargerThanAPage(_ properties: Int, _ length: Int, _ count: Int) throws 
     func expected(_ row: Int, _ property: Int) -> [UInt8] { texts[row]?[property] ?? value(row, property, length) }
 
     /// Not by way of sequences: this is not optimised.
-    func isSame(_ bytes: UnsafeRawPointer?, _ count: Int, _ wanted: [UInt8]) -> Bool { count == wanted.count && (count == 0 || memcmp(bytes!, wanted, count) == 0) }
+    func isSame(_ bytes: UnsafeRawPointer?, _ count: Int, _ wanted: [UInt8]) -> Bool {
+        count == wanted.count && (count == 0 || memcmp(bytes!, wanted, count) == 0)
+    }
 
     func check(_ view: OpaquePointer, _ rows: [Int]) throws {
         var buffer = objstore_buffer_init()
@@ -49,7 +54,10 @@ func rowsLargerThanAPage(_ properties: Int, _ length: Int, _ count: Int) throws 
         try flat.withUnsafeBytes { flat in
             var values = [objstore_int(Int64(row))], at = 0
             for text in bytes {
-                values.append(objstore_string(objstore_text_of(flat.baseAddress!.assumingMemoryBound(to: CChar.self) + at, Int64(text.count))))
+                values.append(
+                    objstore_string(
+                        objstore_text_of(flat.baseAddress!.assumingMemoryBound(to: CChar.self) + at, Int64(text.count)))
+                )
                 at += text.count
             }
             try ok(objstore_create(tx, cls.id, ids, values, ids.count, nil))
@@ -58,7 +66,11 @@ func rowsLargerThanAPage(_ properties: Int, _ length: Int, _ count: Int) throws 
     func update(_ tx: OpaquePointer, _ row: Int, _ property: Int, _ new: [UInt8]) throws {
         let object = try require(try cls.find(tx, objstore_int(Int64(row))))
         try new.withUnsafeBytes {
-            try ok(objstore_set(tx, object, ids[property + 1], objstore_string(objstore_text_of($0.baseAddress?.assumingMemoryBound(to: CChar.self), Int64(new.count)))))
+            try ok(
+                objstore_set(
+                    tx, object, ids[property + 1],
+                    objstore_string(
+                        objstore_text_of($0.baseAddress?.assumingMemoryBound(to: CChar.self), Int64(new.count)))))
         }
         texts[row, default: [:]][property] = new
     }
@@ -80,7 +92,8 @@ func rowsLargerThanAPage(_ properties: Int, _ length: Int, _ count: Int) throws 
                 var memory: [UnsafeMutableRawPointer] = []
                 defer { memory.forEach { $0.deallocate() } }
                 for property in 0..<properties {
-                    let block = UnsafeMutableRawPointer.allocate(byteCount: max(1, blocks[property].count), alignment: 1)
+                    let block = UnsafeMutableRawPointer.allocate(
+                        byteCount: max(1, blocks[property].count), alignment: 1)
                     block.copyMemory(from: blocks[property], byteCount: blocks[property].count)
                     let ends = UnsafeMutablePointer<Int64>.allocate(capacity: offsets[property].count)
                     ends.initialize(from: offsets[property], count: offsets[property].count)
@@ -90,7 +103,9 @@ func rowsLargerThanAPage(_ properties: Int, _ length: Int, _ count: Int) throws 
                     column.values_bytes = UInt64(blocks[property].count)
                     columns.append(column)
                 }
-                try ok(objstore_insert_rows(tx, cls.id, .OBJSTORE_POLICY_ERROR, columns, columns.count, keys.count, nil, nil))
+                try ok(
+                    objstore_insert_rows(
+                        tx, cls.id, .OBJSTORE_POLICY_ERROR, columns, columns.count, keys.count, nil, nil))
             }
             try update(tx, count - 1, 0, value(1, 1, 10))
         }
@@ -98,7 +113,9 @@ func rowsLargerThanAPage(_ properties: Int, _ length: Int, _ count: Int) throws 
     let some = Array(Set([0, 1, single, count / 2, count - 1].filter { $0 >= 0 && $0 < count }))
     try writing(store) { tx in
         for (number, row) in some.enumerated() {
-            try update(tx, row, properties / 2, value(row, 7, [0, 1, 63, 64, 65, 4096, 4097, 100_000][(number + properties) % 8]))
+            try update(
+                tx, row, properties / 2,
+                value(row, 7, [0, 1, 63, 64, 65, 4096, 4097, 100_000][(number + properties) % 8]))
             try update(tx, row, properties - 1, [])
         }
         try check(tx, some)
@@ -113,7 +130,9 @@ func rowsLargerThanAPage(_ properties: Int, _ length: Int, _ count: Int) throws 
             try ok(objstore_read_text_column(view, cls.id, ids[1], 64, &position, &buffer, &offsets, nil, nil, &read))
             for index in 0..<read {
                 let start = Int(offsets[index]), end = Int(offsets[index + 1])
-                #expect(isSame(buffer.bytes.map { UnsafeRawPointer($0) + start }, end - start, expected(row, 0)), "row \(row)")
+                #expect(
+                    isSame(buffer.bytes.map { UnsafeRawPointer($0) + start }, end - start, expected(row, 0)),
+                    "row \(row)")
                 row += 1
             }
         } while read > 0
@@ -141,10 +160,14 @@ private func schema(_ body: (OpaquePointer) throws -> Void) throws {
     try schema { schema in
         try ok(objstore_schema_add_class(schema, item))
         // Names.
-        try ok(objstore_schema_add_property(schema, item, text(String(repeating: "n", count: 255)), .OBJSTORE_KIND_INT, 0))
-        refused(objstore_schema_add_property(schema, item, text(String(repeating: "n", count: 256)), .OBJSTORE_KIND_INT, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+        try ok(
+            objstore_schema_add_property(schema, item, text(String(repeating: "n", count: 255)), .OBJSTORE_KIND_INT, 0))
+        refused(
+            objstore_schema_add_property(schema, item, text(String(repeating: "n", count: 256)), .OBJSTORE_KIND_INT, 0),
+            .OBJSTORE_ERR_INVALID_SCHEMA)
         try ok(objstore_schema_add_class(schema, text(String(repeating: "c", count: 255))))
-        refused(objstore_schema_add_class(schema, text(String(repeating: "c", count: 256))), .OBJSTORE_ERR_INVALID_SCHEMA)
+        refused(
+            objstore_schema_add_class(schema, text(String(repeating: "c", count: 256))), .OBJSTORE_ERR_INVALID_SCHEMA)
         // Properties of an index.
         let names = (0..<9).map { text("i\($0)") }
         for name in names { try ok(objstore_schema_add_property(schema, item, name, .OBJSTORE_KIND_INT, 0)) }
@@ -155,14 +178,20 @@ private func schema(_ body: (OpaquePointer) throws -> Void) throws {
     // Properties: those of two words count twice.
     try schema { schema in
         try ok(objstore_schema_add_class(schema, item))
-        for number in 0..<64_998 { try ok(objstore_schema_add_property(schema, item, text("p\(number)"), .OBJSTORE_KIND_INT, 0)) }
+        for number in 0..<64_998 {
+            try ok(objstore_schema_add_property(schema, item, text("p\(number)"), .OBJSTORE_KIND_INT, 0))
+        }
         try ok(objstore_schema_add_property(schema, item, text("last"), .OBJSTORE_KIND_TIMESTAMP, 0))
         for kind in [objstore_kind.OBJSTORE_KIND_BOOL, .OBJSTORE_KIND_UUID] {
-            #expect(refused(objstore_schema_add_property(schema, item, text("more"), kind, 0), .OBJSTORE_ERR_INVALID_SCHEMA).contains("65000"))
+            #expect(
+                refused(objstore_schema_add_property(schema, item, text("more"), kind, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+                    .contains("65000"))
         }
         refused(objstore_schema_add_link(schema, item, text("more"), item, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
         refused(
-            objstore_schema_add_collection(schema, item, text("more"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_INT, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+            objstore_schema_add_collection(
+                schema, item, text("more"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_INT, 0),
+            .OBJSTORE_ERR_INVALID_SCHEMA)
     }
     // Classes of a store.
     for count in [4096, 4097] {
@@ -185,7 +214,9 @@ private func schema(_ body: (OpaquePointer) throws -> Void) throws {
 
 /// As many properties as a class can have, in one object.
 @Test func theWidestClass() throws {
-    let description = TestClass(name: "Wide", properties: (0..<65_000).map { ("p\($0)", $0 % 2 == 0 ? .OBJSTORE_KIND_STRING : .OBJSTORE_KIND_INT, nullable) })
+    let description = TestClass(
+        name: "Wide",
+        properties: (0..<65_000).map { ("p\($0)", $0 % 2 == 0 ? .OBJSTORE_KIND_STRING : .OBJSTORE_KIND_INT, nullable) })
     let folder = TestFolder()
     var store = try openStore(folder.store, [description])
     let cls = try ClassOf(store, description)
@@ -217,8 +248,10 @@ private func schema(_ body: (OpaquePointer) throws -> Void) throws {
 /// Texts and binaries at the limit of the configuration, and one byte more; also at the default.
 @Test(arguments: [1000, 4096, 64 << 20]) func limitOfValues(_ limit: Int) throws {
     let description = TestClass(
-        name: "T", properties: [
-            ("text", .OBJSTORE_KIND_STRING, nullable), ("data", .OBJSTORE_KIND_BINARY, nullable), ("indexed", .OBJSTORE_KIND_STRING, nullable | indexed),
+        name: "T",
+        properties: [
+            ("text", .OBJSTORE_KIND_STRING, nullable), ("data", .OBJSTORE_KIND_BINARY, nullable),
+            ("indexed", .OBJSTORE_KIND_STRING, nullable | indexed),
         ])
     let store = try openStore(nil, [description]) { config in
         if limit != 64 << 20 { try ok(objstore_config_set_limit(config, .OBJSTORE_LIMIT_VALUE_BYTES, Int64(limit))) }
@@ -227,13 +260,16 @@ private func schema(_ body: (OpaquePointer) throws -> Void) throws {
     let bytes = [CChar](repeating: 0x61, count: limit + 1)
     try bytes.withUnsafeBufferPointer { bytes in
         func value(_ name: String, _ count: Int) -> objstore_value {
-            name == "data" ? objstore_binary(bytes.baseAddress, Int64(count)) : objstore_string(objstore_text_of(bytes.baseAddress, Int64(count)))
+            name == "data"
+                ? objstore_binary(bytes.baseAddress, Int64(count))
+                : objstore_string(objstore_text_of(bytes.baseAddress, Int64(count)))
         }
         try writing(store) { tx in
             let object = try cls.create(tx, [:])
             for name in ["text", "data", "indexed"] {
                 try ok(objstore_set(tx, object, cls[name], value(name, limit)))
-                let message = refused(objstore_set(tx, object, cls[name], value(name, limit + 1)), .OBJSTORE_ERR_VALUE_TOO_LARGE)
+                let message = refused(
+                    objstore_set(tx, object, cls[name], value(name, limit + 1)), .OBJSTORE_ERR_VALUE_TOO_LARGE)
                 #expect(message.contains("T.\(name)") && message.contains("\(limit)"), "\(message)")
             }
         }

@@ -14,9 +14,16 @@ private struct Owners {
         try ok(objstore_schema_new(&schema))
         defer { _ = objstore_schema_close(schema) }
         for cls in ["Person", "Dog"] { try ok(objstore_schema_add_class(schema, text(cls))) }
-        try ok(objstore_schema_add_link_collection(schema, text("Person"), text("pets"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Dog"), 0))
-        try ok(objstore_schema_add_link_collection(schema, text("Person"), text("fed"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, text("Dog"), 0))
-        try ok(objstore_schema_add_link_collection(schema, text("Person"), text("named"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, text("Dog"), UInt32(nullable)))
+        try ok(
+            objstore_schema_add_link_collection(
+                schema, text("Person"), text("pets"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Dog"), 0))
+        try ok(
+            objstore_schema_add_link_collection(
+                schema, text("Person"), text("fed"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, text("Dog"), 0))
+        try ok(
+            objstore_schema_add_link_collection(
+                schema, text("Person"), text("named"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, text("Dog"),
+                UInt32(nullable)))
         try ok(objstore_schema_add_property(schema, text("Dog"), text("name"), .OBJSTORE_KIND_STRING, UInt32(nullable)))
         store = try openStore(path, schema)
         let view = try liveView(store)
@@ -43,10 +50,14 @@ private struct Owners {
     /// Keys of the objects among the elements; -1 = null.
     func elements(_ view: OpaquePointer, _ owner: objstore_object, _ property: objstore_property_id) throws -> [Int64] {
         var values = [objstore_value](repeating: objstore_value(), count: 200), count = 0
-        try ok(objstore_collection_read(view, objstore_collection_of(owner, property), 0, values.count, nil, nil, &values, &count))
+        try ok(
+            objstore_collection_read(
+                view, objstore_collection_of(owner, property), 0, values.count, nil, nil, &values, &count))
         return values.prefix(count).map { value in
             if value.kind == .OBJSTORE_KIND_NULL { return -1 }
-            #expect(value.kind == .OBJSTORE_KIND_LINK && value.data.link.class_id == dog && value.data.link.store_tag == owner.store_tag)
+            #expect(
+                value.kind == .OBJSTORE_KIND_LINK && value.data.link.class_id == dog
+                    && value.data.link.store_tag == owner.store_tag)
             return value.data.link.key
         }
     }
@@ -60,7 +71,8 @@ private struct Owners {
         for _ in 0..<3 { people.append(try owners.create(tx, owners.person)) }
         for _ in 0..<4 { dogs.append(try owners.create(tx, owners.dog)) }
         let links = [0, 1, 0].map { objstore_link(dogs[$0]) }
-        let pets = people.map { objstore_collection_of($0, owners.pets) }, fed = objstore_collection_of(people[0], owners.fed)
+        let pets = people.map { objstore_collection_of($0, owners.pets) },
+            fed = objstore_collection_of(people[0], owners.fed)
         try ok(objstore_list_insert(tx, pets[0], Int(bitPattern: UInt(OBJSTORE_END)), links, 3))
         try ok(objstore_list_insert(tx, pets[1], 0, links, 1))
         var isNew = true, index: Int64 = 0
@@ -92,7 +104,9 @@ private struct Owners {
         try refusal(.OBJSTORE_ERR_NOT_NULLABLE, objstore_null(), "Person.pets")
         refused(objstore_list_set(tx, pets[0], 0, objstore_link(gone)), .OBJSTORE_ERR_NO_SUCH_OBJECT)
         refused(objstore_set_insert(tx, fed, objstore_link(people[0]), nil), .OBJSTORE_ERR_WRONG_TYPE)
-        refused(objstore_map_set(tx, named, objstore_string(text("z")), objstore_link(gone), nil), .OBJSTORE_ERR_NO_SUCH_OBJECT)
+        refused(
+            objstore_map_set(tx, named, objstore_string(text("z")), objstore_link(gone), nil),
+            .OBJSTORE_ERR_NO_SUCH_OBJECT)
         #expect(try owners.elements(tx, people[2], owners.pets).isEmpty)
     }
     _ = objstore_close(owners.store)
@@ -101,25 +115,38 @@ private struct Owners {
     try reading(owners.store) { view in
         for index in people.indices { people[index].store_tag = owners.tag }
         for index in dogs.indices { dogs[index].store_tag = owners.tag }
-        #expect(try owners.elements(view, people[0], owners.pets) == [0, 1, 0] && owners.elements(view, people[0], owners.fed) == [0, 2])
+        #expect(
+            try owners.elements(view, people[0], owners.pets) == [0, 1, 0]
+                && owners.elements(view, people[0], owners.fed) == [0, 2])
         // A list that has it twice counts once.
         #expect(try incoming(view, dogs[0], owners.pets) == [0, 1] && incoming(view, dogs[2], owners.fed) == [0])
         #expect(try incoming(view, dogs[0], owners.named) == [0] && incoming(view, dogs[3], owners.pets).isEmpty)
         var results: OpaquePointer?
         refused(objstore_incoming(view, people[0], owners.pets, &results), .OBJSTORE_ERR_WRONG_TYPE)
-        refused(objstore_find_where(view, owners.person, owners.pets, .OBJSTORE_NOT_EQUAL, objstore_link(dogs[0]), &results), .OBJSTORE_ERR_WRONG_TYPE)
-        refused(objstore_find_where(view, owners.person, owners.pets, .OBJSTORE_EQUAL, objstore_null(), &results), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_find_where(
+                view, owners.person, owners.pets, .OBJSTORE_NOT_EQUAL, objstore_link(dogs[0]), &results),
+            .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_find_where(view, owners.person, owners.pets, .OBJSTORE_EQUAL, objstore_null(), &results),
+            .OBJSTORE_ERR_WRONG_TYPE)
         var info = objstore_property_info()
         info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
         try ok(objstore_property_get_info(view, owners.named, &info))
-        #expect(info.kind == .OBJSTORE_KIND_LINK && info.collection == .OBJSTORE_KIND_MAP && info.target_class_id == owners.dog && info.flags == UInt32(nullable))
+        #expect(
+            info.kind == .OBJSTORE_KIND_LINK && info.collection == .OBJSTORE_KIND_MAP
+                && info.target_class_id == owners.dog && info.flags == UInt32(nullable))
         try ok(objstore_property_get_info(view, owners.pets, &info))
         #expect(info.target_class_id == owners.dog && info.flags == 0)
     }
     try writing(owners.store) { tx in
         try ok(objstore_delete(tx, dogs[0]))
-        #expect(try owners.elements(tx, people[0], owners.pets) == [1] && owners.elements(tx, people[1], owners.pets).isEmpty)
-        #expect(try owners.elements(tx, people[0], owners.fed) == [2] && owners.elements(tx, people[0], owners.named) == [-1, -1])
+        #expect(
+            try owners.elements(tx, people[0], owners.pets) == [1]
+                && owners.elements(tx, people[1], owners.pets).isEmpty)
+        #expect(
+            try owners.elements(tx, people[0], owners.fed) == [2]
+                && owners.elements(tx, people[0], owners.named) == [-1, -1])
         var point: objstore_savepoint = 0
         try ok(objstore_savepoint_begin(tx, &point))
         var count: UInt64 = 0
@@ -140,7 +167,10 @@ private struct Owners {
     func add(_ collection: objstore_kind, _ key: objstore_kind, _ flags: UInt32) -> objstore_status {
         objstore_schema_add_link_collection(schema, text("A"), text("x"), collection, key, text("B"), flags)
     }
-    let message = refused(objstore_schema_add_collection(schema, text("A"), text("x"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_LINK, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+    let message = refused(
+        objstore_schema_add_collection(
+            schema, text("A"), text("x"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_LINK, 0),
+        .OBJSTORE_ERR_INVALID_SCHEMA)
     #expect(message.contains("objstore_schema_add_link_collection"))
     refused(add(.OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, UInt32(nullable)), .OBJSTORE_ERR_INVALID_SCHEMA)
     refused(add(.OBJSTORE_KIND_SET, .OBJSTORE_KIND_STRING, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
@@ -162,7 +192,9 @@ private struct Owners {
     defer { _ = objstore_close(owners.store) }
     var people: [objstore_object] = [], dogs: [objstore_object] = []
     func deleted(_ tx: OpaquePointer, _ objects: [objstore_object], _ status: objstore_status = .OBJSTORE_OK) {
-        #expect(objstore_delete_objects(tx, objects, objects.count) == status, "\(String(cString: objstore_last_message()))")
+        #expect(
+            objstore_delete_objects(tx, objects, objects.count) == status, "\(String(cString: objstore_last_message()))"
+        )
     }
     try writing(owners.store) { tx in
         people = try (0..<3).map { _ in try owners.create(tx, owners.person) }
@@ -170,9 +202,14 @@ private struct Owners {
         for (number, person) in people.enumerated() {
             let links = (dogs + dogs.reversed()).map { objstore_link($0) }
             try ok(objstore_list_insert(tx, objstore_collection_of(person, owners.pets), 0, links, links.count))
-            for dog in dogs[number...] { try ok(objstore_set_insert(tx, objstore_collection_of(person, owners.fed), objstore_link(dog), nil)) }
+            for dog in dogs[number...] {
+                try ok(objstore_set_insert(tx, objstore_collection_of(person, owners.fed), objstore_link(dog), nil))
+            }
             for (index, dog) in dogs.enumerated() {
-                try ok(objstore_map_set(tx, objstore_collection_of(person, owners.named), objstore_string(text(String(format: "%03d", index))), objstore_link(dog), nil))
+                try ok(
+                    objstore_map_set(
+                        tx, objstore_collection_of(person, owners.named),
+                        objstore_string(text(String(format: "%03d", index))), objstore_link(dog), nil))
             }
         }
         // All or none.
@@ -186,7 +223,9 @@ private struct Owners {
         deleted(tx, [dogs[0], stranger], .OBJSTORE_ERR_NO_SUCH_CLASS)
         deleted(tx, [])
         refused(objstore_delete_objects(tx, nil, 1), .OBJSTORE_ERR_INVALID_ARGUMENT)
-        #expect(try owners.elements(tx, people[0], owners.pets).count == 200 && incoming(tx, dogs[0], owners.pets) == people.map(\.key))
+        #expect(
+            try owners.elements(tx, people[0], owners.pets).count == 200
+                && incoming(tx, dogs[0], owners.pets) == people.map(\.key))
         // Of two classes; every second dog.
         deleted(tx, stride(from: 0, to: 100, by: 2).map { dogs[$0] } + [people[1]])
         deleted(tx, [dogs[1], dogs[2]], .OBJSTORE_ERR_NO_SUCH_OBJECT)
@@ -215,7 +254,9 @@ func anObjectLeavesALargeCollection(places: [Int]) throws {
     var person = objstore_object(), gone = objstore_object(), stays = objstore_object()
     let here = Set(places)
     try writing(owners.store) { tx in
-        (person, gone, stays) = (try owners.create(tx, owners.person), try owners.create(tx, owners.dog), try owners.create(tx, owners.dog))
+        (person, gone, stays) = (
+            try owners.create(tx, owners.person), try owners.create(tx, owners.dog), try owners.create(tx, owners.dog)
+        )
         let links = (0..<3000).map { objstore_link(here.contains($0) ? gone : stays) }
         try ok(objstore_list_insert(tx, objstore_collection_of(person, owners.pets), 0, links, links.count))
         let keys = (0..<3000).map { objstore_string(text(String(format: "%04d", $0))) }
@@ -225,7 +266,9 @@ func anObjectLeavesALargeCollection(places: [Int]) throws {
     try reading(owners.store) { view in
         func read(_ property: objstore_property_id) throws -> [Int64] {
             var values = [objstore_value](repeating: objstore_value(), count: 3001), count = 0
-            try ok(objstore_collection_read(view, objstore_collection_of(person, property), 0, values.count, nil, nil, &values, &count))
+            try ok(
+                objstore_collection_read(
+                    view, objstore_collection_of(person, property), 0, values.count, nil, nil, &values, &count))
             return values.prefix(count).map { $0.kind == .OBJSTORE_KIND_NULL ? -1 : $0.data.link.key }
         }
         #expect(try read(owners.pets) == Array(repeating: stays.key, count: 3000 - here.count))

@@ -50,7 +50,9 @@ private struct Kennel {
         return object
     }
 
-    func link(_ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id) throws -> objstore_object? {
+    func link(
+        _ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id
+    ) throws -> objstore_object? {
         var value = objstore_value()
         try ok(objstore_get(view, object, property, nil, &value))
         if value.kind == .OBJSTORE_KIND_NULL { return nil }
@@ -68,15 +70,23 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
     try ok(objstore_schema_new(&schema))
     defer { _ = objstore_schema_close(schema) }
     try ok(objstore_schema_add_class(schema, text("Dog")))
-    let message = refused(objstore_schema_add_property(schema, text("Dog"), text("owner"), .OBJSTORE_KIND_LINK, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+    let message = refused(
+        objstore_schema_add_property(schema, text("Dog"), text("owner"), .OBJSTORE_KIND_LINK, 0),
+        .OBJSTORE_ERR_INVALID_SCHEMA)
     #expect(message.contains("objstore_schema_add_link"))
     for flags in [primaryKey, indexed] {
-        refused(objstore_schema_add_link(schema, text("Dog"), text("owner"), text("Person"), UInt32(flags)), .OBJSTORE_ERR_INVALID_SCHEMA)
+        refused(
+            objstore_schema_add_link(schema, text("Dog"), text("owner"), text("Person"), UInt32(flags)),
+            .OBJSTORE_ERR_INVALID_SCHEMA)
     }
-    refused(objstore_schema_add_link(schema, text("Cat"), text("owner"), text("Person"), 0), .OBJSTORE_ERR_NO_SUCH_CLASS)
+    refused(
+        objstore_schema_add_link(schema, text("Cat"), text("owner"), text("Person"), 0), .OBJSTORE_ERR_NO_SUCH_CLASS)
     try ok(objstore_schema_add_link(schema, text("Dog"), text("owner"), text("Person"), 0))
-    refused(objstore_schema_add_link(schema, text("Dog"), text("owner"), text("Person"), 0), .OBJSTORE_ERR_INVALID_SCHEMA)
-    refused(objstore_schema_set_default(schema, text("Dog"), text("owner"), objstore_link(objstore_object())), .OBJSTORE_ERR_WRONG_TYPE)
+    refused(
+        objstore_schema_add_link(schema, text("Dog"), text("owner"), text("Person"), 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(
+        objstore_schema_set_default(schema, text("Dog"), text("owner"), objstore_link(objstore_object())),
+        .OBJSTORE_ERR_WRONG_TYPE)
     try ok(objstore_schema_set_default(schema, text("Dog"), text("owner"), objstore_null()))
     var config: OpaquePointer?, store: OpaquePointer?
     try ok(objstore_config_new(&config))
@@ -94,7 +104,8 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
         var info = objstore_property_info()
         info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
         try ok(objstore_property_get_info(view, kennel.owner, &info))
-        expect(info.kind == .OBJSTORE_KIND_LINK && info.target_class_id == kennel.person && info.flags == UInt32(nullable))
+        expect(
+            info.kind == .OBJSTORE_KIND_LINK && info.target_class_id == kennel.person && info.flags == UInt32(nullable))
         try ok(objstore_property_get_info(view, kennel.name, &info))
         expect(info.target_class_id == 0)
     }
@@ -105,26 +116,40 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
     var kennel = try Kennel(folder.store)
     let (ann, bob, dogs) = try writing(kennel.store) { tx in
         let ann = try kennel.addPerson(tx, 1), bob = try kennel.addPerson(tx, 2)
-        return (ann, bob, try (0..<10).map { try kennel.addDog(tx, "\($0)", $0 % 3 == 0 ? nil : $0 % 2 == 0 ? ann : bob) })
+        return (
+            ann, bob, try (0..<10).map { try kennel.addDog(tx, "\($0)", $0 % 3 == 0 ? nil : $0 % 2 == 0 ? ann : bob) }
+        )
     }
     try writing(kennel.store) { tx in
         try ok(objstore_set(tx, dogs[0], kennel.owner, objstore_link(ann)))
-        try ok(objstore_set_row(tx, dogs[1], [kennel.owner, kennel.friend], [objstore_null(), objstore_link(dogs[1])], 2))
+        try ok(
+            objstore_set_row(tx, dogs[1], [kennel.owner, kennel.friend], [objstore_null(), objstore_link(dogs[1])], 2))
         var outcome = objstore_outcome.OBJSTORE_OUTCOME_CREATED
-        for (policy, wanted) in [(objstore_policy.OBJSTORE_POLICY_MODIFIED, objstore_outcome.OBJSTORE_OUTCOME_CHANGED), (.OBJSTORE_POLICY_MODIFIED, .OBJSTORE_OUTCOME_UNCHANGED), (.OBJSTORE_POLICY_ALL, .OBJSTORE_OUTCOME_CHANGED)] {
-            try ok(objstore_upsert(tx, kennel.person, policy, [kennel.id, kennel.boss], [objstore_int(2), objstore_link(ann)], 2, nil, &outcome))
+        for (policy, wanted) in [
+            (objstore_policy.OBJSTORE_POLICY_MODIFIED, objstore_outcome.OBJSTORE_OUTCOME_CHANGED),
+            (.OBJSTORE_POLICY_MODIFIED, .OBJSTORE_OUTCOME_UNCHANGED), (.OBJSTORE_POLICY_ALL, .OBJSTORE_OUTCOME_CHANGED),
+        ] {
+            try ok(
+                objstore_upsert(
+                    tx, kennel.person, policy, [kennel.id, kennel.boss], [objstore_int(2), objstore_link(ann)], 2, nil,
+                    &outcome))
             expect(outcome == wanted)
         }
         expect(try incoming(tx, ann, kennel.owner) == [dogs[0], dogs[2], dogs[4], dogs[8]].map(\.key))
     }
     for round in 0..<2 {
         try frozen(kennel.store) { view in
-            expect(try kennel.link(view, dogs[0], kennel.owner) == ann && kennel.link(view, dogs[5], kennel.owner) == bob)
-            expect(try kennel.link(view, dogs[1], kennel.owner) == nil && kennel.link(view, dogs[1], kennel.friend) == dogs[1])
+            expect(
+                try kennel.link(view, dogs[0], kennel.owner) == ann && kennel.link(view, dogs[5], kennel.owner) == bob)
+            expect(
+                try kennel.link(view, dogs[1], kennel.owner) == nil
+                    && kennel.link(view, dogs[1], kennel.friend) == dogs[1])
             expect(try kennel.link(view, bob, kennel.boss) == ann && kennel.link(view, ann, kennel.boss) == nil)
             expect(try incoming(view, ann, kennel.owner) == [dogs[0], dogs[2], dogs[4], dogs[8]].map(\.key))
             expect(try incoming(view, bob, kennel.owner) == [dogs[5], dogs[7]].map(\.key))
-            expect(try incoming(view, ann, kennel.boss) == [bob.key] && incoming(view, dogs[1], kennel.friend) == [dogs[1].key])
+            expect(
+                try incoming(view, ann, kennel.boss) == [bob.key]
+                    && incoming(view, dogs[1], kennel.friend) == [dogs[1].key])
 
             // A row, several values, columns, packed rows.
             var row = objstore_row(), more = false, target = objstore_object(), isNull = false, number: Int64 = 0
@@ -133,7 +158,10 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
             while objstore_row_next(&row, &more) == .OBJSTORE_OK, more {
                 try ok(objstore_row_link(&row, kennel.owner, &target, &isNull))
                 if isNull { refused(objstore_row_link(&row, kennel.owner, &target, nil), .OBJSTORE_ERR_NULL_VALUE) }
-                expect(isNull ? target.class_id == 0 && target.store_tag == 0 && target.key == 0 : target.class_id == kennel.person && target.store_tag == kennel.tag)
+                expect(
+                    isNull
+                        ? target.class_id == 0 && target.store_tag == 0 && target.key == 0
+                        : target.class_id == kennel.person && target.store_tag == kennel.tag)
                 found.append(isNull ? nil : target.key)
                 var value = objstore_value()
                 try ok(objstore_row_value(&row, kennel.owner, nil, &value))
@@ -148,20 +176,31 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
             expect(values[0].kind == .OBJSTORE_KIND_NULL && values[1].data.link == dogs[1])
             var position: Int64 = -1, keys = [Int64](repeating: 7, count: 10), validity: [UInt8] = [0, 0], count = 0
             try ok(objstore_read_column(view, kennel.dog, kennel.owner, 10, &position, &keys, &validity, nil, &count))
-            expect(count == 10 && validity == [0b1011_0101, 0b01] && keys[0] == ann.key && keys[5] == bob.key && keys[1] == 0)
+            expect(
+                count == 10 && validity == [0b1011_0101, 0b01] && keys[0] == ann.key && keys[5] == bob.key
+                    && keys[1] == 0)
 
             // Asking.
             var matches: UInt64 = 0, has = false
-            try ok(objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_NOT_EQUAL, objstore_link(ann), &matches))
+            try ok(
+                objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_NOT_EQUAL, objstore_link(ann), &matches))
             expect(matches == 6)
             try ok(objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_null(), &matches))
             expect(matches == 4)
-            try ok(objstore_first_where(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_link(bob), &target, &has))
+            try ok(
+                objstore_first_where(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_link(bob), &target, &has)
+            )
             expect(has && target == dogs[5])
-            refused(objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_LESS, objstore_link(ann), &matches), .OBJSTORE_ERR_WRONG_TYPE)
-            refused(objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_link(dogs[0]), &matches), .OBJSTORE_ERR_WRONG_TYPE)
+            refused(
+                objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_LESS, objstore_link(ann), &matches),
+                .OBJSTORE_ERR_WRONG_TYPE)
+            refused(
+                objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_link(dogs[0]), &matches),
+                .OBJSTORE_ERR_WRONG_TYPE)
             var sum = objstore_value()
-            refused(objstore_aggregate(view, kennel.dog, kennel.owner, .OBJSTORE_AGGREGATE_SUM, &sum), .OBJSTORE_ERR_WRONG_TYPE)
+            refused(
+                objstore_aggregate(view, kennel.dog, kennel.owner, .OBJSTORE_AGGREGATE_SUM, &sum),
+                .OBJSTORE_ERR_WRONG_TYPE)
         }
         try verify(kennel.store)
         if round == 0 {
@@ -181,7 +220,11 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
         try ok(objstore_delete(tx, gone))
         var never = ann
         never.key = -1
-        for (bad, status) in [(gone, objstore_status.OBJSTORE_ERR_NO_SUCH_OBJECT), (never, .OBJSTORE_ERR_NO_SUCH_OBJECT), (objstore_object(), .OBJSTORE_ERR_NO_SUCH_OBJECT), (dog, .OBJSTORE_ERR_WRONG_TYPE), (stranger, .OBJSTORE_ERR_WRONG_STORE)] {
+        for (bad, status) in [
+            (gone, objstore_status.OBJSTORE_ERR_NO_SUCH_OBJECT), (never, .OBJSTORE_ERR_NO_SUCH_OBJECT),
+            (objstore_object(), .OBJSTORE_ERR_NO_SUCH_OBJECT), (dog, .OBJSTORE_ERR_WRONG_TYPE),
+            (stranger, .OBJSTORE_ERR_WRONG_STORE),
+        ] {
             let value = objstore_link(bad)
             var keys: [Int64] = [ann.key, bad.key]
             for call in 0..<5 {
@@ -190,10 +233,14 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
                 switch call {
                 case 0: refusal = objstore_set(tx, dog, kennel.owner, value)
                 case 1: refusal = objstore_set_row(tx, dog, [kennel.owner], [value], 1)
-                case 2: refusal = objstore_create(tx, kennel.dog, [kennel.name, kennel.owner], [objstore_string(text("b")), value], 2, nil)
+                case 2:
+                    refusal = objstore_create(
+                        tx, kennel.dog, [kennel.name, kennel.owner], [objstore_string(text("b")), value], 2, nil)
                 case 3:
                     // The property's class is the person's own: what is of the wrong class is so here, too.
-                    refusal = objstore_upsert(tx, kennel.person, .OBJSTORE_POLICY_MODIFIED, [kennel.id, kennel.boss], [objstore_int(1), value], 2, nil, nil)
+                    refusal = objstore_upsert(
+                        tx, kennel.person, .OBJSTORE_POLICY_MODIFIED, [kennel.id, kennel.boss],
+                        [objstore_int(1), value], 2, nil, nil)
                 default:
                     // Columns have keys only.
                     if status != .OBJSTORE_ERR_NO_SUCH_OBJECT || bad.class_id == 0 { continue }
@@ -202,10 +249,14 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
                     refusal = "xy".withCString { bytes in
                         keys.withUnsafeMutableBufferPointer { keys in
                             names.withUnsafeBufferPointer { offsets in
-                                var columns = [objstore_column_init(kennel.owner, .OBJSTORE_KIND_LINK, keys.baseAddress), objstore_column_init(kennel.name, .OBJSTORE_KIND_STRING, bytes)]
+                                var columns = [
+                                    objstore_column_init(kennel.owner, .OBJSTORE_KIND_LINK, keys.baseAddress),
+                                    objstore_column_init(kennel.name, .OBJSTORE_KIND_STRING, bytes),
+                                ]
                                 columns[1].offsets = offsets.baseAddress
                                 columns[1].values_bytes = 2
-                                return objstore_insert_rows(tx, kennel.dog, .OBJSTORE_POLICY_ERROR, columns, 2, 2, nil, nil)
+                                return objstore_insert_rows(
+                                    tx, kennel.dog, .OBJSTORE_POLICY_ERROR, columns, 2, 2, nil, nil)
                             }
                         }
                     }
@@ -213,7 +264,9 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
                 refused(refusal, status)
                 var error = objstore_error_init()
                 try ok(objstore_last_error(&error))
-                expect(string(error.class_name) == (call == 3 ? "Person" : "Dog") && string(error.property_name) == (call == 3 ? "boss" : "owner") && error.position == position)
+                expect(
+                    string(error.class_name) == (call == 3 ? "Person" : "Dog")
+                        && string(error.property_name) == (call == 3 ? "boss" : "owner") && error.position == position)
             }
         }
         refused(objstore_set(tx, dog, kennel.owner, objstore_int(0)), .OBJSTORE_ERR_WRONG_TYPE)
@@ -225,10 +278,18 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
         refused(objstore_incoming(tx, gone, kennel.owner, &results), .OBJSTORE_ERR_NO_SUCH_OBJECT)
         refused(objstore_incoming(tx, stranger, kennel.owner, &results), .OBJSTORE_ERR_WRONG_STORE)
         try linksTo(tx, gone, kennel.owner, [])
-        refused(objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_link(stranger), &count), .OBJSTORE_ERR_WRONG_STORE)
-        refused(objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_link(dog), &count), .OBJSTORE_ERR_WRONG_TYPE)
-        refused(objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_null(), &count), .OBJSTORE_ERR_WRONG_TYPE)
-        refused(objstore_count_where(tx, kennel.dog, kennel.name, .OBJSTORE_LINKS_TO, objstore_link(ann), &count), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_link(stranger), &count),
+            .OBJSTORE_ERR_WRONG_STORE)
+        refused(
+            objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_link(dog), &count),
+            .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_null(), &count),
+            .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_count_where(tx, kennel.dog, kennel.name, .OBJSTORE_LINKS_TO, objstore_link(ann), &count),
+            .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_incoming(tx, ann, 0, &results), .OBJSTORE_ERR_NO_SUCH_PROPERTY)
         try ok(objstore_count(tx, kennel.dog, &count))
         expect(count == 1)
@@ -236,7 +297,8 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
     try verify(kennel.store)
 }
 
-/// Many at once from columns; then the target goes, alone and with all of its class; each is undone by a savepoint, too.
+/// Many at once from columns; then the target goes, alone and with all of its class; each is undone by a savepoint,
+/// too.
 @Test func deletingWhatLinksLeadTo() throws {
     let kennel = try Kennel(nil)
     defer { _ = objstore_close(kennel.store) }
@@ -250,11 +312,15 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
             try offsets.withUnsafeBufferPointer { offsets in
                 try validity.withUnsafeBufferPointer { validity in
                     try names.withUnsafeBufferPointer { names in
-                        var columns = [objstore_column_init(kennel.owner, .OBJSTORE_KIND_LINK, keys.baseAddress), objstore_column_init(kennel.name, .OBJSTORE_KIND_STRING, names.baseAddress)]
+                        var columns = [
+                            objstore_column_init(kennel.owner, .OBJSTORE_KIND_LINK, keys.baseAddress),
+                            objstore_column_init(kennel.name, .OBJSTORE_KIND_STRING, names.baseAddress),
+                        ]
                         columns[0].validity = validity.baseAddress
                         columns[1].offsets = offsets.baseAddress
                         columns[1].values_bytes = UInt64(count)
-                        try ok(objstore_insert_rows(tx, kennel.dog, .OBJSTORE_POLICY_ERROR, columns, 2, count, nil, nil))
+                        try ok(
+                            objstore_insert_rows(tx, kennel.dog, .OBJSTORE_POLICY_ERROR, columns, 2, count, nil, nil))
                     }
                 }
             }

@@ -5,9 +5,14 @@ import Testing
 
 private let unique: Int32 = 8
 
-private func person(_ properties: [(name: String, kind: objstore_kind, flags: Int32)]) -> TestClass { TestClass(name: "Person", properties: properties) }
+private func person(_ properties: [(name: String, kind: objstore_kind, flags: Int32)]) -> TestClass {
+    TestClass(name: "Person", properties: properties)
+}
 
-private let v1 = person([("firstName", .OBJSTORE_KIND_STRING, 0), ("lastName", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, 0), ("nick", .OBJSTORE_KIND_STRING, nullable)])
+private let v1 = person([
+    ("firstName", .OBJSTORE_KIND_STRING, 0), ("lastName", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, 0),
+    ("nick", .OBJSTORE_KIND_STRING, nullable),
+])
 
 /// What a migration is told, and does.
 private final class Migration {
@@ -15,27 +20,36 @@ private final class Migration {
     var status = objstore_status.OBJSTORE_OK
     var body: (_ store: OpaquePointer, _ tx: OpaquePointer, _ old: OpaquePointer) throws -> Void
 
-    init(_ body: @escaping (OpaquePointer, OpaquePointer, OpaquePointer) throws -> Void = { _, _, _ in }) { self.body = body }
+    init(_ body: @escaping (OpaquePointer, OpaquePointer, OpaquePointer) throws -> Void = { _, _, _ in }) {
+        self.body = body
+    }
 
     func set(_ config: OpaquePointer) throws {
-        try ok(objstore_config_set_migration(config, { store, tx, old, from, to, userdata in
-            let migration = Unmanaged<Migration>.fromOpaque(userdata!).takeUnretainedValue()
-            migration.calls.append([from, to])
-            do { try migration.body(store!, tx!, old!) } catch {
-                Issue.record("\(error)")
-                return .OBJSTORE_ERR_INTERNAL
-            }
-            return migration.status
-        }, Unmanaged.passUnretained(self).toOpaque(), nil))
+        try ok(
+            objstore_config_set_migration(
+                config,
+                { store, tx, old, from, to, userdata in
+                    let migration = Unmanaged<Migration>.fromOpaque(userdata!).takeUnretainedValue()
+                    migration.calls.append([from, to])
+                    do { try migration.body(store!, tx!, old!) } catch {
+                        Issue.record("\(error)")
+                        return .OBJSTORE_ERR_INTERNAL
+                    }
+                    return migration.status
+                }, Unmanaged.passUnretained(self).toOpaque(), nil))
     }
 }
 
 /// Opens; the status where that fails.
-private func opening(_ path: String, _ classes: [TestClass], _ version: UInt64, _ migration: Migration?) throws -> OpaquePointer {
+private func opening(
+    _ path: String, _ classes: [TestClass], _ version: UInt64, _ migration: Migration?
+) throws -> OpaquePointer {
     try openStore(path, classes, version: version) { try migration?.set($0) }
 }
 
-private func refusedOpening(_ path: String, _ classes: [TestClass], _ version: UInt64, _ migration: Migration?, _ status: objstore_status) -> String {
+private func refusedOpening(
+    _ path: String, _ classes: [TestClass], _ version: UInt64, _ migration: Migration?, _ status: objstore_status
+) -> String {
     do {
         _ = try opening(path, classes, version, migration)
         Issue.record("opened")
@@ -64,9 +78,13 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
     let cls = try ClassOf(store, v1)
     try writing(store) { tx in
         for number in 0..<count {
-            try cls.create(tx, [
-                "firstName": objstore_string(text("First\(number)")), "lastName": objstore_string(text("Last\(number)")), "age": objstore_int(number * 10),
-                "nick": number % 2 == 0 ? objstore_string(text("n\(number)")) : objstore_null()])
+            try cls.create(
+                tx,
+                [
+                    "firstName": objstore_string(text("First\(number)")),
+                    "lastName": objstore_string(text("Last\(number)")), "age": objstore_int(number * 10),
+                    "nick": number % 2 == 0 ? objstore_string(text("n\(number)")) : objstore_null(),
+                ])
         }
     }
     try ok(objstore_close(store))
@@ -83,12 +101,16 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
             for object in try objects(view, cls) { expect(try cls.string(view, object, "email") == nil) }
         }
         try ok(objstore_close(store))
-        let v2 = person([("fullName", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, 0), ("email", .OBJSTORE_KIND_STRING, nullable)])
+        let v2 = person([
+            ("fullName", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, 0),
+            ("email", .OBJSTORE_KIND_STRING, nullable),
+        ])
         let migration = Migration { _, tx, old in
             let before = try ClassOf(tx: old, v1b), after = try ClassOf(tx: tx, v2)
             #expect(before.id == after.id && before["age"] == after["age"] && before["email"] == after["email"])
             for object in try objects(old, before) {
-                let name = "\(try before.string(old, object, "firstName")!) \(try before.string(old, object, "lastName")!)"
+                let name =
+                    "\(try before.string(old, object, "firstName")!) \(try before.string(old, object, "lastName")!)"
                 try ok(objstore_set(tx, object, after["fullName"], objstore_string(text(name))))
             }
         }
@@ -110,7 +132,9 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
         let folder = TestFolder()
         try people(folder)
         let required = person(v1.properties.map { $0.name == "nick" ? ($0.name, $0.kind, 0) : $0 })
-        #expect(refusedOpening(folder.store, [required], 2, nil, .OBJSTORE_ERR_SCHEMA_MISMATCH).contains("Person.nick cannot become required: 2 of 5"))
+        #expect(
+            refusedOpening(folder.store, [required], 2, nil, .OBJSTORE_ERR_SCHEMA_MISMATCH).contains(
+                "Person.nick cannot become required: 2 of 5"))
         // A migration that leaves them is refused, too.
         let idle = Migration()
         _ = refusedOpening(folder.store, [required], 2, idle, .OBJSTORE_ERR_SCHEMA_MISMATCH)
@@ -138,7 +162,9 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
         try verify(store)
         try ok(objstore_close(store))
         // Where no object has null, no migration is needed.
-        try writing(try openStore(folder.store, [v1], version: 3)) { tx in try ok(objstore_set(tx, try objects(tx, cls)[0], cls["nick"], objstore_string(text("x")))) }
+        try writing(try openStore(folder.store, [v1], version: 3)) { tx in
+            try ok(objstore_set(tx, try objects(tx, cls)[0], cls["nick"], objstore_string(text("x"))))
+        }
         store = try opening(folder.store, [required], 4, nil)
         try verify(store)
         try ok(objstore_close(store))
@@ -147,13 +173,19 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
     @Test func anotherKindAndAnotherKey() throws {
         let folder = TestFolder()
         try people(folder, 300)
-        let other = person([("firstName", .OBJSTORE_KIND_STRING, primaryKey), ("age", .OBJSTORE_KIND_STRING, indexed), ("number", .OBJSTORE_KIND_INT, unique)])
-        #expect(refusedOpening(folder.store, [other], 2, nil, .OBJSTORE_ERR_SCHEMA_MISMATCH).contains("a migration could"))
+        let other = person([
+            ("firstName", .OBJSTORE_KIND_STRING, primaryKey), ("age", .OBJSTORE_KIND_STRING, indexed),
+            ("number", .OBJSTORE_KIND_INT, unique),
+        ])
+        #expect(
+            refusedOpening(folder.store, [other], 2, nil, .OBJSTORE_ERR_SCHEMA_MISMATCH).contains("a migration could"))
         let migration = Migration { _, tx, old in
             let before = try ClassOf(tx: old, v1), after = try ClassOf(tx: tx, other)
             #expect(before["firstName"] == after["firstName"] && before["age"] != after["age"])
             for (number, object) in try objects(old, before).enumerated() {
-                try ok(objstore_set(tx, object, after["age"], objstore_string(text("\(try before.int(old, object, "age")) years"))))
+                try ok(
+                    objstore_set(
+                        tx, object, after["age"], objstore_string(text("\(try before.int(old, object, "age")) years"))))
                 try ok(objstore_set(tx, object, after["number"], objstore_int(Int64(number % self.distinct))))
             }
         }
@@ -180,12 +212,23 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
             expect(try after.string(view, object, "age") == "70 years")
             expect(try after.find(view, objstore_string(text("First7"))).map { $0.key } == object.key)
             var count: UInt64 = 0
-            try ok(objstore_count_where(view, after.id, after["age"], .OBJSTORE_EQUAL, objstore_string(text("70 years")), &count))
+            try ok(
+                objstore_count_where(
+                    view, after.id, after["age"], .OBJSTORE_EQUAL, objstore_string(text("70 years")), &count))
             #expect(count == 1)
         }
         try writing(second) { tx in
-            refused(objstore_create(tx, after.id, [after["firstName"], after["age"], after["number"]], [objstore_string(text("First7")), objstore_string(text("")), objstore_int(1000)], 3, nil), .OBJSTORE_ERR_DUPLICATE_KEY)
-            try after.create(tx, ["firstName": objstore_string(text("New")), "age": objstore_string(text("")), "number": objstore_int(1000)])
+            refused(
+                objstore_create(
+                    tx, after.id, [after["firstName"], after["age"], after["number"]],
+                    [objstore_string(text("First7")), objstore_string(text("")), objstore_int(1000)], 3, nil),
+                .OBJSTORE_ERR_DUPLICATE_KEY)
+            try after.create(
+                tx,
+                [
+                    "firstName": objstore_string(text("New")), "age": objstore_string(text("")),
+                    "number": objstore_int(1000),
+                ])
         }
         try verify(second)
         try ok(objstore_close(second))
@@ -195,35 +238,53 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
         try verify(store)
         try ok(objstore_close(store))
     }
-    private var distinct: Int { get { Self.count.value } nonmutating set { Self.count.value = newValue } }
+    private var distinct: Int {
+        get { Self.count.value }
+        nonmutating set { Self.count.value = newValue }
+    }
     private final class Counter: @unchecked Sendable { var value = 0 }
     private static let count = Counter()
 
     @Test func renamedInACallback() throws {
         let folder = TestFolder()
         try people(folder)
-        let renamed = person([("givenName", .OBJSTORE_KIND_STRING, 0), ("nick", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, 0)])
+        let renamed = person([
+            ("givenName", .OBJSTORE_KIND_STRING, 0), ("nick", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, 0),
+        ])
         let migration = Migration { store, tx, old in
             let before = try ClassOf(tx: old, v1), after = try ClassOf(tx: tx, renamed)
             let all = try objects(old, before)
             try ok(objstore_delete(tx, all[0]))
-            try after.create(tx, ["givenName": objstore_string(text("New")), "nick": objstore_string(text("new")), "age": objstore_int(0)])
+            try after.create(
+                tx,
+                [
+                    "givenName": objstore_string(text("New")), "nick": objstore_string(text("new")),
+                    "age": objstore_int(0),
+                ])
             var count: UInt64 = 0
             try ok(objstore_migrate_property(tx, after["givenName"], old, before["firstName"], &count))
             #expect(count == 4)
-            refused(objstore_migrate_property(tx, after["givenName"], old, before["age"], &count), .OBJSTORE_ERR_WRONG_TYPE)
+            refused(
+                objstore_migrate_property(tx, after["givenName"], old, before["age"], &count), .OBJSTORE_ERR_WRONG_TYPE)
             refused(objstore_migrate_property(tx, after["age"], tx, after["age"], &count), .OBJSTORE_ERR_WRONG_VIEW)
             // `nick` is not required yet.
             expect(try cls(tx, all[1], after) == nil)
-            for object in try objects(tx, after) where try cls(tx, object, after) == nil { try ok(objstore_set(tx, object, after["nick"], objstore_string(text("")))) }
+            for object in try objects(tx, after) where try cls(tx, object, after) == nil {
+                try ok(objstore_set(tx, object, after["nick"], objstore_string(text(""))))
+            }
             refused(objstore_close(store), .OBJSTORE_ERR_IN_CALLBACK)
             refused(objstore_commit(tx, nil), .OBJSTORE_ERR_IN_CALLBACK)
         }
-        func cls(_ view: OpaquePointer, _ object: objstore_object, _ cls: ClassOf) throws -> String? { try cls.string(view, object, "nick") }
+        func cls(_ view: OpaquePointer, _ object: objstore_object, _ cls: ClassOf) throws -> String? {
+            try cls.string(view, object, "nick")
+        }
         let store = try opening(folder.store, [renamed], 2, migration)
         let after = try ClassOf(store, renamed)
         try reading(store) { view in
-            expect(try objects(view, after).map { try after.string(view, $0, "givenName") } == ["First1", "First2", "First3", "First4", "New"])
+            expect(
+                try objects(view, after).map { try after.string(view, $0, "givenName") } == [
+                    "First1", "First2", "First3", "First4", "New",
+                ])
         }
         try verify(store)
         try ok(objstore_close(store))
@@ -247,13 +308,15 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
             return objects
         }
         try ok(objstore_close(store))
-        store = try opening(folder.store, [after], 2, Migration { _, tx, old in
-            let was = try ClassOf(tx: old, before), now = try ClassOf(tx: tx, after)
-            try ok(objstore_delete(tx, made[0]))
-            var count: UInt64 = 0
-            try ok(objstore_migrate_property(tx, now["other"], old, was["extra"], &count))
-            #expect(count == 3)
-        })
+        store = try opening(
+            folder.store, [after], 2,
+            Migration { _, tx, old in
+                let was = try ClassOf(tx: old, before), now = try ClassOf(tx: tx, after)
+                try ok(objstore_delete(tx, made[0]))
+                var count: UInt64 = 0
+                try ok(objstore_migrate_property(tx, now["other"], old, was["extra"], &count))
+                #expect(count == 3)
+            })
         let other = try ClassOf(store, after)["other"]
         try reading(store) { view in
             func at(_ object: Int, _ path: [objstore_value]) throws -> Int64? {

@@ -3,7 +3,8 @@ import Testing
 
 /// A value of a mixed property as tests know it.
 indirect enum Mixed: Equatable {
-    case null, bool(Bool), int(Int64), float(UInt32), double(UInt64), decimal(UInt64, UInt64), text(String), bytes([UInt8]), time(Int64, Int32)
+    case null, bool(Bool), int(Int64), float(UInt32), double(UInt64), decimal(UInt64, UInt64), text(String), bytes(
+        [UInt8]), time(Int64, Int32)
     case id([UInt8]), uuid([UInt8])
     case list([Mixed]), map([String: Mixed])
 
@@ -32,17 +33,20 @@ indirect enum Mixed: Equatable {
         case .bytes(let bytes):
             [
                 objstore_binary(
-                    UnsafeRawPointer(bytes.withUnsafeBufferPointer { source in
-                        let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: max(1, source.count))
-                        if let base = source.baseAddress { copy.update(from: base, count: source.count) }
-                        return copy
-                    }), Int64(bytes.count))
+                    UnsafeRawPointer(
+                        bytes.withUnsafeBufferPointer { source in
+                            let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: max(1, source.count))
+                            if let base = source.baseAddress { copy.update(from: base, count: source.count) }
+                            return copy
+                        }), Int64(bytes.count))
             ]
         case .time(let seconds, let nanoseconds): [objstore_time(seconds, nanoseconds)]
-        case .id(let bytes): [objstore_object_id_value(bytes.withUnsafeBytes { $0.loadUnaligned(as: objstore_object_id.self) })]
+        case .id(let bytes):
+            [objstore_object_id_value(bytes.withUnsafeBytes { $0.loadUnaligned(as: objstore_object_id.self) })]
         case .uuid(let bytes): [objstore_uuid_value(bytes.withUnsafeBytes { $0.loadUnaligned(as: objstore_uuid.self) })]
         case .list(let list): [objstore_list_of(Int64(list.count))] + list.flatMap(\.flat)
-        case .map(let map): [objstore_map_of(Int64(map.count))] + map.flatMap { [objstore_string(CAPITests.text($0))] + $1.flat }
+        case .map(let map):
+            [objstore_map_of(Int64(map.count))] + map.flatMap { [objstore_string(CAPITests.text($0))] + $1.flat }
         }
     }
 
@@ -76,7 +80,8 @@ indirect enum Mixed: Equatable {
             var map: [String: Mixed] = [:], last: String?
             for _ in 0..<value.data.integer {
                 let key = string(flat.removeFirst())!
-                #expect(last.map { Array($0.utf8).lexicographicallyPrecedes(Array(key.utf8)) } ?? true, "keys are in order")
+                #expect(
+                    last.map { Array($0.utf8).lexicographicallyPrecedes(Array(key.utf8)) } ?? true, "keys are in order")
                 last = key
                 map[key] = Mixed(&flat)
             }
@@ -95,7 +100,9 @@ indirect enum Mixed: Equatable {
         case .OBJSTORE_KIND_DOUBLE: self = .double(value.data.real.bitPattern)
         case .OBJSTORE_KIND_DECIMAL128: self = .decimal(value.data.decimal128.low, value.data.decimal128.high)
         case .OBJSTORE_KIND_STRING: self = .text(string(value)!)
-        case .OBJSTORE_KIND_BINARY: self = .bytes(Array(UnsafeBufferPointer(start: value.data.binary.bytes, count: Int(value.data.binary.length))))
+        case .OBJSTORE_KIND_BINARY:
+            self = .bytes(
+                Array(UnsafeBufferPointer(start: value.data.binary.bytes, count: Int(value.data.binary.length))))
         case .OBJSTORE_KIND_TIMESTAMP: self = .time(value.data.timestamp.seconds, value.data.timestamp.nanoseconds)
         case .OBJSTORE_KIND_OBJECT_ID: self = .id(bytes(12))
         case .OBJSTORE_KIND_UUID: self = .uuid(bytes(16))
@@ -178,14 +185,20 @@ struct MixedRandom {
     }
     mutating func below(_ bound: Int) -> Int { Int(next() >> 33) % bound }
 
-    mutating func key() -> String { below(20) == 0 ? String(repeating: "ключ", count: below(40)) : ["", "a", "b", "name", "é", "z\0z", "k\(below(30))"][below(7)] }
+    mutating func key() -> String {
+        below(20) == 0
+            ? String(repeating: "ключ", count: below(40))
+            : ["", "a", "b", "name", "é", "z\0z", "k\(below(30))"][below(7)]
+    }
 
     mutating func scalar() -> Mixed {
         switch below(14) {
         case 0: return .null
         case 1: return .bool(below(2) == 0)
         case 2: return .int(Int64(bitPattern: next()))
-        case 3: return .int([0, 1, -1, 127, 128, -128, -129, 32767, 32768, -32769, 1 << 31, -(1 << 31) - 1, .max, .min][below(14)])
+        case 3:
+            return .int(
+                [0, 1, -1, 127, 128, -128, -129, 32767, 32768, -32769, 1 << 31, -(1 << 31) - 1, .max, .min][below(14)])
         case 4: return .float([0, 0x8000_0000, 0x3f80_0000, 0x7fc0_0000, 0x7f80_0000][below(5)])
         case 5: return .double(below(2) == 0 ? next() : Double(below(100)).bitPattern)
         case 6: return .decimal(UInt64(below(1000)), 0x3040_0000_0000_0000)
@@ -203,7 +216,10 @@ struct MixedRandom {
         let count = below(12) == 0 ? below(400) : below(6)
         let inner = count > 20 ? 0 : depth - 1
         if below(2) == 0 { return .list((0..<count).map { _ in value(inner) }) }
-        return .map(Dictionary((0..<count).map { _ in (key() + (count > 20 ? "\(below(1000))" : ""), value(inner)) }) { a, _ in a })
+        return .map(
+            Dictionary((0..<count).map { _ in (key() + (count > 20 ? "\(below(1000))" : ""), value(inner)) }) { a, _ in
+                a
+            })
     }
 
     /// A path of the document, to something that is there or next to it, or to nothing at all.
@@ -217,7 +233,9 @@ struct MixedRandom {
                 here = here[[step]] ?? .null
             case .map(let map):
                 let keys = map.keys.sorted()
-                step = below(40) == 0 ? .index(0) : keys.isEmpty || below(4) == 0 ? .key(key()) : .key(keys[below(keys.count)])
+                step =
+                    below(40) == 0
+                    ? .index(0) : keys.isEmpty || below(4) == 0 ? .key(key()) : .key(keys[below(keys.count)])
                 here = here[[step]] ?? .null
             default: return path.isEmpty ? [.index(0)] : path
             }

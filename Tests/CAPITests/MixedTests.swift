@@ -5,7 +5,11 @@ import Testing
 // Mixed properties through the C interface.
 
 private let things = TestClass(
-    name: "Thing", properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("extra", .OBJSTORE_KIND_MIXED, 0), ("other", .OBJSTORE_KIND_MIXED, nullable)])
+    name: "Thing",
+    properties: [
+        ("id", .OBJSTORE_KIND_INT, primaryKey), ("extra", .OBJSTORE_KIND_MIXED, 0),
+        ("other", .OBJSTORE_KIND_MIXED, nullable),
+    ])
 
 private func get(_ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id) throws -> Mixed {
     var buffer = objstore_buffer_init(), value = objstore_value()
@@ -14,12 +18,15 @@ private func get(_ view: OpaquePointer, _ object: objstore_object, _ property: o
     return try Mixed(value)
 }
 
-private func set(_ tx: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id, _ value: Mixed) throws {
+private func set(
+    _ tx: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id, _ value: Mixed
+) throws {
     try ok(objstore_set(tx, object, property, try value.packed()))
 }
 
 private let document = Mixed.map([
-    "name": .text("Rex"), "seen": .list([.int(1), .double(2.5.bitPattern), .null, .bool(true)]), "home": .map(["at": .list([.list([]), .map([:])])]),
+    "name": .text("Rex"), "seen": .list([.int(1), .double(2.5.bitPattern), .null, .bool(true)]),
+    "home": .map(["at": .list([.list([]), .map([:])])]),
 ])
 
 @Test func everyKindComesBackAsItself() throws {
@@ -27,14 +34,19 @@ private let document = Mixed.map([
     var store = try openStore(folder.store, [things])
     let cls = try ClassOf(store, things)
     let values: [Mixed] = [
-        .null, .bool(false), .bool(true), .int(0), .int(.max), .int(.min), .float(Float(1.5).bitPattern), .float(0x7fc0_0001), .double(1.0.bitPattern),
-        .double((-0.0).bitPattern), .double(0x7ff8_0000_0000_0123), .decimal(100, 0x303c_0000_0000_0000), .text(""), .text("a\0é"),
-        .text(String(repeating: "x", count: 100_000)), .bytes([]), .bytes([0, 255]), .time(-5, 999_999_999), .id(Array(0..<12)), .uuid(Array(0..<16)),
+        .null, .bool(false), .bool(true), .int(0), .int(.max), .int(.min), .float(Float(1.5).bitPattern),
+        .float(0x7fc0_0001), .double(1.0.bitPattern),
+        .double((-0.0).bitPattern), .double(0x7ff8_0000_0000_0123), .decimal(100, 0x303c_0000_0000_0000), .text(""),
+        .text("a\0é"),
+        .text(String(repeating: "x", count: 100_000)), .bytes([]), .bytes([0, 255]), .time(-5, 999_999_999),
+        .id(Array(0..<12)), .uuid(Array(0..<16)),
         .list([]), .map([:]), document,
     ]
     var objects: [objstore_object] = []
     try writing(store) { tx in
-        for (id, value) in values.enumerated() { objects.append(try cls.create(tx, ["id": objstore_int(Int64(id)), "extra": try value.packed()])) }
+        for (id, value) in values.enumerated() {
+            objects.append(try cls.create(tx, ["id": objstore_int(Int64(id)), "extra": try value.packed()]))
+        }
         for (object, value) in zip(objects, values) {
             expect(try get(tx, object, cls["extra"]) == value)
             expect(try get(tx, object, cls["other"]) == .null)
@@ -76,7 +88,8 @@ private let document = Mixed.map([
     let folder = TestFolder()
     var store = try openStore(folder.store, [things])
     let cls = try ClassOf(store, things), extra = cls["extra"]
-    let object = try writing(store) { tx in try cls.create(tx, ["id": objstore_int(1), "extra": try document.packed()]) }
+    let object = try writing(store) { tx in try cls.create(tx, ["id": objstore_int(1), "extra": try document.packed()])
+    }
     try hearing(store, cls.id) { heard in
         try writing(store) { tx in
             var value = objstore_value(), found = false
@@ -92,8 +105,13 @@ private let document = Mixed.map([
             expect(try at([.key("none")]).kind == .OBJSTORE_KIND_NULL && !found)
             let steps = [objstore_string(text("seen")), objstore_int(0)]
             try ok(objstore_mixed_set(tx, object, extra, steps, 2, objstore_int(7)))
-            try ok(objstore_mixed_insert(tx, object, extra, [steps[0], objstore_int(1)], 2, try Mixed.list([.text("new")]).packed()))
-            try ok(objstore_mixed_remove(tx, object, extra, [objstore_string(text("home")), objstore_string(text("at")), objstore_int(0)], 3))
+            try ok(
+                objstore_mixed_insert(
+                    tx, object, extra, [steps[0], objstore_int(1)], 2, try Mixed.list([.text("new")]).packed()))
+            try ok(
+                objstore_mixed_remove(
+                    tx, object, extra, [objstore_string(text("home")), objstore_string(text("at")), objstore_int(0)], 3)
+            )
             try ok(objstore_mixed_set(tx, object, extra, [objstore_string(text("age"))], 1, objstore_double(0.5)))
         }
         try ok(objstore_deliver(store, nil))
@@ -113,10 +131,14 @@ private let document = Mixed.map([
         #expect(count == 3 && keys[..<3].map { string($0) } == ["home", "name", "seen"])
         try ok(objstore_mixed_keys(view, object, extra, nil, 0, .max, 4, nil, &keys, &count))
         #expect(count == 0)
-        refused(objstore_mixed_keys(view, object, extra, [objstore_string(text("seen"))], 1, 0, 4, nil, &keys, &count), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_mixed_keys(view, object, extra, [objstore_string(text("seen"))], 1, 0, 4, nil, &keys, &count),
+            .OBJSTORE_ERR_WRONG_TYPE)
         try ok(objstore_mixed_read(view, object, extra, [objstore_string(text("seen"))], 1, nil, &value, nil))
         expect(try Mixed(value) == changed[[.key("seen")]])
-        refused(objstore_mixed_read(view, object, extra, [objstore_string(text("none"))], 1, nil, &value, nil), .OBJSTORE_ERR_NOT_FOUND)
+        refused(
+            objstore_mixed_read(view, object, extra, [objstore_string(text("none"))], 1, nil, &value, nil),
+            .OBJSTORE_ERR_NOT_FOUND)
     }
     try verify(store)
     try ok(objstore_close(store))
@@ -130,15 +152,25 @@ private let document = Mixed.map([
     try writing(store) { tx in
         let object = try cls.create(tx, ["id": objstore_int(1), "extra": try document.packed()])
         var buffer = objstore_buffer_init(), value = objstore_value(), found = false
-        func packing(_ values: [objstore_value], _ status: objstore_status) -> String { refused(objstore_document_pack(values, values.count, &buffer, nil), status) }
+        func packing(_ values: [objstore_value], _ status: objstore_status) -> String {
+            refused(objstore_document_pack(values, values.count, &buffer, nil), status)
+        }
         // Depth: 100 is allowed, by set, by pack and by path.
         try set(tx, object, extra, nested)
         expect(try get(tx, object, extra) == nested)
         #expect(packing([objstore_list_of(1)] + nested.flat, .OBJSTORE_ERR_OUT_OF_RANGE).contains("100"))
         let down = [objstore_value](repeating: objstore_int(0), count: 99)
-        #expect(refused(objstore_mixed_insert(tx, object, extra, down + [objstore_int(0)], 100, try Mixed.list([]).packed()), .OBJSTORE_ERR_OUT_OF_RANGE).contains("100"))
+        #expect(
+            refused(
+                objstore_mixed_insert(tx, object, extra, down + [objstore_int(0)], 100, try Mixed.list([]).packed()),
+                .OBJSTORE_ERR_OUT_OF_RANGE
+            ).contains("100"))
         try ok(objstore_mixed_insert(tx, object, extra, down + [objstore_int(0)], 100, objstore_int(5)))
-        refused(objstore_mixed_get(tx, object, extra, down + [objstore_int(0), objstore_int(0), objstore_int(0)], 102, nil, &value, &found), .OBJSTORE_ERR_OUT_OF_RANGE)
+        refused(
+            objstore_mixed_get(
+                tx, object, extra, down + [objstore_int(0), objstore_int(0), objstore_int(0)], 102, nil,
+                &value, &found),
+            .OBJSTORE_ERR_OUT_OF_RANGE)
         // What the array says must be there, and no more.
         _ = packing([], .OBJSTORE_ERR_INVALID_ARGUMENT)
         _ = packing([objstore_list_of(2), objstore_int(1)], .OBJSTORE_ERR_INVALID_ARGUMENT)
@@ -147,14 +179,21 @@ private let document = Mixed.map([
         _ = packing([objstore_map_of(1), objstore_int(1), objstore_int(1)], .OBJSTORE_ERR_WRONG_TYPE)
         _ = packing([objstore_map_of(1), objstore_string(text("a"))], .OBJSTORE_ERR_INVALID_ARGUMENT)
         let a = objstore_string(text("a"))
-        #expect(packing([objstore_map_of(2), a, objstore_int(1), a, objstore_int(2)], .OBJSTORE_ERR_INVALID_ARGUMENT).contains("\"a\" twice"))
+        #expect(
+            packing([objstore_map_of(2), a, objstore_int(1), a, objstore_int(2)], .OBJSTORE_ERR_INVALID_ARGUMENT)
+                .contains("\"a\" twice"))
         _ = packing([objstore_list_of(1), objstore_time(0, 1_000_000_000)], .OBJSTORE_ERR_OUT_OF_RANGE)
         // No references or things that are no documents.
         refused(objstore_set(tx, object, extra, objstore_list_of(0)), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_set(tx, object, cls["id"], try document.packed()), .OBJSTORE_ERR_WRONG_TYPE)
-        for bad: [UInt8] in [[], [2, 1], [12], [12, 1], [12, 1, 1], [12, 3, 0], [12, 1, 1, 1], [12, 1, 1, 1, 9, 9], [12, 2, 0, 0], [14, 1, 1, 1, 1, 97], [13, 1, 0]] {
+        for bad: [UInt8] in [
+            [], [2, 1], [12], [12, 1], [12, 1, 1], [12, 3, 0], [12, 1, 1, 1], [12, 1, 1, 1, 9, 9], [12, 2, 0, 0],
+            [14, 1, 1, 1, 1, 97], [13, 1, 0],
+        ] {
             var bytes = bad
-            refused(objstore_set(tx, object, extra, objstore_document(&bytes, Int64(bad.count))), .OBJSTORE_ERR_INVALID_ARGUMENT)
+            refused(
+                objstore_set(tx, object, extra, objstore_document(&bytes, Int64(bad.count))),
+                .OBJSTORE_ERR_INVALID_ARGUMENT)
         }
         // Paths that lead elsewhere.
         try set(tx, object, extra, document)
@@ -168,10 +207,14 @@ private let document = Mixed.map([
         setting([.key("seen"), .index(4)], .OBJSTORE_ERR_NOT_FOUND)
         setting([.key("seen"), .index(-5)], .OBJSTORE_ERR_NOT_FOUND)
         setting([.key("none"), .key("a")], .OBJSTORE_ERR_NOT_FOUND)
-        refused(objstore_mixed_insert(tx, object, extra, [objstore_string(text("new"))], 1, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_mixed_insert(tx, object, extra, [objstore_string(text("new"))], 1, objstore_int(1)),
+            .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_mixed_insert(tx, object, extra, nil, 0, objstore_int(1)), .OBJSTORE_ERR_INVALID_ARGUMENT)
         refused(objstore_mixed_remove(tx, object, extra, nil, 0), .OBJSTORE_ERR_INVALID_ARGUMENT)
-        refused(objstore_mixed_set(tx, object, cls["other"], [objstore_int(0)], 1, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_mixed_set(tx, object, cls["other"], [objstore_int(0)], 1, objstore_int(1)),
+            .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_mixed_set(tx, object, cls["id"], nil, 0, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE)
         expect(try get(tx, object, extra) == document)
         // Without steps it is the property.
@@ -179,11 +222,21 @@ private let document = Mixed.map([
         try ok(objstore_mixed_get(tx, object, extra, nil, 0, nil, &value, nil))
         #expect(value.data.integer == 3)
         // Upsert: the same bits are no change, another kind of the same number is one.
-        #expect(try cls.upsert(tx, .OBJSTORE_POLICY_MODIFIED, ["id": objstore_int(1), "extra": objstore_int(3)]) == .OBJSTORE_OUTCOME_UNCHANGED)
-        #expect(try cls.upsert(tx, .OBJSTORE_POLICY_MODIFIED, ["id": objstore_int(1), "extra": objstore_double(3)]) == .OBJSTORE_OUTCOME_CHANGED)
-        #expect(try cls.upsert(tx, .OBJSTORE_POLICY_MODIFIED, ["id": objstore_int(1), "extra": try document.packed()]) == .OBJSTORE_OUTCOME_CHANGED)
-        #expect(try cls.upsert(tx, .OBJSTORE_POLICY_MODIFIED, ["id": objstore_int(1), "extra": try document.packed()]) == .OBJSTORE_OUTCOME_UNCHANGED)
-        #expect(try cls.upsert(tx, .OBJSTORE_POLICY_ALL, ["id": objstore_int(1), "extra": try document.packed()]) == .OBJSTORE_OUTCOME_CHANGED)
+        #expect(
+            try cls.upsert(tx, .OBJSTORE_POLICY_MODIFIED, ["id": objstore_int(1), "extra": objstore_int(3)])
+                == .OBJSTORE_OUTCOME_UNCHANGED)
+        #expect(
+            try cls.upsert(tx, .OBJSTORE_POLICY_MODIFIED, ["id": objstore_int(1), "extra": objstore_double(3)])
+                == .OBJSTORE_OUTCOME_CHANGED)
+        #expect(
+            try cls.upsert(tx, .OBJSTORE_POLICY_MODIFIED, ["id": objstore_int(1), "extra": try document.packed()])
+                == .OBJSTORE_OUTCOME_CHANGED)
+        #expect(
+            try cls.upsert(tx, .OBJSTORE_POLICY_MODIFIED, ["id": objstore_int(1), "extra": try document.packed()])
+                == .OBJSTORE_OUTCOME_UNCHANGED)
+        #expect(
+            try cls.upsert(tx, .OBJSTORE_POLICY_ALL, ["id": objstore_int(1), "extra": try document.packed()])
+                == .OBJSTORE_OUTCOME_CHANGED)
         _ = objstore_buffer_free(&buffer)
     }
     try ok(objstore_close(store))
@@ -191,15 +244,25 @@ private let document = Mixed.map([
     var schema: OpaquePointer?
     try ok(objstore_schema_new(&schema))
     try ok(objstore_schema_add_class(schema, text("C")))
-    refused(objstore_schema_add_property(schema, text("C"), text("a"), .OBJSTORE_KIND_MIXED, UInt32(primaryKey)), .OBJSTORE_ERR_INVALID_SCHEMA)
-    refused(objstore_schema_add_property(schema, text("C"), text("a"), .OBJSTORE_KIND_DOCUMENT, 0), .OBJSTORE_ERR_INVALID_ARGUMENT)
-    refused(objstore_schema_add_collection(schema, text("C"), text("a"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_DOCUMENT, 0), .OBJSTORE_ERR_INVALID_ARGUMENT)
+    refused(
+        objstore_schema_add_property(schema, text("C"), text("a"), .OBJSTORE_KIND_MIXED, UInt32(primaryKey)),
+        .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(
+        objstore_schema_add_property(schema, text("C"), text("a"), .OBJSTORE_KIND_DOCUMENT, 0),
+        .OBJSTORE_ERR_INVALID_ARGUMENT)
+    refused(
+        objstore_schema_add_collection(
+            schema, text("C"), text("a"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_DOCUMENT, 0),
+        .OBJSTORE_ERR_INVALID_ARGUMENT)
     try ok(objstore_schema_close(schema))
 }
 
 private let shelves = TestClass(
     name: "Shelf",
-    properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("any", .OBJSTORE_KIND_MIXED, indexed), ("plain", .OBJSTORE_KIND_MIXED, 0), ("code", .OBJSTORE_KIND_MIXED, 8)])
+    properties: [
+        ("id", .OBJSTORE_KIND_INT, primaryKey), ("any", .OBJSTORE_KIND_MIXED, indexed),
+        ("plain", .OBJSTORE_KIND_MIXED, 0), ("code", .OBJSTORE_KIND_MIXED, 8),
+    ])
 
 /// Numbers of all kinds are one family, strings and binaries another; through the index and without it.
 @Test func mixedValuesAreCompared() throws {
@@ -207,13 +270,20 @@ private let shelves = TestClass(
     var store = try openStore(folder.store, [shelves])
     let cls = try ClassOf(store, shelves)
     let values: [Mixed] = [
-        .null, .bool(true), .int(1), .double(1.0.bitPattern), .decimal(10, 0x303e_0000_0000_0000), .int(2), .double(Double.nan.bitPattern), .text("1"), .bytes([0x31]),
-        .text("n"), .time(1, 0), .list([.int(1)]), .list([.double(1.0.bitPattern), .null]), .map(["a": .int(1)]), .bool(false), .float(Float(-1.5).bitPattern),
+        .null, .bool(true), .int(1), .double(1.0.bitPattern), .decimal(10, 0x303e_0000_0000_0000), .int(2),
+        .double(Double.nan.bitPattern), .text("1"), .bytes([0x31]),
+        .text("n"), .time(1, 0), .list([.int(1)]), .list([.double(1.0.bitPattern), .null]), .map(["a": .int(1)]),
+        .bool(false), .float(Float(-1.5).bitPattern),
     ]
     try writing(store) { tx in
         for (id, value) in values.enumerated() {
             let packed = try value.packed()
-            try cls.create(tx, ["id": objstore_int(Int64(id)), "any": packed, "plain": packed, "code": try Mixed.list([.int(Int64(id))]).packed()])
+            try cls.create(
+                tx,
+                [
+                    "id": objstore_int(Int64(id)), "any": packed, "plain": packed,
+                    "code": try Mixed.list([.int(Int64(id))]).packed(),
+                ])
         }
     }
     func check(_ view: OpaquePointer) throws {
@@ -224,7 +294,9 @@ private let shelves = TestClass(
                 var objects = [objstore_object](repeating: objstore_object(), count: 100)
                 try ok(objstore_results_objects(results, 0, &objects, 100, &filled))
                 try ok(objstore_results_close(results))
-                #expect(try objects.prefix(filled).map { Int(try cls.int(view, $0, "id")) } == wanted, "\(name) \(op.rawValue) \(value)")
+                #expect(
+                    try objects.prefix(filled).map { Int(try cls.int(view, $0, "id")) } == wanted,
+                    "\(name) \(op.rawValue) \(value)")
                 try ok(objstore_count_where(view, cls.id, cls[name], op, try value.packed(), &count))
                 try ok(objstore_first_where(view, cls.id, cls[name], op, try value.packed(), &first, &found))
                 #expect(Int(count) == wanted.count && found == !wanted.isEmpty)
@@ -249,16 +321,29 @@ private let shelves = TestClass(
         try ask(.OBJSTORE_EQUAL, .null, [0])
         try ask(.OBJSTORE_NOT_EQUAL, .null, Array(all.dropFirst()))
         var count: UInt64 = 0
-        refused(objstore_count_where(view, cls.id, cls["any"], .OBJSTORE_LESS, objstore_null(), &count), .OBJSTORE_ERR_WRONG_TYPE)
-        #expect(refused(objstore_count_where(view, cls.id, cls["any"], .OBJSTORE_EQUAL, objstore_list_of(1), &count), .OBJSTORE_ERR_WRONG_TYPE).contains("Shelf.any"))
+        refused(
+            objstore_count_where(view, cls.id, cls["any"], .OBJSTORE_LESS, objstore_null(), &count),
+            .OBJSTORE_ERR_WRONG_TYPE)
+        #expect(
+            refused(
+                objstore_count_where(view, cls.id, cls["any"], .OBJSTORE_EQUAL, objstore_list_of(1), &count),
+                .OBJSTORE_ERR_WRONG_TYPE
+            ).contains("Shelf.any"))
         // The index alone has one order for all.
-        var index: objstore_index_id = 0, results: OpaquePointer?, objects = [objstore_object](repeating: objstore_object(), count: 100), filled = 0
+        var index: objstore_index_id = 0, results: OpaquePointer?,
+            objects = [objstore_object](repeating: objstore_object(), count: 100), filled = 0
         try ok(objstore_find_index(view, cls.id, [cls["any"]], 1, &index))
         try ok(objstore_find_in(view, index, nil, 0, nil, 0, 0, &results))
         try ok(objstore_results_objects(results, 0, &objects, 100, &filled))
         try ok(objstore_results_close(results))
-        #expect(try objects.prefix(filled).map { Int(try cls.int(view, $0, "id")) } == [0, 14, 1, 15, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
-        try ok(objstore_count_in(view, index, [objstore_bool(true)], 1, [objstore_string(text("m"))], 1, UInt32(OBJSTORE_RANGE_AFTER_FROM), &count))
+        #expect(
+            try objects.prefix(filled).map { Int(try cls.int(view, $0, "id")) } == [
+                0, 14, 1, 15, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+            ])
+        try ok(
+            objstore_count_in(
+                view, index, [objstore_bool(true)], 1, [objstore_string(text("m"))], 1,
+                UInt32(OBJSTORE_RANGE_AFTER_FROM), &count))
         #expect(count == 8)
         var object = objstore_object(), found = false
         try ok(objstore_find_index(view, cls.id, [cls["code"]], 1, &index))
@@ -271,8 +356,14 @@ private let shelves = TestClass(
     try writing(store) { tx in try check(tx) }
     try writing(store) { tx in
         let one = try require(try cls.find(tx, objstore_int(1)))
-        #expect(refused(objstore_set(tx, one, cls["code"], try Mixed.list([.float(Float(5).bitPattern)]).packed()), .OBJSTORE_ERR_DUPLICATE_KEY).contains("Shelf"))
-        refused(objstore_mixed_set(tx, one, cls["code"], [objstore_int(0)], 1, objstore_double(5)), .OBJSTORE_ERR_DUPLICATE_KEY)
+        #expect(
+            refused(
+                objstore_set(tx, one, cls["code"], try Mixed.list([.float(Float(5).bitPattern)]).packed()),
+                .OBJSTORE_ERR_DUPLICATE_KEY
+            ).contains("Shelf"))
+        refused(
+            objstore_mixed_set(tx, one, cls["code"], [objstore_int(0)], 1, objstore_double(5)),
+            .OBJSTORE_ERR_DUPLICATE_KEY)
         expect(try get(tx, one, cls["code"]) == .list([.int(1)]))
         // An element inside moves the object in the index.
         try ok(objstore_mixed_set(tx, one, cls["code"], [objstore_int(0)], 1, objstore_double(1.5)))
@@ -286,13 +377,20 @@ private let shelves = TestClass(
 }
 
 @Test func limitOfSize() throws {
-    let store = try openStore(nil, [things]) { config in try ok(objstore_config_set_limit(config, .OBJSTORE_LIMIT_VALUE_BYTES, 1000)) }
+    let store = try openStore(nil, [things]) { config in
+        try ok(objstore_config_set_limit(config, .OBJSTORE_LIMIT_VALUE_BYTES, 1000))
+    }
     let cls = try ClassOf(store, things), extra = cls["extra"]
     try writing(store) { tx in
-        let object = try cls.create(tx, ["id": objstore_int(1), "extra": objstore_string(text(String(repeating: "x", count: 999)))])
-        refused(objstore_set(tx, object, extra, objstore_string(text(String(repeating: "x", count: 1000)))), .OBJSTORE_ERR_VALUE_TOO_LARGE)
+        let object = try cls.create(
+            tx, ["id": objstore_int(1), "extra": objstore_string(text(String(repeating: "x", count: 999)))])
+        refused(
+            objstore_set(tx, object, extra, objstore_string(text(String(repeating: "x", count: 1000)))),
+            .OBJSTORE_ERR_VALUE_TOO_LARGE)
         try set(tx, object, extra, .list([.text(String(repeating: "x", count: 990))]))
-        refused(objstore_mixed_insert(tx, object, extra, [objstore_int(-1)], 1, objstore_int(1)), .OBJSTORE_ERR_VALUE_TOO_LARGE)
+        refused(
+            objstore_mixed_insert(tx, object, extra, [objstore_int(-1)], 1, objstore_int(1)),
+            .OBJSTORE_ERR_VALUE_TOO_LARGE)
         expect(try get(tx, object, extra) == .list([.text(String(repeating: "x", count: 990))]))
     }
     try ok(objstore_close(store))
@@ -319,11 +417,15 @@ private let shelves = TestClass(
     try ok(objstore_close(store))
     // Rows that are older than the property read what its default was.
     var more = cls
-    more = TestClass(name: "Thing", properties: cls.properties + [("late", .OBJSTORE_KIND_MIXED, 0)], defaults: cls.defaults.merging(["late": try document.packed()]) { a, _ in a })
+    more = TestClass(
+        name: "Thing", properties: cls.properties + [("late", .OBJSTORE_KIND_MIXED, 0)],
+        defaults: cls.defaults.merging(["late": try document.packed()]) { a, _ in a })
     store = try openStore(folder.store, [more], version: 2)
     let late = try ClassOf(store, more)
     try reading(store) { view in expect(try get(view, object, late["late"]) == document) }
-    try writing(store) { tx in try ok(objstore_mixed_set(tx, object, late["late"], [objstore_string(text("name"))], 1, objstore_null())) }
+    try writing(store) { tx in
+        try ok(objstore_mixed_set(tx, object, late["late"], [objstore_string(text("name"))], 1, objstore_null()))
+    }
     try reading(store) { view in expect(try get(view, object, late["late"])[[.key("name")]] == .null) }
     try verify(store)
     try ok(objstore_close(store))
@@ -335,7 +437,8 @@ private let shelves = TestClass(
     var random = MixedRandom(77)
     let values = (0..<600).map { _ in random.value() }
     try writing(store) { tx in
-        var bytes: [UInt8] = [], offsets: [Int64] = [0], validity = [UInt8](repeating: 0, count: 75), buffer = objstore_buffer_init()
+        var bytes: [UInt8] = [], offsets: [Int64] = [0], validity = [UInt8](repeating: 0, count: 75),
+            buffer = objstore_buffer_init()
         for (row, value) in values.enumerated() {
             if value != .null {
                 let flat = value.flat
@@ -352,12 +455,14 @@ private let shelves = TestClass(
                     offsets.withUnsafeBufferPointer { offsets in
                         validity.withUnsafeBufferPointer { validity in
                             var columns = [
-                                objstore_column_init(cls["id"], .OBJSTORE_KIND_INT, ids.baseAddress), objstore_column_init(cls["extra"], .OBJSTORE_KIND_MIXED, bytes.baseAddress),
+                                objstore_column_init(cls["id"], .OBJSTORE_KIND_INT, ids.baseAddress),
+                                objstore_column_init(cls["extra"], .OBJSTORE_KIND_MIXED, bytes.baseAddress),
                             ]
                             columns[1].offsets = offsets.baseAddress
                             columns[1].validity = validity.baseAddress
                             columns[1].values_bytes = UInt64(bytes.count)
-                            return objstore_insert_rows(tx, cls.id, .OBJSTORE_POLICY_MODIFIED, columns, 2, rows, nil, nil)
+                            return objstore_insert_rows(
+                                tx, cls.id, .OBJSTORE_POLICY_MODIFIED, columns, 2, rows, nil, nil)
                         }
                     }
                 }
@@ -370,13 +475,18 @@ private let shelves = TestClass(
         expect(try cls.count(tx) == 0)
         try ok(insert(bytes, 600))
         try ok(insert(bytes, 3))
-        for (row, value) in values.enumerated() { expect(try get(tx, try require(try cls.find(tx, objstore_int(Int64(row)))), cls["extra"]) == value) }
+        for (row, value) in values.enumerated() {
+            expect(try get(tx, try require(try cls.find(tx, objstore_int(Int64(row)))), cls["extra"]) == value)
+        }
         _ = objstore_buffer_free(&buffer)
     }
     // Out again: by column and packed.
     try reading(store) { view in
-        var buffer = objstore_buffer_init(), position: Int64 = -1, offsets = [Int64](repeating: 0, count: 601), validity = [UInt8](repeating: 0, count: 75), count = 0
-        try ok(objstore_read_text_column(view, cls.id, cls["extra"], 600, &position, &buffer, &offsets, &validity, nil, &count))
+        var buffer = objstore_buffer_init(), position: Int64 = -1, offsets = [Int64](repeating: 0, count: 601),
+            validity = [UInt8](repeating: 0, count: 75), count = 0
+        try ok(
+            objstore_read_text_column(
+                view, cls.id, cls["extra"], 600, &position, &buffer, &offsets, &validity, nil, &count))
         #expect(count == 600)
         for (row, value) in values.enumerated() where value != .null {
             let node = objstore_document(buffer.bytes! + Int(offsets[row]), offsets[row + 1] - offsets[row])
@@ -386,10 +496,13 @@ private let shelves = TestClass(
         try ok(objstore_find_all(view, cls.id, &results))
         try ok(objstore_results_read(results, 0, 600, [cls["extra"]], 1, &buffer))
         let packed = UnsafeRawPointer(buffer.bytes!), line = 64
-        let at = packed.load(fromByteOffset: line + 16, as: UInt64.self), from = packed.load(fromByteOffset: line + 24, as: UInt64.self)
+        let at = packed.load(fromByteOffset: line + 16, as: UInt64.self),
+            from = packed.load(fromByteOffset: line + 24, as: UInt64.self)
         for (row, value) in values.enumerated() where value != .null {
             let offsets = (packed + Int(at)).assumingMemoryBound(to: Int64.self)
-            expect(try Mixed(objstore_document(packed + Int(from) + Int(offsets[row]), offsets[row + 1] - offsets[row])) == value)
+            expect(
+                try Mixed(objstore_document(packed + Int(from) + Int(offsets[row]), offsets[row + 1] - offsets[row]))
+                    == value)
         }
         #expect(packed.load(fromByteOffset: line + 40, as: UInt64.self) == UInt64(values.count { $0 == .null }))
         var found: UInt64 = 0
@@ -415,30 +528,48 @@ private let shelves = TestClass(
     }
     // Ascending; values of a line are equal.
     let lines: [[Mixed]] = [
-        [.null], [.bool(false)], [.bool(true)], [.double((-Double.infinity).bitPattern), try decimal("-Infinity")], [try decimal("-1E400")], [.int(.min), .double((-0x1p63).bitPattern)], [.int(.min + 1)],
-        [.double((-1.5).bitPattern), try decimal("-1.50")], [.int(0), .double((-0.0).bitPattern), .float(0), try decimal("-0E5")],
-        [.double(Double.leastNonzeroMagnitude.bitPattern)], [try decimal("0.1")], [.double(0.1.bitPattern)], [.float(Float(0.1).bitPattern)], [.int(1), .double(1.0.bitPattern), try decimal("1.0"), .float(Float(1).bitPattern)],
-        [.int(1 << 53), .double(0x1p53.bitPattern)], [.int(1 << 53 + 1), try decimal("9007199254740993")], [.int(.max), try decimal("9223372036854775807")], [.double(0x1p63.bitPattern), try decimal("9223372036854775808")],
-        [.double(1e300.bitPattern)], [try decimal("1E301")], [.double(Double.greatestFiniteMagnitude.bitPattern)], [try decimal("1E309")], [.double(Double.infinity.bitPattern), .float(Float.infinity.bitPattern)],
-        [.double(Double.nan.bitPattern), .float(0x7fc0_0000), try decimal("NaN")], [.text(""), .bytes([])], [.bytes([0x61]), .text("a")], [.text("aa")], [.text("é")], [.bytes([255])],
-        [.time(-1, 0)], [.time(0, 0)], [.time(0, 1)], [.id(Array(repeating: 0, count: 12))], [.id([255] + Array(repeating: 0, count: 11))],
-        [.uuid(Array(repeating: 0, count: 16))], [.uuid([255] + Array(repeating: 0, count: 15))], [.list([])], [.list([.null])], [.list([.null, .null])], [.list([.int(1)]), .list([.double(1.0.bitPattern)])],
-        [.list([.int(1), .int(0)])], [.map([:])], [.map(["a": .int(1)])], [.map(["a": .int(1), "b": .null])], [.map(["a": .int(2)])], [.map(["b": .null])],
+        [.null], [.bool(false)], [.bool(true)], [.double((-Double.infinity).bitPattern), try decimal("-Infinity")],
+        [try decimal("-1E400")], [.int(.min), .double((-0x1p63).bitPattern)], [.int(.min + 1)],
+        [.double((-1.5).bitPattern), try decimal("-1.50")],
+        [.int(0), .double((-0.0).bitPattern), .float(0), try decimal("-0E5")],
+        [.double(Double.leastNonzeroMagnitude.bitPattern)], [try decimal("0.1")], [.double(0.1.bitPattern)],
+        [.float(Float(0.1).bitPattern)],
+        [.int(1), .double(1.0.bitPattern), try decimal("1.0"), .float(Float(1).bitPattern)],
+        [.int(1 << 53), .double(0x1p53.bitPattern)], [.int(1 << 53 + 1), try decimal("9007199254740993")],
+        [.int(.max), try decimal("9223372036854775807")],
+        [.double(0x1p63.bitPattern), try decimal("9223372036854775808")],
+        [.double(1e300.bitPattern)], [try decimal("1E301")], [.double(Double.greatestFiniteMagnitude.bitPattern)],
+        [try decimal("1E309")], [.double(Double.infinity.bitPattern), .float(Float.infinity.bitPattern)],
+        [.double(Double.nan.bitPattern), .float(0x7fc0_0000), try decimal("NaN")], [.text(""), .bytes([])],
+        [.bytes([0x61]), .text("a")], [.text("aa")], [.text("é")], [.bytes([255])],
+        [.time(-1, 0)], [.time(0, 0)], [.time(0, 1)], [.id(Array(repeating: 0, count: 12))],
+        [.id([255] + Array(repeating: 0, count: 11))],
+        [.uuid(Array(repeating: 0, count: 16))], [.uuid([255] + Array(repeating: 0, count: 15))], [.list([])],
+        [.list([.null])], [.list([.null, .null])], [.list([.int(1)]), .list([.double(1.0.bitPattern)])],
+        [.list([.int(1), .int(0)])], [.map([:])], [.map(["a": .int(1)])], [.map(["a": .int(1), "b": .null])],
+        [.map(["a": .int(2)])], [.map(["b": .null])],
     ]
     for (i, line) in lines.enumerated() {
         for (j, other) in lines.enumerated() {
-            for a in line { for b in other { expect(try order(a, b) == (i == j ? 0 : i < j ? -1 : 1), "\(a) and \(b)") } }
+            for a in line {
+                for b in other { expect(try order(a, b) == (i == j ? 0 : i < j ? -1 : 1), "\(a) and \(b)") }
+            }
         }
     }
     var result: Int32 = 0
-    for (a, b, wanted) in [(link(1, 5), objstore_null(), 1), (link(1, 5), link(1, 5), 0), (link(1, 5), link(2, 4), -1), (link(1, 5), link(1, 4), 1)] {
+    for (a, b, wanted) in [
+        (link(1, 5), objstore_null(), 1), (link(1, 5), link(1, 5), 0), (link(1, 5), link(2, 4), -1),
+        (link(1, 5), link(1, 4), 1),
+    ] {
         try ok(objstore_value_compare(a, b, &result))
         expect(Int(result) == wanted)
     }
 }
 
 /// The link at the end of a path, which is there.
-private func link(_ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id, _ path: [objstore_value]) throws -> objstore_object? {
+private func link(
+    _ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id, _ path: [objstore_value]
+) throws -> objstore_object? {
     var value = objstore_value(), found = false
     try ok(objstore_mixed_get(view, object, property, path, path.count, nil, &value, &found))
     expect(found)
@@ -450,17 +581,22 @@ private func same(_ a: objstore_object?, _ b: objstore_object) -> Bool {
     return a.key == b.key && a.class_id == b.class_id && a.store_tag == b.store_tag
 }
 
-private func link(_ cls: UInt32, _ key: Int64) -> objstore_value { objstore_link(objstore_object(class_id: cls, store_tag: 0, key: key)) }
+private func link(_ cls: UInt32, _ key: Int64) -> objstore_value {
+    objstore_link(objstore_object(class_id: cls, store_tag: 0, key: key))
+}
 
 /// A42: companions of A41's dogs, read by their type.
 @Test func a42TheTypeOfAMixedValue() throws {
-    let dogs = TestClass(name: "Dog", properties: [("name", .OBJSTORE_KIND_STRING, 0), ("companion", .OBJSTORE_KIND_MIXED, 0)])
+    let dogs = TestClass(
+        name: "Dog", properties: [("name", .OBJSTORE_KIND_STRING, 0), ("companion", .OBJSTORE_KIND_MIXED, 0)])
     let store = try openStore(nil, [dogs])
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, dogs), name = cls["name"], companion = cls["companion"]
     var made: [String: objstore_object] = [:]
     try writing(store) { tx in
-        for dog in ["Rex", "Wolfie", "Spot", "Fido"] { made[dog] = try cls.create(tx, ["name": objstore_string(text(dog))]) }
+        for dog in ["Rex", "Wolfie", "Spot", "Fido"] {
+            made[dog] = try cls.create(tx, ["name": objstore_string(text(dog))])
+        }
         try ok(objstore_set(tx, made["Wolfie"]!, companion, objstore_string(text("Fluffy the Cat"))))
         try ok(objstore_set(tx, made["Fido"]!, companion, objstore_link(made["Spot"]!)))
     }
@@ -486,17 +622,24 @@ private func link(_ cls: UInt32, _ key: Int64) -> objstore_value { objstore_link
     }
 }
 
-/// A41, F72: a mixed value links to an object, alone or inside lists and maps; when the object goes, each place becomes null.
+/// A41, F72: a mixed value links to an object, alone or inside lists and maps; when the object goes, each place becomes
+/// null.
 @Test func a41LinksInMixedValues() throws {
     let folder = TestFolder()
     var store = try openStore(folder.store, [things])
     let cls = try ClassOf(store, things), extra = cls["extra"], other = cls["other"]
     let made: [objstore_object] = try writing(store) { tx in
-        let objects = [try cls.create(tx, ["id": objstore_int(1)]), try cls.create(tx, ["id": objstore_int(2)]), try cls.create(tx, ["id": objstore_int(3)])]
+        let objects = [
+            try cls.create(tx, ["id": objstore_int(1)]), try cls.create(tx, ["id": objstore_int(2)]),
+            try cls.create(tx, ["id": objstore_int(3)]),
+        ]
         try ok(objstore_set(tx, objects[0], extra, objstore_link(objects[1])))
         var buffer = objstore_buffer_init(), document = objstore_value()
         defer { _ = objstore_buffer_free(&buffer) }
-        let values = [objstore_map_of(2), objstore_string(text("a")), objstore_list_of(2), objstore_link(objects[1]), objstore_link(objects[2]), objstore_string(text("b")), objstore_link(objects[1])]
+        let values = [
+            objstore_map_of(2), objstore_string(text("a")), objstore_list_of(2), objstore_link(objects[1]),
+            objstore_link(objects[2]), objstore_string(text("b")), objstore_link(objects[1]),
+        ]
         try ok(objstore_document_pack(values, values.count, &buffer, &document))
         try ok(objstore_set(tx, objects[0], other, document))
         try ok(objstore_mixed_set(tx, objects[2], other, nil, 0, document))
@@ -510,23 +653,43 @@ private func link(_ cls: UInt32, _ key: Int64) -> objstore_value { objstore_link
         try ok(objstore_get(view, fido, extra, nil, &value))
         expect(value.kind == .OBJSTORE_KIND_LINK && same(value.data.link, spot))
         expect(try same(link(view, fido, other, [a, objstore_int(1)]), max))
-        expect(try incoming(view, spot, extra).count == 1 && incoming(view, spot, other).count == 2 && incoming(view, max, other).count == 2 && incoming(view, fido, other).count == 0)
+        expect(
+            try incoming(view, spot, extra).count == 1 && incoming(view, spot, other).count == 2
+                && incoming(view, max, other).count == 2 && incoming(view, fido, other).count == 0)
         // Inside a document that was read the store is not said.
         try ok(objstore_get(view, fido, other, nil, &value))
         try ok(objstore_document_unpack(value, &values, values.count, &length))
-        expect(length == 7 && values[3].kind == .OBJSTORE_KIND_LINK && values[3].data.link.key == spot.key && values[3].data.link.store_tag == 0)
+        expect(
+            length == 7 && values[3].kind == .OBJSTORE_KIND_LINK && values[3].data.link.key == spot.key
+                && values[3].data.link.store_tag == 0)
         // A companion is one-way; it is found by the question, too.
         var found: UInt64 = 0
         try ok(objstore_count_where(view, cls.id, extra, .OBJSTORE_EQUAL, objstore_link(spot), &found))
         expect(found == 1)
-        for (target, property, owners) in [(spot, extra, [fido]), (spot, other, [fido, max]), (max, other, [fido, max]), (fido, other, [])] {
+        for (target, property, owners) in [
+            (spot, extra, [fido]), (spot, other, [fido, max]), (max, other, [fido, max]), (fido, other, []),
+        ] {
             expect(try incoming(view, target, property) == owners.map(\.key))
         }
     }
     try writing(store) { tx in
-        expect(refused(objstore_set(tx, fido, extra, objstore_link(objstore_object(class_id: spot.class_id, store_tag: spot.store_tag ^ 1, key: spot.key))), .OBJSTORE_ERR_WRONG_STORE).contains("Thing.extra"))
-        refused(objstore_set(tx, fido, extra, objstore_link(objstore_object(class_id: spot.class_id, store_tag: spot.store_tag, key: 1 << 40))), .OBJSTORE_ERR_NO_SUCH_OBJECT)
-        refused(objstore_set(tx, fido, extra, objstore_link(objstore_object(class_id: 99, store_tag: spot.store_tag, key: 0))), .OBJSTORE_ERR_NO_SUCH_CLASS)
+        expect(
+            refused(
+                objstore_set(
+                    tx, fido, extra,
+                    objstore_link(
+                        objstore_object(class_id: spot.class_id, store_tag: spot.store_tag ^ 1, key: spot.key))),
+                .OBJSTORE_ERR_WRONG_STORE
+            ).contains("Thing.extra"))
+        refused(
+            objstore_set(
+                tx, fido, extra,
+                objstore_link(objstore_object(class_id: spot.class_id, store_tag: spot.store_tag, key: 1 << 40))),
+            .OBJSTORE_ERR_NO_SUCH_OBJECT)
+        refused(
+            objstore_set(
+                tx, fido, extra, objstore_link(objstore_object(class_id: 99, store_tag: spot.store_tag, key: 0))),
+            .OBJSTORE_ERR_NO_SUCH_CLASS)
         try ok(objstore_delete(tx, spot))
         refused(objstore_set(tx, fido, extra, objstore_link(spot)), .OBJSTORE_ERR_NO_SUCH_OBJECT)
     }
@@ -535,7 +698,9 @@ private func link(_ cls: UInt32, _ key: Int64) -> objstore_value { objstore_link
     try reading(store) { view in
         expect(try get(view, fido, extra) == .null)
         for object in [fido, max] {
-            expect(try link(view, object, other, [a, objstore_int(0)])?.key == nil && link(view, object, other, [b])?.key == nil)
+            expect(
+                try link(view, object, other, [a, objstore_int(0)])?.key == nil
+                    && link(view, object, other, [b])?.key == nil)
             expect(try link(view, object, other, [a, objstore_int(1)])?.key == max.key)
         }
         guard let now = try link(view, max, other, [c]) else { return expect(false, "the link is gone") }
@@ -553,20 +718,24 @@ func randomHistoriesOfMixed(_ seed: UInt64) throws {
     let folder = TestFolder()
     var store = try openStore(folder.store, [things])
     let cls = try ClassOf(store, things), properties = [cls["extra"], cls["other"]]
-    var random = MixedRandom(seed), model: [Int64: [Mixed]] = [:], objects: [Int64: objstore_object] = [:], committed = model
+    var random = MixedRandom(seed), model: [Int64: [Mixed]] = [:], objects: [Int64: objstore_object] = [:],
+        committed = model
     var edits = 0, refusals = 0, counter: Int64 = 0
 
     func compare(_ view: OpaquePointer, _ what: String) throws {
         expect(try cls.count(view) == model.count, "seed \(seed), \(what)")
         for (key, values) in model {
-            for (property, value) in zip(properties, values) { try #require(try get(view, objects[key]!, property) == value, "seed \(seed), \(what), object \(key)") }
+            for (property, value) in zip(properties, values) {
+                try #require(try get(view, objects[key]!, property) == value, "seed \(seed), \(what), object \(key)")
+            }
         }
     }
     func change(_ tx: OpaquePointer) throws {
         if model.isEmpty || random.below(12) == 0 {
             let values = [random.value(), random.value()]
             counter += 1
-            let object = try cls.create(tx, ["id": objstore_int(counter), "other": try values[1].packed(), "extra": try values[0].packed()])
+            let object = try cls.create(
+                tx, ["id": objstore_int(counter), "other": try values[1].packed(), "extra": try values[0].packed()])
             objects[object.key] = object
             model[object.key] = values
             return
@@ -585,13 +754,18 @@ func randomHistoriesOfMixed(_ seed: UInt64) throws {
             try ok(objstore_set_row(tx, object, properties, try values.map { try $0.packed() }, 2))
             model[key] = values
         default:
-            let path = random.path(model[key]![which]), value = random.value(2), kind = [Mixed.Change.set, .insert, .remove][random.below(3)]
+            let path = random.path(model[key]![which]), value = random.value(2),
+                kind = [Mixed.Change.set, .insert, .remove][random.below(3)]
             let steps = path.map(\.value), given = try value.packed()
             // Whatever stands there is found by its path.
             var found = false, read = objstore_value()
             let status = objstore_mixed_read(tx, object, properties[which], steps, steps.count, nil, &read, &found)
             let there = model[key]![which][path[...]]
-            if let there { expect(status == .OBJSTORE_OK && found, "seed \(seed)"); expect(try Mixed(read) == there) } else { expect(status != .OBJSTORE_OK || !found) }
+            if let there {
+                expect(status == .OBJSTORE_OK && found, "seed \(seed)"); expect(try Mixed(read) == there)
+            } else {
+                expect(status != .OBJSTORE_OK || !found)
+            }
             var after = model[key]![which]
             let isPossible = after.apply(kind, path[...], value) && after.depth <= 100
             let done =
@@ -600,7 +774,9 @@ func randomHistoriesOfMixed(_ seed: UInt64) throws {
                 case .insert: objstore_mixed_insert(tx, object, properties[which], steps, steps.count, given)
                 case .remove: objstore_mixed_remove(tx, object, properties[which], steps, steps.count)
                 }
-            try #require((done == .OBJSTORE_OK) == isPossible, "seed \(seed): \(kind) \(path): \(String(cString: objstore_last_message()))")
+            try #require(
+                (done == .OBJSTORE_OK) == isPossible,
+                "seed \(seed): \(kind) \(path): \(String(cString: objstore_last_message()))")
             if isPossible { edits += 1 } else { refusals += 1 }
             if isPossible { model[key]![which] = after }
             try #require(try get(tx, object, properties[which]) == model[key]![which], "seed \(seed), \(kind) \(path)")

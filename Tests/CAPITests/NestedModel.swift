@@ -2,7 +2,8 @@ import CObjStore
 import Testing
 
 /// Nested values as tests write them: `["id": 7, "dogs": [["Buster", 5]]]`.
-indirect enum Nested: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
+indirect enum Nested: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     case value(objstore_value), list([Nested]), map([(String, Nested)])
@@ -40,7 +41,9 @@ struct NamedStore {
         try describe(schema!)
         try ok(objstore_config_new(&config))
         defer { _ = objstore_config_close(config) }
-        try ok(path.map { objstore_config_set_path(config, CAPITests.text($0)) } ?? objstore_config_set_memory(config, CAPITests.text("")))
+        try ok(
+            path.map { objstore_config_set_path(config, CAPITests.text($0)) }
+                ?? objstore_config_set_memory(config, CAPITests.text("")))
         try ok(objstore_config_set_schema(config, schema, 1))
         try ok(objstore_open(config, &opened))
         store = opened!
@@ -73,7 +76,10 @@ struct NamedStore {
         return Int(count)
     }
 
-    func from(_ tx: OpaquePointer, _ cls: String, _ nested: Nested, _ policy: objstore_policy = .OBJSTORE_POLICY_ERROR, flags: UInt32 = 0) throws -> objstore_object {
+    func from(
+        _ tx: OpaquePointer, _ cls: String, _ nested: Nested, _ policy: objstore_policy = .OBJSTORE_POLICY_ERROR,
+        flags: UInt32 = 0
+    ) throws -> objstore_object {
         var object = objstore_object()
         let flat = nested.flat
         try ok(objstore_create_from(tx, classes[cls]!, policy, flags, flat, flat.count, &object, nil))
@@ -82,11 +88,14 @@ struct NamedStore {
 
     /// Expects that nothing can be made of it; the message.
     func refused(
-        _ tx: OpaquePointer, _ cls: String, _ nested: Nested, _ status: objstore_status, _ policy: objstore_policy = .OBJSTORE_POLICY_ERROR, flags: UInt32 = 0,
+        _ tx: OpaquePointer, _ cls: String, _ nested: Nested, _ status: objstore_status,
+        _ policy: objstore_policy = .OBJSTORE_POLICY_ERROR, flags: UInt32 = 0,
         sourceLocation: SourceLocation = #_sourceLocation
     ) -> String {
         let flat = nested.flat
-        return CAPITests.refused(objstore_create_from(tx, classes[cls]!, policy, flags, flat, flat.count, nil, nil), status, sourceLocation: sourceLocation)
+        return CAPITests.refused(
+            objstore_create_from(tx, classes[cls]!, policy, flags, flat, flat.count, nil, nil), status,
+            sourceLocation: sourceLocation)
     }
 
     func value(_ tx: OpaquePointer, _ object: objstore_object, _ name: String) throws -> objstore_value {
@@ -94,13 +103,18 @@ struct NamedStore {
         try ok(objstore_get(tx, object, self[name], nil, &value))
         return value
     }
-    func int(_ tx: OpaquePointer, _ object: objstore_object, _ name: String) throws -> Int64 { try value(tx, object, name).data.integer }
-    func text(_ tx: OpaquePointer, _ object: objstore_object, _ name: String) throws -> String? { string(try value(tx, object, name)) }
+    func int(_ tx: OpaquePointer, _ object: objstore_object, _ name: String) throws -> Int64 {
+        try value(tx, object, name).data.integer
+    }
+    func text(_ tx: OpaquePointer, _ object: objstore_object, _ name: String) throws -> String? {
+        string(try value(tx, object, name))
+    }
 
     /// The elements of a list, set or map of a transaction.
     func elements(_ tx: OpaquePointer, _ object: objstore_object, _ name: String) throws -> [objstore_value] {
         var values = Array(repeating: objstore_null(), count: 100), count = 0
-        try ok(objstore_collection_read(tx, objstore_collection_of(object, self[name]), 0, 100, nil, nil, &values, &count))
+        try ok(
+            objstore_collection_read(tx, objstore_collection_of(object, self[name]), 0, 100, nil, nil, &values, &count))
         return Array(values[..<count])
     }
 }

@@ -3,13 +3,14 @@ import Testing
 
 // The acceptance scenarios of nested values, embedded objects and copies, under their numbers.
 
-
 /// Dog, Person and Address of the kennel; Toy2 has no defaults.
 private func kennel() throws -> NamedStore {
     try NamedStore { schema in
         for cls in ["Dog", "Person", "Address", "Toy2", "Wolf"] { try ok(objstore_schema_add_class(schema, text(cls))) }
         try ok(objstore_schema_set_class_flags(schema, text("Address"), UInt32(OBJSTORE_CLASS_EMBEDDED)))
-        func scalar(_ cls: String, _ name: String, _ kind: objstore_kind, _ flags: UInt32 = 0, _ value: objstore_value? = nil) throws {
+        func scalar(
+            _ cls: String, _ name: String, _ kind: objstore_kind, _ flags: UInt32 = 0, _ value: objstore_value? = nil
+        ) throws {
             try ok(objstore_schema_add_property(schema, text(cls), text(name), kind, flags))
             if let value { try ok(objstore_schema_set_default(schema, text(cls), text(name), value)) }
         }
@@ -17,11 +18,19 @@ private func kennel() throws -> NamedStore {
         try scalar("Dog", "name", .OBJSTORE_KIND_STRING, 0, none)
         try scalar("Dog", "age", .OBJSTORE_KIND_INT, 0, objstore_int(0))
         try scalar("Dog", "color", .OBJSTORE_KIND_STRING, 0, none)
-        try ok(objstore_schema_add_collection(schema, text("Dog"), text("citiesVisited"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_STRING, 0))
-        try ok(objstore_schema_add_collection(schema, text("Dog"), text("parks"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, .OBJSTORE_KIND_STRING, 0))
+        try ok(
+            objstore_schema_add_collection(
+                schema, text("Dog"), text("citiesVisited"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL,
+                .OBJSTORE_KIND_STRING, 0))
+        try ok(
+            objstore_schema_add_collection(
+                schema, text("Dog"), text("parks"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, .OBJSTORE_KIND_STRING, 0)
+        )
         try scalar("Person", "id", .OBJSTORE_KIND_INT, UInt32(OBJSTORE_PROPERTY_PRIMARY_KEY))
         try scalar("Person", "name", .OBJSTORE_KIND_STRING, 0, none)
-        try ok(objstore_schema_add_link_collection(schema, text("Person"), text("dogs"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Dog"), 0))
+        try ok(
+            objstore_schema_add_link_collection(
+                schema, text("Person"), text("dogs"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Dog"), 0))
         try ok(objstore_schema_add_link(schema, text("Person"), text("address"), text("Address"), 0))
         try ok(objstore_schema_add_link(schema, text("Person"), text("dog"), text("Dog"), 0))
         for name in ["street", "city"] { try scalar("Address", name, .OBJSTORE_KIND_STRING, UInt32(nullable)) }
@@ -37,7 +46,9 @@ private func kennel() throws -> NamedStore {
     defer { k.close() }
     try writing(k.store) { tx in
         let pluto = try k.from(tx, "Dog", ["name": "Pluto", "age": 3])
-        expect(try k.text(tx, pluto, "Dog.name") == "Pluto" && k.int(tx, pluto, "Dog.age") == 3 && k.text(tx, pluto, "Dog.color") == "")
+        expect(
+            try k.text(tx, pluto, "Dog.name") == "Pluto" && k.int(tx, pluto, "Dog.age") == 3
+                && k.text(tx, pluto, "Dog.color") == "")
         expect(try k.elements(tx, pluto, "Dog.citiesVisited").isEmpty && k.elements(tx, pluto, "Dog.parks").isEmpty)
     }
 }
@@ -58,10 +69,14 @@ private func kennel() throws -> NamedStore {
     let k = try kennel()
     defer { k.close() }
     try writing(k.store) { tx in
-        #expect(k.refused(tx, "Toy2", ["Fido", 5, "extra"], .OBJSTORE_ERR_OUT_OF_RANGE).contains("more values (3) than properties (2)"))
+        #expect(
+            k.refused(tx, "Toy2", ["Fido", 5, "extra"], .OBJSTORE_ERR_OUT_OF_RANGE).contains(
+                "more values (3) than properties (2)"))
         #expect(k.refused(tx, "Toy2", ["Fido", "five"], .OBJSTORE_ERR_WRONG_TYPE).contains("Toy2.age"))
         #expect(k.refused(tx, "Toy2", ["Fido"], .OBJSTORE_ERR_MISSING_VALUE).contains("Toy2.age"))
-        #expect(k.refused(tx, "Dog", ["Rex"], .OBJSTORE_ERR_MISSING_VALUE, flags: UInt32(OBJSTORE_FROM_EXACT)).contains("age"))
+        #expect(
+            k.refused(tx, "Dog", ["Rex"], .OBJSTORE_ERR_MISSING_VALUE, flags: UInt32(OBJSTORE_FROM_EXACT)).contains(
+                "age"))
         expect(try k.count(tx, "Toy2") == 0 && k.count(tx, "Dog") == 0)
     }
 }
@@ -99,7 +114,9 @@ private func kennel() throws -> NamedStore {
     let k = try kennel()
     defer { k.close() }
     try writing(k.store) { tx in
-        let nick = try k.from(tx, "Person", ["id": 1, "name": "Nick Riviera", "address": ["street": "123 Fake St", "city": "Springfield"]])
+        let nick = try k.from(
+            tx, "Person",
+            ["id": 1, "name": "Nick Riviera", "address": ["street": "123 Fake St", "city": "Springfield"]])
         let first = try k.value(tx, nick, "Person.address").data.link
         expect(try k.text(tx, first, "Address.city") == "Springfield")
         var exists = true, second = objstore_object()
@@ -119,11 +136,15 @@ private func kennel() throws -> NamedStore {
     try writing(k.store) { tx in
         let wolfie = try k.from(tx, "Dog", ["name": "Wolfie", "parks": ["New York": "Domino Park"]])
         let parks = objstore_collection_of(wolfie, k["Dog.parks"])
-        func set(_ key: String, _ value: String) throws { try ok(objstore_map_set(tx, parks, objstore_string(text(key)), objstore_string(text(value)), nil)) }
+        func set(_ key: String, _ value: String) throws {
+            try ok(objstore_map_set(tx, parks, objstore_string(text(key)), objstore_string(text(value)), nil))
+        }
         try set("Chicago", "Wiggly Field")
         try set("New York", "Central Park")
         expect(try k.elements(tx, wolfie, "Dog.parks").map { string($0)! } == ["Wiggly Field", "Central Park"])
-        refused(objstore_map_set(tx, parks, objstore_string(text("Boston")), objstore_null(), nil), .OBJSTORE_ERR_NOT_NULLABLE)
+        refused(
+            objstore_map_set(tx, parks, objstore_string(text("Boston")), objstore_null(), nil),
+            .OBJSTORE_ERR_NOT_NULLABLE)
         var removed = false
         try ok(objstore_map_remove(tx, parks, objstore_string(text("New York")), &removed))
         expect(try removed && k.elements(tx, wolfie, "Dog.parks").count == 1)
@@ -142,7 +163,8 @@ private func kennel() throws -> NamedStore {
             try ok(objstore_set(tx, copy, other["Dog.age"], objstore_int(2)))
             expect(try other.int(tx, copy, "Dog.age") == 2)
             let there = try other.from(tx, "Person", [1, "Another"])
-            refused(objstore_copy_object(view, one, tx, .OBJSTORE_POLICY_ERROR, &copy, nil), .OBJSTORE_ERR_DUPLICATE_KEY)
+            refused(
+                objstore_copy_object(view, one, tx, .OBJSTORE_POLICY_ERROR, &copy, nil), .OBJSTORE_ERR_DUPLICATE_KEY)
             expect(try other.count(tx, "Dog") == 1)
             try ok(objstore_copy_object(view, one, tx, .OBJSTORE_POLICY_MODIFIED, &copy, nil))
             expect(try copy.key == there.key && other.text(tx, there, "Person.name") == "One")
@@ -163,7 +185,8 @@ private func kennel() throws -> NamedStore {
     }
     try reading(k.store) { view in
         try writing(other.store) { tx in
-            let message = refused(objstore_copy_object(view, a, tx, .OBJSTORE_POLICY_ERROR, nil, nil), .OBJSTORE_ERR_INVALID_ARGUMENT)
+            let message = refused(
+                objstore_copy_object(view, a, tx, .OBJSTORE_POLICY_ERROR, nil, nil), .OBJSTORE_ERR_INVALID_ARGUMENT)
             #expect(message.contains("a cyclic graph cannot be copied: Wolf#1 leads back to Wolf#0"))
             expect(try other.count(tx, "Wolf") == 0)
         }
@@ -198,17 +221,39 @@ private func kennel() throws -> NamedStore {
     try ok(objstore_schema_add_class(schema, text("Dog")))
     let key = UInt32(OBJSTORE_PROPERTY_PRIMARY_KEY)
     try ok(objstore_schema_add_property(schema, text("Dog"), text("id"), .OBJSTORE_KIND_INT, key))
-    #expect(refused(objstore_schema_add_property(schema, text("Dog"), text("other"), .OBJSTORE_KIND_INT, key), .OBJSTORE_ERR_INVALID_SCHEMA).contains("Dog.other"))
-    #expect(refused(objstore_schema_add_property(schema, text("Dog"), text("x"), objstore_kind(rawValue: 77)!, 0), .OBJSTORE_ERR_INVALID_ARGUMENT).contains("77"))
-    #expect(refused(objstore_schema_set_class_flags(schema, text("Dog"), UInt32(OBJSTORE_CLASS_EMBEDDED)), .OBJSTORE_ERR_INVALID_SCHEMA).contains("Dog.id"))
+    #expect(
+        refused(
+            objstore_schema_add_property(schema, text("Dog"), text("other"), .OBJSTORE_KIND_INT, key),
+            .OBJSTORE_ERR_INVALID_SCHEMA
+        ).contains("Dog.other"))
+    #expect(
+        refused(
+            objstore_schema_add_property(schema, text("Dog"), text("x"), objstore_kind(rawValue: 77)!, 0),
+            .OBJSTORE_ERR_INVALID_ARGUMENT
+        ).contains("77"))
+    #expect(
+        refused(
+            objstore_schema_set_class_flags(schema, text("Dog"), UInt32(OBJSTORE_CLASS_EMBEDDED)),
+            .OBJSTORE_ERR_INVALID_SCHEMA
+        ).contains("Dog.id"))
     try ok(objstore_schema_add_class(schema, text("Address")))
     try ok(objstore_schema_set_class_flags(schema, text("Address"), UInt32(OBJSTORE_CLASS_EMBEDDED)))
-    #expect(refused(objstore_schema_add_property(schema, text("Address"), text("id"), .OBJSTORE_KIND_INT, key), .OBJSTORE_ERR_INVALID_SCHEMA).contains("Address.id"))
+    #expect(
+        refused(
+            objstore_schema_add_property(schema, text("Address"), text("id"), .OBJSTORE_KIND_INT, key),
+            .OBJSTORE_ERR_INVALID_SCHEMA
+        ).contains("Address.id"))
     for flag in [OBJSTORE_PROPERTY_CASCADE, OBJSTORE_PROPERTY_GENERATED] {
-        #expect(refused(objstore_schema_add_property(schema, text("Dog"), text("name"), .OBJSTORE_KIND_STRING, UInt32(flag)), .OBJSTORE_ERR_INVALID_SCHEMA).contains("Dog.name"))
+        #expect(
+            refused(
+                objstore_schema_add_property(schema, text("Dog"), text("name"), .OBJSTORE_KIND_STRING, UInt32(flag)),
+                .OBJSTORE_ERR_INVALID_SCHEMA
+            ).contains("Dog.name"))
     }
     // A set of embedded objects shows when the store is opened.
-    try ok(objstore_schema_add_link_collection(schema, text("Dog"), text("homes"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, text("Address"), 0))
+    try ok(
+        objstore_schema_add_link_collection(
+            schema, text("Dog"), text("homes"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, text("Address"), 0))
     var config: OpaquePointer?, store: OpaquePointer?
     try ok(objstore_config_new(&config))
     defer { _ = objstore_config_close(config) }

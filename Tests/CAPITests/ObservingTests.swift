@@ -3,7 +3,8 @@ import CSystem
 import Testing
 
 private func literal(_ text: StaticString) -> objstore_text {
-    objstore_text_of(UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self), Int64(text.utf8CodeUnitCount))
+    objstore_text_of(
+        UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self), Int64(text.utf8CodeUnitCount))
 }
 
 /// Observing, typed observers and bound functions through the C interface.
@@ -11,7 +12,11 @@ private func literal(_ text: StaticString) -> objstore_text {
     struct Failure: Error, CustomStringConvertible { let description: String }
 
     func ok(_ status: objstore_status) throws {
-        if status != .OBJSTORE_OK { throw Failure(description: "\(String(cString: objstore_status_name(status))): \(String(cString: objstore_last_message()))") }
+        if status != .OBJSTORE_OK {
+            throw Failure(
+                description:
+                    "\(String(cString: objstore_status_name(status))): \(String(cString: objstore_last_message()))")
+        }
     }
 
     func lastError() -> objstore_error {
@@ -32,7 +37,10 @@ private func literal(_ text: StaticString) -> objstore_text {
             var schema: OpaquePointer?, config: OpaquePointer?, store: OpaquePointer?, view: OpaquePointer?
             try test.ok(objstore_schema_new(&schema))
             try test.ok(objstore_schema_add_class(schema, literal("City")))
-            for (name, kind, flags) in [("id", objstore_kind.OBJSTORE_KIND_INT, 1), ("name", .OBJSTORE_KIND_STRING, 0), ("population", .OBJSTORE_KIND_INT, 4)] as [(StaticString, objstore_kind, UInt32)] {
+            for (name, kind, flags) in [
+                ("id", objstore_kind.OBJSTORE_KIND_INT, 1), ("name", .OBJSTORE_KIND_STRING, 0),
+                ("population", .OBJSTORE_KIND_INT, 4),
+            ] as [(StaticString, objstore_kind, UInt32)] {
                 try test.ok(objstore_schema_add_property(schema, literal("City"), literal(name), kind, flags))
             }
             try test.ok(objstore_config_new(&config))
@@ -75,10 +83,15 @@ private func literal(_ text: StaticString) -> objstore_text {
         }
 
         @discardableResult
-        func create(_ transaction: OpaquePointer, _ id: Int64, _ name: String, _ population: Int64?) throws -> objstore_object {
+        func create(
+            _ transaction: OpaquePointer, _ id: Int64, _ name: String, _ population: Int64?
+        ) throws -> objstore_object {
             var object = objstore_object()
             try name.withCString { text in
-                let values = [objstore_int(id), objstore_string(objstore_cstr(text)), population.map(objstore_int) ?? objstore_null()]
+                let values = [
+                    objstore_int(id), objstore_string(objstore_cstr(text)),
+                    population.map(objstore_int) ?? objstore_null(),
+                ]
                 try test.ok(objstore_create(transaction, cls, properties, values, 3, &object))
             }
             return object
@@ -101,7 +114,9 @@ private func literal(_ text: StaticString) -> objstore_text {
         init() { word.initialize(to: 0) }
         deinit { word.deallocate() }
         var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-        static func of(_ pointer: UnsafeMutableRawPointer?) -> Handler { Unmanaged<Handler>.fromOpaque(pointer!).takeUnretainedValue() }
+        static func of(_ pointer: UnsafeMutableRawPointer?) -> Handler {
+            Unmanaged<Handler>.fromOpaque(pointer!).takeUnretainedValue()
+        }
         static let function: objstore_change_handler = { changes, userdata in
             let handler = Handler.of(userdata)
             cs_add64(handler.word, 1)
@@ -117,17 +132,24 @@ private func literal(_ text: StaticString) -> objstore_text {
         return info
     }
 
-    func list(_ changes: OpaquePointer, _ which: objstore_change) throws -> (objects: [objstore_object], indices: [UInt64]?) {
+    func list(
+        _ changes: OpaquePointer, _ which: objstore_change
+    ) throws -> (objects: [objstore_object], indices: [UInt64]?) {
         var objects: UnsafePointer<objstore_object>?, indices: UnsafePointer<UInt64>?, count = 0
         try ok(objstore_changes_list(changes, which, &objects, &indices, &count))
         #expect(objects != nil)
-        return (Array(UnsafeBufferPointer(start: objects, count: count)), indices.map { Array(UnsafeBufferPointer(start: $0, count: count)) })
+        return (
+            Array(UnsafeBufferPointer(start: objects, count: count)),
+            indices.map { Array(UnsafeBufferPointer(start: $0, count: count)) }
+        )
     }
 
     func name(_ view: OpaquePointer?, _ object: objstore_object, _ property: objstore_property_id) throws -> String {
         var value = objstore_null()
         try ok(objstore_get(view, object, property, nil, &value))
-        return String(decoding: UnsafeRawBufferPointer(start: value.data.text.bytes, count: Int(value.data.text.length)), as: UTF8.self)
+        return String(
+            decoding: UnsafeRawBufferPointer(start: value.data.text.bytes, count: Int(value.data.text.length)),
+            as: UTF8.self)
     }
 
     // MARK: Classes
@@ -136,14 +158,21 @@ private func literal(_ text: StaticString) -> objstore_text {
         let cities = try Cities()
         var token: OpaquePointer?, kept: OpaquePointer?
         var first = objstore_object(), second = objstore_object()
-        try cities.write { first = try cities.create($0, 1, "Bern", 130_000); second = try cities.create($0, 2, "Basel", nil) }
+        try cities.write {
+            first = try cities.create($0, 1, "Bern", 130_000); second = try cities.create($0, 2, "Basel", nil)
+        }
         let handler = Handler()
         var problem: (any Error)?
-        try ok(objstore_observe(cities.store, cities.cls, UInt32(OBJSTORE_OBSERVE_INITIAL), Handler.function, handler.pointer, Handler.free, &token))
+        try ok(
+            objstore_observe(
+                cities.store, cities.cls, UInt32(OBJSTORE_OBSERVE_INITIAL), Handler.function, handler.pointer,
+                Handler.free, &token))
         handler.body = { changes in
             do {
                 let info = try info(changes)
-                #expect(info.flags == UInt32(OBJSTORE_CHANGES_INITIAL) && info.from_version == info.to_version && info.class_id == cities.cls && info.mask_words == 1)
+                #expect(
+                    info.flags == UInt32(OBJSTORE_CHANGES_INITIAL) && info.from_version == info.to_version
+                        && info.class_id == cities.cls && info.mask_words == 1)
                 #expect(try list(changes, .OBJSTORE_INSERTIONS).objects.isEmpty)
             } catch { problem = error }
             return .OBJSTORE_OK
@@ -157,11 +186,15 @@ private func literal(_ text: StaticString) -> objstore_text {
         handler.body = { changes in
             do {
                 let info = try info(changes)
-                #expect(info.flags == 0 && info.deletion_count == 1 && info.insertion_count == 1 && info.modification_count == 1)
+                #expect(
+                    info.flags == 0 && info.deletion_count == 1 && info.insertion_count == 1
+                        && info.modification_count == 1)
                 #expect(info.to_version > info.from_version)
                 let deleted = try list(changes, .OBJSTORE_DELETIONS), inserted = try list(changes, .OBJSTORE_INSERTIONS)
                 let modified = try list(changes, .OBJSTORE_MODIFICATIONS)
-                #expect(deleted.indices == nil && inserted.indices == nil && deleted.objects[0].key == second.key && deleted.objects[0].store_tag == second.store_tag)
+                #expect(
+                    deleted.indices == nil && inserted.indices == nil && deleted.objects[0].key == second.key
+                        && deleted.objects[0].store_tag == second.store_tag)
                 #expect(modified.objects[0].key == first.key && modified.objects[0].class_id == cities.cls)
                 var changed = false
                 try ok(objstore_changes_has(changes, 0, cities.properties[2], &changed))
@@ -232,8 +265,11 @@ private func literal(_ text: StaticString) -> objstore_text {
             try cities.write { transaction in
                 for id in 0..<20 {
                     try "City".withCString { text in
-                        try ok(objstore_upsert(
-                            transaction, cities.cls, policy, cities.properties, [objstore_int(Int64(id)), objstore_string(objstore_cstr(text)), objstore_int(5)], 3, nil, nil))
+                        try ok(
+                            objstore_upsert(
+                                transaction, cities.cls, policy, cities.properties,
+                                [objstore_int(Int64(id)), objstore_string(objstore_cstr(text)), objstore_int(5)], 3,
+                                nil, nil))
                     }
                 }
             }
@@ -248,18 +284,25 @@ private func literal(_ text: StaticString) -> objstore_text {
     @Test func results() throws {
         let cities = try Cities()
         var objects: [objstore_object] = []
-        try cities.write { for id in 0..<6 { objects.append(try cities.create($0, Int64(id), "City \(id)", Int64(id * 10))) } }
-        var view: OpaquePointer?, results: OpaquePointer?, token: OpaquePointer?, frozen: OpaquePointer?, frozenResults: OpaquePointer?
+        try cities.write {
+            for id in 0..<6 { objects.append(try cities.create($0, Int64(id), "City \(id)", Int64(id * 10))) }
+        }
+        var view: OpaquePointer?, results: OpaquePointer?, token: OpaquePointer?, frozen: OpaquePointer?,
+            frozenResults: OpaquePointer?
         try ok(objstore_view_open(cities.store, &view))
         // 2, 3, 4, 5
-        try ok(objstore_find_where(view, cities.cls, cities.properties[2], .OBJSTORE_GREATER_EQUAL, objstore_int(20), &results))
+        try ok(
+            objstore_find_where(
+                view, cities.cls, cities.properties[2], .OBJSTORE_GREATER_EQUAL, objstore_int(20), &results))
         let handler = Handler()
         try ok(objstore_results_observe(results, 0, Handler.function, handler.pointer, Handler.free, &token))
         // Independent of what it came from.
         try ok(objstore_view_freeze(view, &frozen))
         try ok(objstore_find_all(frozen, cities.cls, &frozenResults))
         var none: OpaquePointer?
-        #expect(objstore_results_observe(frozenResults, 0, Handler.function, handler.pointer, Handler.free, &none) == .OBJSTORE_ERR_WRONG_VIEW)
+        #expect(
+            objstore_results_observe(frozenResults, 0, Handler.function, handler.pointer, Handler.free, &none)
+                == .OBJSTORE_ERR_WRONG_VIEW)
         #expect(none == nil && handler.freed == 1)
         try ok(objstore_results_close(results))
         try ok(objstore_view_close(view))
@@ -269,11 +312,15 @@ private func literal(_ text: StaticString) -> objstore_text {
             try ok(objstore_set(transaction, objects[1], population, objstore_int(11)))  // stays out
             try ok(objstore_set(transaction, objects[2], population, objstore_int(1)))  // goes
             try ok(objstore_delete(transaction, objects[4]))  // goes
-            try ok(objstore_set(transaction, objects[5], cities.properties[1], objstore_string(literal("Last"))))  // stays, changed
+            // Stays, changed.
+            try ok(objstore_set(transaction, objects[5], cities.properties[1], objstore_string(literal("Last"))))
         }
         var seen: [[UInt64]?] = []
         handler.body = { changes in
-            for which in [objstore_change.OBJSTORE_DELETIONS, .OBJSTORE_INSERTIONS, .OBJSTORE_MODIFICATIONS, .OBJSTORE_MODIFICATIONS_AFTER] {
+            for which in [
+                objstore_change.OBJSTORE_DELETIONS, .OBJSTORE_INSERTIONS, .OBJSTORE_MODIFICATIONS,
+                .OBJSTORE_MODIFICATIONS_AFTER,
+            ] {
                 seen.append((try? list(changes, which))?.indices)
             }
             return .OBJSTORE_OK
@@ -288,7 +335,9 @@ private func literal(_ text: StaticString) -> objstore_text {
         try ok(objstore_find_all(view, cities.cls, &results))
         try cities.write { try ok(objstore_set($0, objects[0], cities.properties[2], objstore_int(7))) }
         try ok(objstore_view_refresh(view, nil))
-        #expect(objstore_results_observe(results, 0, Handler.function, handler.pointer, nil, &token) == .OBJSTORE_ERR_WRONG_VIEW)
+        #expect(
+            objstore_results_observe(results, 0, Handler.function, handler.pointer, nil, &token)
+                == .OBJSTORE_ERR_WRONG_VIEW)
         try ok(objstore_results_update(results, nil))
         try ok(objstore_results_observe(results, 0, Handler.function, handler.pointer, nil, &token))
         try cities.close()
@@ -317,22 +366,27 @@ private func literal(_ text: StaticString) -> objstore_text {
         final class Inside { var status = objstore_status.OBJSTORE_OK; var store: OpaquePointer? }
         let inside = Inside()
         inside.store = cities.store
-        try ok(objstore_write(cities.store, { _, userdata in
-            let inside = Unmanaged<Inside>.fromOpaque(userdata!).takeUnretainedValue()
-            inside.status = objstore_deliver(inside.store, nil)
-            return .OBJSTORE_OK
-        }, Unmanaged.passUnretained(inside).toOpaque(), nil))
+        try ok(
+            objstore_write(
+                cities.store,
+                { _, userdata in
+                    let inside = Unmanaged<Inside>.fromOpaque(userdata!).takeUnretainedValue()
+                    inside.status = objstore_deliver(inside.store, nil)
+                    return .OBJSTORE_OK
+                }, Unmanaged.passUnretained(inside).toOpaque(), nil))
         #expect(inside.status == .OBJSTORE_ERR_IN_CALLBACK)
         // Closing wakes who waits for ever.
         final class Waiting: @unchecked Sendable { var store: OpaquePointer?; var status = objstore_status.OBJSTORE_OK }
         let waiting = Waiting()
         waiting.store = cities.store
         var thread = pthread_t()
-        pthread_create(&thread, nil, { userdata in
-            let waiting = Unmanaged<Waiting>.fromOpaque(userdata!).takeUnretainedValue()
-            waiting.status = objstore_wait(waiting.store, Int64(OBJSTORE_FOREVER), nil)
-            return nil
-        }, Unmanaged.passUnretained(waiting).toOpaque())
+        pthread_create(
+            &thread, nil,
+            { userdata in
+                let waiting = Unmanaged<Waiting>.fromOpaque(userdata!).takeUnretainedValue()
+                waiting.status = objstore_wait(waiting.store, Int64(OBJSTORE_FOREVER), nil)
+                return nil
+            }, Unmanaged.passUnretained(waiting).toOpaque())
         usleep(50_000)
         try cities.close()
         pthread_join(thread, nil)
@@ -350,7 +404,9 @@ private func literal(_ text: StaticString) -> objstore_text {
         try cities.write { try cities.create($0, 1, "Bern", 1) }
         var delivered = -7
         #expect(objstore_deliver(cities.store, &delivered) == .OBJSTORE_ERR_CALLBACK)
-        #expect(lastError().callback_code == 42 && String(cString: objstore_last_message()) == "no such customer" && delivered == -7)
+        #expect(
+            lastError().callback_code == 42 && String(cString: objstore_last_message()) == "no such customer"
+                && delivered == -7)
         #expect(first.calls == 1 && second.calls == 1)
         try ok(objstore_token_close(tokens[0]))
         try cities.write { try cities.create($0, 2, "Basel", 1) }
@@ -368,7 +424,9 @@ private func literal(_ text: StaticString) -> objstore_text {
     /// A handler that waits for the transaction of the thread which closes its token, or the store.
     @Test(arguments: [false, true]) func closingInATransaction(closesToken: Bool) throws {
         let cities = try Cities()
-        final class Waiting: @unchecked Sendable { var store: OpaquePointer?; var status = objstore_status.OBJSTORE_OK; var began = objstore_status.OBJSTORE_OK }
+        final class Waiting: @unchecked Sendable {
+            var store: OpaquePointer?; var status = objstore_status.OBJSTORE_OK; var began = objstore_status.OBJSTORE_OK
+        }
         let waiting = Waiting()
         waiting.store = cities.store
         let handler = Handler()
@@ -385,11 +443,13 @@ private func literal(_ text: StaticString) -> objstore_text {
         try cities.write { try cities.create($0, 1, "Bern", 1) }
         try ok(objstore_begin(cities.store, &transaction))
         var thread = pthread_t()
-        pthread_create(&thread, nil, { userdata in
-            let waiting = Unmanaged<Waiting>.fromOpaque(userdata!).takeUnretainedValue()
-            waiting.status = objstore_deliver(waiting.store, nil)
-            return nil
-        }, Unmanaged.passUnretained(waiting).toOpaque())
+        pthread_create(
+            &thread, nil,
+            { userdata in
+                let waiting = Unmanaged<Waiting>.fromOpaque(userdata!).takeUnretainedValue()
+                waiting.status = objstore_deliver(waiting.store, nil)
+                return nil
+            }, Unmanaged.passUnretained(waiting).toOpaque())
         while handler.calls == 0 { usleep(1000) }
         usleep(20_000)
         if closesToken {
@@ -414,7 +474,9 @@ private func literal(_ text: StaticString) -> objstore_text {
         let handler = Handler()
         let main = pthread_self()
         nonisolated(unsafe) var wasElsewhere = false  // read after close, which waits for the handler
-        handler.body = { _ in wasElsewhere = pthread_equal(pthread_self(), main) == 0; return .OBJSTORE_OK }
+        handler.body = { _ in
+            wasElsewhere = pthread_equal(pthread_self(), main) == 0; return .OBJSTORE_OK
+        }
         try ok(objstore_observe(cities.store, cities.cls, 0, Handler.function, handler.pointer, Handler.free, &token))
         try cities.write { try cities.create($0, 1, "Bern", 1) }
         for _ in 0..<5000 where handler.calls == 0 { usleep(1000) }
@@ -429,31 +491,42 @@ private func literal(_ text: StaticString) -> objstore_text {
         final class Seen { var lines: [String] = []; var freed = 0; var status = objstore_status.OBJSTORE_OK }
         let seen = Seen()
         let pointer = Unmanaged.passUnretained(seen).toOpaque()
-        let function: @convention(c) (Int64, UnsafePointer<CChar>?, Int64, UnsafePointer<Int64>?, Int32, UnsafeMutableRawPointer?) -> objstore_status = {
-            id, name, length, population, event, userdata in
-            let seen = Unmanaged<Seen>.fromOpaque(userdata!).takeUnretainedValue()
-            let text = String(decoding: UnsafeRawBufferPointer(start: name, count: Int(length)), as: UTF8.self)
-            seen.lines.append("\(event) \(id) \(text) \(population.map { "\($0.pointee)" } ?? "null")")
-            return seen.status
-        }
+        let function:
+            @convention(c) (Int64, UnsafePointer<CChar>?, Int64, UnsafePointer<Int64>?, Int32, UnsafeMutableRawPointer?)
+                -> objstore_status = {
+                    id, name, length, population, event, userdata in
+                    let seen = Unmanaged<Seen>.fromOpaque(userdata!).takeUnretainedValue()
+                    let text = String(decoding: UnsafeRawBufferPointer(start: name, count: Int(length)), as: UTF8.self)
+                    seen.lines.append("\(event) \(id) \(text) \(population.map { "\($0.pointee)" } ?? "null")")
+                    return seen.status
+                }
         let cast = unsafeBitCast(function, to: objstore_function.self)
         let free: objstore_free_userdata = { Unmanaged<Seen>.fromOpaque($0!).takeUnretainedValue().freed += 1 }
-        func observe(_ signature: String, _ properties: [objstore_property_id], _ token: inout OpaquePointer?) -> objstore_status {
-            signature.withCString { objstore_observe_typed(cities.store, cities.cls, properties, properties.count, objstore_cstr($0), cast, pointer, free, &token) }
+        func observe(
+            _ signature: String, _ properties: [objstore_property_id], _ token: inout OpaquePointer?
+        ) -> objstore_status {
+            signature.withCString {
+                objstore_observe_typed(
+                    cities.store, cities.cls, properties, properties.count, objstore_cstr($0), cast, pointer, free,
+                    &token)
+            }
         }
         var token: OpaquePointer?
         let all = cities.properties
         #expect(observe("i64, str i64? -> status", all, &token) == .OBJSTORE_ERR_INVALID_SIGNATURE)
         #expect(lastError().position == 9 && token == nil && seen.freed == 1)
         #expect(observe("i64, str, i64 -> status", all, &token) == .OBJSTORE_ERR_WRONG_TYPE)
-        #expect(lastError().position == 10 && lastError().property_name.length == 10 && lastError().class_name.length == 4)
+        #expect(
+            lastError().position == 10 && lastError().property_name.length == 10 && lastError().class_name.length == 4)
         #expect(observe("i64, i64 -> status", [all[0], all[0]], &token) == .OBJSTORE_ERR_INVALID_ARGUMENT)
         #expect(observe("i64 -> status", [all[0] + 77], &token) == .OBJSTORE_ERR_NO_SUCH_PROPERTY)
         #expect(observe("", all, &token) == .OBJSTORE_ERR_INVALID_ARGUMENT)
         #expect(seen.freed == 5)
         try ok(observe("i64, str, i64?, event -> status", all, &token))
         var object = objstore_object()
-        try cities.write { object = try cities.create($0, 1, "Zürich", nil); try cities.create($0, 2, "", 9) }
+        try cities.write {
+            object = try cities.create($0, 1, "Zürich", nil); try cities.create($0, 2, "", 9)
+        }
         #expect(try cities.deliver() == 1)
         try cities.write { try ok(objstore_set($0, object, all[2], objstore_int(-5))) }
         #expect(try cities.deliver() == 1)
@@ -471,10 +544,15 @@ private func literal(_ text: StaticString) -> objstore_text {
 
     @Test func boundFunctions() throws {
         let cities = try Cities()
-        final class Context { let id: Int64; let cities: Cities; var freed = 0; var bound: OpaquePointer?; init(_ id: Int64, _ cities: Cities) { self.id = id; self.cities = cities } }
+        final class Context {
+            let id: Int64; let cities: Cities; var freed = 0; var bound: OpaquePointer?;
+            init(_ id: Int64, _ cities: Cities) { self.id = id; self.cities = cities }
+        }
         let body: objstore_write_body = { transaction, userdata in
             let context = Unmanaged<Context>.fromOpaque(userdata!).takeUnretainedValue()
-            do { try context.cities.create(transaction!, context.id, "bound", context.id) } catch { return .OBJSTORE_ERR_INTERNAL }
+            do { try context.cities.create(transaction!, context.id, "bound", context.id) } catch {
+                return .OBJSTORE_ERR_INTERNAL
+            }
             return .OBJSTORE_OK
         }
         let free: objstore_free_userdata = { Unmanaged<Context>.fromOpaque($0!).takeUnretainedValue().freed += 1 }
@@ -482,7 +560,9 @@ private func literal(_ text: StaticString) -> objstore_text {
         var functions: [objstore_write_body] = []
         for context in contexts {
             var function: objstore_write_body?
-            try ok(objstore_bind_write_body(body, Unmanaged.passUnretained(context).toOpaque(), free, &function, &context.bound))
+            try ok(
+                objstore_bind_write_body(
+                    body, Unmanaged.passUnretained(context).toOpaque(), free, &function, &context.bound))
             functions.append(function!)
         }
         // A bound handler, ended from inside its own call.
@@ -506,7 +586,9 @@ private func literal(_ text: StaticString) -> objstore_text {
         #expect(objstore_bound_close(contexts[0].bound) == .OBJSTORE_ERR_CLOSED_HANDLE)
         #expect(objstore_bound_close(nil) == .OBJSTORE_OK)
         var function: objstore_write_body?
-        #expect(objstore_bind_write_body(nil, Unmanaged.passUnretained(contexts[0]).toOpaque(), free, &function, &bound) == .OBJSTORE_ERR_INVALID_ARGUMENT)
+        #expect(
+            objstore_bind_write_body(nil, Unmanaged.passUnretained(contexts[0]).toOpaque(), free, &function, &bound)
+                == .OBJSTORE_ERR_INVALID_ARGUMENT)
         #expect(contexts[0].freed == 2)
         try cities.close()
     }
@@ -557,11 +639,18 @@ extension ObservingTests {
         var token: OpaquePointer?, view: OpaquePointer?, results: OpaquePointer?, count = 0
         if ofResults {
             try ok(objstore_view_open(cities.store, &view))
-            try ok(objstore_find_where(view, cities.cls, cities.properties[0], .OBJSTORE_GREATER, objstore_int(0), &results))
-            try ok(objstore_results_observe(results, UInt32(OBJSTORE_OBSERVE_INITIAL), Self.handler, userdata, objstore_must_finish, &token))
+            try ok(
+                objstore_find_where(
+                    view, cities.cls, cities.properties[0], .OBJSTORE_GREATER, objstore_int(0), &results))
+            try ok(
+                objstore_results_observe(
+                    results, UInt32(OBJSTORE_OBSERVE_INITIAL), Self.handler, userdata, objstore_must_finish, &token))
             try ok(objstore_view_close(view))
         } else {
-            try ok(objstore_observe(cities.store, cities.cls, UInt32(OBJSTORE_OBSERVE_INITIAL), Self.handler, userdata, objstore_must_finish, &token))
+            try ok(
+                objstore_observe(
+                    cities.store, cities.cls, UInt32(OBJSTORE_OBSERVE_INITIAL), Self.handler, userdata,
+                    objstore_must_finish, &token))
         }
         told.leaves = 1
         #expect(objstore_deliver(cities.store, &count) == .OBJSTORE_ERR_CALLBACK)
@@ -589,7 +678,8 @@ extension ObservingTests {
             _ = objstore_find_property(transaction, cls, literal("id"), &ids[0])
             _ = objstore_find_property(transaction, cls, literal("name"), &ids[1])
             // The primary key of the one that was left before would be there already.
-            let status = objstore_create(transaction, cls, ids, [objstore_int(5), objstore_string(literal("x"))], 2, nil)
+            let status = objstore_create(
+                transaction, cls, ids, [objstore_int(5), objstore_string(literal("x"))], 2, nil)
             if status != .OBJSTORE_OK { return objstore_finish(status) }
             if userdata != nil { _ = objstore_finish(.OBJSTORE_OK) }
             return .OBJSTORE_OK

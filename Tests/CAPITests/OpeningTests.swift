@@ -3,7 +3,8 @@ import CSystem
 import Glibc
 import Testing
 
-// What an application adds to the opening of a store: seed, initial data, compaction, deleting what differs; and copies.
+// What an application adds to the opening of a store: seed, initial data, compaction, deleting what differs; and
+// copies.
 
 /// What callbacks were told and answer.
 private final class Calls {
@@ -14,26 +15,34 @@ private final class Calls {
     var body: (OpaquePointer, OpaquePointer) throws -> Void = { _, _ in }
 
     var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-    static func at(_ userdata: UnsafeMutableRawPointer?) -> Calls { Unmanaged<Calls>.fromOpaque(userdata!).takeUnretainedValue() }
+    static func at(_ userdata: UnsafeMutableRawPointer?) -> Calls {
+        Unmanaged<Calls>.fromOpaque(userdata!).takeUnretainedValue()
+    }
 
     func fill(_ config: OpaquePointer) throws {
-        try ok(objstore_config_set_initial_data(config, { store, transaction, userdata in
-            let calls = Calls.at(userdata)
-            calls.count += 1
-            do { try calls.body(store!, transaction!) } catch { return .OBJSTORE_ERR_INTERNAL }
-            return calls.status
-        }, pointer, nil))
+        try ok(
+            objstore_config_set_initial_data(
+                config,
+                { store, transaction, userdata in
+                    let calls = Calls.at(userdata)
+                    calls.count += 1
+                    do { try calls.body(store!, transaction!) } catch { return .OBJSTORE_ERR_INTERNAL }
+                    return calls.status
+                }, pointer, nil))
     }
 
     func compact(_ config: OpaquePointer) throws {
-        try ok(objstore_config_set_compaction(config, { total, used, compact, userdata in
-            let calls = Calls.at(userdata)
-            calls.count += 1
-            (calls.total, calls.used) = (total, used)
-            #expect(compact!.pointee == false)
-            compact!.pointee = calls.isWanted
-            return calls.status
-        }, pointer, nil))
+        try ok(
+            objstore_config_set_compaction(
+                config,
+                { total, used, compact, userdata in
+                    let calls = Calls.at(userdata)
+                    calls.count += 1
+                    (calls.total, calls.used) = (total, used)
+                    #expect(compact!.pointee == false)
+                    compact!.pointee = calls.isWanted
+                    return calls.status
+                }, pointer, nil))
     }
 }
 
@@ -57,7 +66,9 @@ private func files(_ folder: TestFolder) -> [String] {
     defer { closedir(open) }
     var names: [String] = []
     while let entry = readdir(open) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) { $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) } }
+        let name = withUnsafePointer(to: &entry.pointee.d_name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
         if !name.hasPrefix(".") { names.append(name) }
     }
     return names.sorted()
@@ -152,24 +163,33 @@ private func files(_ folder: TestFolder) -> [String] {
 
     /// Values without names are in the order that the program declares, whatever the file has.
     @Test func orderOfDeclaration() throws {
-        let folder = TestFolder(), kind = objstore_kind.OBJSTORE_KIND_STRING, nullable = Int32(OBJSTORE_PROPERTY_NULLABLE)
-        func cls(_ names: [String]) -> TestClass { TestClass(name: "T", properties: names.map { ($0, kind, nullable) }) }
+        let folder = TestFolder(), kind = objstore_kind.OBJSTORE_KIND_STRING,
+            nullable = Int32(OBJSTORE_PROPERTY_NULLABLE)
+        func cls(_ names: [String]) -> TestClass {
+            TestClass(name: "T", properties: names.map { ($0, kind, nullable) })
+        }
         func made(_ names: [String], version: UInt64) throws -> [String] {
             let store = try openStore(folder.store, [cls(names)], version: version)
             var texts: [String] = []
             try writing(store) { tx in
-                var id: objstore_class_id = 0, object = objstore_object(), buffer = objstore_buffer_init(), json = objstore_text()
+                var id: objstore_class_id = 0, object = objstore_object(), buffer = objstore_buffer_init(),
+                    json = objstore_text()
                 try ok(objstore_find_class(tx, text("T"), &id))
-                let values = [objstore_list_of(Int64(names.count))] + names.map { objstore_string(text($0.uppercased())) }
+                let values =
+                    [objstore_list_of(Int64(names.count))] + names.map { objstore_string(text($0.uppercased())) }
                 try ok(objstore_create_from(tx, id, .OBJSTORE_POLICY_ERROR, 0, values, values.count, &object, nil))
                 try ok(objstore_to_json(tx, object, 0, 0, &buffer, &json))
                 texts.append(string(json)!)
                 let array = "[" + names.map { "\"\($0.uppercased())\"" }.joined(separator: ",") + "]"
-                try ok(objstore_create_from_json(tx, id, .OBJSTORE_POLICY_ERROR, 0, text(array), nil, nil, nil, &object, nil))
+                try ok(
+                    objstore_create_from_json(
+                        tx, id, .OBJSTORE_POLICY_ERROR, 0, text(array), nil, nil, nil, &object, nil))
                 try ok(objstore_to_json(tx, object, 0, 0, &buffer, &json))
                 texts.append(string(json)!)
                 refused(
-                    objstore_create_from_json(tx, id, .OBJSTORE_POLICY_ERROR, 0, text("[null, 5]"), nil, nil, nil, &object, nil), .OBJSTORE_ERR_WRONG_TYPE)
+                    objstore_create_from_json(
+                        tx, id, .OBJSTORE_POLICY_ERROR, 0, text("[null, 5]"), nil, nil, nil, &object, nil),
+                    .OBJSTORE_ERR_WRONG_TYPE)
                 let message = String(cString: objstore_last_message())
                 expect(message.contains("$[1]") && message.contains("T.\(names[1])"))
                 _ = objstore_buffer_free(&buffer)
@@ -177,7 +197,9 @@ private func files(_ folder: TestFolder) -> [String] {
             try ok(objstore_close(store))
             return texts
         }
-        for (names, version) in [(["a", "c"], 1), (["c", "a"], 1), (["a", "b", "c"], 2), (["c", "b", "a"], 2)] as [([String], UInt64)] {
+        for (names, version) in [(["a", "c"], 1), (["c", "a"], 1), (["a", "b", "c"], 2), (["c", "b", "a"], 2)]
+            as [([String], UInt64)]
+        {
             let json = "{" + names.map { "\"\($0)\":\"\($0.uppercased())\"" }.joined(separator: ",") + "}"
             #expect(try made(names, version: version) == [json, json])
         }
@@ -208,23 +230,25 @@ private func files(_ folder: TestFolder) -> [String] {
         try reading(store) { view in expect(try cls.count(view) == 1) }
         try ok(objstore_close(store))
         #expect(calls.count == 4)
-        #expect(opening { _ = try openStore(folder.store, [], configure: calls.fill) } == .OBJSTORE_ERR_INVALID_ARGUMENT)
+        #expect(
+            opening { _ = try openStore(folder.store, [], configure: calls.fill) } == .OBJSTORE_ERR_INVALID_ARGUMENT)
     }
 
     /// A file that was made for nothing is not left behind.
     @Test func failedCreation() throws {
         let folder = TestFolder()
         let keys = TestClass(name: "Dog", properties: [("name", .OBJSTORE_KIND_STRING, 0)])
-        #expect(opening {
-            _ = try openStore(folder.store, [keys]) { config in
-                var schema: OpaquePointer?
-                try ok(objstore_schema_new(&schema))
-                defer { _ = objstore_schema_close(schema) }
-                try ok(objstore_schema_add_class(schema, text("Dog")))
-                try ok(objstore_schema_add_link(schema, text("Dog"), text("owner"), text("Nobody"), 0))
-                try ok(objstore_config_set_schema(config, schema, 1))
-            }
-        } == .OBJSTORE_ERR_INVALID_SCHEMA)
+        #expect(
+            opening {
+                _ = try openStore(folder.store, [keys]) { config in
+                    var schema: OpaquePointer?
+                    try ok(objstore_schema_new(&schema))
+                    defer { _ = objstore_schema_close(schema) }
+                    try ok(objstore_schema_add_class(schema, text("Dog")))
+                    try ok(objstore_schema_add_link(schema, text("Dog"), text("owner"), text("Nobody"), 0))
+                    try ok(objstore_config_set_schema(config, schema, 1))
+                }
+            } == .OBJSTORE_ERR_INVALID_SCHEMA)
         #expect(files(folder) == [])
     }
 
@@ -237,7 +261,9 @@ private func files(_ folder: TestFolder) -> [String] {
         #expect(files(folder) == [])
         let original = try openStore(seed, [dogs, persons])
         let cls = try ClassOf(original, dogs)
-        let rex = try writing(original) { tx in try cls.create(tx, ["name": objstore_string(text("Rex")), "age": objstore_int(3)]) }
+        let rex = try writing(original) { tx in
+            try cls.create(tx, ["name": objstore_string(text("Rex")), "age": objstore_int(3)])
+        }
         // Somebody writes it.
         #expect(opening { _ = try open(folder.store, seed) } == .OBJSTORE_ERR_NEEDS_LOG)
         #expect(files(folder) == ["other", "other-lock", "other-log"])
@@ -284,19 +310,26 @@ private func files(_ folder: TestFolder) -> [String] {
             expect(digest.utf8.count == 64)
             try open(path, digest.uppercased())
         }
-        for wrong in ["", String(digits.dropLast()), digits + "0", "x" + digits.dropLast(), String(digits.dropLast(2)) + "é"] {
+        for wrong in [
+            "", String(digits.dropLast()), digits + "0", "x" + digits.dropLast(), String(digits.dropLast(2)) + "é",
+        ] {
             let refused = outcome { try open(nil, wrong) }
-            #expect(refused.status == .OBJSTORE_ERR_INVALID_ARGUMENT && refused.description.contains("digest: a SHA-256 "))
+            #expect(
+                refused.status == .OBJSTORE_ERR_INVALID_ARGUMENT && refused.description.contains("digest: a SHA-256 "))
         }
-        #expect(opening {
-            _ = try openStore(folder.path + "/none", [dogs]) { try ok(objstore_config_set_seed_sha256($0, text(digits))) }
-        } == .OBJSTORE_ERR_INVALID_ARGUMENT)
+        #expect(
+            opening {
+                _ = try openStore(folder.path + "/none", [dogs]) {
+                    try ok(objstore_config_set_seed_sha256($0, text(digits)))
+                }
+            } == .OBJSTORE_ERR_INVALID_ARGUMENT)
         #expect(files(folder) == ["other", "store"])
     }
 
     @Test func deleteWhereItDiffers() throws {
         let folder = TestFolder()
-        let other = TestClass(name: "Dog", properties: [("name", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_DOUBLE, 0)])
+        let other = TestClass(
+            name: "Dog", properties: [("name", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_DOUBLE, 0)])
         func open(_ classes: [TestClass], _ version: UInt64 = 1) throws -> OpaquePointer {
             try openStore(folder.store, classes, version: version) {
                 try ok(objstore_config_set_flags($0, UInt32(OBJSTORE_CONFIG_DELETE_IF_MIGRATION_NEEDED)))
@@ -319,7 +352,12 @@ private func files(_ folder: TestFolder) -> [String] {
             expect(try count(store, cls) == 0)
             let ids = try ClassOf(store, cls)
             _ = try writing(store) { tx in
-                try ids.create(tx, ["name": objstore_string(text("Rex")), "age": cls.properties[1].kind == .OBJSTORE_KIND_INT ? objstore_int(1) : objstore_double(1)])
+                try ids.create(
+                    tx,
+                    [
+                        "name": objstore_string(text("Rex")),
+                        "age": cls.properties[1].kind == .OBJSTORE_KIND_INT ? objstore_int(1) : objstore_double(1),
+                    ])
             }
             try verify(store)
             try ok(objstore_close(store))
@@ -333,7 +371,10 @@ private func files(_ folder: TestFolder) -> [String] {
         let cls = try ClassOf(store, dogs)
         #expect(calls.count == 1)
         let objects = try writing(store) { tx in
-            try (0..<20_000).map { try cls.create(tx, ["name": objstore_string(text("a long name of a dog \($0)")), "age": objstore_int(1)]) }
+            try (0..<20_000).map {
+                try cls.create(
+                    tx, ["name": objstore_string(text("a long name of a dog \($0)")), "age": objstore_int(1)])
+            }
         }
         try writing(store) { tx in for object in objects.dropFirst(100) { try ok(objstore_delete(tx, object)) } }
         let second = try openStore(folder.store, [dogs], configure: calls.compact)
@@ -372,7 +413,10 @@ private func files(_ folder: TestFolder) -> [String] {
                 refused(objstore_copy(view, text(copy), nil, nil, nil), .OBJSTORE_ERR_ALREADY_EXISTS)
             }
             // `progress` may read the transaction, but not change it.
-            struct Context { var tx: OpaquePointer; var cls: objstore_class_id; var object: objstore_object; var counted: UInt64 = 0; var writes = false; var refused = objstore_status.OBJSTORE_OK }
+            struct Context {
+                var tx: OpaquePointer; var cls: objstore_class_id; var object: objstore_object; var counted: UInt64 = 0;
+                var writes = false; var refused = objstore_status.OBJSTORE_OK
+            }
             var context = Context(tx: tx!, cls: cls.id, object: fido)
             let progress: objstore_progress = { _, _, userdata in
                 let context = userdata!.assumingMemoryBound(to: Context.self)
@@ -384,7 +428,10 @@ private func files(_ folder: TestFolder) -> [String] {
             try ok(withUnsafeMutablePointer(to: &context) { objstore_copy(tx, text(other), progress, $0, nil) })
             #expect(context.counted == 2)
             context.writes = true
-            refused(withUnsafeMutablePointer(to: &context) { objstore_copy(tx, text(folder.path + "/third"), progress, $0, nil) }, .OBJSTORE_ERR_CANCELLED)
+            refused(
+                withUnsafeMutablePointer(to: &context) {
+                    objstore_copy(tx, text(folder.path + "/third"), progress, $0, nil)
+                }, .OBJSTORE_ERR_CANCELLED)
             #expect(context.refused == .OBJSTORE_ERR_IN_CALLBACK)
             refused(objstore_copy(tx, text(other), nil, nil, nil), .OBJSTORE_ERR_ALREADY_EXISTS)
             try ok(objstore_cancel(tx))

@@ -6,7 +6,11 @@ import Testing
 // Promises of the header that were broken once, each by its name.
 
 private let texts = TestClass(
-    name: "Text", properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("indexed", .OBJSTORE_KIND_STRING, indexed), ("plain", .OBJSTORE_KIND_STRING, 0)])
+    name: "Text",
+    properties: [
+        ("id", .OBJSTORE_KIND_INT, primaryKey), ("indexed", .OBJSTORE_KIND_STRING, indexed),
+        ("plain", .OBJSTORE_KIND_STRING, 0),
+    ])
 
 private func lastError() throws -> objstore_error {
     var error = objstore_error_init()
@@ -16,7 +20,9 @@ private func lastError() throws -> objstore_error {
 
 @Test(arguments: [0, 30]) func aCheckpointWaitsNoLongerThanAWriter(milliseconds: Int64) throws {
     let folder = TestFolder()
-    let store = try openStore(folder.store, [dogs]) { try ok(objstore_config_set_limit($0, .OBJSTORE_LIMIT_WRITE_TIMEOUT_MS, milliseconds)) }
+    let store = try openStore(folder.store, [dogs]) {
+        try ok(objstore_config_set_limit($0, .OBJSTORE_LIMIT_WRITE_TIMEOUT_MS, milliseconds))
+    }
     let cls = try ClassOf(store, dogs)
     try writing(store) { try cls.create($0, ["name": objstore_string(text("Rex"))]) }
     var tx: OpaquePointer?
@@ -52,7 +58,10 @@ private final class Calls {
         #expect(objstore_token_close(calls.token) == .OBJSTORE_OK)
     }
     let cast = unsafeBitCast(function, to: objstore_function.self)
-    try ok(objstore_observe_typed(store, cls.id, nil, 0, text("key -> void"), cast, Unmanaged.passUnretained(calls).toOpaque(), nil, &calls.token))
+    try ok(
+        objstore_observe_typed(
+            store, cls.id, nil, 0, text("key -> void"), cast, Unmanaged.passUnretained(calls).toOpaque(), nil,
+            &calls.token))
     try writing(store) { tx in for _ in 0..<5 { try cls.create(tx, ["name": objstore_string(text("Rex"))]) } }
     try ok(objstore_deliver(store, nil))
     #expect(calls.count == 1)
@@ -60,13 +69,20 @@ private final class Calls {
 }
 
 /// A repetition among the rows and a key that exists: the row that comes first is named.
-@Test(arguments: zip([[1, 7, 2, 2, 9], [2, 2, 7, 4, 5], [9, 5, 5, 9, 3], [1, 7, 3, 2, 2], [10, 11, 12, 12, 3], [9, 8, 10, 7, 8]] as [[Int64]], [1, 1, 2, 1, 3, 3]))
+@Test(
+    arguments: zip(
+        [
+            [1, 7, 2, 2, 9], [2, 2, 7, 4, 5], [9, 5, 5, 9, 3], [1, 7, 3, 2, 2], [10, 11, 12, 12, 3], [9, 8, 10, 7, 8],
+        ] as [[Int64]], [1, 1, 2, 1, 3, 3]))
 func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int64) throws {
     let store = try openStore(nil, [texts])
     let cls = try ClassOf(store, texts)
     var tx: OpaquePointer?
     try ok(objstore_begin(store, &tx))
-    func create(_ id: Int64) throws { try cls.create(tx!, ["id": objstore_int(id), "indexed": objstore_string(text("")), "plain": objstore_string(text(""))]) }
+    func create(_ id: Int64) throws {
+        try cls.create(
+            tx!, ["id": objstore_int(id), "indexed": objstore_string(text("")), "plain": objstore_string(text(""))])
+    }
     for id in [3, 7] as [Int64] { try create(id) }
     let offsets = [Int64](repeating: 0, count: ids.count + 1)
     try ids.withUnsafeBytes { ids in
@@ -76,7 +92,9 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
                 columns.append(objstore_column_init(cls[name], .OBJSTORE_KIND_STRING, nil))
                 columns[columns.count - 1].offsets = offsets.baseAddress
             }
-            refused(objstore_insert_rows(tx, cls.id, .OBJSTORE_POLICY_ERROR, columns, 3, offsets.count - 1, nil, nil), .OBJSTORE_ERR_DUPLICATE_KEY)
+            refused(
+                objstore_insert_rows(tx, cls.id, .OBJSTORE_POLICY_ERROR, columns, 3, offsets.count - 1, nil, nil),
+                .OBJSTORE_ERR_DUPLICATE_KEY)
             let error = try lastError()
             #expect(error.position == position)
         }
@@ -89,11 +107,14 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
 
 /// Longer than an index can hold: a value is refused by name, a question is answered without the index.
 @Test func textsTooLongForAnIndex() throws {
-    let store = try openStore(nil, [texts]) { try ok(objstore_config_set_limit($0, .OBJSTORE_LIMIT_VALUE_BYTES, 100 << 20)) }
+    let store = try openStore(nil, [texts]) {
+        try ok(objstore_config_set_limit($0, .OBJSTORE_LIMIT_VALUE_BYTES, 100 << 20))
+    }
     let cls = try ClassOf(store, texts)
     let bytes = [CChar](repeating: 0x78, count: 64 << 20 + 1)
     try bytes.withUnsafeBufferPointer { bytes in
-        let long = objstore_string(objstore_text_of(bytes.baseAddress, Int64(bytes.count))), short = objstore_string(text("a"))
+        let long = objstore_string(objstore_text_of(bytes.baseAddress, Int64(bytes.count))),
+            short = objstore_string(text("a"))
         try writing(store) { tx in
             try cls.create(tx, ["id": objstore_int(1), "indexed": short, "plain": long])
             let object = try cls.create(tx, ["id": objstore_int(2), "indexed": short, "plain": short])
@@ -104,7 +125,8 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
         }
         try reading(store) { view in
             for (name, comparison, expected) in [
-                ("indexed", objstore_operator.OBJSTORE_EQUAL, 0), ("indexed", .OBJSTORE_LESS, 2), ("plain", .OBJSTORE_EQUAL, 1), ("plain", .OBJSTORE_LESS, 1),
+                ("indexed", objstore_operator.OBJSTORE_EQUAL, 0), ("indexed", .OBJSTORE_LESS, 2),
+                ("plain", .OBJSTORE_EQUAL, 1), ("plain", .OBJSTORE_LESS, 1),
             ] as [(String, objstore_operator, UInt64)] {
                 var count: UInt64 = 99
                 try ok(objstore_count_where(view, cls.id, cls[name], comparison, long, &count))
@@ -124,7 +146,9 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
     refused(objstore_delete_files(text(folder.store)), .OBJSTORE_ERR_NOT_A_STORE)
 }
 
-@Test(arguments: ["", "no store, but a text that is longer than a word"]) func aFailedOpenLeavesNothing(content: String) throws {
+@Test(arguments: ["", "no store, but a text that is longer than a word"]) func aFailedOpenLeavesNothing(
+    content: String
+) throws {
     let folder = TestFolder()
     try Data(content.utf8).write(to: URL(fileURLWithPath: folder.store))
     #expect(throws: Failure.self) { try openStore(folder.store, [dogs]) }
@@ -136,7 +160,10 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
 @Test func columnsWithAbsurdCapacities() throws {
     let store = try openStore(nil, [texts])
     let cls = try ClassOf(store, texts)
-    try writing(store) { try cls.create($0, ["id": objstore_int(7), "indexed": objstore_string(text("a")), "plain": objstore_string(text("b"))]) }
+    try writing(store) {
+        try cls.create(
+            $0, ["id": objstore_int(7), "indexed": objstore_string(text("a")), "plain": objstore_string(text("b"))])
+    }
     try reading(store) { view in
         for capacity in [Int.max, Int.max - 7, Int.max / 8, 1 << 60] {
             var position: Int64 = -1, id: Int64 = 0, key: Int64 = -1, count = 0
@@ -145,7 +172,9 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
             #expect(count == 1 && id == 7 && key == position && validity == 1)
             position = -1
             var buffer = objstore_buffer_init(), offsets: [Int64] = [9, 9]
-            try ok(objstore_read_text_column(view, cls.id, cls["plain"], capacity, &position, &buffer, &offsets, &validity, &key, &count))
+            try ok(
+                objstore_read_text_column(
+                    view, cls.id, cls["plain"], capacity, &position, &buffer, &offsets, &validity, &key, &count))
             #expect(count == 1 && offsets == [0, 1] && key == position)
             _ = objstore_buffer_free(&buffer)
         }
@@ -155,7 +184,9 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
 
 /// What to do when it is there, or not, counts for stores in memory, too.
 @Test func creationOfStoresInMemory() throws {
-    func open(_ name: String, _ creation: objstore_creation, _ mode: objstore_mode = .OBJSTORE_MODE_READ_WRITE) throws -> OpaquePointer {
+    func open(
+        _ name: String, _ creation: objstore_creation, _ mode: objstore_mode = .OBJSTORE_MODE_READ_WRITE
+    ) throws -> OpaquePointer {
         try openStore(nil, []) { config in
             try ok(objstore_config_set_memory(config, text(name)))
             try ok(objstore_config_set_creation(config, creation))
@@ -163,11 +194,15 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
         }
     }
     func status(_ body: () throws -> OpaquePointer) -> objstore_status {
-        do { try ok(objstore_close(try body())) } catch let failure as Failure { return failure.status } catch { return .OBJSTORE_ERR_INTERNAL }
+        do { try ok(objstore_close(try body())) } catch let failure as Failure { return failure.status } catch {
+            return .OBJSTORE_ERR_INTERNAL
+        }
         return .OBJSTORE_OK
     }
     #expect(status { try open("promises", .OBJSTORE_CREATION_NEVER) } == .OBJSTORE_ERR_NOT_FOUND)
-    #expect(status { try open("promises", .OBJSTORE_CREATION_IF_MISSING, .OBJSTORE_MODE_READ_ONLY) } == .OBJSTORE_ERR_NOT_FOUND)
+    #expect(
+        status { try open("promises", .OBJSTORE_CREATION_IF_MISSING, .OBJSTORE_MODE_READ_ONLY) }
+            == .OBJSTORE_ERR_NOT_FOUND)
     let store = try open("promises", .OBJSTORE_CREATION_ALWAYS)
     #expect(status { try open("promises", .OBJSTORE_CREATION_ALWAYS) } == .OBJSTORE_ERR_ALREADY_EXISTS)
     #expect(status { try open("promises", .OBJSTORE_CREATION_NEVER) } == .OBJSTORE_OK)
@@ -184,7 +219,9 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
     try writing(store) { tx in
         let key = objstore_string(text("a\0b"))
         try cls.create(tx, ["id": key])
-        #expect(refused(objstore_create(tx, cls.id, [cls["id"]], [key], 1, nil), .OBJSTORE_ERR_DUPLICATE_KEY).contains(#""a\0b" already exists"#))
+        #expect(
+            refused(objstore_create(tx, cls.id, [cls["id"]], [key], 1, nil), .OBJSTORE_ERR_DUPLICATE_KEY).contains(
+                #""a\0b" already exists"#))
     }
     try ok(objstore_close(store))
 }
@@ -198,10 +235,13 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
     func onAThread(_ body: @escaping @Sendable () -> Void) {
         var thread = pthread_t()
         let box = Unmanaged.passRetained(body as AnyObject)
-        #expect(pthread_create(&thread, nil, { body in
-            (Unmanaged<AnyObject>.fromOpaque(body!).takeRetainedValue() as! @Sendable () -> Void)()
-            return nil
-        }, box.toOpaque()) == 0)
+        #expect(
+            pthread_create(
+                &thread, nil,
+                { body in
+                    (Unmanaged<AnyObject>.fromOpaque(body!).takeRetainedValue() as! @Sendable () -> Void)()
+                    return nil
+                }, box.toOpaque()) == 0)
         pthread_join(thread, nil)
     }
     onAThread { #expect(objstore_begin(shared, &tx) == .OBJSTORE_OK) }

@@ -3,7 +3,11 @@ import Testing
 
 /// What callers get wrong, and what they are told.
 @Suite struct RefusalTests {
-    private let item = TestClass(name: "Item", properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, Int32(OBJSTORE_PROPERTY_NULLABLE))])
+    private let item = TestClass(
+        name: "Item",
+        properties: [
+            ("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, Int32(OBJSTORE_PROPERTY_NULLABLE)),
+        ])
 
     private func inWrite(_ body: (OpaquePointer, ClassOf) throws -> Void) throws {
         let store = try openStore(nil, [item])
@@ -19,11 +23,15 @@ import Testing
             try ok(objstore_find_property(tx, cls.id, text("id"), &id))
             var value = objstore_int(1)
             for count in [3, 70_000, 1 << 40, Int.max] {
-                let message = refused(objstore_create(tx, cls.id, &id, &value, min(count, 3) == 3 && count > 3 ? count : 0, &object), count > 3 ? .OBJSTORE_ERR_INVALID_ARGUMENT : .OBJSTORE_ERR_MISSING_VALUE)
+                let message = refused(
+                    objstore_create(tx, cls.id, &id, &value, min(count, 3) == 3 && count > 3 ? count : 0, &object),
+                    count > 3 ? .OBJSTORE_ERR_INVALID_ARGUMENT : .OBJSTORE_ERR_MISSING_VALUE)
                 expect(!message.isEmpty)
             }
             refused(objstore_find_index(tx, cls.id, &id, 9, &index), .OBJSTORE_ERR_NO_SUCH_INDEX)
-            refused(objstore_create_from(tx, cls.id, .OBJSTORE_POLICY_ERROR, 0, &value, Int.max, &object, nil), .OBJSTORE_ERR_INVALID_ARGUMENT)
+            refused(
+                objstore_create_from(tx, cls.id, .OBJSTORE_POLICY_ERROR, 0, &value, Int.max, &object, nil),
+                .OBJSTORE_ERR_INVALID_ARGUMENT)
             var two = [id, id], values = [value, value]
             refused(objstore_create(tx, cls.id, &two, &values, 2, &object), .OBJSTORE_ERR_INVALID_ARGUMENT)
         }
@@ -38,7 +46,9 @@ import Testing
                 for pair in [[broken, objstore_int(1)], [objstore_string(text("other")), broken]] {
                     let values = [objstore_map_of(2), objstore_string(text("id")), objstore_int(3)] + pair
                     for flags in [0, UInt32(OBJSTORE_FROM_IGNORE_UNKNOWN)] {
-                        refused(objstore_create_from(tx, cls.id, .OBJSTORE_POLICY_ERROR, flags, values, 5, &object, nil), .OBJSTORE_ERR_INVALID_UTF8)
+                        refused(
+                            objstore_create_from(tx, cls.id, .OBJSTORE_POLICY_ERROR, flags, values, 5, &object, nil),
+                            .OBJSTORE_ERR_INVALID_UTF8)
                     }
                 }
             }
@@ -59,10 +69,12 @@ import Testing
                 try ok(objstore_set_from(tx, object, id, policy, &value, 1, &changed))
                 expect(!changed)
             }
-            let message = refused(objstore_set_from(tx, object, name, .OBJSTORE_POLICY_ALL, &value, 1, nil), .OBJSTORE_ERR_WRONG_TYPE)
+            let message = refused(
+                objstore_set_from(tx, object, name, .OBJSTORE_POLICY_ALL, &value, 1, nil), .OBJSTORE_ERR_WRONG_TYPE)
             expect(message.contains("$.name: Item.name"))
             value = objstore_int(2)
-            refused(objstore_set_from(tx, object, id, .OBJSTORE_POLICY_ALL, &value, 1, nil), .OBJSTORE_ERR_KEY_IMMUTABLE)
+            refused(
+                objstore_set_from(tx, object, id, .OBJSTORE_POLICY_ALL, &value, 1, nil), .OBJSTORE_ERR_KEY_IMMUTABLE)
         }
     }
 
@@ -70,7 +82,8 @@ import Testing
         try inWrite { tx, cls in
             var object = objstore_object()
             let status = objstore_create_from_json(
-                tx, cls.id, .OBJSTORE_POLICY_ERROR, 0, text("{\"id\": \"x\"}"), { _, _, _, _, _, _ in objstore_fail(7, objstore_text_of("no", 2)) }, nil, nil,
+                tx, cls.id, .OBJSTORE_POLICY_ERROR, 0, text("{\"id\": \"x\"}"),
+                { _, _, _, _, _, _ in objstore_fail(7, objstore_text_of("no", 2)) }, nil, nil,
                 &object, nil)
             refused(status, .OBJSTORE_ERR_CALLBACK)
             var error = objstore_error_init()
@@ -81,9 +94,16 @@ import Testing
 
     @Test func theUsualLimitIsNoOtherOne() throws {
         let folder = TestFolder(), store = try openStore(folder.store, [item])
-        for (limit, value) in [(objstore_limit.OBJSTORE_LIMIT_CHECKPOINT_IDLE_MS, 2000), (.OBJSTORE_LIMIT_VALUE_BYTES, 64 << 20), (.OBJSTORE_LIMIT_TRANSACTION_BYTES, 64 << 20)] as [(objstore_limit, Int64)] {
-            try ok(objstore_close(try openStore(folder.store, [item]) { try ok(objstore_config_set_limit($0, limit, value)) }))
-            #expect(throws: Failure.self) { _ = try openStore(folder.store, [item]) { try ok(objstore_config_set_limit($0, limit, value + 1)) } }
+        for (limit, value) in [
+            (objstore_limit.OBJSTORE_LIMIT_CHECKPOINT_IDLE_MS, 2000), (.OBJSTORE_LIMIT_VALUE_BYTES, 64 << 20),
+            (.OBJSTORE_LIMIT_TRANSACTION_BYTES, 64 << 20),
+        ] as [(objstore_limit, Int64)] {
+            try ok(
+                objstore_close(
+                    try openStore(folder.store, [item]) { try ok(objstore_config_set_limit($0, limit, value)) }))
+            #expect(throws: Failure.self) {
+                _ = try openStore(folder.store, [item]) { try ok(objstore_config_set_limit($0, limit, value + 1)) }
+            }
         }
         try ok(objstore_close(store))
     }
@@ -93,7 +113,8 @@ import Testing
         refused(objstore_delete_files(text(folder.store)), .OBJSTORE_ERR_NOT_FOUND)
         #expect(throws: Failure.self) {
             _ = try openStore(folder.store, [item]) {
-                try ok(objstore_config_set_initial_data($0, { _, _, _ in objstore_status(rawValue: 10_005)! }, nil, nil))
+                try ok(
+                    objstore_config_set_initial_data($0, { _, _, _ in objstore_status(rawValue: 10_005)! }, nil, nil))
             }
         }
         var error = objstore_error_init()

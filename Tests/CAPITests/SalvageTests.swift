@@ -15,15 +15,21 @@ private final class Lines {
     var freed = 0
 
     var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-    static func of(_ userdata: UnsafeMutableRawPointer?) -> Lines { Unmanaged<Lines>.fromOpaque(userdata!).takeUnretainedValue() }
+    static func of(_ userdata: UnsafeMutableRawPointer?) -> Lines {
+        Unmanaged<Lines>.fromOpaque(userdata!).takeUnretainedValue()
+    }
 
     static let report: objstore_report = { line, userdata in
         let lines = Lines.of(userdata), line = line!.pointee
-        expect(line.struct_size == UInt32(MemoryLayout<objstore_report_line>.size) && line.text.bytes![Int(line.text.length)] == 0)
+        expect(
+            line.struct_size == UInt32(MemoryLayout<objstore_report_line>.size)
+                && line.text.bytes![Int(line.text.length)] == 0)
         lines.texts.append(string(line.text)!)
         lines.kinds.append(line.kind)
         if line.kind == .OBJSTORE_REPORT_CLASS { lines.classes[string(line.class_name)!] = (line.objects, line.lost) }
-        if line.kind == .OBJSTORE_REPORT_PROPERTY { lines.properties["\(string(line.class_name)!).\(string(line.property_name)!)"] = line.lost }
+        if line.kind == .OBJSTORE_REPORT_PROPERTY {
+            lines.properties["\(string(line.class_name)!).\(string(line.property_name)!)"] = line.lost
+        }
         return lines.status
     }
     static let progress: objstore_progress = { done, total, userdata in
@@ -42,15 +48,24 @@ private final class Lines {
     try writing(store) { tx in
         for index in 0..<6000 {
             let word = index * 7919 % 6007
-            try cls.create(tx, ["id": objstore_int(Int64(index)), "name": objstore_string(text("person \(word + 10_000)")), "nick": objstore_string(text("nick \(word + 10_000)"))])
+            try cls.create(
+                tx,
+                [
+                    "id": objstore_int(Int64(index)), "name": objstore_string(text("person \(word + 10_000)")),
+                    "nick": objstore_string(text("nick \(word + 10_000)")),
+                ])
         }
     }
     var lines = Lines(), findings: UInt64 = 99
-    #expect(refused(objstore_verify_file(text(folder.store), nil, nil, nil, nil, &findings), .OBJSTORE_ERR_BUSY).hasPrefix("path: "))
+    #expect(
+        refused(objstore_verify_file(text(folder.store), nil, nil, nil, nil, &findings), .OBJSTORE_ERR_BUSY).hasPrefix(
+            "path: "))
     refused(objstore_salvage(text(folder.store), text(other), nil, nil, nil, nil, nil), .OBJSTORE_ERR_BUSY)
     try ok(objstore_close(store))
     try ok(objstore_verify_file(text(folder.store), Lines.progress, Lines.report, lines.pointer, Lines.free, &findings))
-    #expect(findings == 0 && lines.freed == 1 && lines.progressCalls >= 2 && lines.kinds == [.OBJSTORE_REPORT_CLASS, .OBJSTORE_REPORT_CLASS])
+    #expect(
+        findings == 0 && lines.freed == 1 && lines.progressCalls >= 2
+            && lines.kinds == [.OBJSTORE_REPORT_CLASS, .OBJSTORE_REPORT_CLASS])
     #expect(try #require(lines.classes["Person"]) == (6000, 0) && lines.classes["Dog"]! == (0, 0))
 
     var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.store))
@@ -58,14 +73,22 @@ private final class Lines {
     bytes[at] ^= 1
     try bytes.write(to: URL(fileURLWithPath: folder.store))
     lines = Lines()
-    #expect(refused(objstore_verify_file(text(folder.store), nil, Lines.report, lines.pointer, nil, &findings), .OBJSTORE_ERR_CORRUPT).contains("property nick"))
-    #expect(findings == 1 && lines.kinds.first == .OBJSTORE_REPORT_FINDING && lines.texts[0].contains("class Person, property nick, objects "))
+    #expect(
+        refused(
+            objstore_verify_file(text(folder.store), nil, Lines.report, lines.pointer, nil, &findings),
+            .OBJSTORE_ERR_CORRUPT
+        ).contains("property nick"))
+    #expect(
+        findings == 1 && lines.kinds.first == .OBJSTORE_REPORT_FINDING
+            && lines.texts[0].contains("class Person, property nick, objects "))
 
     // Who stops it leaves nothing.
     var losses: UInt64 = 99
     lines = Lines()
     lines.status = objstore_status(rawValue: 10_007)!
-    refused(objstore_salvage(text(folder.store), text(other), nil, Lines.report, lines.pointer, Lines.free, &losses), .OBJSTORE_ERR_CANCELLED)
+    refused(
+        objstore_salvage(text(folder.store), text(other), nil, Lines.report, lines.pointer, Lines.free, &losses),
+        .OBJSTORE_ERR_CANCELLED)
     var error = objstore_error_init()
     try ok(objstore_last_error(&error))
     #expect(error.callback_code == 10_007 && lines.freed == 1 && losses == 99)
@@ -74,9 +97,13 @@ private final class Lines {
     lines = Lines()
     try ok(objstore_salvage(text(folder.store), text(other), Lines.progress, Lines.report, lines.pointer, nil, &losses))
     let lost = try #require(lines.properties["Person.nick"])
-    #expect(losses == 1 && lost > 0 && lost <= 512 && lines.classes["Person"]! == (6000, 0) && lines.properties.count == 1)
+    #expect(
+        losses == 1 && lost > 0 && lost <= 512 && lines.classes["Person"]! == (6000, 0) && lines.properties.count == 1)
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == bytes)
-    #expect(refused(objstore_salvage(text(folder.store), text(other), nil, nil, nil, nil, nil), .OBJSTORE_ERR_ALREADY_EXISTS).hasPrefix("new_path: "))
+    #expect(
+        refused(
+            objstore_salvage(text(folder.store), text(other), nil, nil, nil, nil, nil), .OBJSTORE_ERR_ALREADY_EXISTS
+        ).hasPrefix("new_path: "))
     let salvaged = try openStore(other, [persons, dogs])
     try verify(salvaged)
     let found = try ClassOf(salvaged, persons)

@@ -29,7 +29,8 @@ private func names(_ view: OpaquePointer, _ cls: ClassOf) throws -> [String] {
             var info = objstore_changes_info()
             info.struct_size = UInt32(MemoryLayout<objstore_changes_info>.size)
             if objstore_changes_get_info(changes, &info) == .OBJSTORE_OK {
-                userdata!.assumingMemoryBound(to: [Int].self).pointee.append(Int(info.insertion_count + info.modification_count + info.deletion_count))
+                userdata!.assumingMemoryBound(to: [Int].self).pointee.append(
+                    Int(info.insertion_count + info.modification_count + info.deletion_count))
             }
             return .OBJSTORE_OK
         }

@@ -5,13 +5,17 @@ import Testing
 private let scalars = TestClass(
     name: "Scalar",
     properties: [
-        ("id", .OBJSTORE_KIND_UUID, primaryKey), ("f", .OBJSTORE_KIND_FLOAT, nullable), ("fi", .OBJSTORE_KIND_FLOAT, nullable | indexed),
-        ("d", .OBJSTORE_KIND_DECIMAL128, nullable), ("di", .OBJSTORE_KIND_DECIMAL128, nullable | indexed), ("o", .OBJSTORE_KIND_OBJECT_ID, nullable),
-        ("oi", .OBJSTORE_KIND_OBJECT_ID, nullable | indexed), ("u", .OBJSTORE_KIND_UUID, nullable), ("ui", .OBJSTORE_KIND_UUID, nullable | indexed),
+        ("id", .OBJSTORE_KIND_UUID, primaryKey), ("f", .OBJSTORE_KIND_FLOAT, nullable),
+        ("fi", .OBJSTORE_KIND_FLOAT, nullable | indexed),
+        ("d", .OBJSTORE_KIND_DECIMAL128, nullable), ("di", .OBJSTORE_KIND_DECIMAL128, nullable | indexed),
+        ("o", .OBJSTORE_KIND_OBJECT_ID, nullable),
+        ("oi", .OBJSTORE_KIND_OBJECT_ID, nullable | indexed), ("u", .OBJSTORE_KIND_UUID, nullable),
+        ("ui", .OBJSTORE_KIND_UUID, nullable | indexed),
         ("def", .OBJSTORE_KIND_DECIMAL128, 0),
     ], defaults: ["def": objstore_decimal128_value(decimal("1.50"))])
 
-private let made = TestClass(name: "Made", properties: [("id", .OBJSTORE_KIND_OBJECT_ID, primaryKey), ("n", .OBJSTORE_KIND_INT, nullable)])
+private let made = TestClass(
+    name: "Made", properties: [("id", .OBJSTORE_KIND_OBJECT_ID, primaryKey), ("n", .OBJSTORE_KIND_INT, nullable)])
 
 private func decimal(_ string: String) -> objstore_decimal128 {
     var decimal = objstore_decimal128()
@@ -32,13 +36,16 @@ private func filled<T: BitwiseCopyable>(_ zero: T, _ first: UInt8, _ last: UInt8
     return value
 }
 private func uuid(_ first: Int, _ last: Int = 0) -> objstore_uuid { filled(objstore_uuid(), UInt8(first), UInt8(last)) }
-private func oid(_ first: Int, _ last: Int = 0) -> objstore_object_id { filled(objstore_object_id(), UInt8(first), UInt8(last)) }
+private func oid(_ first: Int, _ last: Int = 0) -> objstore_object_id {
+    filled(objstore_object_id(), UInt8(first), UInt8(last))
+}
 private func bytes<T>(_ value: T) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
 
 /// The values of row `index` of 200, in the order of the properties from "f" on; every fifth is null.
 private func row(_ index: Int) -> [objstore_value] {
     if index % 5 == 4 { return Array(repeating: objstore_null(), count: 8) }
-    let f = objstore_float(index % 7 == 0 ? .nan : Float(index) / 8 - 10), d = objstore_decimal128_value(decimal("\(index - 100).\(index % 2 == 0 ? "5" : "50")"))
+    let f = objstore_float(index % 7 == 0 ? .nan : Float(index) / 8 - 10),
+        d = objstore_decimal128_value(decimal("\(index - 100).\(index % 2 == 0 ? "5" : "50")"))
     let o = objstore_object_id_value(oid(index, 255 - index)), u = objstore_uuid_value(uuid(255 - index, index))
     return [f, f, d, d, o, o, u, u]
 }
@@ -46,7 +53,8 @@ private func row(_ index: Int) -> [objstore_value] {
 private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
     try writing(store) { tx in
         for index in 0..<200 {
-            let properties = scalars.properties.prefix(9).map { cls[$0.name] }, values = [objstore_uuid_value(uuid(index))] + row(index)
+            let properties = scalars.properties.prefix(9).map { cls[$0.name] },
+                values = [objstore_uuid_value(uuid(index))] + row(index)
             try ok(objstore_create(tx, cls.id, properties, values, properties.count, nil))
         }
     }
@@ -66,7 +74,9 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
                 try ok(objstore_row_next(&cursor, &more))
                 var f: Float = 1, d = decimal("9"), o = oid(1, 1), u = uuid(1, 1), isNull = false
                 try ok(objstore_row_float(&cursor, cls["f"], &f, &isNull))
-                #expect(isNull == (index % 5 == 4) && (isNull ? f == 0 : f.bitPattern == expected[0].data.single.bitPattern))
+                #expect(
+                    isNull == (index % 5 == 4) && (isNull ? f == 0 : f.bitPattern == expected[0].data.single.bitPattern)
+                )
                 try ok(objstore_row_decimal128(&cursor, cls["d"], &d, &isNull))
                 #expect(bytes(d) == bytes(isNull ? objstore_decimal128() : expected[2].data.decimal128))
                 try ok(objstore_row_object_id(&cursor, cls["oi"], &o, &isNull))
@@ -103,12 +113,30 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, scalars)
     try fill(store, cls)
-    let operators: [objstore_operator] = [.OBJSTORE_EQUAL, .OBJSTORE_NOT_EQUAL, .OBJSTORE_LESS, .OBJSTORE_LESS_EQUAL, .OBJSTORE_GREATER, .OBJSTORE_GREATER_EQUAL]
+    let operators: [objstore_operator] = [
+        .OBJSTORE_EQUAL, .OBJSTORE_NOT_EQUAL, .OBJSTORE_LESS, .OBJSTORE_LESS_EQUAL, .OBJSTORE_GREATER,
+        .OBJSTORE_GREATER_EQUAL,
+    ]
     let constants: [(String, [objstore_value])] = [
         ("f", [0, -0.0, -1.25, 100, .nan, .infinity].map { objstore_float($0) } + [objstore_null()]),
-        ("d", ["0", "-0.5", "3.5", "3.50", "99.51", "-Infinity", "NaN"].map { objstore_decimal128_value(decimal($0)) } + [objstore_null()]),
-        ("o", [oid(0), oid(3, 252), oid(127, 255), oid(128), oid(255, 255)].map { objstore_object_id_value($0) } + [objstore_null()]),
-        ("u", [uuid(0), uuid(252, 3), uuid(127, 128), uuid(128), uuid(255, 255)].map { objstore_uuid_value($0) } + [objstore_null()]),
+        (
+            "d",
+            ["0", "-0.5", "3.5", "3.50", "99.51", "-Infinity", "NaN"].map { objstore_decimal128_value(decimal($0)) } + [
+                objstore_null()
+            ]
+        ),
+        (
+            "o",
+            [oid(0), oid(3, 252), oid(127, 255), oid(128), oid(255, 255)].map { objstore_object_id_value($0) } + [
+                objstore_null()
+            ]
+        ),
+        (
+            "u",
+            [uuid(0), uuid(252, 3), uuid(127, 128), uuid(128), uuid(255, 255)].map { objstore_uuid_value($0) } + [
+                objstore_null()
+            ]
+        ),
     ]
     /// Below, equal, above; nil: neither.
     func order(_ a: objstore_value, _ b: objstore_value) -> Int? {
@@ -147,14 +175,22 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
                             refused(status, .OBJSTORE_ERR_WRONG_TYPE)
                         } else {
                             try ok(status)
-                            #expect(count == expected, "\(column) operator \(index) value \(values.firstIndex { bytes($0) == bytes(value) } ?? -1)")
+                            #expect(
+                                count == expected,
+                                """
+                                \(column) operator \(index) value \
+                                \(values.firstIndex { bytes($0) == bytes(value) } ?? -1)
+                                """
+                            )
                         }
                     }
                 }
             }
         }
         var count: UInt64 = 0
-        refused(objstore_count_where(view, cls.id, cls["f"], .OBJSTORE_EQUAL, objstore_double(1), &count), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_count_where(view, cls.id, cls["f"], .OBJSTORE_EQUAL, objstore_double(1), &count),
+            .OBJSTORE_ERR_WRONG_TYPE)
         func aggregate(_ name: String, _ kind: objstore_aggregate_kind) throws -> objstore_value {
             var value = objstore_value()
             try ok(objstore_aggregate(view, cls.id, cls[name], kind, &value))
@@ -163,13 +199,17 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
         expect(try aggregate("f", .OBJSTORE_AGGREGATE_MINIMUM).data.single == -9.875)
         expect(try aggregate("f", .OBJSTORE_AGGREGATE_MAXIMUM).data.single == 14.75)
         expect(try aggregate("f", .OBJSTORE_AGGREGATE_SUM).data.real.isNaN)
-        expect(try string(aggregate("d", .OBJSTORE_AGGREGATE_MINIMUM).data.decimal128) == "-100.5" && string(aggregate("di", .OBJSTORE_AGGREGATE_MAXIMUM).data.decimal128) == "98.5")
+        expect(
+            try string(aggregate("d", .OBJSTORE_AGGREGATE_MINIMUM).data.decimal128) == "-100.5"
+                && string(aggregate("di", .OBJSTORE_AGGREGATE_MAXIMUM).data.decimal128) == "98.5")
         expect(bytes(try aggregate("o", .OBJSTORE_AGGREGATE_MAXIMUM).data.object_id) == bytes(oid(198, 57)))
         expect(bytes(try aggregate("u", .OBJSTORE_AGGREGATE_MINIMUM).data.uuid) == bytes(uuid(57, 198)))
         var value = objstore_value()
-        let message = refused(objstore_aggregate(view, cls.id, cls["d"], .OBJSTORE_AGGREGATE_SUM, &value), .OBJSTORE_ERR_NOT_SUPPORTED)
+        let message = refused(
+            objstore_aggregate(view, cls.id, cls["d"], .OBJSTORE_AGGREGATE_SUM, &value), .OBJSTORE_ERR_NOT_SUPPORTED)
         #expect(message.contains("Scalar.d"))
-        refused(objstore_aggregate(view, cls.id, cls["u"], .OBJSTORE_AGGREGATE_AVERAGE, &value), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_aggregate(view, cls.id, cls["u"], .OBJSTORE_AGGREGATE_AVERAGE, &value), .OBJSTORE_ERR_WRONG_TYPE)
     }
 }
 
@@ -177,7 +217,8 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
     let store = try openStore(nil, [scalars])
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, scalars)
-    let ids = (0..<count).map { uuid($0 % 256, $0 / 256) }, floats = (0..<count).map { Float($0) - 0.5 }, decimals = (0..<count).map { decimal("\($0).0") }
+    let ids = (0..<count).map { uuid($0 % 256, $0 / 256) }, floats = (0..<count).map { Float($0) - 0.5 },
+        decimals = (0..<count).map { decimal("\($0).0") }
     let oids = (0..<count).map { oid($0 / 256, $0 % 256) }, validity = [UInt8](repeating: 0x7f, count: (count + 7) / 8)
     var counts = objstore_insert_counts()
     try writing(store) { tx in
@@ -187,17 +228,28 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
                     try oids.withUnsafeBufferPointer { oids in
                         try validity.withUnsafeBufferPointer { validity in
                             var columns = [
-                                objstore_column_init(cls["id"], .OBJSTORE_KIND_UUID, ids.baseAddress), objstore_column_init(cls["fi"], .OBJSTORE_KIND_FLOAT, floats.baseAddress),
+                                objstore_column_init(cls["id"], .OBJSTORE_KIND_UUID, ids.baseAddress),
+                                objstore_column_init(cls["fi"], .OBJSTORE_KIND_FLOAT, floats.baseAddress),
                                 objstore_column_init(cls["di"], .OBJSTORE_KIND_DECIMAL128, decimals.baseAddress),
-                                objstore_column_init(cls["oi"], .OBJSTORE_KIND_OBJECT_ID, oids.baseAddress), objstore_column_init(cls["u"], .OBJSTORE_KIND_UUID, ids.baseAddress),
+                                objstore_column_init(cls["oi"], .OBJSTORE_KIND_OBJECT_ID, oids.baseAddress),
+                                objstore_column_init(cls["u"], .OBJSTORE_KIND_UUID, ids.baseAddress),
                             ]
                             for index in 1...4 { columns[index].validity = validity.baseAddress }
-                            try ok(objstore_insert_rows(tx, cls.id, .OBJSTORE_POLICY_ERROR, columns, 5, count, nil, &counts))
-                            refused(objstore_insert_rows(tx, cls.id, .OBJSTORE_POLICY_ERROR, columns, 5, count, nil, &counts), .OBJSTORE_ERR_DUPLICATE_KEY)
-                            try ok(objstore_insert_rows(tx, cls.id, .OBJSTORE_POLICY_MODIFIED, columns, 5, count, nil, &counts))
+                            try ok(
+                                objstore_insert_rows(
+                                    tx, cls.id, .OBJSTORE_POLICY_ERROR, columns, 5, count, nil, &counts))
+                            refused(
+                                objstore_insert_rows(
+                                    tx, cls.id, .OBJSTORE_POLICY_ERROR, columns, 5, count, nil, &counts),
+                                .OBJSTORE_ERR_DUPLICATE_KEY)
+                            try ok(
+                                objstore_insert_rows(
+                                    tx, cls.id, .OBJSTORE_POLICY_MODIFIED, columns, 5, count, nil, &counts))
                             #expect(counts.unchanged == UInt64(count))
                             columns[1].kind = .OBJSTORE_KIND_DOUBLE
-                            refused(objstore_insert_rows(tx, cls.id, .OBJSTORE_POLICY_ALL, columns, 5, count, nil, &counts), .OBJSTORE_ERR_WRONG_TYPE)
+                            refused(
+                                objstore_insert_rows(tx, cls.id, .OBJSTORE_POLICY_ALL, columns, 5, count, nil, &counts),
+                                .OBJSTORE_ERR_WRONG_TYPE)
                         }
                     }
                 }
@@ -207,18 +259,23 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
     try verify(store)
     try frozen(store) { view in
         func read<T: BitwiseCopyable>(_ name: String, _ other: T) throws -> (values: [T], validity: [UInt8]) {
-            var values = [T](repeating: other, count: count), validity = [UInt8](repeating: 0, count: (count + 7) / 8), position: Int64 = -1, filled = 0
+            var values = [T](repeating: other, count: count), validity = [UInt8](repeating: 0, count: (count + 7) / 8),
+                position: Int64 = -1, filled = 0
             try ok(objstore_read_column(view, cls.id, cls[name], count, &position, &values, &validity, nil, &filled))
             #expect(filled == count)
             return (values, validity)
         }
-        let f = try read("fi", Float(7)), d = try read("di", decimal("7")), o = try read("oi", oid(7, 7)), u = try read("u", uuid(7, 7))
+        let f = try read("fi", Float(7)), d = try read("di", decimal("7")), o = try read("oi", oid(7, 7)),
+            u = try read("u", uuid(7, 7))
         let id = try read("id", uuid(7, 7))
         for index in 0..<count {
             let isNull = index % 8 == 7
-            guard f.validity[index / 8] >> UInt8(index % 8) & 1 == (isNull ? 0 : 1), f.values[index] == (isNull ? 0 : floats[index]),
-                bytes(d.values[index]) == bytes(isNull ? objstore_decimal128() : decimals[index]), bytes(o.values[index]) == bytes(isNull ? objstore_object_id() : oids[index]),
-                bytes(u.values[index]) == bytes(isNull ? objstore_uuid() : ids[index]), bytes(id.values[index]) == bytes(ids[index])
+            guard f.validity[index / 8] >> UInt8(index % 8) & 1 == (isNull ? 0 : 1),
+                f.values[index] == (isNull ? 0 : floats[index]),
+                bytes(d.values[index]) == bytes(isNull ? objstore_decimal128() : decimals[index]),
+                bytes(o.values[index]) == bytes(isNull ? objstore_object_id() : oids[index]),
+                bytes(u.values[index]) == bytes(isNull ? objstore_uuid() : ids[index]),
+                bytes(id.values[index]) == bytes(ids[index])
             else {
                 Issue.record("row \(index) of \(count)")
                 return
@@ -232,12 +289,21 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
         defer { _ = objstore_buffer_free(&buffer) }
         let names = ["fi", "di", "oi", "u"]
         try ok(objstore_results_read(results, 0, count, names.map { cls[$0] }, 4, &buffer))
-        let packed = UnsafeRawPointer(buffer.bytes!), lines = (packed + 64).assumingMemoryBound(to: objstore_packed_column.self)
+        let packed = UnsafeRawPointer(buffer.bytes!),
+            lines = (packed + 64).assumingMemoryBound(to: objstore_packed_column.self)
         #expect((0..<4).map { lines[$0].values_bytes } == [4, 16, 12, 16].map { UInt64($0 * count) })
-        f.values.withUnsafeBytes { #expect(memcmp($0.baseAddress!, packed + Int(lines[0].values_offset), $0.count) == 0) }
-        d.values.withUnsafeBytes { #expect(memcmp($0.baseAddress!, packed + Int(lines[1].values_offset), $0.count) == 0) }
-        o.values.withUnsafeBytes { #expect(memcmp($0.baseAddress!, packed + Int(lines[2].values_offset), $0.count) == 0) }
-        u.values.withUnsafeBytes { #expect(memcmp($0.baseAddress!, packed + Int(lines[3].values_offset), $0.count) == 0) }
+        f.values.withUnsafeBytes {
+            #expect(memcmp($0.baseAddress!, packed + Int(lines[0].values_offset), $0.count) == 0)
+        }
+        d.values.withUnsafeBytes {
+            #expect(memcmp($0.baseAddress!, packed + Int(lines[1].values_offset), $0.count) == 0)
+        }
+        o.values.withUnsafeBytes {
+            #expect(memcmp($0.baseAddress!, packed + Int(lines[2].values_offset), $0.count) == 0)
+        }
+        u.values.withUnsafeBytes {
+            #expect(memcmp($0.baseAddress!, packed + Int(lines[3].values_offset), $0.count) == 0)
+        }
         #expect(lines[0].null_count == UInt64(count / 8))
     }
 }
@@ -254,14 +320,25 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
         try ids.create(tx, ["id": objstore_object_id_value(first), "n": objstore_int(1)])
         try ids.create(tx, ["id": objstore_object_id_value(second), "n": objstore_int(2)])
         var object = objstore_object()
-        func create(_ cls: ClassOf, _ value: objstore_value) -> objstore_status { objstore_create(tx, cls.id, [cls["id"]], [value], 1, &object) }
+        func create(_ cls: ClassOf, _ value: objstore_value) -> objstore_status {
+            objstore_create(tx, cls.id, [cls["id"]], [value], 1, &object)
+        }
         let message = refused(create(ids, objstore_object_id_value(first)), .OBJSTORE_ERR_DUPLICATE_KEY)
-        #expect(message.contains(bytes(first).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()))
+        #expect(
+            message.contains(
+                bytes(first).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()))
         try cls.create(tx, ["id": objstore_uuid_value(uuid(1, 2))])
-        #expect(refused(create(cls, objstore_uuid_value(uuid(1, 2))), .OBJSTORE_ERR_DUPLICATE_KEY).contains("01000000-0000-0000-0000-000000000002"))
+        #expect(
+            refused(create(cls, objstore_uuid_value(uuid(1, 2))), .OBJSTORE_ERR_DUPLICATE_KEY).contains(
+                "01000000-0000-0000-0000-000000000002"))
         #expect(refused(create(cls, objstore_object_id_value(first)), .OBJSTORE_ERR_WRONG_TYPE).contains("Scalar.id"))
         #expect(refused(create(cls, objstore_null()), .OBJSTORE_ERR_NOT_NULLABLE).contains("Scalar.id"))
-        #expect(refused(objstore_set(tx, try require(cls.find(tx, objstore_uuid_value(uuid(1, 2)))), cls["d"], objstore_float(0.5)), .OBJSTORE_ERR_WRONG_TYPE).contains("0.5"))
+        #expect(
+            refused(
+                objstore_set(
+                    tx, try require(cls.find(tx, objstore_uuid_value(uuid(1, 2)))), cls["d"], objstore_float(0.5)),
+                .OBJSTORE_ERR_WRONG_TYPE
+            ).contains("0.5"))
     }
     try frozen(store) { view in
         let found = try require(ids.find(view, objstore_object_id_value(second)))
@@ -270,25 +347,34 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
         #expect(value.data.integer == 2)
         expect(try cls.find(view, objstore_uuid_value(uuid(1, 3))) == nil)
         var object = objstore_object(), isThere = false
-        refused(objstore_find(view, cls.id, objstore_object_id_value(first), &object, &isThere), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_find(view, cls.id, objstore_object_id_value(first), &object, &isThere), .OBJSTORE_ERR_WRONG_TYPE)
     }
     var schema: OpaquePointer?
     try ok(objstore_schema_new(&schema))
     defer { _ = objstore_schema_close(schema) }
     try ok(objstore_schema_add_class(schema, text("K")))
     for kind in [objstore_kind.OBJSTORE_KIND_FLOAT, .OBJSTORE_KIND_DECIMAL128, .OBJSTORE_KIND_DOUBLE] {
-        refused(objstore_schema_add_property(schema, text("K"), text("k"), kind, UInt32(primaryKey)), .OBJSTORE_ERR_INVALID_SCHEMA)
+        refused(
+            objstore_schema_add_property(schema, text("K"), text("k"), kind, UInt32(primaryKey)),
+            .OBJSTORE_ERR_INVALID_SCHEMA)
     }
 }
 
 @Test func decimalsAsText() throws {
-    for (given, plain) in [("1.00", "1.00"), ("+1e3", "1E+3"), ("-.5", "-0.5"), ("nan", "NaN"), ("-inf", "-Infinity"), ("0E-9999", "0E-6176")] {
+    for (given, plain) in [
+        ("1.00", "1.00"), ("+1e3", "1E+3"), ("-.5", "-0.5"), ("nan", "NaN"), ("-inf", "-Infinity"),
+        ("0E-9999", "0E-6176"),
+    ] {
         #expect(string(decimal(given)) == plain)
     }
-    #expect(string(objstore_decimal128(low: 0x378d_8e63_ffff_ffff, high: 0xdfff_ed09_bead_87c0)) == "-9.999999999999999999999999999999999E+6144")
+    #expect(
+        string(objstore_decimal128(low: 0x378d_8e63_ffff_ffff, high: 0xdfff_ed09_bead_87c0))
+            == "-9.999999999999999999999999999999999E+6144")
     #expect(string(decimal("-0.000001234567890123456789012345678901234")).utf8.count == 42)
     var number = decimal("5")
-    #expect(refused(objstore_decimal128_from_text(text("five"), &number), .OBJSTORE_ERR_INVALID_ARGUMENT).contains("five"))
+    #expect(
+        refused(objstore_decimal128_from_text(text("five"), &number), .OBJSTORE_ERR_INVALID_ARGUMENT).contains("five"))
     refused(objstore_decimal128_from_text(text("1E+6145"), &number), .OBJSTORE_ERR_OUT_OF_RANGE)
     refused(objstore_decimal128_from_text(objstore_text_of(nil, 3), &number), .OBJSTORE_ERR_INVALID_ARGUMENT)
     #expect(string(number) == "5", "left as it was")

@@ -10,10 +10,14 @@ import Testing
     var store = try openStore(folder.store, [dogs])
     var cls = try ClassOf(store, dogs)
     try reading(store) { view in
-        refused(objstore_create(view, cls.id, [cls["name"]], [objstore_string(text("Rex"))], 1, nil), .OBJSTORE_ERR_NOT_IN_WRITE)
+        refused(
+            objstore_create(view, cls.id, [cls["name"]], [objstore_string(text("Rex"))], 1, nil),
+            .OBJSTORE_ERR_NOT_IN_WRITE)
         expect(try cls.count(view) == 0)
     }
-    let rex = try writing(store) { tx in try cls.create(tx, ["name": objstore_string(text("Rex")), "age": objstore_int(10)]) }
+    let rex = try writing(store) { tx in
+        try cls.create(tx, ["name": objstore_string(text("Rex")), "age": objstore_int(10)])
+    }
     try ok(objstore_close(store))
     store = try openStore(folder.store, [dogs])
     cls = try ClassOf(store, dogs)
@@ -31,7 +35,9 @@ import Testing
     var context = Context(cls: cls)
     let body: objstore_write_body = { view, userdata in
         let context = userdata!.assumingMemoryBound(to: Context.self)
-        guard let object = try? context.pointee.cls.create(view!, ["name": objstore_string(text("Yoda"))]) else { return .OBJSTORE_ERR_INTERNAL }
+        guard let object = try? context.pointee.cls.create(view!, ["name": objstore_string(text("Yoda"))]) else {
+            return .OBJSTORE_ERR_INTERNAL
+        }
         context.pointee.object = object
         return .OBJSTORE_OK
     }
@@ -63,12 +69,16 @@ import Testing
     defer { heardWord.deallocate() }
     try ok(objstore_observe(store, cls.id, 0, handler, heardWord, nil, &token))
     let names = ["Figrin D'an", "Greedo", "Toro"]
-    let bytes = Array(names.joined().utf8), offsets = names.reduce(into: [Int64(0)]) { $0.append($0.last! + Int64($1.utf8.count)) }
+    let bytes = Array(names.joined().utf8),
+        offsets = names.reduce(into: [Int64(0)]) { $0.append($0.last! + Int64($1.utf8.count)) }
     try writing(store) { tx in
         try bytes.withUnsafeBufferPointer { bytes in
             try offsets.withUnsafeBufferPointer { offsets in
                 try [Int64(1), 2, 3].withUnsafeBufferPointer { ids in
-                    var columns = [objstore_column_init(cls["id"], .OBJSTORE_KIND_INT, ids.baseAddress), objstore_column_init(cls["name"], .OBJSTORE_KIND_STRING, bytes.baseAddress)]
+                    var columns = [
+                        objstore_column_init(cls["id"], .OBJSTORE_KIND_INT, ids.baseAddress),
+                        objstore_column_init(cls["name"], .OBJSTORE_KIND_STRING, bytes.baseAddress),
+                    ]
                     columns[1].offsets = offsets.baseAddress
                     columns[1].values_bytes = UInt64(bytes.count)
                     try ok(objstore_insert_rows(tx, cls.id, .OBJSTORE_POLICY_ERROR, columns, 2, 3, nil, nil))
@@ -88,8 +98,11 @@ import Testing
 }
 
 @Test("A04: objects made with a key and filled afterwards") func a04() throws {
-    let turtles = TestClass(name: "Turtle", properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, nullable)])
-    let enthusiasts = TestClass(name: "TurtleEnthusiast", properties: [("id", .OBJSTORE_KIND_STRING, primaryKey), ("name", .OBJSTORE_KIND_STRING, nullable)])
+    let turtles = TestClass(
+        name: "Turtle", properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, nullable)])
+    let enthusiasts = TestClass(
+        name: "TurtleEnthusiast",
+        properties: [("id", .OBJSTORE_KIND_STRING, primaryKey), ("name", .OBJSTORE_KIND_STRING, nullable)])
     let store = try openStore(nil, [turtles, enthusiasts])
     defer { _ = objstore_close(store) }
     let turtle = try ClassOf(store, turtles), enthusiast = try ClassOf(store, enthusiasts)
@@ -100,7 +113,9 @@ import Testing
     }
     try reading(store) { view in
         expect(try turtle.string(view, try require(turtle.find(view, objstore_int(7))), "name") == "Max")
-        expect(try enthusiast.string(view, try require(enthusiast.find(view, objstore_string(text("Ali")))), "name") == nil)
+        expect(
+            try enthusiast.string(view, try require(enthusiast.find(view, objstore_string(text("Ali")))), "name") == nil
+        )
     }
 }
 
@@ -124,7 +139,10 @@ import Testing
     let store = try openStore(folder.store, [dogs]), second = try openStore(folder.store, [dogs])
     let cls = try ClassOf(store, dogs)
     let (old, doomed) = try writing(store) { tx in
-        (try cls.create(tx, ["name": objstore_string(text("old"))]), try cls.create(tx, ["name": objstore_string(text("doomed"))]))
+        (
+            try cls.create(tx, ["name": objstore_string(text("old"))]),
+            try cls.create(tx, ["name": objstore_string(text("doomed"))])
+        )
     }
     try writing(store) { tx in
         try cls.create(tx, ["name": objstore_string(text("a"))])
@@ -132,8 +150,8 @@ import Testing
         try ok(objstore_set(tx, old, cls["age"], objstore_int(5)))
         try ok(objstore_delete(tx, doomed))
         try reading(second) { view in
-        expect(try cls.count(view) == 2 && cls.int(view, old, "age") == 0)
-    }
+            expect(try cls.count(view) == 2 && cls.int(view, old, "age") == 0)
+        }
     }
     try reading(second) { view in
         var exists = true
@@ -150,7 +168,9 @@ import Testing
     var cls = try ClassOf(store, dogs)
     let body: objstore_write_body = { view, userdata in
         let cls = userdata!.assumingMemoryBound(to: ClassOf.self).pointee
-        guard (try? cls.create(view!, ["name": objstore_string(text("Rex"))])) != nil else { return .OBJSTORE_ERR_INTERNAL }
+        guard (try? cls.create(view!, ["name": objstore_string(text("Rex"))])) != nil else {
+            return .OBJSTORE_ERR_INTERNAL
+        }
         return objstore_fail(42, text("no such customer"))
     }
     refused(withUnsafeMutablePointer(to: &cls) { objstore_write(store, body, $0, nil) }, .OBJSTORE_ERR_CALLBACK)
@@ -168,14 +188,16 @@ import Testing
 }
 
 @Test("A08: a second key under policy error takes the whole write back") func a08() throws {
-    let frogs = TestClass(name: "Frog", properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, 0)])
+    let frogs = TestClass(
+        name: "Frog", properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, 0)])
     let store = try openStore(nil, [frogs])
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, frogs)
     #expect(throws: Failure.self) {
         try writing(store) { tx in
             try cls.upsert(tx, .OBJSTORE_POLICY_ERROR, ["id": objstore_int(1), "name": objstore_string(text("first"))])
-            try cls.upsert(tx, .OBJSTORE_POLICY_ERROR, ["id": objstore_int(1), "name": objstore_string(text("second"))])
+            try cls.upsert(
+                tx, .OBJSTORE_POLICY_ERROR, ["id": objstore_int(1), "name": objstore_string(text("second"))])
         }
     }
     #expect(String(cString: objstore_last_message()).contains("already exists"))
@@ -189,7 +211,9 @@ import Testing
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, dogs)
     try writing(store) { tx in
-        for (name, age) in [("Fall", 5), ("Winter", 1), ("Summer", 1)] { try cls.create(tx, ["name": objstore_string(text(name)), "age": objstore_int(Int64(age))]) }
+        for (name, age) in [("Fall", 5), ("Winter", 1), ("Summer", 1)] {
+            try cls.create(tx, ["name": objstore_string(text(name)), "age": objstore_int(Int64(age))])
+        }
         var results: OpaquePointer?, count: UInt64 = 0
         try ok(objstore_find_where(tx, cls.id, cls["age"], .OBJSTORE_LESS, objstore_int(2), &results))
         try ok(objstore_results_count(results, &count))
@@ -203,7 +227,8 @@ import Testing
     }
     try reading(store) { view in
         var fall = objstore_object()
-        try ok(objstore_first_where(view, cls.id, cls["name"], .OBJSTORE_EQUAL, objstore_string(text("Fall")), &fall, nil))
+        try ok(
+            objstore_first_where(view, cls.id, cls["name"], .OBJSTORE_EQUAL, objstore_string(text("Fall")), &fall, nil))
         expect(try cls.int(view, fall, "age") == 5)
     }
 }
@@ -212,20 +237,29 @@ import Testing
     let folder = TestFolder()
     let first = try openStore(folder.store, [dogs])
     let cls = try ClassOf(first, dogs)
-    let rex = try writing(first) { tx in try cls.create(tx, ["name": objstore_string(text("Rex")), "age": objstore_int(10)]) }
+    let rex = try writing(first) { tx in
+        try cls.create(tx, ["name": objstore_string(text("Rex")), "age": objstore_int(10)])
+    }
     let path = folder.store, age = cls["age"]
-    join((0..<2).map { _ in
-        start {
-            guard let store = try? openStore(path, [dogs], configure: { try ok(objstore_config_set_durability($0, .OBJSTORE_DURABILITY_NONE, 0)) }) else {
-                Issue.record("open")
-                return
+    join(
+        (0..<2).map { _ in
+            start {
+                guard
+                    let store = try? openStore(
+                        path, [dogs],
+                        configure: { try ok(objstore_config_set_durability($0, .OBJSTORE_DURABILITY_NONE, 0)) })
+                else {
+                    Issue.record("open")
+                    return
+                }
+                for _ in 0..<500 {
+                    do { try writing(store) { tx in try ok(objstore_increment(tx, rex, age, 1, nil)) } } catch {
+                        Issue.record("\(error)")
+                    }
+                }
+                #expect(objstore_close(store) == .OBJSTORE_OK)
             }
-            for _ in 0..<500 {
-                do { try writing(store) { tx in try ok(objstore_increment(tx, rex, age, 1, nil)) } } catch { Issue.record("\(error)") }
-            }
-            #expect(objstore_close(store) == .OBJSTORE_OK)
-        }
-    })
+        })
     try reading(first) { view in
         expect(try cls.int(view, rex, "age") == 1010)
     }
@@ -272,11 +306,13 @@ import Testing
             let left = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
             left.initialize(to: UInt64(round * 3))
             var thread = pthread_t()
-            pthread_create(&thread, nil, { left in
-                while cs_load64(left!) > 0 { usleep(50) }
-                kill(getpid(), SIGKILL)
-                return nil
-            }, left)
+            pthread_create(
+                &thread, nil,
+                { left in
+                    while cs_load64(left!) > 0 { usleep(50) }
+                    kill(getpid(), SIGKILL)
+                    return nil
+                }, left)
             let file = open(path + "-acknowledged", O_CREAT | O_RDWR, 0o600)
             var total = try reading(store) { try cls.count($0) }
             let rex = objstore_string(text("Rex"))
@@ -308,7 +344,8 @@ import Testing
     let cls = try ClassOf(one, dogs)
     let rex = try writing(one) { tx in try cls.create(tx, ["name": objstore_string(text("Rex"))]) }
     try writing(two) { tx in
-        #expect(refused(objstore_set(tx, rex, cls["age"], objstore_int(1)), .OBJSTORE_ERR_WRONG_STORE).contains("object"))
+        #expect(
+            refused(objstore_set(tx, rex, cls["age"], objstore_int(1)), .OBJSTORE_ERR_WRONG_STORE).contains("object"))
         refused(objstore_delete(tx, rex), .OBJSTORE_ERR_WRONG_STORE)
     }
     try reading(two) { view in
@@ -336,7 +373,9 @@ import Testing
     func check(_ view: OpaquePointer) throws {
         var results: OpaquePointer?
         try ok(objstore_find_where(view, cls.id, cls["age"], .OBJSTORE_LESS, objstore_int(2), &results))
-        #expect(refused(objstore_results_observe(results, 0, handler, nil, nil, &token), .OBJSTORE_ERR_WRONG_VIEW).hasPrefix("results"))
+        #expect(
+            refused(objstore_results_observe(results, 0, handler, nil, nil, &token), .OBJSTORE_ERR_WRONG_VIEW)
+                .hasPrefix("results"))
         #expect(token == nil)
         try ok(objstore_results_close(results))
     }
@@ -350,8 +389,14 @@ import Testing
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, persons)
     try writing(store) { tx in
-        #expect(refused(objstore_create(tx, cls.id, [cls["id"]], [objstore_int(1)], 1, nil), .OBJSTORE_ERR_MISSING_VALUE).contains("Person.name"))
-        #expect(refused(objstore_create(tx, cls.id, [cls["id"], cls["name"]], [objstore_int(1), objstore_null()], 2, nil), .OBJSTORE_ERR_NOT_NULLABLE).contains("Person.name"))
+        #expect(
+            refused(objstore_create(tx, cls.id, [cls["id"]], [objstore_int(1)], 1, nil), .OBJSTORE_ERR_MISSING_VALUE)
+                .contains("Person.name"))
+        #expect(
+            refused(
+                objstore_create(tx, cls.id, [cls["id"], cls["name"]], [objstore_int(1), objstore_null()], 2, nil),
+                .OBJSTORE_ERR_NOT_NULLABLE
+            ).contains("Person.name"))
         expect(try cls.count(tx) == 0)
     }
 }
@@ -362,7 +407,9 @@ import Testing
     let cls = try ClassOf(store, persons)
     for (policy, key) in [(objstore_policy.OBJSTORE_POLICY_ALL, Int64(1)), (.OBJSTORE_POLICY_MODIFIED, 1234)] {
         try writing(store) { tx in
-            try cls.upsert(tx, policy, ["id": objstore_int(key), "name": objstore_string(text("Jones")), "nick": objstore_string(text("J"))])
+            try cls.upsert(
+                tx, policy,
+                ["id": objstore_int(key), "name": objstore_string(text("Jones")), "nick": objstore_string(text("J"))])
             try cls.upsert(tx, policy, ["id": objstore_int(key), "name": objstore_string(text("Bowie"))])
         }
         try reading(store) { view in
@@ -381,7 +428,12 @@ import Testing
     let cls = try ClassOf(store, persons)
     try writing(store) { tx in
         let one = try cls.create(tx, ["id": objstore_int(1), "name": objstore_string(text("stored"))])
-        #expect(refused(objstore_create(tx, cls.id, [cls["id"], cls["name"]], [objstore_int(1), objstore_string(text("new"))], 2, nil), .OBJSTORE_ERR_DUPLICATE_KEY).contains("already exists"))
+        #expect(
+            refused(
+                objstore_create(
+                    tx, cls.id, [cls["id"], cls["name"]], [objstore_int(1), objstore_string(text("new"))], 2, nil),
+                .OBJSTORE_ERR_DUPLICATE_KEY
+            ).contains("already exists"))
         expect(try cls.string(tx, one, "name") == "stored" && cls.count(tx) == 1)
     }
 }
@@ -391,7 +443,10 @@ import Testing
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, dogs)
     try writing(store) { tx in
-        let message = refused(objstore_upsert(tx, cls.id, .OBJSTORE_POLICY_ALL, [cls["name"]], [objstore_string(text("Rex"))], 1, nil, nil), .OBJSTORE_ERR_NO_PRIMARY_KEY)
+        let message = refused(
+            objstore_upsert(
+                tx, cls.id, .OBJSTORE_POLICY_ALL, [cls["name"]], [objstore_string(text("Rex"))], 1, nil, nil),
+            .OBJSTORE_ERR_NO_PRIMARY_KEY)
         #expect(message.contains("does not have a primary key"))
     }
 }
@@ -400,7 +455,9 @@ import Testing
     let store = try openStore(nil, [dogs])
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, dogs)
-    let dog = try writing(store) { tx in try cls.create(tx, ["name": objstore_string(text("Fido")), "age": objstore_int(9)]) }
+    let dog = try writing(store) { tx in
+        try cls.create(tx, ["name": objstore_string(text("Fido")), "age": objstore_int(9)])
+    }
     try writing(store) { tx in
         try ok(objstore_set(tx, dog, cls["name"], objstore_string(text("Wolfie"))))
         try ok(objstore_increment(tx, dog, cls["age"], 1, nil))
@@ -414,7 +471,9 @@ import Testing
     let store = try openStore(nil, [persons])
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, persons)
-    let obiwan = try writing(store) { tx in try cls.create(tx, ["id": objstore_int(1), "name": objstore_string(text("Obi-Wan"))]) }
+    let obiwan = try writing(store) { tx in
+        try cls.create(tx, ["id": objstore_int(1), "name": objstore_string(text("Obi-Wan"))])
+    }
     try writing(store) { tx in
         try ok(objstore_delete(tx, obiwan))
         refused(objstore_delete(tx, obiwan), .OBJSTORE_ERR_NO_SUCH_OBJECT)
@@ -432,7 +491,9 @@ import Testing
     defer { _ = objstore_close(store) }
     let person = try ClassOf(store, persons), dog = try ClassOf(store, dogs)
     try writing(store) { tx in
-        for (id, name) in [(1, "Boba"), (2, "Jango")] { try person.create(tx, ["id": objstore_int(Int64(id)), "name": objstore_string(text("\(name) Fett"))]) }
+        for (id, name) in [(1, "Boba"), (2, "Jango")] {
+            try person.create(tx, ["id": objstore_int(Int64(id)), "name": objstore_string(text("\(name) Fett"))])
+        }
         try dog.create(tx, ["name": objstore_string(text("Team"))])
     }
     try writing(store) { tx in
@@ -444,7 +505,9 @@ import Testing
         expect(try person.count(view) == 0 && dog.count(view) == 1 && person.find(view, objstore_int(1)) == nil)
     }
     // The keys are free again, the object keys are not.
-    let new = try writing(store) { tx in try person.create(tx, ["id": objstore_int(1), "name": objstore_string(text("new"))]) }
+    let new = try writing(store) { tx in
+        try person.create(tx, ["id": objstore_int(1), "name": objstore_string(text("new"))])
+    }
     #expect(new.key == 2)
     try verify(store)
 }

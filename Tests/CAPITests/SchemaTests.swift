@@ -5,23 +5,33 @@ import Testing
 
 private let unique: Int32 = 8
 
-private func person(_ properties: [(name: String, kind: objstore_kind, flags: Int32)]) -> TestClass { TestClass(name: "Person", properties: properties) }
+private func person(_ properties: [(name: String, kind: objstore_kind, flags: Int32)]) -> TestClass {
+    TestClass(name: "Person", properties: properties)
+}
 
 private let first = person([
-    ("id", .OBJSTORE_KIND_INT, primaryKey), ("nick", .OBJSTORE_KIND_STRING, nullable | indexed), ("name", .OBJSTORE_KIND_STRING, unique),
+    ("id", .OBJSTORE_KIND_INT, primaryKey), ("nick", .OBJSTORE_KIND_STRING, nullable | indexed),
+    ("name", .OBJSTORE_KIND_STRING, unique),
     ("age", .OBJSTORE_KIND_INT, indexed),
 ])
 private let second = person([
-    ("key", .OBJSTORE_KIND_INT, primaryKey), ("fullName", .OBJSTORE_KIND_STRING, unique), ("age", .OBJSTORE_KIND_INT, indexed),
+    ("key", .OBJSTORE_KIND_INT, primaryKey), ("fullName", .OBJSTORE_KIND_STRING, unique),
+    ("age", .OBJSTORE_KIND_INT, indexed),
 ])
 private let formerNames = [("key", "id"), ("fullName", "title"), ("fullName", "name")]
 
-private func open(_ path: String, _ cls: TestClass, former: [(String, String)] = [], index: [String] = [], version: UInt64) throws -> OpaquePointer {
+private func open(
+    _ path: String, _ cls: TestClass, former: [(String, String)] = [], index: [String] = [], version: UInt64
+) throws -> OpaquePointer {
     try openStore(path, []) { config in
         let schema = try makeSchema([cls])
         defer { _ = objstore_schema_close(schema) }
-        for (name, old) in former { try ok(objstore_schema_add_former_name(schema, text("Person"), text(name), text(old))) }
-        if !index.isEmpty { try ok(objstore_schema_add_index(schema, text("Person"), index.map { text($0) }, index.count, 0)) }
+        for (name, old) in former {
+            try ok(objstore_schema_add_former_name(schema, text("Person"), text(name), text(old)))
+        }
+        if !index.isEmpty {
+            try ok(objstore_schema_add_index(schema, text("Person"), index.map { text($0) }, index.count, 0))
+        }
         try ok(objstore_config_set_schema(config, schema, version))
     }
 }
@@ -39,8 +49,13 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
     var objects: [objstore_object] = []
     try writing(store) { tx in
         for id in 0..<20 as Range<Int64> {
-            objects.append(try old.create(tx, [
-                "id": objstore_int(id), "nick": objstore_string(text("n\(id)")), "name": objstore_string(text("name \(id)")), "age": objstore_int(id % 3)]))
+            objects.append(
+                try old.create(
+                    tx,
+                    [
+                        "id": objstore_int(id), "nick": objstore_string(text("n\(id)")),
+                        "name": objstore_string(text("name \(id)")), "age": objstore_int(id % 3),
+                    ]))
         }
     }
     let before = try liveView(store)
@@ -60,8 +75,11 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
         } catch { Issue.record("\(error)") }
     }
     expectMismatch("nick", second, formerNames, 1)
-    expectMismatch("age", person([("id", .OBJSTORE_KIND_INT, primaryKey), ("age", .OBJSTORE_KIND_STRING, indexed)]), [], 2)
-    expectMismatch("name", person([("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, unique)]), [("name", "nick")], 2)
+    expectMismatch(
+        "age", person([("id", .OBJSTORE_KIND_INT, primaryKey), ("age", .OBJSTORE_KIND_STRING, indexed)]), [], 2)
+    expectMismatch(
+        "name", person([("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, unique)]),
+        [("name", "nick")], 2)
 
     let newer = try open(folder.store, second, former: formerNames, version: 2)
     let new = try ClassOf(newer, second)
@@ -72,22 +90,29 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
     try ok(objstore_count_where(before, old.id, old["nick"], .OBJSTORE_EQUAL, objstore_string(text("n7")), &count))
     #expect(count == 1)
     try ok(objstore_view_refresh(before, nil))
-    refused(objstore_count_where(before, old.id, old["nick"], .OBJSTORE_EQUAL, objstore_string(text("n7")), &count), .OBJSTORE_ERR_NO_SUCH_PROPERTY)
+    refused(
+        objstore_count_where(before, old.id, old["nick"], .OBJSTORE_EQUAL, objstore_string(text("n7")), &count),
+        .OBJSTORE_ERR_NO_SUCH_PROPERTY)
     try ok(objstore_count_where(before, old.id, old["name"], .OBJSTORE_EQUAL, objstore_string(text("name 7")), &count))
     #expect(try count == 1 && old.int(before, objects[7], "age") == 1 && indexes(before, old.id) == 3)
     var info = objstore_property_info()
     info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
     try ok(objstore_property_get_info(before, old["name"], &info))
     #expect(string(info.name) == "fullName" && info.flags == UInt32(unique))
-    // What its schema has is not there any more; a handle without one goes on writing what is left, by the ids it knows.
+    // What its schema has is not there any more; a handle without one goes on writing what is left, by the ids it
+    // knows.
     var none: OpaquePointer?
     refused(objstore_begin(store, &none), .OBJSTORE_ERR_SCHEMA_MISMATCH)
     let unknowing = try openStore(folder.store, [])
     defer { _ = objstore_close(unknowing) }
     try writing(unknowing) { tx in
-        refused(objstore_create(tx, old.id, [old["id"], old["nick"]], [objstore_int(90), objstore_null()], 2, nil), .OBJSTORE_ERR_NO_SUCH_PROPERTY)
         refused(
-            objstore_create(tx, old.id, [old["id"], old["name"], old["age"]], [objstore_int(90), objstore_string(text("name 3")), objstore_int(1)], 3, nil),
+            objstore_create(tx, old.id, [old["id"], old["nick"]], [objstore_int(90), objstore_null()], 2, nil),
+            .OBJSTORE_ERR_NO_SUCH_PROPERTY)
+        refused(
+            objstore_create(
+                tx, old.id, [old["id"], old["name"], old["age"]],
+                [objstore_int(90), objstore_string(text("name 3")), objstore_int(1)], 3, nil),
             .OBJSTORE_ERR_DUPLICATE_KEY)
         try old.create(tx, ["id": objstore_int(90), "name": objstore_string(text("x")), "age": objstore_int(1)])
     }
@@ -96,7 +121,9 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
     try ok(objstore_close(store))
 
     // The former names stay in the program; a property of a dropped one's name is another one.
-    let third = try open(folder.store, person(second.properties + [("nick", .OBJSTORE_KIND_STRING, nullable)]), former: formerNames, version: 3)
+    let third = try open(
+        folder.store, person(second.properties + [("nick", .OBJSTORE_KIND_STRING, nullable)]), former: formerNames,
+        version: 3)
     try reading(third) { view in
         var id: objstore_property_id = 0
         try ok(objstore_find_property(view, new.id, text("nick"), &id))
@@ -110,7 +137,9 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
 @Test func formerNamesThatCannotBe() throws {
     let schema = try makeSchema([second])
     defer { _ = objstore_schema_close(schema) }
-    func add(_ cls: String, _ name: String, _ former: String) -> objstore_status { objstore_schema_add_former_name(schema, text(cls), text(name), text(former)) }
+    func add(_ cls: String, _ name: String, _ former: String) -> objstore_status {
+        objstore_schema_add_former_name(schema, text(cls), text(name), text(former))
+    }
     refused(add("Dog", "key", "id"), .OBJSTORE_ERR_NO_SUCH_CLASS)
     refused(add("Person", "id", "key"), .OBJSTORE_ERR_NO_SUCH_PROPERTY)
     refused(add("Person", "key", "1"), .OBJSTORE_ERR_INVALID_SCHEMA)
@@ -119,6 +148,12 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
     try ok(add("Person", "key", "id"))
     try ok(add("Person", "key", "number"))
     refused(add("Person", "age", "id"), .OBJSTORE_ERR_INVALID_SCHEMA)
-    #expect(refused(objstore_schema_add_property(schema, text("Person"), text("id"), .OBJSTORE_KIND_INT, 0), .OBJSTORE_ERR_INVALID_SCHEMA).contains("key"))
-    refused(objstore_schema_add_link(schema, text("Person"), text("number"), text("Person"), 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+    #expect(
+        refused(
+            objstore_schema_add_property(schema, text("Person"), text("id"), .OBJSTORE_KIND_INT, 0),
+            .OBJSTORE_ERR_INVALID_SCHEMA
+        ).contains("key"))
+    refused(
+        objstore_schema_add_link(schema, text("Person"), text("number"), text("Person"), 0),
+        .OBJSTORE_ERR_INVALID_SCHEMA)
 }

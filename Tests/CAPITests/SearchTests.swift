@@ -4,8 +4,10 @@ import Testing
 private let items = TestClass(
     name: "Item",
     properties: [
-        ("n", .OBJSTORE_KIND_INT, nullable), ("i", .OBJSTORE_KIND_INT, nullable | indexed), ("d", .OBJSTORE_KIND_DOUBLE, nullable),
-        ("s", .OBJSTORE_KIND_STRING, nullable), ("si", .OBJSTORE_KIND_STRING, nullable | indexed), ("t", .OBJSTORE_KIND_TIMESTAMP, nullable),
+        ("n", .OBJSTORE_KIND_INT, nullable), ("i", .OBJSTORE_KIND_INT, nullable | indexed),
+        ("d", .OBJSTORE_KIND_DOUBLE, nullable),
+        ("s", .OBJSTORE_KIND_STRING, nullable), ("si", .OBJSTORE_KIND_STRING, nullable | indexed),
+        ("t", .OBJSTORE_KIND_TIMESTAMP, nullable),
         ("b", .OBJSTORE_KIND_BINARY, nullable), ("f", .OBJSTORE_KIND_BOOL, nullable),
     ])
 
@@ -13,12 +15,17 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
     try writing(store) { tx in
         for index in 0..<count {
             let null = index % 7 == 0
-            try cls.create(tx, [
-                "n": null ? objstore_null() : objstore_int(Int64(index % 10)), "i": null ? objstore_null() : objstore_int(Int64(index % 10)),
-                "d": null ? objstore_null() : objstore_double(index == 5 ? .nan : Double(index) / 2),
-                "s": null ? objstore_null() : objstore_string(text("name \(index % 5)")), "si": null ? objstore_null() : objstore_string(text("name \(index % 5)")),
-                "t": null ? objstore_null() : objstore_time(Int64(index), 5), "f": null ? objstore_null() : objstore_bool(index % 2 == 0),
-            ])
+            try cls.create(
+                tx,
+                [
+                    "n": null ? objstore_null() : objstore_int(Int64(index % 10)),
+                    "i": null ? objstore_null() : objstore_int(Int64(index % 10)),
+                    "d": null ? objstore_null() : objstore_double(index == 5 ? .nan : Double(index) / 2),
+                    "s": null ? objstore_null() : objstore_string(text("name \(index % 5)")),
+                    "si": null ? objstore_null() : objstore_string(text("name \(index % 5)")),
+                    "t": null ? objstore_null() : objstore_time(Int64(index), 5),
+                    "f": null ? objstore_null() : objstore_bool(index % 2 == 0),
+                ])
         }
     }
 }
@@ -31,7 +38,8 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
     let count = 500
     try fill(store, cls, count)
     let operators: [(objstore_operator, (Int, Int) -> Bool)] = [
-        (.OBJSTORE_EQUAL, ==), (.OBJSTORE_NOT_EQUAL, !=), (.OBJSTORE_LESS, <), (.OBJSTORE_LESS_EQUAL, <=), (.OBJSTORE_GREATER, >),
+        (.OBJSTORE_EQUAL, ==), (.OBJSTORE_NOT_EQUAL, !=), (.OBJSTORE_LESS, <), (.OBJSTORE_LESS_EQUAL, <=),
+        (.OBJSTORE_GREATER, >),
         (.OBJSTORE_GREATER_EQUAL, >=),
     ]
     try frozen(store) { view in
@@ -56,10 +64,14 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
                 }
             }
             for wanted in 0..<6 {
-                let expected = (0..<count).filter { $0 % 7 == 0 ? op == .OBJSTORE_NOT_EQUAL : satisfies($0 % 5, wanted) }.count
+                let expected = (0..<count).filter {
+                    $0 % 7 == 0 ? op == .OBJSTORE_NOT_EQUAL : satisfies($0 % 5, wanted)
+                }.count
                 for name in ["s", "si"] {
                     var found: UInt64 = 0
-                    try ok(objstore_count_where(view, cls.id, cls[name], op, objstore_string(text("name \(wanted)")), &found))
+                    try ok(
+                        objstore_count_where(
+                            view, cls.id, cls[name], op, objstore_string(text("name \(wanted)")), &found))
                     #expect(found == UInt64(expected), "\(name) \(op.rawValue) \(wanted)")
                 }
             }
@@ -70,13 +82,17 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
         for name in ["n", "i", "d", "s", "si", "t", "b", "f"] {
             try ok(objstore_count_where(view, cls.id, cls[name], .OBJSTORE_EQUAL, objstore_null(), &found))
             #expect(found == UInt64(name == "b" ? count : nulls), "\(name)")
-            refused(objstore_count_where(view, cls.id, cls[name], .OBJSTORE_LESS, objstore_null(), &found), .OBJSTORE_ERR_WRONG_TYPE)
+            refused(
+                objstore_count_where(view, cls.id, cls[name], .OBJSTORE_LESS, objstore_null(), &found),
+                .OBJSTORE_ERR_WRONG_TYPE)
         }
         try ok(objstore_count_where(view, cls.id, cls["d"], .OBJSTORE_EQUAL, objstore_double(.nan), &found))
         #expect(found == 0)
         try ok(objstore_count_where(view, cls.id, cls["d"], .OBJSTORE_NOT_EQUAL, objstore_double(.nan), &found))
         #expect(found == UInt64(count))
-        refused(objstore_count_where(view, cls.id, cls["b"], .OBJSTORE_LESS, objstore_binary(nil, 0), &found), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(
+            objstore_count_where(view, cls.id, cls["b"], .OBJSTORE_LESS, objstore_binary(nil, 0), &found),
+            .OBJSTORE_ERR_WRONG_TYPE)
     }
 }
 
@@ -93,12 +109,16 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
     }
     expect(try aggregate("n", .OBJSTORE_AGGREGATE_SUM).data.integer == 0)
     expect(try aggregate("d", .OBJSTORE_AGGREGATE_SUM).data.real == 0)
-    for kind in [objstore_aggregate_kind.OBJSTORE_AGGREGATE_MINIMUM, .OBJSTORE_AGGREGATE_MAXIMUM, .OBJSTORE_AGGREGATE_AVERAGE] {
+    for kind in [
+        objstore_aggregate_kind.OBJSTORE_AGGREGATE_MINIMUM, .OBJSTORE_AGGREGATE_MAXIMUM, .OBJSTORE_AGGREGATE_AVERAGE,
+    ] {
         expect(try aggregate("n", kind).kind == .OBJSTORE_KIND_NULL)
     }
     try writing(store) { tx in
         for value in [1.5, .nan, -2] { try cls.create(tx, ["d": objstore_double(value)]) }
-        for value in [Int64.max, 2, -5] { try cls.create(tx, ["n": objstore_int(value), "t": objstore_time(value, 7)]) }
+        for value in [Int64.max, 2, -5] {
+            try cls.create(tx, ["n": objstore_int(value), "t": objstore_time(value, 7)])
+        }
     }
     expect(try aggregate("d", .OBJSTORE_AGGREGATE_MINIMUM).data.real == -2)
     expect(try aggregate("d", .OBJSTORE_AGGREGATE_MAXIMUM).data.real == 1.5)
@@ -111,7 +131,10 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
     try writing(store) { tx in try cls.create(tx, ["n": objstore_int(10)]) }
     var value = objstore_value()
     try reading(store) { view in
-        #expect(refused(objstore_aggregate(view, cls.id, cls["n"], .OBJSTORE_AGGREGATE_SUM, &value), .OBJSTORE_ERR_OUT_OF_RANGE).contains("Item.n"))
+        #expect(
+            refused(
+                objstore_aggregate(view, cls.id, cls["n"], .OBJSTORE_AGGREGATE_SUM, &value), .OBJSTORE_ERR_OUT_OF_RANGE
+            ).contains("Item.n"))
     }
 }
 
@@ -119,7 +142,11 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
     let store = try openStore(nil, [dogs])
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, dogs)
-    try writing(store) { tx in for age in [5, 1, 1] { try cls.create(tx, ["name": objstore_string(text("x")), "age": objstore_int(Int64(age))]) } }
+    try writing(store) { tx in
+        for age in [5, 1, 1] {
+            try cls.create(tx, ["name": objstore_string(text("x")), "age": objstore_int(Int64(age))])
+        }
+    }
     try writing(store) { tx in
         var results: OpaquePointer?, count: UInt64 = 0, changed = false
         try ok(objstore_find_where(tx, cls.id, cls["age"], .OBJSTORE_LESS, objstore_int(2), &results))
@@ -163,12 +190,17 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
         try ok(objstore_results_read(results, 2, 10, properties, 4, &buffer))
         let bytes = UnsafeRawPointer(buffer.bytes!)
         let head = bytes.load(as: objstore_packed.self)
-        #expect(head.magic == 0x4B50_4F4F && head.layout == 1 && head.row_count == 10 && head.column_count == 4 && head.deleted_count == 1)
-        #expect(head.total_bytes == UInt64(buffer.length) && head.class_id == cls.id && head.store_tag == third.store_tag)
+        #expect(
+            head.magic == 0x4B50_4F4F && head.layout == 1 && head.row_count == 10 && head.column_count == 4
+                && head.deleted_count == 1)
+        #expect(
+            head.total_bytes == UInt64(buffer.length) && head.class_id == cls.id && head.store_tag == third.store_tag)
         let keys = (bytes + Int(head.keys_offset)).assumingMemoryBound(to: Int64.self)
         #expect((0..<10).map { keys[$0] } == (2..<12).map { $0 == 3 ? -1 : Int64($0) })
         let columns = (0..<4).map { (bytes + 64 + 48 * $0).load(as: objstore_packed_column.self) }
-        #expect(columns.map(\.property_id) == properties && columns.allSatisfy { $0.null_count == 2 && $0.values_offset % 8 == 0 })
+        #expect(
+            columns.map(\.property_id) == properties
+                && columns.allSatisfy { $0.null_count == 2 && $0.values_offset % 8 == 0 })
         for row in 0..<10 {
             let index = row + 2
             let isNull = index % 7 == 0 || index == 3
@@ -177,11 +209,18 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
                 #expect((bits[row >> 3] >> UInt8(row & 7) & 1 == 0) == isNull)
             }
             let offsets = (bytes + Int(columns[0].offsets_offset)).assumingMemoryBound(to: Int64.self)
-            let name = UnsafeRawBufferPointer(start: bytes + Int(columns[0].values_offset) + Int(offsets[row]), count: Int(offsets[row + 1] - offsets[row]))
+            let name = UnsafeRawBufferPointer(
+                start: bytes + Int(columns[0].values_offset) + Int(offsets[row]),
+                count: Int(offsets[row + 1] - offsets[row]))
             #expect(String(decoding: name, as: UTF8.self) == (isNull ? "" : "name \(index % 5)"))
-            #expect((bytes + Int(columns[1].values_offset)).load(fromByteOffset: row * 8, as: Int64.self) == (isNull ? 0 : Int64(index % 10)))
-            let time = (bytes + Int(columns[2].values_offset)).load(fromByteOffset: row * 16, as: objstore_timestamp.self)
-            #expect(time.seconds == (isNull ? 0 : Int64(index)) && time.nanoseconds == (isNull ? 0 : 5) && time.reserved == 0)
+            #expect(
+                (bytes + Int(columns[1].values_offset)).load(fromByteOffset: row * 8, as: Int64.self)
+                    == (isNull ? 0 : Int64(index % 10)))
+            let time = (bytes + Int(columns[2].values_offset)).load(
+                fromByteOffset: row * 16, as: objstore_timestamp.self)
+            #expect(
+                time.seconds == (isNull ? 0 : Int64(index)) && time.nanoseconds == (isNull ? 0 : 5)
+                    && time.reserved == 0)
             let isSet: UInt8 = !isNull && index % 2 == 0 ? 1 : 0
             #expect((bytes + Int(columns[3].values_offset)).load(fromByteOffset: row, as: UInt8.self) == isSet)
         }

@@ -28,7 +28,9 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     let folder = TestFolder()
     let store = try openStore(folder.store, [persons, dogs]), unknowing = try openStore(folder.store, [])
     let more = TestClass(name: "Person", properties: persons.properties + [("age", .OBJSTORE_KIND_INT, nullable)])
-    func open(_ cls: TestClass, version: UInt64) throws { try ok(objstore_close(try openStore(folder.store, [cls], version: version))) }
+    func open(_ cls: TestClass, version: UInt64) throws {
+        try ok(objstore_close(try openStore(folder.store, [cls], version: version)))
+    }
     let never: objstore_write_body = { _, _ in
         Issue.record("the body was called")
         return .OBJSTORE_OK
@@ -36,17 +38,27 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     try open(more, version: 2)
     try writing(store) { tx in
         let names = Names(tx), cls = try names.cls("Person")
-        try ok(objstore_create(tx, cls, [try names.property(cls, "id"), try names.property(cls, "name")], [objstore_int(1), objstore_string(text("a"))], 2, nil))
+        try ok(
+            objstore_create(
+                tx, cls, [try names.property(cls, "id"), try names.property(cls, "name")],
+                [objstore_int(1), objstore_string(text("a"))], 2, nil))
     }
     let less = TestClass(name: "Person", properties: Array(persons.properties.dropLast()))
     try open(less, version: 3)
     var tx: OpaquePointer?
     let ways: [() -> objstore_status] = [
-        { objstore_begin(store, &tx) }, { objstore_try_begin(store, &tx) }, { objstore_begin_within(store, 0, &tx) }, { objstore_write(store, never, nil, nil) },
+        { objstore_begin(store, &tx) }, { objstore_try_begin(store, &tx) }, { objstore_begin_within(store, 0, &tx) },
+        { objstore_write(store, never, nil, nil) },
     ]
     for begin in ways + ways {
         let message = refused(begin(), .OBJSTORE_ERR_SCHEMA_MISMATCH)
-        #expect(message == "Person.nick was dropped: the store was opened with schema version 3 meanwhile, and this program uses version 1")
+        #expect(
+            message
+                == """
+                Person.nick was dropped: the store was opened with schema version 3 meanwhile, and this program uses \
+                version 1
+                """
+        )
         var error = objstore_error_init()
         try ok(objstore_last_error(&error))
         #expect(string(error.class_name) == "Person" && string(error.property_name) == "nick" && tx == nil)
@@ -64,7 +76,10 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     let folder = TestFolder()
     try ok(objstore_close(try openStore(folder.store, [persons])))
     func refusedProperty(_ cls: TestClass, version: UInt64 = 1) -> String? {
-        guard status({ try ok(objstore_close(try openStore(folder.store, [cls], version: version))) }) == .OBJSTORE_ERR_SCHEMA_MISMATCH else { return nil }
+        guard
+            status({ try ok(objstore_close(try openStore(folder.store, [cls], version: version))) })
+                == .OBJSTORE_ERR_SCHEMA_MISMATCH
+        else { return nil }
         var error = objstore_error_init()
         guard objstore_last_error(&error) == .OBJSTORE_OK, string(error.class_name) == "Person" else { return nil }
         return string(error.property_name)
@@ -82,9 +97,13 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     #expect(refusedProperty(changed(2, ("new", .OBJSTORE_KIND_STRING, nullable))) == "nick")
     other.defaults["name"] = objstore_string(text("nobody"))
     #expect(refusedProperty(other) == "name")
-    #expect(refusedProperty(TestClass(name: "Person", properties: persons.properties + [("more", .OBJSTORE_KIND_INT, 0)])) == "more")
+    #expect(
+        refusedProperty(TestClass(name: "Person", properties: persons.properties + [("more", .OBJSTORE_KIND_INT, 0)]))
+            == "more")
     // The order does not matter, and classes that the program does not name stay.
-    try ok(objstore_close(try openStore(folder.store, [TestClass(name: "Person", properties: persons.properties.reversed()), dogs])))
+    try ok(
+        objstore_close(
+            try openStore(folder.store, [TestClass(name: "Person", properties: persons.properties.reversed()), dogs])))
     let store = try openStore(folder.store, [])
     _ = try ClassOf(store, persons)
     _ = try ClassOf(store, dogs)
@@ -101,7 +120,10 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     try ok(objstore_close(store))
     var more = TestClass(
         name: "Dog",
-        properties: dogs.properties + [("legs", .OBJSTORE_KIND_INT, indexed), ("owner", .OBJSTORE_KIND_STRING, nullable | indexed), ("zero", .OBJSTORE_KIND_DOUBLE, 0)],
+        properties: dogs.properties + [
+            ("legs", .OBJSTORE_KIND_INT, indexed), ("owner", .OBJSTORE_KIND_STRING, nullable | indexed),
+            ("zero", .OBJSTORE_KIND_DOUBLE, 0),
+        ],
         defaults: dogs.defaults)
     more.defaults["legs"] = objstore_int(4)
     for _ in 0..<2 {
@@ -126,7 +148,8 @@ private func status(_ body: () throws -> Void) -> objstore_status {
         var first = objstore_object()
         try ok(objstore_first_where(tx, cls.id, cls["legs"], .OBJSTORE_EQUAL, objstore_int(4), &first, nil))
         try ok(objstore_set(tx, first, cls["legs"], objstore_int(3)))
-        try cls.create(tx, ["name": objstore_string(text("late")), "legs": objstore_int(3), "zero": objstore_double(1)])
+        try cls.create(
+            tx, ["name": objstore_string(text("late")), "legs": objstore_int(3), "zero": objstore_double(1)])
         var count: UInt64 = 0
         try ok(objstore_count_where(tx, cls.id, cls["legs"], .OBJSTORE_EQUAL, objstore_int(3), &count))
         #expect(count == 2)
@@ -140,20 +163,28 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     try ok(objstore_schema_new(&schema))
     defer { _ = objstore_schema_close(schema) }
     for name in ["", "1a", "a b", "a-b", String(repeating: "x", count: 256)] {
-        #expect(objstore_schema_add_class(schema, text(name)) == (name.isEmpty ? .OBJSTORE_ERR_INVALID_ARGUMENT : .OBJSTORE_ERR_INVALID_SCHEMA), "\(name)")
+        #expect(
+            objstore_schema_add_class(schema, text(name))
+                == (name.isEmpty ? .OBJSTORE_ERR_INVALID_ARGUMENT : .OBJSTORE_ERR_INVALID_SCHEMA), "\(name)")
     }
     let cls = text("Größe_1")
     try ok(objstore_schema_add_class(schema, cls))
     refused(objstore_schema_add_class(schema, cls), .OBJSTORE_ERR_INVALID_SCHEMA)
-    refused(objstore_schema_add_property(schema, text("Other"), text("a"), .OBJSTORE_KIND_INT, 0), .OBJSTORE_ERR_NO_SUCH_CLASS)
-    refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_DOUBLE, 1), .OBJSTORE_ERR_INVALID_SCHEMA)
-    refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_INT, 0x41), .OBJSTORE_ERR_INVALID_SCHEMA)
-    refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_BINARY, 2), .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(
+        objstore_schema_add_property(schema, text("Other"), text("a"), .OBJSTORE_KIND_INT, 0),
+        .OBJSTORE_ERR_NO_SUCH_CLASS)
+    refused(
+        objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_DOUBLE, 1), .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(
+        objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_INT, 0x41), .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(
+        objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_BINARY, 2), .OBJSTORE_ERR_INVALID_SCHEMA)
     refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_NULL, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
     refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_MIXED, 1), .OBJSTORE_ERR_INVALID_SCHEMA)
     try ok(objstore_schema_add_property(schema, cls, text("id"), .OBJSTORE_KIND_INT, 1))
     refused(objstore_schema_add_property(schema, cls, text("id"), .OBJSTORE_KIND_INT, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
-    refused(objstore_schema_add_property(schema, cls, text("key"), .OBJSTORE_KIND_STRING, 1), .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(
+        objstore_schema_add_property(schema, cls, text("key"), .OBJSTORE_KIND_STRING, 1), .OBJSTORE_ERR_INVALID_SCHEMA)
     refused(objstore_schema_set_default(schema, cls, text("id"), objstore_string(text("1"))), .OBJSTORE_ERR_WRONG_TYPE)
     refused(objstore_schema_set_default(schema, cls, text("id"), objstore_null()), .OBJSTORE_ERR_NOT_NULLABLE)
     try ok(objstore_schema_set_default(schema, cls, text("id"), objstore_int(1)))
@@ -177,8 +208,12 @@ private func status(_ body: () throws -> Void) -> objstore_status {
         var property = objstore_property_info()
         property.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
         try ok(objstore_property_at(view, cls.class_id, 1, &property))
-        #expect(string(property.name) == "age" && property.kind == .OBJSTORE_KIND_INT && property.flags == 0x100 && property.index == 1)
-        #expect(property.default_value.kind == .OBJSTORE_KIND_INT && property.default_value.data.integer == 0 && property.class_id == cls.class_id)
+        #expect(
+            string(property.name) == "age" && property.kind == .OBJSTORE_KIND_INT && property.flags == 0x100
+                && property.index == 1)
+        #expect(
+            property.default_value.kind == .OBJSTORE_KIND_INT && property.default_value.data.integer == 0
+                && property.class_id == cls.class_id)
         try ok(objstore_class_at(view, 0, &cls))
         try ok(objstore_property_get_info(view, cls.primary_key, &property))
         #expect(string(property.name) == "id" && property.flags == 1)
@@ -199,28 +234,50 @@ private func status(_ body: () throws -> Void) -> objstore_status {
         expect(try cls.string(view, rex, "name") == "Rex")
     }
     expect(try info(first).store_tag == info(second).store_tag && info(first).flags == 1 && info(second).flags == 0)
-    #expect(status { _ = try openStore(folder.store, []) { try ok(objstore_config_set_limit($0, .OBJSTORE_LIMIT_VALUE_BYTES, 1000)) } } == .OBJSTORE_ERR_CONFIG_MISMATCH)
-    #expect(status { _ = try openStore(folder.store, []) { try ok(objstore_config_set_flags($0, 2)) } } == .OBJSTORE_ERR_CONFIG_MISMATCH)
-    #expect(status { _ = try openStore(folder.store, []) { try ok(objstore_config_set_creation($0, .OBJSTORE_CREATION_ALWAYS)) } } == .OBJSTORE_ERR_ALREADY_EXISTS)
+    #expect(
+        status {
+            _ = try openStore(folder.store, []) {
+                try ok(objstore_config_set_limit($0, .OBJSTORE_LIMIT_VALUE_BYTES, 1000))
+            }
+        } == .OBJSTORE_ERR_CONFIG_MISMATCH)
+    #expect(
+        status { _ = try openStore(folder.store, []) { try ok(objstore_config_set_flags($0, 2)) } }
+            == .OBJSTORE_ERR_CONFIG_MISMATCH)
+    #expect(
+        status {
+            _ = try openStore(folder.store, []) { try ok(objstore_config_set_creation($0, .OBJSTORE_CREATION_ALWAYS)) }
+        } == .OBJSTORE_ERR_ALREADY_EXISTS)
     // A handle of its own for reading.
     let reader = try openStore(folder.store, [dogs]) { try ok(objstore_config_set_mode($0, .OBJSTORE_MODE_READ_ONLY)) }
     var tx: OpaquePointer?
     refused(objstore_begin(reader, &tx), .OBJSTORE_ERR_READ_ONLY)
-    #expect(status { _ = try openStore(folder.store, [persons]) { try ok(objstore_config_set_mode($0, .OBJSTORE_MODE_READ_ONLY)) } } == .OBJSTORE_ERR_READ_ONLY)
+    #expect(
+        status {
+            _ = try openStore(folder.store, [persons]) {
+                try ok(objstore_config_set_mode($0, .OBJSTORE_MODE_READ_ONLY))
+            }
+        } == .OBJSTORE_ERR_READ_ONLY)
     // What it would have to become is named.
     let name = dogs.properties[0].name
     for (classes, what) in [
         ([persons], "has no class \(persons.name)"),
-        ([TestClass(name: dogs.name, properties: dogs.properties + [("other", .OBJSTORE_KIND_INT, 0)])], "has no property \(dogs.name).other"),
-        ([TestClass(name: dogs.name, properties: Array(dogs.properties.dropFirst()))], "has a property \(dogs.name).\(name), unlike the program"),
+        (
+            [TestClass(name: dogs.name, properties: dogs.properties + [("other", .OBJSTORE_KIND_INT, 0)])],
+            "has no property \(dogs.name).other"
+        ),
+        (
+            [TestClass(name: dogs.name, properties: Array(dogs.properties.dropFirst()))],
+            "has a property \(dogs.name).\(name), unlike the program"
+        ),
     ] {
         do {
-            _ = objstore_close(try openStore(folder.store, classes) { config in
-                try ok(objstore_config_set_mode(config, .OBJSTORE_MODE_READ_ONLY))
-                let schema = try makeSchema(classes)
-                defer { _ = objstore_schema_close(schema) }
-                try ok(objstore_config_set_schema(config, schema, 2))
-            })
+            _ = objstore_close(
+                try openStore(folder.store, classes) { config in
+                    try ok(objstore_config_set_mode(config, .OBJSTORE_MODE_READ_ONLY))
+                    let schema = try makeSchema(classes)
+                    defer { _ = objstore_schema_close(schema) }
+                    try ok(objstore_config_set_schema(config, schema, 2))
+                })
             Issue.record("opened: \(what)")
         } catch let failure as Failure {
             #expect(failure.status == .OBJSTORE_ERR_READ_ONLY && failure.description.contains(what), "\(failure)")
@@ -233,7 +290,9 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     }
     try ok(objstore_close(second))
     try ok(objstore_close(reader))
-    #expect(access(folder.store + "-log", F_OK) != 0 && access(folder.store + "-lock", F_OK) != 0, "a closed store is its single file")
+    #expect(
+        access(folder.store + "-log", F_OK) != 0 && access(folder.store + "-lock", F_OK) != 0,
+        "a closed store is its single file")
     var exists = false
     try ok(objstore_file_exists(text(folder.store), &exists))
     #expect(exists)
@@ -247,15 +306,26 @@ private func status(_ body: () throws -> Void) -> objstore_status {
 @Test func modesAndCreation() throws {
     let folder = TestFolder()
     for mode in [objstore_mode.OBJSTORE_MODE_READ_ONLY, .OBJSTORE_MODE_IMMUTABLE] {
-        #expect(status { _ = try openStore(folder.store, []) { try ok(objstore_config_set_mode($0, mode)) } } == .OBJSTORE_ERR_NOT_FOUND)
+        #expect(
+            status { _ = try openStore(folder.store, []) { try ok(objstore_config_set_mode($0, mode)) } }
+                == .OBJSTORE_ERR_NOT_FOUND)
     }
-    #expect(status { _ = try openStore(folder.store, []) { try ok(objstore_config_set_creation($0, .OBJSTORE_CREATION_NEVER)) } } == .OBJSTORE_ERR_NOT_FOUND)
+    #expect(
+        status {
+            _ = try openStore(folder.store, []) { try ok(objstore_config_set_creation($0, .OBJSTORE_CREATION_NEVER)) }
+        } == .OBJSTORE_ERR_NOT_FOUND)
     #expect(status { _ = try openStore(folder.path + "/no/such/folder", []) } == .OBJSTORE_ERR_NOT_FOUND)
     #expect(status { _ = try openStore("/proc/version", []) } != .OBJSTORE_OK)
     var store = try openStore(folder.store, [dogs])
     let cls = try ClassOf(store, dogs)
     try writing(store) { tx in try cls.create(tx, ["name": objstore_string(text("Rex"))]) }
-    #expect(status { _ = try openStore(folder.store, []) { try ok(objstore_config_set_mode($0, .OBJSTORE_MODE_READ_WRITE)); try ok(objstore_config_set_flags($0, 2)) } } == .OBJSTORE_ERR_CONFIG_MISMATCH)
+    #expect(
+        status {
+            _ = try openStore(folder.store, []) {
+                try ok(objstore_config_set_mode($0, .OBJSTORE_MODE_READ_WRITE));
+                try ok(objstore_config_set_flags($0, 2))
+            }
+        } == .OBJSTORE_ERR_CONFIG_MISMATCH)
     try ok(objstore_close(store))
     // Immutable: nothing but the file is needed.
     chmod(folder.store, 0o444)
@@ -315,7 +385,9 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     let store = try openStore(folder.store, [persons, dogs])
     let cls = try ClassOf(store, persons)
     let doomed = try writing(store) { tx in
-        for id in 0..<10_000 { try cls.create(tx, ["id": objstore_int(Int64(id)), "name": objstore_string(text("person \(id)"))]) }
+        for id in 0..<10_000 {
+            try cls.create(tx, ["id": objstore_int(Int64(id)), "name": objstore_string(text("person \(id)"))])
+        }
         return try require(cls.find(tx, objstore_int(9_999)))
     }
     try writing(store) { tx in try ok(objstore_delete(tx, doomed)) }
@@ -350,7 +422,9 @@ private func status(_ body: () throws -> Void) -> objstore_status {
         refused(objstore_get(view, doomed, cls["name"], nil, &value), .OBJSTORE_ERR_WRONG_STORE)
     }
     // Keys are not given out again.
-    let new = try writing(second) { tx in try cls.create(tx, ["id": objstore_int(9_999), "name": objstore_string(text("new"))]) }
+    let new = try writing(second) { tx in
+        try cls.create(tx, ["id": objstore_int(9_999), "name": objstore_string(text("new"))])
+    }
     #expect(new.key == 10_000)
     try verify(second)
     try ok(objstore_close(second))
@@ -370,12 +444,18 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     #expect(after.commits == start.commits + 1)
     #expect(after.log_bytes_written > start.log_bytes_written)
     #expect(after.processes == 1)
-    #expect(after.published_version == after.durable_version && after.published_version > pinned && after.oldest_pin == pinned)
-    #expect(after.file_bytes > 0 && after.live_bytes > 0 && after.live_bytes <= after.file_bytes && after.log_file_bytes > 0)
+    #expect(
+        after.published_version == after.durable_version && after.published_version > pinned
+            && after.oldest_pin == pinned)
+    #expect(
+        after.file_bytes > 0 && after.live_bytes > 0 && after.live_bytes <= after.file_bytes && after.log_file_bytes > 0
+    )
     var pins = [objstore_pin](repeating: objstore_pin(), count: 8), count = 0
     try ok(objstore_pins(store, &pins, 8, &count))
     let mine = try #require(pins.prefix(count).first { $0.holder == .OBJSTORE_PIN_VIEW })
-    #expect(mine.version == pinned && mine.count == 1 && mine.process_id == Int64(getpid()) && mine.since_ms > 1_600_000_000_000)
+    #expect(
+        mine.version == pinned && mine.count == 1 && mine.process_id == Int64(getpid())
+            && mine.since_ms > 1_600_000_000_000)
     #expect(pins.prefix(count).contains { $0.holder == .OBJSTORE_PIN_CHECKPOINT })
     try ok(objstore_view_refresh(view, nil))
     try ok(objstore_checkpoint(store))
@@ -408,7 +488,9 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     refused(objstore_commit(tx, nil), .OBJSTORE_ERR_CLOSED_HANDLE)
     refused(objstore_row_next(&row, &more), .OBJSTORE_ERR_CLOSED_HANDLE)
     refused(objstore_close(store), .OBJSTORE_ERR_CLOSED_HANDLE)
-    #expect(objstore_close(nil) == .OBJSTORE_OK && objstore_view_close(nil) == .OBJSTORE_OK && objstore_results_close(nil) == .OBJSTORE_OK)
+    #expect(
+        objstore_close(nil) == .OBJSTORE_OK && objstore_view_close(nil) == .OBJSTORE_OK
+            && objstore_results_close(nil) == .OBJSTORE_OK)
 }
 
 @Test(arguments: [-1, 600_000] as [Int64]) func closingWakesWhoWaitsToBegin(timeout: Int64) throws {
@@ -479,9 +561,15 @@ private let countFree: objstore_free_userdata = { $0!.assumingMemoryBound(to: In
     try ok(objstore_config_new(&config))
     try ok(objstore_config_set_memory(config, text("")))
     let handler: objstore_log_handler = { _, _, _ in }
-    times = count { #expect(objstore_config_set_log(config, objstore_log_level(rawValue: 9)!, handler, freed, countFree) == .OBJSTORE_ERR_INVALID_ARGUMENT) }
+    times = count {
+        #expect(
+            objstore_config_set_log(config, objstore_log_level(rawValue: 9)!, handler, freed, countFree)
+                == .OBJSTORE_ERR_INVALID_ARGUMENT)
+    }
     #expect(times == 1)
-    times = count { #expect(objstore_config_set_log(config, .OBJSTORE_LOG_DEBUG, handler, freed, countFree) == .OBJSTORE_OK) }
+    times = count {
+        #expect(objstore_config_set_log(config, .OBJSTORE_LOG_DEBUG, handler, freed, countFree) == .OBJSTORE_OK)
+    }
     #expect(times == 0)
     try ok(objstore_open(config, &logged))
     times = count { _ = objstore_config_close(config) }
@@ -503,17 +591,22 @@ private final class LogLines: @unchecked Sendable {
     log.store = other
     defer { _ = objstore_close(other) }
     let store = try openStore(nil, [dogs]) { config in
-        try ok(objstore_config_set_log(config, .OBJSTORE_LOG_DEBUG, { _, message, userdata in
-            let log = Unmanaged<LogLines>.fromOpaque(userdata!).takeUnretainedValue()
-            log.lines.append(String(cString: message!))
-            var view: OpaquePointer?
-            log.statuses.append(objstore_view_open(log.store, &view))
-        }, Unmanaged.passUnretained(log).toOpaque(), nil))
+        try ok(
+            objstore_config_set_log(
+                config, .OBJSTORE_LOG_DEBUG,
+                { _, message, userdata in
+                    let log = Unmanaged<LogLines>.fromOpaque(userdata!).takeUnretainedValue()
+                    log.lines.append(String(cString: message!))
+                    var view: OpaquePointer?
+                    log.statuses.append(objstore_view_open(log.store, &view))
+                }, Unmanaged.passUnretained(log).toOpaque(), nil))
     }
     let cls = try ClassOf(store, dogs)
     try writing(store) { tx in try cls.create(tx, ["name": objstore_string(text("Rex"))]) }
     try ok(objstore_close(store))
-    #expect(log.lines.contains { $0.hasPrefix("opened") } && log.lines.contains { $0.hasPrefix("version") } && log.lines.contains { $0.hasPrefix("closed") })
+    #expect(
+        log.lines.contains { $0.hasPrefix("opened") } && log.lines.contains { $0.hasPrefix("version") }
+            && log.lines.contains { $0.hasPrefix("closed") })
     #expect(log.statuses.allSatisfy { $0 == .OBJSTORE_ERR_IN_CALLBACK })
 }
 
@@ -571,10 +664,12 @@ private final class Body: @unchecked Sendable {
 
 func start(_ body: @escaping @Sendable () -> Void) -> pthread_t {
     var thread = pthread_t()
-    pthread_create(&thread, nil, { argument in
-        Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
-        return nil
-    }, Unmanaged.passRetained(Body(body)).toOpaque())
+    pthread_create(
+        &thread, nil,
+        { argument in
+            Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
+            return nil
+        }, Unmanaged.passRetained(Body(body)).toOpaque())
     return thread
 }
 
@@ -585,7 +680,9 @@ func join(_ threads: [pthread_t]) { for thread in threads { pthread_join(thread,
     let store = try openStore(nil, [dogs])
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, dogs)
-    let rex = try writing(store) { tx in try cls.create(tx, ["name": objstore_string(text("Rex")), "age": objstore_int(10)]) }
+    let rex = try writing(store) { tx in
+        try cls.create(tx, ["name": objstore_string(text("Rex")), "age": objstore_int(10)])
+    }
     nonisolated(unsafe) let shared = store
     let age = cls["age"], id = cls.id
     let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 3)
@@ -601,9 +698,16 @@ func join(_ threads: [pthread_t]) { for thread in threads { pthread_join(thread,
                 if status == .OBJSTORE_OK { status = objstore_row_seek(&row, rex) }
                 for _ in 0..<50 where status == .OBJSTORE_OK {
                     status = objstore_row_int(&row, age, &value, nil)
-                    if status == .OBJSTORE_OK { if reads == 0 { cs_add64(current + 2, 1) }; reads += 1; if value != 10 { Issue.record("read \(value)") } }
+                    if status == .OBJSTORE_OK {
+                        if reads == 0 { cs_add64(current + 2, 1) }; reads += 1;
+                        if value != 10 { Issue.record("read \(value)") }
+                    }
                 }
-                if status == .OBJSTORE_ERR_CLOSED_HANDLE { closed += 1 } else if status != .OBJSTORE_OK { Issue.record("\(String(cString: objstore_last_message()))") }
+                if status == .OBJSTORE_ERR_CLOSED_HANDLE {
+                    closed += 1
+                } else if status != .OBJSTORE_OK {
+                    Issue.record("\(String(cString: objstore_last_message()))")
+                }
             }
         }
     }

@@ -3,23 +3,39 @@ import Testing
 
 /// D50: classes and properties that the file calls otherwise than the program.
 @Suite struct StoredNameTests {
-    /// A person with a key, a compound index, links, embedded objects and a collection, by the program's names or by those of the file.
-    private func describe(_ schema: OpaquePointer, mapped: Bool, _ more: (OpaquePointer) throws -> Void = { _ in }) throws {
+    /// A person with a key, a compound index, links, embedded objects and a collection, by the program's names or by
+    /// those of the file.
+    private func describe(
+        _ schema: OpaquePointer, mapped: Bool, _ more: (OpaquePointer) throws -> Void = { _ in }
+    ) throws {
         let person = mapped ? "Person" : "people", address = mapped ? "Address" : "addresses"
         func name(_ own: String, _ stored: String) -> objstore_text { text(mapped ? own : stored) }
         for cls in [person, address] { try ok(objstore_schema_add_class(schema, text(cls))) }
         try ok(objstore_schema_set_class_flags(schema, text(address), UInt32(OBJSTORE_CLASS_EMBEDDED)))
-        try ok(objstore_schema_add_property(schema, text(person), name("number", "_id"), .OBJSTORE_KIND_INT, UInt32(OBJSTORE_PROPERTY_PRIMARY_KEY)))
-        try ok(objstore_schema_add_property(schema, text(person), name("firstName", "first_name"), .OBJSTORE_KIND_STRING, 0))
+        try ok(
+            objstore_schema_add_property(
+                schema, text(person), name("number", "_id"), .OBJSTORE_KIND_INT, UInt32(OBJSTORE_PROPERTY_PRIMARY_KEY)))
+        try ok(
+            objstore_schema_add_property(
+                schema, text(person), name("firstName", "first_name"), .OBJSTORE_KIND_STRING, 0))
         try ok(objstore_schema_add_property(schema, text(person), text("age"), .OBJSTORE_KIND_INT, 0))
-        try ok(objstore_schema_set_default(schema, text(person), name("firstName", "first_name"), objstore_string(text("nobody"))))
+        try ok(
+            objstore_schema_set_default(
+                schema, text(person), name("firstName", "first_name"), objstore_string(text("nobody"))))
         try ok(objstore_schema_add_link(schema, text(person), name("bestFriend", "best_friend"), text(person), 0))
         try ok(objstore_schema_add_link(schema, text(person), name("homeAddress", "home_address"), text(address), 0))
-        try ok(objstore_schema_add_collection(schema, text(person), name("nickNames", "nick_names"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_STRING, 0))
-        try ok(objstore_schema_add_property(schema, text(address), name("zipCode", "zip_code"), .OBJSTORE_KIND_STRING, 0))
+        try ok(
+            objstore_schema_add_collection(
+                schema, text(person), name("nickNames", "nick_names"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL,
+                .OBJSTORE_KIND_STRING, 0))
+        try ok(
+            objstore_schema_add_property(schema, text(address), name("zipCode", "zip_code"), .OBJSTORE_KIND_STRING, 0))
         try ok(objstore_schema_add_index(schema, text(person), [name("firstName", "first_name"), text("age")], 2, 0))
         if mapped {
-            for (own, stored) in [("number", "_id"), ("firstName", "first_name"), ("bestFriend", "best_friend"), ("homeAddress", "home_address"), ("nickNames", "nick_names")] {
+            for (own, stored) in [
+                ("number", "_id"), ("firstName", "first_name"), ("bestFriend", "best_friend"),
+                ("homeAddress", "home_address"), ("nickNames", "nick_names"),
+            ] {
                 try ok(objstore_schema_set_stored_name(schema, text(person), text(own), text(stored)))
             }
             try ok(objstore_schema_set_stored_name(schema, text(address), text("zipCode"), text("zip_code")))
@@ -29,7 +45,9 @@ import Testing
         try more(schema)
     }
 
-    private func open(_ folder: TestFolder, _ version: UInt64 = 1, _ describe: @escaping (OpaquePointer) throws -> Void) throws -> OpaquePointer {
+    private func open(
+        _ folder: TestFolder, _ version: UInt64 = 1, _ describe: @escaping (OpaquePointer) throws -> Void
+    ) throws -> OpaquePointer {
         try openStore(folder.store, []) { config in
             let schema = try makeSchema([])
             defer { _ = objstore_schema_close(schema) }
@@ -43,12 +61,13 @@ import Testing
         var info = objstore_class_info()
         info.struct_size = UInt32(MemoryLayout<objstore_class_info>.size)
         try ok(objstore_class_get_info(view, id, &info))
-        return try [string(info.name)!] + (0..<Int(info.property_count)).map { index in
-            var property = objstore_property_info()
-            property.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
-            try ok(objstore_property_at(view, id, index, &property))
-            return string(property.name)!
-        }
+        return try [string(info.name)!]
+            + (0..<Int(info.property_count)).map { index in
+                var property = objstore_property_info()
+                property.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
+                try ok(objstore_property_at(view, id, index, &property))
+                return string(property.name)!
+            }
     }
 
     private func json(_ view: OpaquePointer, _ object: objstore_object) throws -> String {
@@ -62,12 +81,19 @@ import Testing
         let folder = TestFolder()
         let store = try open(folder) { try describe($0, mapped: true) }
         let ann = try writing(store) { tx in
-            for (own, stored) in [("Person", "people"), ("Address", "addresses")] { expect(try Names(tx).cls(own) == Names(tx).cls(stored)) }
+            for (own, stored) in [("Person", "people"), ("Address", "addresses")] {
+                expect(try Names(tx).cls(own) == Names(tx).cls(stored))
+            }
             let person = try Names(tx).cls("Person")
-            for (own, stored) in [("number", "_id"), ("firstName", "first_name"), ("nickNames", "nick_names"), ("age", "age")] {
+            for (own, stored) in [
+                ("number", "_id"), ("firstName", "first_name"), ("nickNames", "nick_names"), ("age", "age"),
+            ] {
                 expect(try Names(tx).property(person, own) == Names(tx).property(person, stored))
             }
-            expect(try names(tx, "people") == ["Person", "number", "firstName", "age", "bestFriend", "homeAddress", "nickNames"])
+            expect(
+                try names(tx, "people") == [
+                    "Person", "number", "firstName", "age", "bestFriend", "homeAddress", "nickNames",
+                ])
             expect(try names(tx, "Address") == ["Address", "zipCode"])
             var objects = [objstore_object](repeating: objstore_object(), count: 2)
             let texts = [
@@ -75,10 +101,22 @@ import Testing
                 #"{"_id": 2, "first_name": "Bob", "age": 4, "best_friend": 1, "home_address": {"zip_code": "y"}}"#,
             ]
             for (index, value) in texts.enumerated() {
-                try ok(objstore_create_from_json(tx, person, .OBJSTORE_POLICY_ERROR, 0, text(value), nil, nil, nil, &objects[index], nil))
+                try ok(
+                    objstore_create_from_json(
+                        tx, person, .OBJSTORE_POLICY_ERROR, 0, text(value), nil, nil, nil, &objects[index], nil))
             }
-            expect(try json(tx, objects[1]) == #"{"number":2,"firstName":"Bob","age":4,"bestFriend":{"number":1,"firstName":"Ann","age":3,"bestFriend":null,"homeAddress":{"zipCode":"x"},"nickNames":["A"]},"homeAddress":{"zipCode":"y"},"nickNames":[]}"#)
-            let message = refused(objstore_create_from_json(tx, person, .OBJSTORE_POLICY_ERROR, 0, text(#"{"number": 3, "firstName": 7, "age": 1}"#), nil, nil, nil, nil, nil), .OBJSTORE_ERR_WRONG_TYPE)
+            expect(
+                try json(tx, objects[1])
+                    == #"""
+                    {"number":2,"firstName":"Bob","age":4,"bestFriend":{"number":1,"firstName":"Ann","age":3,\#
+                    "bestFriend":null,"homeAddress":{"zipCode":"x"},"nickNames":["A"]},"homeAddress":{"zipCode":"y"},\#
+                    "nickNames":[]}
+                    """#
+            )
+            let message = refused(
+                objstore_create_from_json(
+                    tx, person, .OBJSTORE_POLICY_ERROR, 0, text(#"{"number": 3, "firstName": 7, "age": 1}"#), nil, nil,
+                    nil, nil, nil), .OBJSTORE_ERR_WRONG_TYPE)
             #expect(message.contains("$.firstName") && message.contains("people.first_name"), "\(message)")
             return objects[0]
         }
@@ -87,10 +125,19 @@ import Testing
         // A program that maps nothing has the file's names, and nothing else; the same schema: no version is needed.
         let plain = try open(folder) { try describe($0, mapped: false) }
         try reading(plain) { view in
-            expect(try names(view, "people") == ["people", "_id", "first_name", "age", "best_friend", "home_address", "nick_names"])
+            expect(
+                try names(view, "people") == [
+                    "people", "_id", "first_name", "age", "best_friend", "home_address", "nick_names",
+                ])
             var id: objstore_class_id = 0
             refused(objstore_find_class(view, text("Person"), &id), .OBJSTORE_ERR_NO_SUCH_CLASS)
-            expect(try json(view, ann) == #"{"_id":1,"first_name":"Ann","age":3,"best_friend":null,"home_address":{"zip_code":"x"},"nick_names":["A"]}"#)
+            expect(
+                try json(view, ann)
+                    == #"""
+                    {"_id":1,"first_name":"Ann","age":3,"best_friend":null,"home_address":{"zip_code":"x"},\#
+                    "nick_names":["A"]}
+                    """#
+            )
         }
         // Beside it, in one process, one that does.
         let mapped = try open(folder) { try describe($0, mapped: true) }
@@ -105,37 +152,59 @@ import Testing
                 _ = objstore_close(try open(TestFolder()) { try describe($0, mapped: true, body) })
                 Issue.record("\(what): opened")
             } catch let failure as Failure {
-                #expect(failure.status == .OBJSTORE_ERR_INVALID_SCHEMA && failure.description.contains(what), "\(failure)")
+                #expect(
+                    failure.status == .OBJSTORE_ERR_INVALID_SCHEMA && failure.description.contains(what), "\(failure)")
             } catch { Issue.record("\(error)") }
         }
-        fails("Person.age: another property is stored as first_name, too") { try ok(objstore_schema_set_stored_name($0, text("Person"), text("age"), text("first_name"))) }
-        fails("Person.age: it is stored as number, which is the name of another property") { try ok(objstore_schema_set_stored_name($0, text("Person"), text("age"), text("number"))) }
-        fails("both stored as people") { try ok(objstore_schema_set_stored_class_name($0, text("Address"), text("people"))) }
-        fails("which is the name of another class") { try ok(objstore_schema_set_stored_class_name($0, text("Address"), text("Person"))) }
+        fails("Person.age: another property is stored as first_name, too") {
+            try ok(objstore_schema_set_stored_name($0, text("Person"), text("age"), text("first_name")))
+        }
+        fails("Person.age: it is stored as number, which is the name of another property") {
+            try ok(objstore_schema_set_stored_name($0, text("Person"), text("age"), text("number")))
+        }
+        fails("both stored as people") {
+            try ok(objstore_schema_set_stored_class_name($0, text("Address"), text("people")))
+        }
+        fails("which is the name of another class") {
+            try ok(objstore_schema_set_stored_class_name($0, text("Address"), text("Person")))
+        }
         let schema = try makeSchema([])
         defer { _ = objstore_schema_close(schema) }
         try describe(schema, mapped: true)
-        refused(objstore_schema_set_stored_name(schema, text("Cat"), text("age"), text("a")), .OBJSTORE_ERR_NO_SUCH_CLASS)
-        refused(objstore_schema_set_stored_name(schema, text("Person"), text("none"), text("a")), .OBJSTORE_ERR_NO_SUCH_PROPERTY)
+        refused(
+            objstore_schema_set_stored_name(schema, text("Cat"), text("age"), text("a")), .OBJSTORE_ERR_NO_SUCH_CLASS)
+        refused(
+            objstore_schema_set_stored_name(schema, text("Person"), text("none"), text("a")),
+            .OBJSTORE_ERR_NO_SUCH_PROPERTY)
         refused(objstore_schema_set_stored_class_name(schema, text("Cat"), text("a")), .OBJSTORE_ERR_NO_SUCH_CLASS)
         for bad in ["1a", "a b"] {
-            refused(objstore_schema_set_stored_name(schema, text("Person"), text("age"), text(bad)), .OBJSTORE_ERR_INVALID_SCHEMA)
-            refused(objstore_schema_set_stored_class_name(schema, text("Person"), text(bad)), .OBJSTORE_ERR_INVALID_SCHEMA)
+            refused(
+                objstore_schema_set_stored_name(schema, text("Person"), text("age"), text(bad)),
+                .OBJSTORE_ERR_INVALID_SCHEMA)
+            refused(
+                objstore_schema_set_stored_class_name(schema, text("Person"), text(bad)), .OBJSTORE_ERR_INVALID_SCHEMA)
         }
     }
 
-    /// Later versions: the file's names go on, others come, one that was renamed is found by its former name in the file.
+    /// Later versions: the file's names go on, others come, one that was renamed is found by its former name in the
+    /// file.
     @Test("D50: with later versions of the schema") func laterVersions() throws {
         let folder = TestFolder()
-        try ok(objstore_close(try open(folder) { schema in
-            try ok(objstore_schema_add_class(schema, text("people")))
-            try ok(objstore_schema_add_property(schema, text("people"), text("fname"), .OBJSTORE_KIND_STRING, 0))
-        }))
+        try ok(
+            objstore_close(
+                try open(folder) { schema in
+                    try ok(objstore_schema_add_class(schema, text("people")))
+                    try ok(
+                        objstore_schema_add_property(schema, text("people"), text("fname"), .OBJSTORE_KIND_STRING, 0))
+                }))
         let store = try open(folder, 2) { schema in
             try ok(objstore_schema_add_class(schema, text("Person")))
             try ok(objstore_schema_set_stored_class_name(schema, text("Person"), text("people")))
             for (name, stored) in [("firstName", "first_name"), ("lastName", "last_name")] {
-                try ok(objstore_schema_add_property(schema, text("Person"), text(name), .OBJSTORE_KIND_STRING, UInt32(name == "lastName" ? OBJSTORE_PROPERTY_NULLABLE : 0)))
+                try ok(
+                    objstore_schema_add_property(
+                        schema, text("Person"), text(name), .OBJSTORE_KIND_STRING,
+                        UInt32(name == "lastName" ? OBJSTORE_PROPERTY_NULLABLE : 0)))
                 try ok(objstore_schema_set_stored_name(schema, text("Person"), text(name), text(stored)))
             }
             try ok(objstore_schema_add_former_name(schema, text("Person"), text("firstName"), text("fname")))

@@ -11,15 +11,22 @@ struct Failure: Error, CustomStringConvertible {
 /// Throws where the status is not OK, with the library's message.
 func ok(_ status: objstore_status) throws {
     if status != .OBJSTORE_OK {
-        throw Failure(status: status, description: "\(String(cString: objstore_status_name(status))): \(String(cString: objstore_last_message()))")
+        throw Failure(
+            status: status,
+            description: "\(String(cString: objstore_status_name(status))): \(String(cString: objstore_last_message()))"
+        )
     }
 }
 
 /// Expects a failure and hands out its message.
 @discardableResult
-func refused(_ status: objstore_status, _ expected: objstore_status, sourceLocation: SourceLocation = #_sourceLocation) -> String {
+func refused(
+    _ status: objstore_status, _ expected: objstore_status, sourceLocation: SourceLocation = #_sourceLocation
+) -> String {
     let message = String(cString: objstore_last_message())
-    #expect(status == expected, "\(String(cString: objstore_status_name(status))): \(message)", sourceLocation: sourceLocation)
+    #expect(
+        status == expected, "\(String(cString: objstore_status_name(status))): \(message)",
+        sourceLocation: sourceLocation)
     return message
 }
 
@@ -52,10 +59,14 @@ let indexed: Int32 = 2
 let nullable: Int32 = 4
 
 let dogs = TestClass(
-    name: "Dog", properties: [("name", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, 0)], defaults: ["age": objstore_int(0)])
+    name: "Dog", properties: [("name", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, 0)],
+    defaults: ["age": objstore_int(0)])
 let persons = TestClass(
     name: "Person",
-    properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, 0), ("nick", .OBJSTORE_KIND_STRING, nullable)])
+    properties: [
+        ("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, 0),
+        ("nick", .OBJSTORE_KIND_STRING, nullable),
+    ])
 
 /// Removes its files when it goes.
 final class TestFolder {
@@ -65,7 +76,9 @@ final class TestFolder {
         path = String(cString: mkdtemp(&template))
     }
     deinit {
-        for name in ["store", "copy", "other"] { for suffix in ["", "-log", "-lock"] { unlink("\(path)/\(name)\(suffix)") } }
+        for name in ["store", "copy", "other"] {
+            for suffix in ["", "-log", "-lock"] { unlink("\(path)/\(name)\(suffix)") }
+        }
         rmdir(path)
     }
     var store: String { path + "/store" }
@@ -119,9 +132,13 @@ func makeSchema(_ classes: [TestClass]) throws -> OpaquePointer {
     for cls in classes {
         try ok(objstore_schema_add_class(schema, text(cls.name)))
         for property in cls.properties {
-            try ok(objstore_schema_add_property(schema, text(cls.name), text(property.name), property.kind, UInt32(property.flags)))
+            try ok(
+                objstore_schema_add_property(
+                    schema, text(cls.name), text(property.name), property.kind, UInt32(property.flags)))
         }
-        for (name, value) in cls.defaults { try ok(objstore_schema_set_default(schema, text(cls.name), text(name), value)) }
+        for (name, value) in cls.defaults {
+            try ok(objstore_schema_set_default(schema, text(cls.name), text(name), value))
+        }
     }
     return schema!
 }
@@ -161,9 +178,13 @@ struct ClassOf {
     }
 
     @discardableResult
-    func upsert(_ tx: OpaquePointer, _ policy: objstore_policy, _ values: KeyValuePairs<String, objstore_value>) throws -> objstore_outcome {
+    func upsert(
+        _ tx: OpaquePointer, _ policy: objstore_policy, _ values: KeyValuePairs<String, objstore_value>
+    ) throws -> objstore_outcome {
         var outcome = objstore_outcome.OBJSTORE_OUTCOME_UNCHANGED
-        try ok(objstore_upsert(tx, id, policy, values.map { ids[$0.key]! }, values.map(\.value), values.count, nil, &outcome))
+        try ok(
+            objstore_upsert(
+                tx, id, policy, values.map { ids[$0.key]! }, values.map(\.value), values.count, nil, &outcome))
         return outcome
     }
 
@@ -241,19 +262,24 @@ func verify(_ store: OpaquePointer, sourceLocation: SourceLocation = #_sourceLoc
         var report = objstore_buffer_init(), findings: UInt64 = 99
         defer { _ = objstore_buffer_free(&report) }
         let status = objstore_verify(view, nil, nil, nil, &report, &findings)
-        #expect(status == .OBJSTORE_OK, "\(report.bytes.map { String(cString: $0) } ?? "")", sourceLocation: sourceLocation)
+        #expect(
+            status == .OBJSTORE_OK, "\(report.bytes.map { String(cString: $0) } ?? "")", sourceLocation: sourceLocation)
         #expect(findings == 0, sourceLocation: sourceLocation)
     }
 }
 
 /// Runs a body while changes of a class are observed: how many objects each delivered change set modified.
-func hearing(_ store: OpaquePointer, _ classID: objstore_class_id, _ body: (_ heard: () -> [UInt64]) throws -> Void) throws {
+func hearing(
+    _ store: OpaquePointer, _ classID: objstore_class_id, _ body: (_ heard: () -> [UInt64]) throws -> Void
+) throws {
     nonisolated(unsafe) var heard: [UInt64] = []
     try withUnsafeMutablePointer(to: &heard) { heard in
         let handler: objstore_change_handler = { changes, userdata in
             var info = objstore_changes_info()
             info.struct_size = UInt32(MemoryLayout<objstore_changes_info>.size)
-            if objstore_changes_get_info(changes, &info) == .OBJSTORE_OK { userdata!.assumingMemoryBound(to: [UInt64].self).pointee.append(info.modification_count) }
+            if objstore_changes_get_info(changes, &info) == .OBJSTORE_OK {
+                userdata!.assumingMemoryBound(to: [UInt64].self).pointee.append(info.modification_count)
+            }
             return .OBJSTORE_OK
         }
         var token: OpaquePointer?
@@ -294,8 +320,11 @@ func incoming(_ view: OpaquePointer, _ target: objstore_object, _ property: objs
 }
 
 /// Asks who has a link to `target`, which may have been deleted, in the ways of a question.
-func linksTo(_ view: OpaquePointer, _ target: objstore_object, _ property: objstore_property_id, _ wanted: [Int64]) throws {
-    var info = objstore_property_info(), results: OpaquePointer?, number: UInt64 = 0, count = 0, first = objstore_object(), found = false
+func linksTo(
+    _ view: OpaquePointer, _ target: objstore_object, _ property: objstore_property_id, _ wanted: [Int64]
+) throws {
+    var info = objstore_property_info(), results: OpaquePointer?, number: UInt64 = 0, count = 0,
+        first = objstore_object(), found = false
     info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
     try ok(objstore_property_get_info(view, property, &info))
     let link = objstore_link(target)

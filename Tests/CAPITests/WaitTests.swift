@@ -3,7 +3,8 @@ import CSystem
 import Glibc
 import Testing
 
-// What happens while a call waits for other writers: the application is asked whether to go on, and closing the handle ends the wait.
+// What happens while a call waits for other writers: the application is asked whether to go on, and closing the handle
+// ends the wait.
 
 private let userStatus = objstore_status(rawValue: objstore_status.OBJSTORE_USER_STATUS.rawValue + 5)!
 
@@ -28,14 +29,18 @@ private final class Asked: @unchecked Sendable {
     func waitUntilAsked() { while cs_load64(words) == 0 { sched_yield() } }
 
     func set(_ config: OpaquePointer) throws {
-        try ok(objstore_config_set_wait(config, { userdata in
-            let asked = Unmanaged<Asked>.fromOpaque(userdata!).takeUnretainedValue()
-            if let store = asked.store { #expect(objstore_flush(store) == .OBJSTORE_ERR_IN_CALLBACK) }
-            let count = cs_add64(asked.words, 1) + 1, enough = asked.words[2]
-            return enough != 0 && count >= enough ? userStatus : .OBJSTORE_OK
-        }, Unmanaged.passUnretained(self).toOpaque(), { userdata in
-            _ = cs_add64(Unmanaged<Asked>.fromOpaque(userdata!).takeUnretainedValue().words + 1, 1)
-        }))
+        try ok(
+            objstore_config_set_wait(
+                config,
+                { userdata in
+                    let asked = Unmanaged<Asked>.fromOpaque(userdata!).takeUnretainedValue()
+                    if let store = asked.store { #expect(objstore_flush(store) == .OBJSTORE_ERR_IN_CALLBACK) }
+                    let count = cs_add64(asked.words, 1) + 1, enough = asked.words[2]
+                    return enough != 0 && count >= enough ? userStatus : .OBJSTORE_OK
+                }, Unmanaged.passUnretained(self).toOpaque(),
+                { userdata in
+                    _ = cs_add64(Unmanaged<Asked>.fromOpaque(userdata!).takeUnretainedValue().words + 1, 1)
+                }))
     }
 }
 
@@ -49,7 +54,8 @@ private func cancelled(_ status: objstore_status) {
 
 @Test func waitsAreEndedByTheirHandler() throws {
     let folder = TestFolder(), asked = Asked(enough: 2)
-    let writing = try openStore(folder.store, [dogs]), waiting = try openStore(folder.store, [dogs], configure: asked.set)
+    let writing = try openStore(folder.store, [dogs]),
+        waiting = try openStore(folder.store, [dogs], configure: asked.set)
     let view = try liveView(waiting)
     var tx: OpaquePointer?
     try ok(objstore_begin(writing, &tx))
@@ -75,7 +81,9 @@ private func cancelled(_ status: objstore_status) {
         do {
             _ = try openStore(path, [dogs, persons], version: 2, configure: opening.set)
             Issue.record("opened while another one wrote")
-        } catch let failure as Failure { #expect(failure.status == .OBJSTORE_ERR_CANCELLED) } catch { Issue.record(error) }
+        } catch let failure as Failure { #expect(failure.status == .OBJSTORE_ERR_CANCELLED) } catch {
+            Issue.record(error)
+        }
         #expect(opening.count == 3 && opening.freed == 1)
     }
     try ok(objstore_commit(tx, nil))
@@ -95,7 +103,8 @@ private func cancelled(_ status: objstore_status) {
 /// Also without a handler to ask: closing says it to all who wait.
 @Test(arguments: ["checkpoint", "compact", "verify"]) func closingWakesWhoWaitsForAWriter(call: String) throws {
     let folder = TestFolder(), asked = Asked(enough: 0)
-    let writing = try openStore(folder.store, [dogs]), waiting = try openStore(folder.store, [dogs], configure: asked.set)
+    let writing = try openStore(folder.store, [dogs]),
+        waiting = try openStore(folder.store, [dogs], configure: asked.set)
     let view = try liveView(waiting)
     var tx: OpaquePointer?
     try ok(objstore_begin(writing, &tx))

@@ -12,15 +12,19 @@ struct Name: Hashable, Comparable, CustomStringConvertible {
 }
 
 /// The properties of an object that are not its key; both classes have the same, and three more that follow from the
-/// number (`Derived`). `friend` is the id of an object of the first class, to which a link leads: null once that is deleted. `pals` are more of them, some twice: a list of an `Item`, the values of a map of a `Note`,
-/// whose keys are 0, 1, 2 and so on.
+/// number (`Derived`). `friend` is the id of an object of the first class, to which a link leads: null once that is
+/// deleted. `pals` are more of them, some twice: a list of an `Item`, the values of a map of a `Note`, whose keys are
+/// 0, 1, 2 and so on.
 struct Item: Equatable, CustomStringConvertible {
     var number: Int64
     var text: String?
     var friend: Int64?
     var pals: [Int64?] = []
     var description: String {
-        "\(number)/\((text ?? "-").prefix(40))\(friend.map { "→\($0)" } ?? "")\(pals.isEmpty ? "" : "⇉\(pals.map { $0.map(String.init) ?? "-" })")"
+        """
+        \(number)/\((text ?? "-").prefix(40))\(friend.map { "→\($0)" } ?? "")\
+        \(pals.isEmpty ? "" : "⇉\(pals.map { $0.map(String.init) ?? "-" })")
+        """
     }
 }
 
@@ -29,15 +33,18 @@ struct Item: Equatable, CustomStringConvertible {
 enum Derived {
     /// Another one for each object: `id`.
     static func mark(_ kind: ValueKind, _ number: Int64, _ id: Int64) -> Value {
-        kind == .uuid ? Value(kind: kind, low: number &* 0x1234_5678_9abc_def1, high: ~id) : Value(kind: kind, low: ~number, high: id & 0xffff_ffff)
+        kind == .uuid
+            ? Value(kind: kind, low: number &* 0x1234_5678_9abc_def1, high: ~id)
+            : Value(kind: kind, low: ~number, high: id & 0xffff_ffff)
     }
     static func price(_ kind: ValueKind, _ number: Int64) -> Value {
         if number % 5 == 3 { return .null }
-        return kind == .float ? .float(Float(number) / 4) : Value(kind: kind, low: number & 0xffff, high: 0x303c_0000_0000_0000)
+        return kind == .float
+            ? .float(Float(number) / 4) : Value(kind: kind, low: number & 0xffff, high: 0x303c_0000_0000_0000)
     }
 
-    /// The elements of the list of an `Item`, or of the map of a `Note` (where they are the keys, too): none, few that stay
-    /// in the row, or so many that they lie in the tree.
+    /// The elements of the list of an `Item`, or of the map of a `Note` (where they are the keys, too): none, few that
+    /// stay in the row, or so many that they lie in the tree.
     static func trail(_ number: Int64) -> [Int64] {
         switch number % 5 {
         case 2: [number, -number, 100]
@@ -46,8 +53,9 @@ enum Derived {
         }
     }
 
-    /// The text in the property of an `Item` that comes and goes (`Edit.exchange`), which has that column: nobody has that of
-    /// another one. Null in objects that were not written since. Where the property is a list, it is empty or the trail.
+    /// The text in the property of an `Item` that comes and goes (`Edit.exchange`), which has that column: nobody has
+    /// that of another one. Null in objects that were not written since. Where the property is a list, it is empty or
+    /// the trail.
     static func extra(_ column: UInt32, _ number: Int64) -> String { "x\(column):\(number)" }
 
     /// Whether a row's values, but the first and the text, follow from its number.
@@ -56,13 +64,19 @@ enum Derived {
         if values.count == 5 { return true }
         let number = values[1].low, wanted = cls == 0 ? trail(number) : trail(number).sorted()
         guard try elements(snapshot, cls, 5, key, values) == wanted else { return false }
-        if cls == 1 { return values.count == 9 && document(number).elementsEqual(UnsafeRawBufferPointer(start: values[8].pointer, count: values[8].count)) }
+        if cls == 1 {
+            return values.count == 9
+                && document(number).elementsEqual(
+                    UnsafeRawBufferPointer(start: values[8].pointer, count: values[8].count))
+        }
         let extra = snapshot.schema.classes[0].properties[8]
         if extra.kind == .list {
             let found = try elements(snapshot, cls, 8, key, values)
             return found == [] || found == wanted
         }
-        return values[8].isNull || UnsafeRawBufferPointer(start: values[8].pointer, count: values[8].count).elementsEqual(Derived.extra(extra.columnID, number).utf8)
+        return values[8].isNull
+            || UnsafeRawBufferPointer(start: values[8].pointer, count: values[8].count).elementsEqual(
+                Derived.extra(extra.columnID, number).utf8)
     }
 
     /// A document {"l": [number, …], "n": number} of a `Note`, which is changed from within.
@@ -78,15 +92,20 @@ enum Derived {
         try! builder.end()
         return Array(builder.node)
     }
-    static let emptyList = Value(kind: .document, pointer: UnsafeRawPointer(("\u{c}\u{1}\u{0}" as StaticString).utf8Start), count: 3)
+    static let emptyList = Value(
+        kind: .document, pointer: UnsafeRawPointer(("\u{c}\u{1}\u{0}" as StaticString).utf8Start), count: 3)
     static func documentCount(_ number: Int64) -> Int64 { [0, 2, 9, 1][Int(number & 3)] }
 
-    static func withKey<R>(_ key: StaticString, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> R) throws(StoreError) -> R {
+    static func withKey<R>(
+        _ key: StaticString, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> R
+    ) throws(StoreError) -> R {
         try body(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
     }
 
     /// The elements of a list, or of a map of which keys and values are the same.
-    private static func elements(_ snapshot: Snapshot, _ cls: Int, _ property: Int, _ key: Int64, _ values: [Value]) throws(StoreError) -> [Int64]? {
+    private static func elements(
+        _ snapshot: Snapshot, _ cls: Int, _ property: Int, _ key: Int64, _ values: [Value]
+    ) throws(StoreError) -> [Int64]? {
         var found: [Int64]? = []
         try snapshot.elements(cls, property, of: key, values[property]).forEach { name, value in
             if cls == 1, name.low != value.low { found = nil }
@@ -100,7 +119,8 @@ enum Derived {
     private static func fit(_ values: [Value]) -> Bool {
         let number = values[1].low
         let kinds: [ValueKind] = values[3].kind == .uuid ? [.uuid, .decimal128] : [.objectID, .float]
-        return values[3].isSame(as: mark(kinds[0], number, values[0].low)) && values[4].isSame(as: price(kinds[1], number))
+        return values[3].isSame(as: mark(kinds[0], number, values[0].low))
+            && values[4].isSame(as: price(kinds[1], number))
     }
 }
 
@@ -111,7 +131,8 @@ enum Edit {
     case delete(Name)
     /// The second class, for stores that have only the first one; comes first in its transaction.
     case addClass
-    /// A property of the first class is dropped, another one added, and a third gets another name; comes first in its transaction.
+    /// A property of the first class is dropped, another one added, and a third gets another name; comes first in its
+    /// transaction.
     case exchange
     /// New objects of the first class from columns: ids from `first` on.
     case columns(first: Int64, count: Int)
@@ -134,17 +155,25 @@ enum Schemas {
 
     private static let fullFirst = Schema(classes: [item], version: 1)
     private static let fullSecond = Schema(classes: [item, note], version: 2)
-    private static let plainFirst = Schema(classes: [plain("Item", 0, .uuid, .decimal128, indexed: [1, 3])], version: 1)
+    private static let plainFirst = Schema(
+        classes: [plain("Item", 0, .uuid, .decimal128, indexed: [1, 3])], version: 1)
     private static let plainSecond = Schema(
         classes: [plainFirst.classes[0], plain("Note", 1, .objectID, .float, indexed: [2, 4])], version: 2)
 
-    private static func plain(_ name: String, _ id: UInt32, _ mark: ValueKind, _ price: ValueKind, indexed: Set<Int>) -> ClassSchema {
-        let properties = [("id", .int, false), ("number", .int, false), ("text", .string, true), ("mark", mark, false), ("price", price, true)] as [(String, ValueKind, Bool)]
+    private static func plain(
+        _ name: String, _ id: UInt32, _ mark: ValueKind, _ price: ValueKind, indexed: Set<Int>
+    ) -> ClassSchema {
+        let properties =
+            [
+                ("id", .int, false), ("number", .int, false), ("text", .string, true), ("mark", mark, false),
+                ("price", price, true),
+            ] as [(String, ValueKind, Bool)]
         return ClassSchema(
             name: name, id: id,
             properties: properties.enumerated().map { index, property in
                 PropertySchema(
-                    name: property.0, kind: property.1, columnID: UInt32(index), isNullable: property.2, isPrimaryKey: index == 0,
+                    name: property.0, kind: property.1, columnID: UInt32(index), isNullable: property.2,
+                    isPrimaryKey: index == 0,
                     isIndexed: indexed.contains(index))
             }, nextColumnID: 5)
     }
@@ -177,7 +206,9 @@ enum Schemas {
         var properties = Array(old.properties.dropLast())
         properties[4].name = "price\(column)"
         properties.append(extra(column))
-        let new = ClassSchema(name: old.name, id: 0, properties: properties, nextColumnID: column + 1, compounds: itemIndexes, nextIndexID: old.nextIndexID)
+        let new = ClassSchema(
+            name: old.name, id: 0, properties: properties, nextColumnID: column + 1, compounds: itemIndexes,
+            nextIndexID: old.nextIndexID)
         return Schema(classes: [new] + schema.classes.dropFirst(), version: schema.version + 1)
     }
 
@@ -196,7 +227,9 @@ enum Schemas {
             PropertySchema(name: "price", kind: .float, columnID: 4, isNullable: true, isIndexed: true),
             PropertySchema(name: "trail", kind: .map, columnID: 5, elements: ElementSchema(kind: .int, keyKind: .int)),
             PropertySchema(name: "friend", kind: .link, columnID: 6, isNullable: true, target: 0),
-            PropertySchema(name: "pals", kind: .map, columnID: 7, target: 0, elements: ElementSchema(kind: .link, isNullable: true, keyKind: .int)),
+            PropertySchema(
+                name: "pals", kind: .map, columnID: 7, target: 0,
+                elements: ElementSchema(kind: .link, isNullable: true, keyKind: .int)),
             PropertySchema(name: "document", kind: .mixed, columnID: 8, isNullable: true, isIndexed: true),
         ], nextColumnID: 9)
 }
@@ -221,7 +254,8 @@ struct Editor {
         if transaction.schema.classes.count < wanted.classes.count {
             // The first class may have other properties by now.
             let classes = transaction.schema.classes + wanted.classes.dropFirst(transaction.schema.classes.count)
-            try transaction.setSchema(Schema(classes: classes, version: max(transaction.schema.version, wanted.version)))
+            try transaction.setSchema(
+                Schema(classes: classes, version: max(transaction.schema.version, wanted.version)))
         }
         let exchanges = edits.contains { if case .exchange = $0 { true } else { false } }
         if exchanges, !Schemas.arePlain { try transaction.change(to: Schemas.exchanged(transaction.schema)) }
@@ -245,7 +279,9 @@ struct Editor {
             if let key = try find(name) {
                 try update(name, key, item)
             } else if mismatch == nil {
-                let key = try withValues(name, item) { (values) throws(StoreError) in try transaction.state(name.cls).create(values) }
+                let key = try withValues(name, item) { (values) throws(StoreError) in
+                    try transaction.state(name.cls).create(values)
+                }
                 try setTrail(name.cls, key, item.number)
                 try setPals(name.cls, key, item.pals)
             }
@@ -329,7 +365,11 @@ struct Editor {
     mutating func find(_ name: Name) throws(StoreError) -> Int64? {
         let key = try transaction.state(name.cls).find(primaryKey: .int(name.id))
         if (key != nil) != (content[name] != nil) {
-            mismatch = "object \(name) is \(key == nil ? "missing" : "there") in a transaction, expected \(String(describing: content[name]))"
+            mismatch =
+                """
+                object \(name) is \(key == nil ? "missing" : "there") in a transaction, expected \
+                \(String(describing: content[name]))
+                """
             return nil
         }
         return key
@@ -344,7 +384,9 @@ struct Editor {
                 return
             }
             let written = hasText(name.cls) ? [1, 2, 3, 4, 6, 8] : [1, 2, 3, 4, 6]
-            if name.cls == 0, item.number % 2 == 0 { return try state.update(try state.row(key), written, written.map { values[$0] }, written.count) }
+            if name.cls == 0, item.number % 2 == 0 {
+                return try state.update(try state.row(key), written, written.map { values[$0] }, written.count)
+            }
             for property in written { try state.update(key, property, values[property]) }
         }
         try setTrail(name.cls, key, item.number)
@@ -357,7 +399,9 @@ struct Editor {
         try Derived.withKey("n") { (n) throws(StoreError) in try state.edit(key, 8, [.key(n)], .set, .int(number)) }
         try Derived.withKey("l") { (l) throws(StoreError) in
             try state.edit(key, 8, [.key(l)], .set, Derived.emptyList)
-            for index in 0..<Derived.documentCount(number) { try state.edit(key, 8, [.key(l), .index(-1)], .insert, .int(number &+ index)) }
+            for index in 0..<Derived.documentCount(number) {
+                try state.edit(key, 8, [.key(l), .index(-1)], .insert, .int(number &+ index))
+            }
             if number & 7 == 1 {
                 try state.edit(key, 8, [.key(l), .index(0)], .insert, .bool(true))
                 try state.edit(key, 8, [.key(l), .index(0)], .remove, .null)
@@ -382,10 +426,13 @@ struct Editor {
         if count > 1 { try state.splice(key, property, count / 2..<count, []) }
         let left = count > 1 ? count / 2 : count
         if left == 0 && wanted.isEmpty { return }
-        try state.splice(key, property, 0..<left, wanted.map { (key: cls == 0 ? .null : .int($0), value: .int($0)) }[...])
+        try state.splice(
+            key, property, 0..<left, wanted.map { (key: cls == 0 ? .null : .int($0), value: .int($0)) }[...])
     }
 
-    private func withValues<R>(_ name: Name, _ item: Item, _ body: (UnsafePointer<Value>) throws(StoreError) -> R) throws(StoreError) -> R {
+    private func withValues<R>(
+        _ name: Name, _ item: Item, _ body: (UnsafePointer<Value>) throws(StoreError) -> R
+    ) throws(StoreError) -> R {
         var text = item.text ?? ""
         // Tasks that are killed leak what they hold.
         let bytes = text.withUTF8 { utf8 in
@@ -396,7 +443,8 @@ struct Editor {
         let values = UnsafeMutablePointer<Value>.allocate(capacity: 9)
         let extra = Array((hasText(name.cls) ? Derived.extra(extra.columnID, item.number) : "").utf8)
         let document = name.cls == 1 ? Derived.document(item.number) : []
-        let extraBytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, extra.count, document.count), alignment: 1)
+        let extraBytes = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: max(1, extra.count, document.count), alignment: 1)
         extraBytes.copyBytes(from: name.cls == 1 ? document : extra)
         defer {
             values.deallocate()
@@ -405,13 +453,18 @@ struct Editor {
         }
         values.initialize(to: .int(name.id))
         (values + 1).initialize(to: .int(item.number))
-        (values + 2).initialize(to: item.text == nil ? .null : .string(UnsafeRawPointer(bytes.baseAddress!), text.utf8.count))
+        (values + 2).initialize(
+            to: item.text == nil ? .null : .string(UnsafeRawPointer(bytes.baseAddress!), text.utf8.count))
         (values + 3).initialize(to: Derived.mark(name.cls == 0 ? .uuid : .objectID, item.number, name.id))
         (values + 4).initialize(to: Derived.price(name.cls == 0 ? .decimal128 : .float, item.number))
         (values + 5).initialize(to: .zero(of: name.cls == 0 ? .list : .map))
         (values + 6).initialize(to: try link(item.friend))
         (values + 7).initialize(to: .zero(of: name.cls == 0 ? .list : .map))
-        (values + 8).initialize(to: name.cls == 1 ? Value(kind: .mixed, pointer: UnsafeRawPointer(extraBytes.baseAddress!), count: document.count) : hasText(name.cls) ? .string(UnsafeRawPointer(extraBytes.baseAddress!), extra.count) : .zero(of: .list))
+        (values + 8).initialize(
+            to: name.cls == 1
+                ? Value(kind: .mixed, pointer: UnsafeRawPointer(extraBytes.baseAddress!), count: document.count)
+                : hasText(name.cls) ? .string(UnsafeRawPointer(extraBytes.baseAddress!), extra.count) : .zero(of: .list)
+        )
         return try body(values)
     }
 
@@ -423,7 +476,9 @@ struct Editor {
         let numbers = UnsafeMutablePointer<Int64>.allocate(capacity: 8 * count + 1)
         // Two letters, nearly all different; or few texts that are so long that a dictionary takes 128 rows.
         let isFew = first / 1000 % 2 == 1 && !Schemas.arePlain, length = isFew ? 120 : 2
-        func text(_ row: Int) -> [UInt8] { isFew ? Editor.few(row) : [UInt8(97 + row % 26), UInt8(97 + row / 26 % 26)] }
+        func text(_ row: Int) -> [UInt8] {
+            isFew ? Editor.few(row) : [UInt8(97 + row % 26), UInt8(97 + row / 26 % 26)]
+        }
         let letters = UnsafeMutablePointer<UInt8>.allocate(capacity: length * count)
         defer {
             numbers.deallocate()
@@ -442,8 +497,11 @@ struct Editor {
             numbers[row] = first + Int64(row)
             numbers[count + row] = Int64(row % 5)
             offsets[row] = Int64(length * row)
-            let mark = Derived.mark(.uuid, numbers[count + row], numbers[row]), price = Derived.price(.decimal128, numbers[count + row])
-            (words[row], words[count + row], words[2 * count + row], words[3 * count + row]) = (mark.low, mark.high, price.low, price.high)
+            let mark = Derived.mark(.uuid, numbers[count + row], numbers[row]),
+                price = Derived.price(.decimal128, numbers[count + row])
+            (words[row], words[count + row], words[2 * count + row], words[3 * count + row]) = (
+                mark.low, mark.high, price.low, price.high
+            )
             if !price.isNull { validity[row / 8] |= 1 << UInt8(row % 8) }
             words[4 * count + row] = target.low
             if !target.isNull, row % 3 == 0 { linked[row / 8] |= 1 << UInt8(row % 8) }
@@ -451,11 +509,13 @@ struct Editor {
         }
         offsets[count] = Int64(length * count)
         let vectors = [
-            ColumnVector(layout: .words, numbers: UnsafeRawPointer(numbers)), ColumnVector(layout: .words, numbers: UnsafeRawPointer(numbers + count)),
+            ColumnVector(layout: .words, numbers: UnsafeRawPointer(numbers)),
+            ColumnVector(layout: .words, numbers: UnsafeRawPointer(numbers + count)),
             ColumnVector(layout: .text, offsets: UnsafePointer(offsets), bytes: UnsafeRawPointer(letters)),
             ColumnVector(layout: .words, numbers: UnsafeRawPointer(words), secondWords: UnsafePointer(words + count)),
             ColumnVector(
-                layout: .words, numbers: UnsafeRawPointer(words + 2 * count), secondWords: UnsafePointer(words + 3 * count),
+                layout: .words, numbers: UnsafeRawPointer(words + 2 * count),
+                secondWords: UnsafePointer(words + 3 * count),
                 validity: UnsafePointer(validity)),
             ColumnVector(layout: .text, offsets: UnsafePointer(nothing)),
             ColumnVector(layout: .words, numbers: UnsafeRawPointer(words + 4 * count), validity: UnsafePointer(linked)),
@@ -479,12 +539,16 @@ struct Editor {
         }
         let created = try transaction.state(0).createColumns(
             pointer, count: count,
-            row: { (row, values) throws(StoreError) in for property in 0..<(Schemas.arePlain ? 5 : 9) { values[property] = value(row, property) } },
+            row: { (row, values) throws(StoreError) in
+                for property in 0..<(Schemas.arePlain ? 5 : 9) { values[property] = value(row, property) }
+            },
             value: { (row, property) throws(StoreError) in value(row, property) })
         for row in 0..<count {
             try setTrail(0, created + Int64(row), numbers[count + row])
             content[Name(id: first + Int64(row))] = Item(
-                number: Int64(row % 5), text: String(decoding: UnsafeBufferPointer(start: letters + length * row, count: length), as: UTF8.self),
+                number: Int64(row % 5),
+                text: String(
+                    decoding: UnsafeBufferPointer(start: letters + length * row, count: length), as: UTF8.self),
                 friend: row % 3 == 0 ? friend : nil)
         }
     }

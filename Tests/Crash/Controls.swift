@@ -23,86 +23,194 @@ struct Control {
 
     static let all: [Control] = [
         Control(bug: .reuseUnpublished, row: "1", mistake: "pages reusable when died <= HEAD", named: ["P4"]),
-        Control(bug: .intentReaped, row: "2", mistake: "the intent of a dead checkpointer is no pin", named: ["P4"], scenario: .movingPin),
-        Control(bug: .checkpointNoPoison, row: "2", mistake: "failed meta sync: intent dropped, work goes on", named: ["P1"]),
+        Control(
+            bug: .intentReaped, row: "2", mistake: "the intent of a dead checkpointer is no pin", named: ["P4"],
+            scenario: .movingPin),
+        Control(
+            bug: .checkpointNoPoison, row: "2", mistake: "failed meta sync: intent dropped, work goes on", named: ["P1"]
+        ),
         Control(bug: .lockStolen, row: "3", mistake: "writer lock taken from a living owner", named: ["P3"]),
         Control(bug: .twoSharedStates, row: "4", mistake: "second shared state beside the first", named: ["P1"]),
         Control(bug: .staleSharedState, row: "4", mistake: "shared state of before the reboot trusted", named: ["P1"]),
         Control(bug: .barrierIgnored, row: "5", mistake: "later commits acknowledged behind a summary", named: ["P1"]),
         Control(bug: .barrierReplayed, row: "5", mistake: "recovery steps over a summary", named: ["P2"]),
-        Control(bug: .noPoison, row: "6", mistake: "a failed sync is retried by another", named: ["P1", "P7"], kernel: .once),
+        Control(
+            bug: .noPoison, row: "6", mistake: "a failed sync is retried by another", named: ["P1", "P7"], kernel: .once
+        ),
         Control(bug: .slotMove, row: "7", mistake: "a pin moves between slots", named: ["P2"]),
         Control(bug: .noLimbo, row: "8", mistake: "the free map lists pages that readers use", named: ["P4", "P2"]),
         Control(bug: .publishPlain, row: "9", mistake: "PUBLISHED stored, not advanced", named: ["P4"]),
-        Control(bug: .stranded, row: "9", mistake: "a dead leader strands followers", named: ["standstill"], scenario: .leaderDies),
+        Control(
+            bug: .stranded, row: "9", mistake: "a dead leader strands followers", named: ["standstill"],
+            scenario: .leaderDies),
         Control(bug: .cleanKept, row: "11, C12", mistake: "CLEAN not cleared before the first commit", named: ["P1"]),
-        Control(bug: .folderNotSynced, row: "11", mistake: "the folder is not synced before the first acknowledgement", named: ["P1"]),
+        Control(
+            bug: .folderNotSynced, row: "11", mistake: "the folder is not synced before the first acknowledgement",
+            named: ["P1"]),
         Control(bug: .forkRelease, row: "13", mistake: "a forked child releases pins of its parent", named: ["P2"]),
         Control(bug: .updateUnlogged, row: "14", mistake: "updates are missing in the log", named: ["P2"]),
         Control(bug: .groupNoFlag, row: "15", mistake: "records of a group carry no flag", named: ["P5"]),
-        Control(bug: .cutInUse, row: "19", mistake: "the file is cut where pages are still needed", named: ["P1", "P2"]),
-        Control(bug: .growthKept, row: "19", mistake: "pages that were cut off are still counted", named: ["P1", "P2", "P6"], scenario: .growthThatWasCut),
-        Control(bug: .spillUnlogged, row: "20", mistake: "pages written ahead of a commit are not in its record", named: ["P4", "P2", "P6"]),
-        Control(bug: .spillReused, row: "20", mistake: "pages written ahead reused though a savepoint may come back to them", named: ["P2", "P6"]),
-        Control(bug: .cutEarly, row: "19", mistake: "the file is cut before a meta says so", named: ["P1", "P2", "P6"]),
-        Control(bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed", named: ["P2", "P6"], scenario: .staleVersion),
-        Control(bug: .birthTagOnly, row: "C15", mistake: "tags of the birth, not of the content", named: ["P6", "P2"], scenario: .staleAttempt),
+        Control(
+            bug: .cutInUse, row: "19", mistake: "the file is cut where pages are still needed", named: ["P1", "P2"]),
+        Control(
+            bug: .growthKept, row: "19", mistake: "pages that were cut off are still counted",
+            named: ["P1", "P2", "P6"], scenario: .growthThatWasCut),
+        Control(
+            bug: .spillUnlogged, row: "20", mistake: "pages written ahead of a commit are not in its record",
+            named: ["P4", "P2", "P6"]),
+        Control(
+            bug: .spillReused, row: "20",
+            mistake: "pages written ahead reused though a savepoint may come back to them", named: ["P2", "P6"]),
+        Control(
+            bug: .cutEarly, row: "19", mistake: "the file is cut before a meta says so", named: ["P1", "P2", "P6"]),
+        Control(
+            bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed", named: ["P2", "P6"],
+            scenario: .staleVersion),
+        Control(
+            bug: .birthTagOnly, row: "C15", mistake: "tags of the birth, not of the content", named: ["P6", "P2"],
+            scenario: .staleAttempt),
         Control(bug: .adoptBeyondHead, row: "C1", mistake: "complete records beyond HEAD adopted", named: ["P1"]),
-        Control(bug: .checkpointPublishedOnly, row: "C2", mistake: "checkpoint only of a published root", named: ["standstill"]),
-        Control(bug: .freeMapUnlogged, row: "C3", mistake: "free map's extent allocated without a record", named: ["P4", "P6"]),
-        Control(bug: .intentLate, row: "C4", mistake: "intent announced after the lock is released", named: ["P4"], scenario: .movingPin),
-        Control(bug: .groupHead, row: "C5", mistake: "HEAD moves inside a group", named: ["P5", "P1"], scenario: .halfGroup),
+        Control(
+            bug: .checkpointPublishedOnly, row: "C2", mistake: "checkpoint only of a published root",
+            named: ["standstill"]),
+        Control(
+            bug: .freeMapUnlogged, row: "C3", mistake: "free map's extent allocated without a record",
+            named: ["P4", "P6"]),
+        Control(
+            bug: .intentLate, row: "C4", mistake: "intent announced after the lock is released", named: ["P4"],
+            scenario: .movingPin),
+        Control(
+            bug: .groupHead, row: "C5", mistake: "HEAD moves inside a group", named: ["P5", "P1"],
+            scenario: .halfGroup),
         Control(bug: .barrierInGroup, row: "C6", mistake: "barrier counted from the big member", named: ["P5", "P2"]),
-        Control(bug: .barrierWord, row: "C6", mistake: "barrier in one word that the checkpointer clears", named: ["P1"]),
-        Control(bug: .relaxedPastBarrier, row: "C6", mistake: "relaxed commit published behind a summary", named: ["P1"]),
+        Control(
+            bug: .barrierWord, row: "C6", mistake: "barrier in one word that the checkpointer clears", named: ["P1"]),
+        Control(
+            bug: .relaxedPastBarrier, row: "C6", mistake: "relaxed commit published behind a summary", named: ["P1"]),
         Control(bug: .recoveryTrustsMeta, row: "C7", mistake: "recovery does not rewrite its meta", named: ["P4"]),
-        Control(bug: .recoverySameSlot, row: "C7", mistake: "recovery overwrites its own meta", named: ["P1"], scenario: .tornRecovery),
+        Control(
+            bug: .recoverySameSlot, row: "C7", mistake: "recovery overwrites its own meta", named: ["P1"],
+            scenario: .tornRecovery),
         Control(bug: .recoveryReuses, row: "C7", mistake: "recovery writes into its meta's tree", named: ["P1"]),
-        Control(bug: .leaderDeathTrusted, row: "C8", mistake: "result of a dead leader's sync assumed good", named: ["P1"], scenario: .leaderDies),
-        Control(bug: .checkpointDeathTrusted, row: "C8", mistake: "result of a dead checkpointer's sync assumed good", named: ["P1"], scenario: .checkpointerDies),
-        Control(bug: .pinScanOrder, row: "C9", mistake: "metas scanned before intent", named: ["P4"], scenario: .movingPin),
+        Control(
+            bug: .leaderDeathTrusted, row: "C8", mistake: "result of a dead leader's sync assumed good", named: ["P1"],
+            scenario: .leaderDies),
+        Control(
+            bug: .checkpointDeathTrusted, row: "C8", mistake: "result of a dead checkpointer's sync assumed good",
+            named: ["P1"], scenario: .checkpointerDies),
+        Control(
+            bug: .pinScanOrder, row: "C9", mistake: "metas scanned before intent", named: ["P4"], scenario: .movingPin),
         Control(bug: .ringOverrun, row: "C10", mistake: "ring of roots has no back-pressure", named: ["P2"]),
         Control(bug: .logOverrun, row: "C10", mistake: "log has no back-pressure", named: ["P4"], scenario: .fullLog),
         Control(bug: .durableFirst, row: "C11", mistake: "DURABLE before PUBLISHED", named: ["P8"]),
-        Control(bug: .ringChainUnchecked, row: "C16", mistake: "a stale record after a lost log write is believed", named: ["P1", "P6"], scenario: .staleRecord),
-        Control(bug: .noPageReserve, row: "C17", mistake: "no pages kept for the checkpoint's free map", named: ["standstill", "P6"], scenario: .fullDisk),
-        Control(bug: .fullStays, row: "-", mistake: "a full disk moves no meta on, so that what was deleted stays in use", named: ["standstill"], scenario: .emptiedDisk),
-        Control(bug: .rewriteFromVisibleMeta, row: "C8", mistake: "log rewritten only behind a meta that is not durable", named: ["P1"], scenario: .leaderAndCheckpointer),
-        Control(bug: .rewriteUnchecked, row: "C8", mistake: "stale parts of leaves rewritten as they are", named: ["P1", "P2"], scenario: .stalePart),
-        Control(bug: .prepareAnyMeta, row: "C12", mistake: "the first write builds on another meta than HEAD", named: ["P1", "P2"], scenario: .vanishingClean, behind: .cleanTrusted),
-        Control(bug: .reserveOnePage, row: "C17", mistake: "reserve of one page for a free map of several", named: ["standstill"], scenario: .largeFreeMap),
-        Control(bug: .bornBeforeDied, row: "-", mistake: "a free map refused that has pages of one version's life", named: ["P1"], scenario: .largeDelta),
-        Control(bug: .reapUnowned, row: "-", mistake: "a slot cleared by who does not own it", named: ["P2"], scenario: .twoReapers),
-        Control(bug: .cleanTrusted, row: "-", mistake: "a clean meta shown that may stand in the page cache only", named: ["P1"], scenario: .failedClose),
-        Control(bug: .closeAdmitsWriters, row: "-", mistake: "a waiting writer goes on while the store closes", named: ["P1"], scenario: .lateWriter),
-        Control(bug: .recoveryUnsynced, row: "-", mistake: "recovery's meta before its pages are synced", named: ["P1", "P2"], scenario: .metaBeforePages),
-        Control(bug: .intentCleared, row: "C13", mistake: "intent cleared after a failed write", named: ["P4"], scenario: .failedMeta),
-        Control(bug: .oldErrorsKept, row: "C14", mistake: "recovery writes before old errors are known", named: ["P1", "P4"]),
-        Control(bug: .endsUnconfirmed, row: "-", mistake: "a transaction without changes ends before others see what it saw", named: ["P9"], scenario: .unchanged),
-        Control(bug: .poisonOvertakes, row: "-", mistake: "a relaxed commit acknowledged that poison kept from being published", named: ["P8"], scenario: .poisonOvertakes),
+        Control(
+            bug: .ringChainUnchecked, row: "C16", mistake: "a stale record after a lost log write is believed",
+            named: ["P1", "P6"], scenario: .staleRecord),
+        Control(
+            bug: .noPageReserve, row: "C17", mistake: "no pages kept for the checkpoint's free map",
+            named: ["standstill", "P6"], scenario: .fullDisk),
+        Control(
+            bug: .fullStays, row: "-", mistake: "a full disk moves no meta on, so that what was deleted stays in use",
+            named: ["standstill"], scenario: .emptiedDisk),
+        Control(
+            bug: .rewriteFromVisibleMeta, row: "C8", mistake: "log rewritten only behind a meta that is not durable",
+            named: ["P1"], scenario: .leaderAndCheckpointer),
+        Control(
+            bug: .rewriteUnchecked, row: "C8", mistake: "stale parts of leaves rewritten as they are",
+            named: ["P1", "P2"], scenario: .stalePart),
+        Control(
+            bug: .prepareAnyMeta, row: "C12", mistake: "the first write builds on another meta than HEAD",
+            named: ["P1", "P2"], scenario: .vanishingClean, behind: .cleanTrusted),
+        Control(
+            bug: .reserveOnePage, row: "C17", mistake: "reserve of one page for a free map of several",
+            named: ["standstill"], scenario: .largeFreeMap),
+        Control(
+            bug: .bornBeforeDied, row: "-", mistake: "a free map refused that has pages of one version's life",
+            named: ["P1"], scenario: .largeDelta),
+        Control(
+            bug: .reapUnowned, row: "-", mistake: "a slot cleared by who does not own it", named: ["P2"],
+            scenario: .twoReapers),
+        Control(
+            bug: .cleanTrusted, row: "-", mistake: "a clean meta shown that may stand in the page cache only",
+            named: ["P1"], scenario: .failedClose),
+        Control(
+            bug: .closeAdmitsWriters, row: "-", mistake: "a waiting writer goes on while the store closes",
+            named: ["P1"], scenario: .lateWriter),
+        Control(
+            bug: .recoveryUnsynced, row: "-", mistake: "recovery's meta before its pages are synced",
+            named: ["P1", "P2"], scenario: .metaBeforePages),
+        Control(
+            bug: .intentCleared, row: "C13", mistake: "intent cleared after a failed write", named: ["P4"],
+            scenario: .failedMeta),
+        Control(
+            bug: .oldErrorsKept, row: "C14", mistake: "recovery writes before old errors are known",
+            named: ["P1", "P4"]),
+        Control(
+            bug: .endsUnconfirmed, row: "-",
+            mistake: "a transaction without changes ends before others see what it saw", named: ["P9"],
+            scenario: .unchanged),
+        Control(
+            bug: .poisonOvertakes, row: "-",
+            mistake: "a relaxed commit acknowledged that poison kept from being published", named: ["P8"],
+            scenario: .poisonOvertakes),
         Control(bug: .sameSlot, row: "-", mistake: "checkpoint overwrites the durable meta", named: ["P1"]),
         Control(bug: .metaBeforeSync, row: "-", mistake: "meta written before db is synced", named: ["P1"]),
         Control(bug: .releasedBeforeSync, row: "-", mistake: "space released before the meta is synced", named: ["P1"]),
-        Control(bug: .logReleasedEarly, row: "-", mistake: "log released before the meta is written", named: ["P4"], scenario: .fullLog),
+        Control(
+            bug: .logReleasedEarly, row: "-", mistake: "log released before the meta is written", named: ["P4"],
+            scenario: .fullLog),
         Control(bug: .noChain, row: "-", mistake: "records not chained", named: ["P1"], scenario: .deadGroup),
         Control(bug: .noEpoch, row: "-", mistake: "recovery starts no new epoch", named: ["P1"], scenario: .sameAgain),
         Control(bug: .headBeforeLog, row: "-", mistake: "HEAD set before the record is written", named: ["P1"]),
         Control(bug: .headAfterSync, row: "-", mistake: "leader reads HEAD after its sync", named: ["P1"]),
         Control(bug: .pinsIgnored, row: "-", mistake: "pages of pinned versions reused", named: ["P2", "P4"]),
         Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again", named: ["P2"]),
-        Control(bug: .closeUnsynced, row: "-", mistake: "a process closes beside others before its relaxed commits are durable", named: ["P1"], scenario: .closeBeside),
-        Control(bug: .liveGivenUpFirst, row: "-", mistake: "a process that closes beside others syncs, but is not seen to live any more", named: ["P3"], scenario: .closeBeside),
-        Control(bug: .replacedUnseen, row: "-", mistake: "a writer does not ask whether its file still has its name", named: ["P10"], isReplaced: true),
-        Control(bug: .movedUnseen, row: "-", mistake: "a writer asks whether its file has a name, and not whether it is the one that it was opened by", named: ["P10"], isReplaced: true),
-        Control(bug: .lockFileKept, row: "-", mistake: "a store that was put in another one's place takes the lock file of that one", named: ["P1", "P2", "P3", "P4"], isReplaced: true),
-        Control(bug: .foreignLogKept, row: "-", mistake: "a store that was put in another one's place is opened beside the log of that one", named: ["P1", "P2"], isReplaced: true),
-        Control(bug: .namesUnasked, row: "-", mistake: "who takes the name of a log or lock file does not ask again whether the path is still its store's", named: ["P1", "P2", "P4", "P10", "unexpected error"], isReplaced: true),
-        Control(bug: .inverseKept, row: "-", mistake: "a link is still found from the target that it had", named: ["inverse"], isWhole: true),
-        Control(bug: .cascadeShallow, row: "-", mistake: "a cascade ends behind its first level", named: ["content"], isWhole: true),
-        Control(bug: .rollbackLogged, row: "-", mistake: "what a rollback to a savepoint undoes is replayed", named: ["recovery"], isWhole: true),
-        Control(bug: .mixedLinkKept, row: "-", mistake: "a link that left a mixed value still counts", named: ["inverse"], isWhole: true),
-        Control(bug: .inverseWaits, row: "-", mistake: "a deletion does not see links that its transaction made", named: ["delete", "content"], isWhole: true),
-        Control(bug: .orphansEmbedded, row: "-", mistake: "a class becomes embedded although objects of it have no parent", named: ["refusal", "verify"], isWhole: true),
+        Control(
+            bug: .closeUnsynced, row: "-",
+            mistake: "a process closes beside others before its relaxed commits are durable", named: ["P1"],
+            scenario: .closeBeside),
+        Control(
+            bug: .liveGivenUpFirst, row: "-",
+            mistake: "a process that closes beside others syncs, but is not seen to live any more", named: ["P3"],
+            scenario: .closeBeside),
+        Control(
+            bug: .replacedUnseen, row: "-", mistake: "a writer does not ask whether its file still has its name",
+            named: ["P10"], isReplaced: true),
+        Control(
+            bug: .movedUnseen, row: "-",
+            mistake: "a writer asks whether its file has a name, and not whether it is the one that it was opened by",
+            named: ["P10"], isReplaced: true),
+        Control(
+            bug: .lockFileKept, row: "-",
+            mistake: "a store that was put in another one's place takes the lock file of that one",
+            named: ["P1", "P2", "P3", "P4"], isReplaced: true),
+        Control(
+            bug: .foreignLogKept, row: "-",
+            mistake: "a store that was put in another one's place is opened beside the log of that one",
+            named: ["P1", "P2"], isReplaced: true),
+        Control(
+            bug: .namesUnasked, row: "-",
+            mistake:
+                "who takes the name of a log or lock file does not ask again whether the path is still its store's",
+            named: ["P1", "P2", "P4", "P10", "unexpected error"], isReplaced: true),
+        Control(
+            bug: .inverseKept, row: "-", mistake: "a link is still found from the target that it had",
+            named: ["inverse"], isWhole: true),
+        Control(
+            bug: .cascadeShallow, row: "-", mistake: "a cascade ends behind its first level", named: ["content"],
+            isWhole: true),
+        Control(
+            bug: .rollbackLogged, row: "-", mistake: "what a rollback to a savepoint undoes is replayed",
+            named: ["recovery"], isWhole: true),
+        Control(
+            bug: .mixedLinkKept, row: "-", mistake: "a link that left a mixed value still counts", named: ["inverse"],
+            isWhole: true),
+        Control(
+            bug: .inverseWaits, row: "-", mistake: "a deletion does not see links that its transaction made",
+            named: ["delete", "content"], isWhole: true),
+        Control(
+            bug: .orphansEmbedded, row: "-", mistake: "a class becomes embedded although objects of it have no parent",
+            named: ["refusal", "verify"], isWhole: true),
     ]
 }
 
@@ -115,7 +223,12 @@ func runControls(_ arguments: Arguments) -> Int32 {
         total += 1
         let finding = control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
         if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
-        print("\(control.row)\t\(control.bug)\t\(finding.place)\t\(finding.isCaught ? "" : "NOT CAUGHT (\(control.mistake)) ")\(finding.text.prefix(160))")
+        print(
+            """
+            \(control.row)\t\(control.bug)\t\(finding.place)\t\
+            \(finding.isCaught ? "" : "NOT CAUGHT (\(control.mistake)) ")\(finding.text.prefix(160))
+            """
+        )
         fflush(nil)
     }
     if !missed.isEmpty { print("missed: \(missed.joined(separator: ", "))") }
@@ -139,9 +252,13 @@ private func find(_ control: Control, in scenario: DirectedScenario) -> Finding 
         if let behind = control.behind { InjectedBug.set(behind, true) }
         let result = scenario.explore(isWanted: control.names) { send("at \($0)\n") }
         InjectedBug.set(control.bug, false)
-        guard let violation = result.violation else { return send("missed: \(result.other ?? "clean at all \(result.histories) places")\n") }
+        guard let violation = result.violation else {
+            return send("missed: \(result.other ?? "clean at all \(result.histories) places")\n")
+        }
         let clean = scenario.explore()
-        send(clean.violation.map { "missed: NOT CLEAN without the bug: \(clean.place): \($0)\n" } ?? "caught: \(violation)\n")
+        send(
+            clean.violation.map { "missed: NOT CLEAN without the bug: \(clean.place): \($0)\n" }
+                ?? "caught: \(violation)\n")
     }
     return finding(child.finish().text, prefix: "at ")
 }
@@ -160,11 +277,18 @@ private func find(_ control: Control, _ arguments: Arguments) -> Finding {
             while goesOn(seed) {
                 send("seed \(seed)\n")
                 let kernel = control.kernel ?? (seed % 2 == 0 ? .errseq : .once)
-                if let violation = control.isWhole ? wholeViolation(seed) : randomHistory(seed, kernel: kernel, isReplaced: control.isReplaced).violation {
+                if let violation = control.isWhole
+                    ? wholeViolation(seed)
+                    : randomHistory(seed, kernel: kernel, isReplaced: control.isReplaced).violation
+                {
                     if control.names(violation) {
                         InjectedBug.set(control.bug, false)
-                        let clean = control.isWhole ? wholeViolation(seed) : randomHistory(seed, kernel: kernel, isReplaced: control.isReplaced).violation
-                        return send(clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(violation)\n")
+                        let clean =
+                            control.isWhole
+                            ? wholeViolation(seed)
+                            : randomHistory(seed, kernel: kernel, isReplaced: control.isReplaced).violation
+                        return send(
+                            clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(violation)\n")
                     }
                     other = other ?? violation
                 }

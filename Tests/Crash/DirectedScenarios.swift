@@ -52,8 +52,10 @@ struct DirectedScenario: Sendable {
     }
 
     static let all = [
-        leaderDies, checkpointerDies, staleRecord, staleAttempt, staleVersion, deadGroup, halfGroup, sameAgain, movingPin, tornRecovery, fullLog, fullDisk, emptiedDisk,
-        leaderAndCheckpointer, stalePart, vanishingClean, failedFirstWrite, failedClose, closeBeside, twoReapers, largeFreeMap, largeDelta, growthThatWasCut, lateWriter, unchanged, metaBeforePages, failedMeta,
+        leaderDies, checkpointerDies, staleRecord, staleAttempt, staleVersion, deadGroup, halfGroup, sameAgain,
+        movingPin, tornRecovery, fullLog, fullDisk, emptiedDisk,
+        leaderAndCheckpointer, stalePart, vanishingClean, failedFirstWrite, failedClose, closeBeside, twoReapers,
+        largeFreeMap, largeDelta, growthThatWasCut, lateWriter, unchanged, metaBeforePages, failedMeta,
         poisonOvertakes,
     ]
 
@@ -338,8 +340,8 @@ struct DirectedScenario: Sendable {
         return stage
     }
 
-    /// The disk is full, and most of what filled it is deleted. What is free by the newest meta only may not be written yet; so the
-    /// next writes must move both metas on, or they fail although there is room.
+    /// The disk is full, and most of what filled it is deleted. What is free by the newest meta only may not be written
+    /// yet; so the next writes must move both metas on, or they fail although there is room.
     static let emptiedDisk = DirectedScenario(name: "a full disk is emptied", kernels: [.errseq]) { kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage) else { return stage }
@@ -362,7 +364,12 @@ struct DirectedScenario: Sendable {
         }
         for id in ids.prefix(ids.count / 2) {
             if let error = stage.commit(a, [put(1000 + id, text)]) {
-                stage.world.fail("standstill: \(ids.count - 1) of \(ids.count) objects were deleted, and there is no room for one: \(error.message)")
+                stage.world.fail(
+                    """
+                    standstill: \(ids.count - 1) of \(ids.count) objects were deleted, and there is no room for one: \
+                    \(error.message)
+                    """
+                )
                 break
             }
         }

@@ -99,12 +99,18 @@ final class EngineOracle: EngineProbe, Oracle {
     func isInsideGroup(_ version: UInt64) -> Bool { official[version].flatMap { known[$0] }?.continues == true }
 
     func willWriteRecord(
-        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool, keepsContent: Bool
+        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool,
+        keepsContent: Bool
     ) {
         world.quietly {
-            if let lock = database.writerLockForOracle as? SimulatedLock, !lock.isHeld { return fail("P3: a record of version \(version) is written by who does not have WRITER") }
-            guard let parent = known[previous] else { return fail("P1: a record of version \(version) continues an unknown chain") }
-            var entry = Known(version: version, parent: previous, content: parent.content, continues: continues, isSummary: isSummary)
+            if let lock = database.writerLockForOracle as? SimulatedLock, !lock.isHeld {
+                return fail("P3: a record of version \(version) is written by who does not have WRITER")
+            }
+            guard let parent = known[previous] else {
+                return fail("P1: a record of version \(version) continues an unknown chain")
+            }
+            var entry = Known(
+                version: version, parent: previous, content: parent.content, continues: continues, isSummary: isSummary)
             if !keepsContent, let process = world.running?.process.id, let next = pending[process] {
                 entry.content = next.content
                 entry.status = next.box
@@ -113,11 +119,15 @@ final class EngineOracle: EngineProbe, Oracle {
         }
     }
 
-    func willMoveHead(_ database: Database, version: UInt64, root: Ref, freeMap: PageRun, isCheckpoint: Bool, chain: UInt64) {
+    func willMoveHead(
+        _ database: Database, version: UInt64, root: Ref, freeMap: PageRun, isCheckpoint: Bool, chain: UInt64
+    ) {
         world.quietly {
             if known[chain] == nil {
                 // The first write after a clean open begins a new chain at the same version.
-                guard let old = official[version], let entry = known[old] else { return fail("P1: HEAD \(version) of an unknown chain") }
+                guard let old = official[version], let entry = known[old] else {
+                    return fail("P1: HEAD \(version) of an unknown chain")
+                }
                 known[chain] = Known(version: version, parent: old, content: entry.content)
             }
             if let parent = known[chain]?.parent, known[parent]?.version == version {
@@ -144,7 +154,9 @@ final class EngineOracle: EngineProbe, Oracle {
         }
     }
 
-    func didLoadAllocator(_ database: Database, version: UInt64, root: Ref, space: FreeSpace, freeMap: PageRun) throws(StoreError) {
+    func didLoadAllocator(
+        _ database: Database, version: UInt64, root: Ref, space: FreeSpace, freeMap: PageRun
+    ) throws(StoreError) {
         if InjectedBug.active(.freeMapUnlogged) { return }
         world.quietly {
             var units = [Int](repeating: 0, count: space.pages)
@@ -165,7 +177,12 @@ final class EngineOracle: EngineProbe, Oracle {
             }
             for page in freeMap.page..<(freeMap.page + freeMap.count) where page < units.count { units[page] += 8 }
             for page in 3..<space.pages where units[page] != space.liveUnits(page) {
-                return fail("P6: allocator of P\(world.running?.process.id ?? 0) at version \(version): page \(page) has \(units[page]) units in use, the allocator counts \(space.liveUnits(page))")
+                return fail(
+                    """
+                    P6: allocator of P\(world.running?.process.id ?? 0) at version \(version): page \(page) has \
+                    \(units[page]) units in use, the allocator counts \(space.liveUnits(page))
+                    """
+                )
             }
         }
     }
@@ -186,17 +203,28 @@ final class EngineOracle: EngineProbe, Oracle {
                 return fail("P1: acknowledged version \(known[acknowledged]!.version) lost; recovered \(entry.version)")
             }
             if let relaxed, !losesData, !isAncestor(promised(relaxed), of: chain) {
-                return fail("P1: relaxed version \(known[relaxed]!.version) lost without a power cut; recovered \(entry.version)")
+                return fail(
+                    """
+                    P1: relaxed version \(known[relaxed]!.version) lost without a power cut; recovered \(entry.version)
+                    """
+                )
             }
             if entry.continues { return fail("P5: half of a group survives at version \(entry.version)") }
             var link: UInt64? = chain
             while let current = link, let ancestor = known[current] {
                 if ancestor.status?.status == .failed || ancestor.status?.status == .lost {
-                    return fail("P1: a transaction known as \(ancestor.status!.status) was recovered, version \(ancestor.version)")
+                    return fail(
+                        """
+                        P1: a transaction known as \(ancestor.status!.status) was recovered, version \
+                        \(ancestor.version)
+                        """
+                    )
                 }
                 link = ancestor.parent
             }
-            if newChain != chain { known[newChain] = Known(version: version + 1, parent: chain, content: entry.content) }
+            if newChain != chain {
+                known[newChain] = Known(version: version + 1, parent: chain, content: entry.content)
+            }
             world.say("recovery decides for version \(version)")
         }
     }
@@ -232,11 +260,17 @@ final class EngineOracle: EngineProbe, Oracle {
 
     func acknowledge(_ database: Database, _ version: UInt64, durable: Bool) {
         world.quietly {
-            guard let chain = official[version] else { return fail("P1: acknowledged version \(version) is not of this life") }
-            if database.publishedVersion < version { return fail("P8: version \(version) acknowledged before it is published") }
+            guard let chain = official[version] else {
+                return fail("P1: acknowledged version \(version) is not of this life")
+            }
+            if database.publishedVersion < version {
+                return fail("P8: version \(version) acknowledged before it is published")
+            }
             if durable {
                 acknowledgements += 1
-                if let poisonedAt, version > poisonedAt { return fail("P7: version \(version) acknowledged after poison") }
+                if let poisonedAt, version > poisonedAt {
+                    return fail("P7: version \(version) acknowledged after poison")
+                }
                 if acknowledged == nil || known[acknowledged!]!.version < version { acknowledged = chain }
                 checkDurable(version, chain, database.seedForOracle)
             } else if relaxed == nil || known[relaxed!]!.version < version {
@@ -249,16 +283,26 @@ final class EngineOracle: EngineProbe, Oracle {
 
     func didSee(_ version: UInt64) { seen = max(seen, version) }
 
-    /// A transaction on `version` has left nothing, and its program has been told that it has ended: what it saw is not taken back.
+    /// A transaction on `version` has left nothing, and its program has been told that it has ended: what it saw is not
+    /// taken back.
     func endedWithoutChange(_ database: Database, _ version: UInt64, durable: Bool) {
         world.quietly {
-            guard let chain = official[version] else { return fail("P9: version \(version), which a transaction saw, is not of this life") }
+            guard let chain = official[version] else {
+                return fail("P9: version \(version), which a transaction saw, is not of this life")
+            }
             if database.publishedVersion < version {
-                return fail("P9: a transaction that changed nothing has seen version \(version), and others see \(database.publishedVersion)")
+                return fail(
+                    """
+                    P9: a transaction that changed nothing has seen version \(version), and others see \
+                    \(database.publishedVersion)
+                    """
+                )
             }
             didSee(version)
             if durable {
-                if let poisonedAt, version > poisonedAt { return fail("P9: a transaction that saw version \(version) ends well after poison") }
+                if let poisonedAt, version > poisonedAt {
+                    return fail("P9: a transaction that saw version \(version) ends well after poison")
+                }
                 if acknowledged == nil || known[acknowledged!]!.version < version { acknowledged = chain }
                 checkDurable(version, chain, database.seedForOracle)
             } else if relaxed == nil || known[relaxed!]!.version < version {
@@ -287,7 +331,9 @@ final class EngineOracle: EngineProbe, Oracle {
     var pinCount: Int { readers.count }
     func didRead() { reads += 1 }
     /// The first reading of a process that has opened the store has found everything right.
-    func didCompareOpened(_ database: Database) { if firstOpeners.remove(database.instance) != nil { crashStates += 1 } }
+    func didCompareOpened(_ database: Database) {
+        if firstOpeners.remove(database.instance) != nil { crashStates += 1 }
+    }
 
     // MARK: Oracle 1: at every acknowledgement
 
@@ -296,18 +342,27 @@ final class EngineOracle: EngineProbe, Oracle {
         for meta in choosableMetas() {
             for range in metaExtents[key(meta)] ?? [] where !world.hasEvicted {
                 if !db.isCertain(range) {
-                    return fail("P1: at ack of \(version): page \(range.lowerBound / 4096) of meta \(meta.version) is not durable")
+                    return fail(
+                        """
+                        P1: at ack of \(version): page \(range.lowerBound / 4096) of meta \(meta.version) is not \
+                        durable
+                        """
+                    )
                 }
             }
             if meta.version >= version { continue }
-            let reader = OracleLog(seed: seed) { buffer, count, offset in logFile.copyDurable(into: buffer, count: count, at: offset) }
+            let reader = OracleLog(seed: seed) { buffer, count, offset in
+                logFile.copyDurable(into: buffer, count: count, at: offset)
+            }
             guard let steps = reader.follow(meta, to: version), steps.last?.chain == chain else {
-                return fail("P1: at ack of \(version): the log after meta \(meta.version) does not lead to it on the medium")
+                return fail(
+                    "P1: at ack of \(version): the log after meta \(meta.version) does not lead to it on the medium")
             }
             for step in steps {
                 if step.isSummary { return fail("P1: at ack of \(version): a summary lies after meta \(meta.version)") }
                 for range in step.ranges where !logFile.isCertain(range) {
-                    return fail("P1: at ack of \(version): the record of version \(step.version) is not certain on the medium")
+                    return fail(
+                        "P1: at ack of \(version): the record of version \(step.version) is not certain on the medium")
                 }
             }
         }
@@ -335,7 +390,9 @@ final class EngineOracle: EngineProbe, Oracle {
         return metas
     }
 
-    private func key(_ meta: Meta) -> UInt64 { meta.generation &* 0x9e37_79b9_7f4a_7c15 ^ meta.version ^ meta.freeMap.raw << 20 ^ meta.log.chain }
+    private func key(_ meta: Meta) -> UInt64 {
+        meta.generation &* 0x9e37_79b9_7f4a_7c15 ^ meta.version ^ meta.freeMap.raw << 20 ^ meta.log.chain
+    }
 
     // MARK: Oracle 2: at every write
 
@@ -359,7 +416,8 @@ final class EngineOracle: EngineProbe, Oracle {
         if world.hasEvicted { return }
         for meta in choosableMetas() {
             if let page = (metaPages[key(meta)] ?? []).first(where: changed.contains) {
-                return fail("P4: page \(page) of the meta of version \(meta.version), which may be durable, is overwritten")
+                return fail(
+                    "P4: page \(page) of the meta of version \(meta.version), which may be durable, is overwritten")
             }
         }
         for reader in readers {
@@ -371,7 +429,12 @@ final class EngineOracle: EngineProbe, Oracle {
             var version = shared.published
             while version <= shared.head {
                 if let page = trees[version]?.first(where: changed.contains) {
-                    return fail("P4: page \(page) of version \(version), PUBLISHED \(shared.published) … HEAD \(shared.head), is overwritten")
+                    return fail(
+                        """
+                        P4: page \(page) of version \(version), PUBLISHED \(shared.published) … HEAD \(shared.head), \
+                        is overwritten
+                        """
+                    )
                 }
                 version += 1
             }
@@ -409,7 +472,11 @@ final class EngineOracle: EngineProbe, Oracle {
 
     private func checkLog(_ file: DiskFile, _ bytes: UnsafeRawBufferPointer, _ offset: Int) {
         // The record that is being written now, for later.
-        defer { if let record = OracleLog.header(bytes) { records[record.chain] = (record.version, offset..<(offset + bytes.count)) } }
+        defer {
+            if let record = OracleLog.header(bytes) {
+                records[record.chain] = (record.version, offset..<(offset + bytes.count))
+            }
+        }
         let changed = file.changedSectors(bytes, at: offset)
         if changed.isEmpty || world.hasEvicted { return }
         guard let current else { return }
@@ -417,7 +484,12 @@ final class EngineOracle: EngineProbe, Oracle {
         for (chain, record) in records where official[record.version] == chain && record.version <= current.head {
             guard changed.contains(where: { record.range.contains($0 * file.sectorBytes) }) else { continue }
             for meta in metas where meta.version < record.version {
-                return fail("P4: the record of version \(record.version), after the meta of version \(meta.version), is overwritten")
+                return fail(
+                    """
+                    P4: the record of version \(record.version), after the meta of version \(meta.version), is \
+                    overwritten
+                    """
+                )
             }
         }
     }
@@ -482,6 +554,7 @@ final class EngineOracle: EngineProbe, Oracle {
 
     private func walk(_ root: Ref, _ seed: UInt64, _ visit: (VisitedExtent) -> Void) throws(StoreError) {
         guard let db else { return }
-        try OracleTree.forEachExtent(of: root, file: UnsafeRawPointer(db.visible), bytes: db.size, seed: seed, visit: visit)
+        try OracleTree.forEachExtent(
+            of: root, file: UnsafeRawPointer(db.visible), bytes: db.size, seed: seed, visit: visit)
     }
 }

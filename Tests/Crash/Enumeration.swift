@@ -19,8 +19,11 @@ struct Scenario {
         Scenario(name: "classes", processes: [[[.synced, .addClass, .columns, .synced]]]),
         Scenario(name: "close", processes: [[[.synced, .close]], [[.relaxed, .close]]]),
         Scenario(name: "leader", processes: [[[.synced]], [[.synced]]], preempts: true),
-        Scenario(name: "two checkpointers", processes: [[[.synced, .checkpoint]], [[.synced, .checkpoint]]], preempts: true),
-        Scenario(name: "unchanged", processes: [[[.relaxed, .synced]], [[.unchanged, .cancelled, .unchangedRelaxed]]], preempts: true),
+        Scenario(
+            name: "two checkpointers", processes: [[[.synced, .checkpoint]], [[.synced, .checkpoint]]], preempts: true),
+        Scenario(
+            name: "unchanged", processes: [[[.relaxed, .synced]], [[.unchanged, .cancelled, .unchangedRelaxed]]],
+            preempts: true),
         Scenario(name: "mixed", processes: [[[.relaxed, .checkpoint]], [[.synced, .checkpoint]]], preempts: true),
     ]
 
@@ -49,7 +52,8 @@ struct Scenario {
         history.finish(cut: true)
         let outcome = Outcome(
             violation: world.violation, steps: world.steps, states: history.oracle.crashStates,
-            acknowledgements: history.oracle.acknowledgements, wentOn: history.finalCommits > 0, statistics: world.statistics)
+            acknowledgements: history.oracle.acknowledgements, wentOn: history.finalCommits > 0,
+            statistics: world.statistics)
         world.end()
         return (outcome, world.steps)
     }
@@ -58,7 +62,8 @@ struct Scenario {
         for plans in processes { history.launch { start(history, plans, $0, $1) } }
     }
 
-    private func start(_ history: History, _ plans: [[History.Kind]], _ database: Database, _ process: SimulatedProcess) {
+    private func start(_ history: History, _ plans: [[History.Kind]], _ database: Database, _ process: SimulatedProcess)
+    {
         for plan in plans {
             process.spawn("writer") { _ in
                 for kind in plan where !history.perform(kind, database, process) { return }
@@ -71,7 +76,8 @@ struct Scenario {
 func runEnumeration(_ arguments: Arguments) -> Int32 {
     var total = Tally(), violations = 0
     let start = now()
-    for (index, scenario) in Scenario.all.enumerated() where arguments.name.isEmpty || scenario.name.contains(arguments.name) {
+    for (index, scenario) in Scenario.all.enumerated()
+    where arguments.name.isEmpty || scenario.name.contains(arguments.name) {
         for kernel in [SimulatedKernel.errseq, .once] {
             // Creation and opening are the same in all of them.
             for fresh in [true, false] where !(fresh && index > 1) {
@@ -87,8 +93,15 @@ func runEnumeration(_ arguments: Arguments) -> Int32 {
             }
         }
     }
-    let part = arguments.part.of == 1 ? "all single deviations" : "part \(arguments.part.index) of \(arguments.part.of) of the single deviations"
-    print("\(part): \(total.histories) histories in \(Int(now() - start)) s; \(total.histories == 0 ? 0 : total.wentOn * 100 / total.histories) % went on to commit")
+    let part =
+        arguments.part.of == 1
+        ? "all single deviations" : "part \(arguments.part.index) of \(arguments.part.of) of the single deviations"
+    print(
+        """
+        \(part): \(total.histories) histories in \(Int(now() - start)) s; \
+        \(total.histories == 0 ? 0 : total.wentOn * 100 / total.histories) % went on to commit
+        """
+    )
     return arguments.conclude(states: total.states, violations: violations)
 }
 
@@ -110,7 +123,9 @@ private struct Tally {
 }
 
 /// Two processes at a time, each with a share: what killed tasks leak goes with them.
-private func enumerate(_ scenario: Scenario, _ kernel: SimulatedKernel, fresh: Bool, _ part: (index: Int, of: Int)) -> (Tally, violation: String?) {
+private func enumerate(
+    _ scenario: Scenario, _ kernel: SimulatedKernel, fresh: Bool, _ part: (index: Int, of: Int)
+) -> (Tally, violation: String?) {
     let shares = max(2, 64 / part.of)
     var tally = Tally(), violation: String?
     func collect(_ child: ChildProcess) {
@@ -129,26 +144,34 @@ private func enumerate(_ scenario: Scenario, _ kernel: SimulatedKernel, fresh: B
     var running: [ChildProcess] = []
     for share in 0..<shares where violation == nil {
         if running.count == 2 { collect(running.removeFirst()) }
-        running.append(ChildProcess.start { send in
-            var exploration = Exploration()
-            if !scenario.preempts { exploration.fixed.insert(.schedule) }
-            exploration.fixed.insert(.read)
-            exploration.part = (part.index + part.of * share, part.of * shares)
-            var tally = Tally(), isFirst = true
-            let result = exploration.run { choices in
-                choices.tears = true
-                let (outcome, steps) = scenario.run(choices, kernel: kernel, fresh: fresh)
-                // The history without a deviation belongs to the first share.
-                if !isFirst || share == 0 { tally.add(outcome) }
-                isFirst = false
-                return (outcome.violation, steps)
-            }
-            if let violation = result.violation {
-                let deviations = result.script.enumerated().filter { $0.element != 0 }.map { "\($0.offset):\($0.element)" }
-                send("\(violation) [choices \(deviations.suffix(6).joined(separator: " ")) of \(result.script.count)]\n")
-            }
-            send(tally.line)
-        })
+        running.append(
+            ChildProcess.start { send in
+                var exploration = Exploration()
+                if !scenario.preempts { exploration.fixed.insert(.schedule) }
+                exploration.fixed.insert(.read)
+                exploration.part = (part.index + part.of * share, part.of * shares)
+                var tally = Tally(), isFirst = true
+                let result = exploration.run { choices in
+                    choices.tears = true
+                    let (outcome, steps) = scenario.run(choices, kernel: kernel, fresh: fresh)
+                    // The history without a deviation belongs to the first share.
+                    if !isFirst || share == 0 { tally.add(outcome) }
+                    isFirst = false
+                    return (outcome.violation, steps)
+                }
+                if let violation = result.violation {
+                    let deviations = result.script.enumerated().filter { $0.element != 0 }.map {
+                        "\($0.offset):\($0.element)"
+                    }
+                    send(
+                        """
+                        \(violation) [choices \(deviations.suffix(6).joined(separator: " ")) of \
+                        \(result.script.count)]\n
+                        """
+                    )
+                }
+                send(tally.line)
+            })
     }
     for child in running { collect(child) }
     return (tally, violation)

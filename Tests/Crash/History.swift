@@ -18,8 +18,12 @@ final class History {
     private(set) var unknownOutcomes = 0
 
     /// `addClass` changes the schema, `columns` inserts from columns, `scattered` frees more extents than the log
-    /// has room for. `unchanged`, `unchangedRelaxed` and `cancelled` leave nothing. `close` is the last thing that a process does.
-    enum Kind: Int, CaseIterable { case synced, relaxed, group, big, checkpoint, many, addClass, columns, scattered, close, compact, unchanged, unchangedRelaxed, cancelled }
+    /// has room for. `unchanged`, `unchangedRelaxed` and `cancelled` leave nothing. `close` is the last thing that a
+    /// process does.
+    enum Kind: Int, CaseIterable {
+        case synced, relaxed, group, big, checkpoint, many, addClass, columns, scattered, close, compact, unchanged,
+            unchangedRelaxed, cancelled
+    }
     private let scatteredCount = 900
 
     /// - Parameter background: checkpoints and late syncs happen by themselves, soon in the world's time.
@@ -49,7 +53,9 @@ final class History {
 
     /// Opens the store in a new process, checks what it finds, and goes on with `then`.
     @discardableResult
-    func launch(options: StoreOptions? = nil, _ then: @escaping (Database, SimulatedProcess) -> Void) -> SimulatedProcess {
+    func launch(
+        options: StoreOptions? = nil, _ then: @escaping (Database, SimulatedProcess) -> Void
+    ) -> SimulatedProcess {
         let process = world.startProcess()
         let options = options ?? self.options
         process.spawn("open") { [self] machine in
@@ -64,7 +70,9 @@ final class History {
             } catch {
                 openProblem = error.message
                 world.say("open failed: \(error)")
-                if error.code == .corrupt || error.code == .notAStore || error.code == .needsLog || error.code == .internalError {
+                if error.code == .corrupt || error.code == .notAStore || error.code == .needsLog
+                    || error.code == .internalError
+                {
                     if !world.hasEvicted { world.fail("P1: open: \(error)") }
                 }
             }
@@ -75,7 +83,8 @@ final class History {
     /// A process with one or two writers, perhaps a reader and a checkpointer, by choice.
     func randomWork(_ database: Database, _ process: SimulatedProcess, profile: Int) {
         let kinds: [[Kind]] = [
-            [.synced, .relaxed, .group, .big, .checkpoint, .synced, .relaxed, .many, .addClass, .columns], [.synced, .relaxed, .group], [.big, .group, .checkpoint],
+            [.synced, .relaxed, .group, .big, .checkpoint, .synced, .relaxed, .many, .addClass, .columns],
+            [.synced, .relaxed, .group], [.big, .group, .checkpoint],
         ]
         for _ in 0...world.pick(.workload, 2) {
             let length = 1 + world.pick(.workload, profile == 1 ? 7 : 3)
@@ -84,7 +93,9 @@ final class History {
             if profile == 0 && world.pick(.workload, 60) == 1 { plan += [.scattered, .scattered] }
             // Not by a choice of its own, so that the histories of old seeds stay what they were.
             if profile == 0 && plan.count % 3 == 2 { plan.insert(.compact, at: plan.count / 2) }
-            if plan.count % 4 != 0 { plan.insert([.unchanged, .unchangedRelaxed, .cancelled][plan.count % 3], at: plan.count - 1) }
+            if plan.count % 4 != 0 {
+                plan.insert([.unchanged, .unchangedRelaxed, .cancelled][plan.count % 3], at: plan.count - 1)
+            }
             process.spawn("writer") { [self] _ in
                 for kind in plan where !perform(kind, database, process) { return }
             }
@@ -150,7 +161,8 @@ final class History {
                     if !world.hasEvicted { world.fail("P2: damaged without a fault: \(error)") }
                     return false
                 case .tooManyReaders: return true
-                // A page that was checked, then lost by a failed write-back and evicted, is as it was before: the object is not in it.
+                // A page that was checked, then lost by a failed write-back and evicted, is as it was before: the
+                // object is not in it.
                 case .noSuchObject where world.hasEvicted: return false
                 default:
                     world.fail("unexpected error: \(error)")
@@ -168,7 +180,9 @@ final class History {
         let summary = kind == .big ? 0 : kind == .group && world.pick(.workload, 6) == 1 ? 0 : nil
         let cancels = kind == .cancelled || kind != .group && world.pick(.workload, 12) == 1
         let isRelaxed = kind == .relaxed || kind == .unchangedRelaxed
-        try transact(members, isRelaxed ? .relaxed(milliseconds: 1) : .full, summary: summary, cancels: cancels, database, process)
+        try transact(
+            members, isRelaxed ? .relaxed(milliseconds: 1) : .full, summary: summary, cancels: cancels, database,
+            process)
     }
 
     func edits(_ kind: Kind) -> [Edit] {
@@ -180,9 +194,11 @@ final class History {
             // Some of them are changed at once: a known text, a new one, none.
             let first = 1000 * counter
             return [
-                .columns(first: first, count: count), .put(Name(id: first + 3), Item(number: 1, text: String(decoding: Editor.few(2), as: UTF8.self))),
+                .columns(first: first, count: count),
+                .put(Name(id: first + 3), Item(number: 1, text: String(decoding: Editor.few(2), as: UTF8.self))),
                 .put(Name(id: first + 5), Item(number: 2, text: "another \(counter)")), .delete(Name(id: first + 6)),
-                .put(Name(id: first + 7), Item(number: 3, text: nil)), .together(atOnce, cls: 0, ids: Array(first..<first + Int64(count))),
+                .put(Name(id: first + 7), Item(number: 3, text: nil)),
+                .together(atOnce, cls: 0, ids: Array(first..<first + Int64(count))),
             ]
         case .scattered:
             return [.scattered(first: 1_000_000_000, count: scatteredCount)]
@@ -192,24 +208,39 @@ final class History {
             for _ in 0..<(kind == .many ? 20 : 1 + world.pick(.workload, 2)) {
                 counter += 1
                 let name = Name(cls: world.pick(.workload, 3) == 1 ? 1 : 0, id: Int64(world.pick(.workload, range)))
-                let text: String? = counter % 5 == 0 ? nil : String(repeating: "t\(counter) ", count: Int(counter % 7) * (counter % 11 == 0 ? 60 : 1))
-                edits.append(world.pick(.workload, 5) == 1 ? .delete(name) : .put(name, Item(number: counter % 17, text: text)))
+                let text: String? =
+                    counter % 5 == 0
+                    ? nil : String(repeating: "t\(counter) ", count: Int(counter % 7) * (counter % 11 == 0 ? 60 : 1))
+                edits.append(
+                    world.pick(.workload, 5) == 1 ? .delete(name) : .put(name, Item(number: counter % 17, text: text)))
             }
             // Seldom, and not by a choice of its own: one of those that came from columns.
             if counter % 5 == 3, counter > 12 {
                 let id = 1000 * (counter - counter % 10) + counter % 40
-                edits.append(.put(Name(id: id), Item(number: counter % 17, text: counter % 2 == 0 ? String(decoding: Editor.few(Int(counter)), as: UTF8.self) : "t\(counter)")))
+                edits.append(
+                    .put(
+                        Name(id: id),
+                        Item(
+                            number: counter % 17,
+                            text: counter % 2 == 0
+                                ? String(decoding: Editor.few(Int(counter)), as: UTF8.self) : "t\(counter)")))
             }
             // Now and then several at once, and seldom all.
-            if counter % 6 == 2 { edits.append(.together(atOnce, cls: Int(counter / 6 % 2), ids: Array(0..<Int64(range)))) }
+            if counter % 6 == 2 {
+                edits.append(.together(atOnce, cls: Int(counter / 6 % 2), ids: Array(0..<Int64(range))))
+            }
             if counter % 97 == 60 { edits.append(.clear) }
             // Seldom, and not by a choice of its own.
             if counter % 8 == 5 { edits.insert(.exchange, at: 0) }
             // Now and then a savepoint before the last of them, with another inside: both kept, or one, or none.
             if counter % 7 < 3 {
                 let names = (0..<3).map { Name(cls: Int(counter + $0) % 2, id: (counter + $0) % Int64(range)) }
-                let inner = Edit.scope([.delete(names[1]), .put(names[2], Item(number: counter, text: "inner"))], undone: counter % 3 == 0)
-                edits.insert(.scope([.put(names[0], Item(number: counter, text: nil)), inner, .delete(names[0])], undone: counter % 7 == 1), at: edits.count - 1)
+                let inner = Edit.scope(
+                    [.delete(names[1]), .put(names[2], Item(number: counter, text: "inner"))], undone: counter % 3 == 0)
+                edits.insert(
+                    .scope(
+                        [.put(names[0], Item(number: counter, text: nil)), inner, .delete(names[0])],
+                        undone: counter % 7 == 1), at: edits.count - 1)
             }
             return edits
         }
@@ -267,8 +298,12 @@ final class History {
                     transaction = try transaction.seal()
                 } else {
                     let version = try transaction.commit(durability)
-                    if isPast && version != seen { return world.fail("P10: version \(version) is committed to a store that nobody will ever find") }
-                    if version == seen { return oracle.endedWithoutChange(database, seen, durable: durability == .full) }
+                    if isPast && version != seen {
+                        return world.fail("P10: version \(version) is committed to a store that nobody will ever find")
+                    }
+                    if version == seen {
+                        return oracle.endedWithoutChange(database, seen, durable: durability == .full)
+                    }
                     box.status = .committed
                     oracle.acknowledge(database, version, durable: durability == .full)
                     // Without a thread nobody owes it a sync.
@@ -276,7 +311,9 @@ final class History {
                 }
             } catch {
                 box.status = error.code == .outcomeUnknown ? .unknown : .failed
-                if index == members.count - 1, error.code != .outcomeUnknown { oracle.endedWithoutChange(database, seen, durable: durability == .full) }
+                if index == members.count - 1, error.code != .outcomeUnknown {
+                    oracle.endedWithoutChange(database, seen, durable: durability == .full)
+                }
                 throw error
             }
         }
@@ -295,21 +332,36 @@ final class History {
             let oracle = lives.of(database)
             let seen = oracle.seen
             let snapshot = try database.snapshot()
-            if snapshot.version < seen { return fail("P9: version \(snapshot.version) is read after somebody has seen \(seen)") }
+            if snapshot.version < seen {
+                return fail("P9: version \(snapshot.version) is read after somebody has seen \(seen)")
+            }
             oracle.didSee(snapshot.version)
             oracle.pinned(process.id, snapshot.version)
             defer { oracle.unpinned(process.id, snapshot.version) }
             guard let expected = oracle.content(of: database, version: snapshot.version) else {
                 return fail("P2: version \(snapshot.version) was read, which no transaction of this life made")
             }
-            if oracle.isInsideGroup(snapshot.version) { return fail("P5: version \(snapshot.version) is read, which is half of a group") }
-            var found: Content = [:], ids: [Int64: Int64] = [:], links: [(name: Name, key: Int64)] = [], pals: [(name: Name, keys: [Int64?])] = []
+            if oracle.isInsideGroup(snapshot.version) {
+                return fail("P5: version \(snapshot.version) is read, which is half of a group")
+            }
+            var found: Content = [:], ids: [Int64: Int64] = [:], links: [(name: Name, key: Int64)] = [],
+                pals: [(name: Name, keys: [Int64?])] = []
             for cls in snapshot.schema.classes.indices {
                 try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
-                    let text = values[2].isNull ? nil : String(decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count), as: UTF8.self)
-                    found[Name(cls: cls, id: values[0].low)] = Item(number: values[1].low, text: try Derived.fit(snapshot, cls, key, values) ? text : "mark, price or trail of another number")
+                    let text =
+                        values[2].isNull
+                        ? nil
+                        : String(
+                            decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count),
+                            as: UTF8.self)
+                    found[Name(cls: cls, id: values[0].low)] = Item(
+                        number: values[1].low,
+                        text: try Derived.fit(snapshot, cls, key, values)
+                            ? text : "mark, price or trail of another number")
                     if cls == 0 { ids[key] = values[0].low }
-                    if values.count > 6, !values[6].isNull { links.append((Name(cls: cls, id: values[0].low), values[6].low)) }
+                    if values.count > 6, !values[6].isNull {
+                        links.append((Name(cls: cls, id: values[0].low), values[6].low))
+                    }
                     if values.count > 7 {
                         var keys: [Int64?] = []
                         try snapshot.elements(cls, 7, of: key, values[7]).forEach { (_, value) throws(StoreError) in
@@ -318,7 +370,9 @@ final class History {
                         }
                         if !keys.isEmpty { pals.append((Name(cls: cls, id: values[0].low), keys)) }
                     }
-                    if InjectedBug.active(.forkRelease) && world.pick(.workload, 4) == 1 { database.releasePinsAsForkedChildWould() }
+                    if InjectedBug.active(.forkRelease) && world.pick(.workload, 4) == 1 {
+                        database.releasePinsAsForkedChildWould()
+                    }
                     if InjectedBug.active(.slotMove) { database.movePin(snapshot.version) }
                     pauseSometimes(found.count)
                 }
@@ -334,7 +388,9 @@ final class History {
                 visited += 1
                 self.pauseSometimes(visited)
             }
-            if let first = findings.first, sees && !(world.hasEvicted && first.contains("damaged")) { return fail("P2: version \(snapshot.version): \(first)") }
+            if let first = findings.first, sees && !(world.hasEvicted && first.contains("damaged")) {
+                return fail("P2: version \(snapshot.version): \(first)")
+            }
             oracle.didRead()
             return sees
         } catch {
@@ -353,7 +409,9 @@ final class History {
 
     private func difference(_ found: Content, _ expected: Content) -> String {
         let names = Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }.sorted()
-        let shown = names.prefix(3).map { "\($0) is \(found[$0].map { "\($0)" } ?? "missing"), not \(expected[$0].map { "\($0)" } ?? "missing")" }
+        let shown = names.prefix(3).map {
+            "\($0) is \(found[$0].map { "\($0)" } ?? "missing"), not \(expected[$0].map { "\($0)" } ?? "missing")"
+        }
         return "\(names.count) of \(expected.count) objects: \(shown.joined(separator: "; "))"
     }
 
@@ -369,7 +427,8 @@ final class History {
         if backups.count < 3, let backup = lives.backup(after: backups.last) { backups.append(backup) }
     }
 
-    /// Deletes the store, alone or with what stands beside it, or moves it away, or puts a backup in its place, whoever has it open.
+    /// Deletes the store, alone or with what stands beside it, or moves it away, or puts a backup in its place, whoever
+    /// has it open.
     func replace(_ choice: Int) {
         let backup = choice % 3 == 0 ? nil : backups.isEmpty ? nil : backups[choice % backups.count]
         // What is moved away still takes its room on the disk.
@@ -396,7 +455,9 @@ final class History {
                     guard perform(.synced, database, process) else { return }
                     finalCommits += oracle.acknowledgements - before
                     do throws(StoreError) { try database.checkpoint() } catch {
-                        if error.code != .poisoned && error.code != .outcomeUnknown { world.fail("P6: a fresh store cannot make a checkpoint: \(error)") }
+                        if error.code != .poisoned && error.code != .outcomeUnknown {
+                            world.fail("P6: a fresh store cannot make a checkpoint: \(error)")
+                        }
                         return
                     }
                 }
@@ -407,6 +468,8 @@ final class History {
             world.drain(limit: limit)
             for process in world.processes { world.kill(process) }
         }
-        if !works && world.violation == nil { world.fail("P1: the store cannot be used any more: \(openProblem ?? "no commit")") }
+        if !works && world.violation == nil {
+            world.fail("P1: the store cannot be used any more: \(openProblem ?? "no commit")")
+        }
     }
 }

@@ -1,8 +1,8 @@
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// The stores that had the path one after the other, each with an oracle of its own: who has an older one open goes on in it, and all that
-/// holds of a store holds of that one too, as long as anybody lives who knows it.
+/// The stores that had the path one after the other, each with an oracle of its own: who has an older one open goes on
+/// in it, and all that holds of a store holds of that one too, as long as anybody lives who knows it.
 ///
 /// ```
 ///  d/store  ─► store A     deleted     store B     a backup of A is put there     store C
@@ -39,8 +39,11 @@ final class Lives: EngineProbe, Oracle {
 
     /// Nil where the store is not closed, a power cut could still change it, or nothing has changed since the last one.
     func backup(after last: Backup?) -> Backup? {
-        guard let file = world.folders[EngineOracle.path], let chain = present.chainOfClosed, chain != last?.chain else { return nil }
-        return Backup(bytes: [UInt8](UnsafeRawBufferPointer(start: file.visible, count: file.size)), oracle: present, chain: chain)
+        guard let file = world.folders[EngineOracle.path], let chain = present.chainOfClosed, chain != last?.chain
+        else { return nil }
+        return Backup(
+            bytes: [UInt8](UnsafeRawBufferPointer(start: file.visible, count: file.size)), oracle: present, chain: chain
+        )
     }
 
     /// Another file, or none, gets the path; the log and the lock file stay where they are.
@@ -51,7 +54,8 @@ final class Lives: EngineProbe, Oracle {
         present.becomePast(file, log: world.folders[EngineOracle.path + "-log"])
         past.append(present)
         present = EngineOracle(world, from: backup.map { ($0.oracle, $0.chain) })
-        world.replace(EngineOracle.path, by: backup?.bytes, aside: keepsName ? EngineOracle.path + "-moved-\(past.count)" : nil)
+        world.replace(
+            EngineOracle.path, by: backup?.bytes, aside: keepsName ? EngineOracle.path + "-moved-\(past.count)" : nil)
     }
 
     /// The log or the lock file goes.
@@ -59,22 +63,31 @@ final class Lives: EngineProbe, Oracle {
 
     // MARK: What the engine tells
 
-    func didLoadAllocator(_ database: Database, version: UInt64, root: Ref, space: FreeSpace, freeMap: PageRun) throws(StoreError) {
+    func didLoadAllocator(
+        _ database: Database, version: UInt64, root: Ref, space: FreeSpace, freeMap: PageRun
+    ) throws(StoreError) {
         try of(database).didLoadAllocator(database, version: version, root: root, space: space, freeMap: freeMap)
     }
-    func willMoveHead(_ database: Database, version: UInt64, root: Ref, freeMap: PageRun, isCheckpoint: Bool, chain: UInt64) {
-        of(database).willMoveHead(database, version: version, root: root, freeMap: freeMap, isCheckpoint: isCheckpoint, chain: chain)
+    func willMoveHead(
+        _ database: Database, version: UInt64, root: Ref, freeMap: PageRun, isCheckpoint: Bool, chain: UInt64
+    ) {
+        of(database).willMoveHead(
+            database, version: version, root: root, freeMap: freeMap, isCheckpoint: isCheckpoint, chain: chain)
     }
     func willWriteRecord(
-        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool, keepsContent: Bool
+        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool,
+        keepsContent: Bool
     ) {
         of(database).willWriteRecord(
-            database, version: version, chain: chain, previous: previous, continues: continues, isSummary: isSummary, keepsContent: keepsContent)
+            database, version: version, chain: chain, previous: previous, continues: continues, isSummary: isSummary,
+            keepsContent: keepsContent)
     }
     func didRecover(_ database: Database, chain: UInt64, newChain: UInt64, version: UInt64) throws(StoreError) {
         try of(database).didRecover(database, chain: chain, newChain: newChain, version: version)
     }
-    func didStart(_ database: Database, version: UInt64, chain: UInt64, root: Ref) { of(database).didStart(database, version: version, chain: chain, root: root) }
+    func didStart(_ database: Database, version: UInt64, chain: UInt64, root: Ref) {
+        of(database).didStart(database, version: version, chain: chain, root: root)
+    }
     func didPoison(_ database: Database) { of(database).didPoison(database) }
 
     // MARK: What the machine tells

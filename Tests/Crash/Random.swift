@@ -36,7 +36,9 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false,
     if random.chance(1.0 / 6) { options.capacity = 420_000 + random.below(200_000) }
     var storeOptions = History.storeOptions(tight, background: random.chance(0.3))
     storeOptions.transactionBytes = transactionBytes
-    let history = History(Choices(seed: seed, profile: Profile.random(seed, stepsPerAction: 8)), options, seed: seed, options: storeOptions)
+    let history = History(
+        Choices(seed: seed, profile: Profile.random(seed, stepsPerAction: 8)), options, seed: seed,
+        options: storeOptions)
     let world = history.world
     let profile = [0, 0, 0, 1, 1, 2][random.below(6)]
     // All find no file, and one of them makes it; in one history of five many of them.
@@ -71,7 +73,8 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false,
     history.finish(cut: random.chance(0.6))
     let outcome = Outcome(
         violation: world.violation, steps: world.steps, states: history.sum(\.crashStates), reads: history.sum(\.reads),
-        acknowledgements: history.sum(\.acknowledgements), wentOn: history.finalCommits > 0, statistics: world.statistics,
+        acknowledgements: history.sum(\.acknowledgements), wentOn: history.finalCommits > 0,
+        statistics: world.statistics,
         poisonings: history.sum(\.poisonings), trace: world.traceHash)
     world.end()
     return outcome
@@ -79,7 +82,8 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false,
 
 /// Sums over histories, as a child sends them to its parent.
 private struct Sums {
-    var histories = 0, states = 0, reads = 0, wentOn = 0, steps = 0, acknowledgements = 0, kills = 0, cuts = 0, errors = 0, poisonings = 0
+    var histories = 0, states = 0, reads = 0, wentOn = 0, steps = 0, acknowledgements = 0, kills = 0, cuts = 0,
+        errors = 0, poisonings = 0
 
     mutating func add(_ outcome: Outcome) {
         histories += 1
@@ -95,7 +99,10 @@ private struct Sums {
     }
 
     private static var fields: [WritableKeyPath<Sums, Int>] {
-        [\.histories, \.states, \.reads, \.wentOn, \.steps, \.acknowledgements, \.kills, \.cuts, \.errors, \.poisonings]
+        [
+            \.histories, \.states, \.reads, \.wentOn, \.steps, \.acknowledgements, \.kills, \.cuts, \.errors,
+            \.poisonings,
+        ]
     }
     var line: String { "sums " + Sums.fields.map { String(self[keyPath: $0]) }.joined(separator: " ") + "\n" }
     /// False where the line is something else.
@@ -107,21 +114,26 @@ private struct Sums {
     }
 }
 
-/// Random histories until time or states are used up; the last line is crash states, violations, seed, and what was not reached.
+/// Random histories until time or states are used up; the last line is crash states, violations, seed, and what was not
+/// reached.
 ///
 /// A few hundred at a time in a process of their own, with which goes what their killed tasks leak.
 func runRandom(_ arguments: Arguments) -> Int32 {
     let start = now(), batch = 300
     var seed = arguments.seed, total = Sums(), violations = 0
     var lastReport = start
-    while now() - start < arguments.seconds, total.states < arguments.states, total.histories < arguments.histories, violations < 5 {
+    while now() - start < arguments.seconds, total.states < arguments.states, total.histories < arguments.histories,
+        violations < 5
+    {
         let states = arguments.states - total.states, histories = min(batch, arguments.histories - total.histories)
         let child = ChildProcess.start { [seed] send in
             var sums = Sums()
             while sums.histories < histories, sums.states < states, now() - start < arguments.seconds {
                 let next = seed + UInt64(sums.histories)
                 send("seed \(next)\n")
-                let outcome = randomHistory(next, kernel: arguments.kernel ?? (next % 2 == 0 ? .errseq : .once), isReplaced: arguments.isReplaced)
+                let outcome = randomHistory(
+                    next, kernel: arguments.kernel ?? (next % 2 == 0 ? .errseq : .once),
+                    isReplaced: arguments.isReplaced)
                 sums.add(outcome)
                 if let violation = outcome.violation { send("violation seed \(next): \(violation)\n") }
             }
@@ -149,11 +161,24 @@ func runRandom(_ arguments: Arguments) -> Int32 {
         if now() - lastReport > 10 {
             lastReport = now()
             fflush(nil)
-            print("\(total.histories) histories, \(total.states) crash states, \(violations) violations, \(Int(Double(total.steps) / (now() - start))) steps/s")
+            print(
+                """
+                \(total.histories) histories, \(total.states) crash states, \(violations) violations, \
+                \(Int(Double(total.steps) / (now() - start))) steps/s
+                """
+            )
         }
     }
     let seconds = now() - start
-    print("\(total.histories) histories in \(Int(seconds)) s, \(total.steps) steps (\(Int(Double(total.steps) / max(seconds, 0.001)))/s), \(total.reads) versions compared, \(total.acknowledgements) acknowledgements, \(total.kills) kills, \(total.cuts) power cuts, \(total.errors) I/O errors, \(total.poisonings) poisonings; \(total.histories == 0 ? 0 : total.wentOn * 100 / total.histories) % went on to commit")
+    print(
+        """
+        \(total.histories) histories in \(Int(seconds)) s, \(total.steps) steps \
+        (\(Int(Double(total.steps) / max(seconds, 0.001)))/s), \(total.reads) versions compared, \
+        \(total.acknowledgements) acknowledgements, \(total.kills) kills, \(total.cuts) power cuts, \(total.errors) \
+        I/O errors, \(total.poisonings) poisonings; \
+        \(total.histories == 0 ? 0 : total.wentOn * 100 / total.histories) % went on to commit
+        """
+    )
     return arguments.conclude(states: total.states, histories: total.histories, violations: violations)
 }
 
@@ -161,7 +186,9 @@ extension Arguments {
     /// The last line; 0 where nothing is wrong and all that was asked for was reached.
     func conclude(states found: Int, histories: Int? = nil, violations: Int) -> Int32 {
         var missing = ""
-        if states != .max, found < states, (histories ?? 0) < self.histories || self.histories == .max { missing = ", of \(states) asked for: NOT REACHED" }
+        if states != .max, found < states, (histories ?? 0) < self.histories || self.histories == .max {
+            missing = ", of \(states) asked for: NOT REACHED"
+        }
         print("crash states \(found)\(missing), violations \(violations), seed \(seed)")
         return violations == 0 && missing.isEmpty ? 0 : 1
     }

@@ -11,13 +11,19 @@ private struct Dump: Equatable {
         for cls in snapshot.schema.classes.indices {
             var lines: [String] = []
             try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
-                let text = values[2].isNull ? "-" : String(decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count), as: UTF8.self)
+                let text =
+                    values[2].isNull
+                    ? "-"
+                    : String(
+                        decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count),
+                        as: UTF8.self)
                 var trail = ""
                 try snapshot.elements(cls, 5, of: key, values[5]).forEach { name, value in
                     trail += " \(name.low):\(value.low)"
                     return true
                 }
-                lines.append("\(key): \(values[0].low) \(values[1].low) \(text) \(values[3].text) \(values[4].text)\(trail)")
+                lines.append(
+                    "\(key): \(values[0].low) \(values[1].low) \(text) \(values[3].text) \(values[4].text)\(trail)")
             }
             objects.append(lines)
         }
@@ -28,9 +34,15 @@ private struct Dump: Equatable {
     func difference(_ other: Dump) -> String {
         for (cls, (a, b)) in zip(objects, other.objects).enumerated() where a != b {
             let at = zip(a, b).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? min(a.count, b.count)
-            return "class \(cls), object \(at): live \(at < a.count ? a[at] : "none"), replayed \(at < b.count ? b[at] : "none")"
+            return
+                """
+                class \(cls), object \(at): live \(at < a.count ? a[at] : "none"), replayed \
+                \(at < b.count ? b[at] : "none")
+                """
         }
-        return objects.count != other.objects.count ? "\(objects.count) classes live, \(other.objects.count) replayed" : "findings \(findings) live, \(other.findings) replayed"
+        return objects.count != other.objects.count
+            ? "\(objects.count) classes live, \(other.objects.count) replayed"
+            : "findings \(findings) live, \(other.findings) replayed"
     }
 }
 
@@ -70,7 +82,8 @@ private func replayHistory(_ seed: UInt64) -> (violation: String?, records: Int)
                 if life > 0 && !database.wasRecovered { fail("life \(life) began without a recovery") }
                 for (index, kind) in plan.enumerated() {
                     let members = (0..<(kind == .group ? 2 : 1)).map { _ in history.edits(kind) }
-                    try history.transact(members, kind == .relaxed ? StoreOptions.Durability.none : .full, database, process)
+                    try history.transact(
+                        members, kind == .relaxed ? StoreOptions.Durability.none : .full, database, process)
                     if index == checkpointAt { try database.checkpoint() }
                 }
                 live = try Dump(database.snapshot())
@@ -110,6 +123,11 @@ func runReplay(_ arguments: Arguments) -> Int32 {
         violations += 1
         print("only \(records) records were replayed")
     }
-    print("\(histories) histories in \(Int(now() - start)) s, \(records) records replayed, violations \(violations), seed \(arguments.seed)")
+    print(
+        """
+        \(histories) histories in \(Int(now() - start)) s, \(records) records replayed, violations \(violations), \
+        seed \(arguments.seed)
+        """
+    )
     return violations == 0 ? 0 : 1
 }

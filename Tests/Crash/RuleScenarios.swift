@@ -6,7 +6,9 @@ import ObjStoreSimulation
 extension DirectedScenario {
     /// 4.3.2: a leader died over a failed sync, and a checkpointer stands anywhere, perhaps with its meta written
     /// and not yet durable. The log is written again from the durable meta on, not from the visible one.
-    static let leaderAndCheckpointer = DirectedScenario(name: "4.3.2 a leader dies beside a checkpointer", kernels: [.once]) { kernel, places in
+    static let leaderAndCheckpointer = DirectedScenario(
+        name: "4.3.2 a leader dies beside a checkpointer", kernels: [.once]
+    ) { kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage), let c = stage.open() else { return stage }
         stage.checkpoint(b)
@@ -43,9 +45,10 @@ extension DirectedScenario {
         return stage
     }
 
-    /// 4.7.5: the power is cut in a recovery, and keeps of what was not synced the first sector alone: a meta. What it stands for must
-    /// be on the medium.
-    static let metaBeforePages = DirectedScenario(name: "4.7.5 a meta before its pages", kernels: [.errseq]) { kernel, places in
+    /// 4.7.5: the power is cut in a recovery, and keeps of what was not synced the first sector alone: a meta. What it
+    /// stands for must be on the medium.
+    static let metaBeforePages = DirectedScenario(name: "4.7.5 a meta before its pages", kernels: [.errseq]) {
+        kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage) else { return stage }
         stage.checkpoint(a)
@@ -71,9 +74,10 @@ extension DirectedScenario {
         return stage
     }
 
-    /// 4.6: a write of a checkpoint fails, though all of it is there. It may have been the meta: what that stands for is not written
-    /// over until another checkpoint has made certain which meta is durable.
-    static let failedMeta = DirectedScenario(name: "4.6 a checkpoint's write that fails", kernels: [.errseq]) { kernel, places in
+    /// 4.6: a write of a checkpoint fails, though all of it is there. It may have been the meta: what that stands for
+    /// is not written over until another checkpoint has made certain which meta is durable.
+    static let failedMeta = DirectedScenario(name: "4.6 a checkpoint's write that fails", kernels: [.errseq]) {
+        kernel, places in
         var options = History.storeOptions(false)
         options.logBytes = 65536
         let stage = Stage(kernel, options: options)
@@ -95,9 +99,10 @@ extension DirectedScenario {
         return stage
     }
 
-    /// 4.11: a commit stands anywhere; a transaction that saw it, or did not, changes nothing or is cancelled. What it saw is then
-    /// read by a third, and a power cut does not take it where it asked for that.
-    static let unchanged = DirectedScenario(name: "4.11 a transaction that changes nothing", kernels: [.errseq]) { kernel, places in
+    /// 4.11: a commit stands anywhere; a transaction that saw it, or did not, changes nothing or is cancelled. What it
+    /// saw is then read by a third, and a power cut does not take it where it asked for that.
+    static let unchanged = DirectedScenario(name: "4.11 a transaction that changes nothing", kernels: [.errseq]) {
+        kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage), let c = stage.open() else { return stage }
         let course = places.next(below: 8)
@@ -115,7 +120,8 @@ extension DirectedScenario {
     }
 
     /// 4.4: a relaxed commit stands anywhere, and another's sync fails. Who is told that it is there finds it.
-    static let poisonOvertakes = DirectedScenario(name: "4.4 poison overtakes a relaxed commit", kernels: [.errseq]) { kernel, places in
+    static let poisonOvertakes = DirectedScenario(name: "4.4 poison overtakes a relaxed commit", kernels: [.errseq]) {
+        kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage), let c = stage.open() else { return stage }
         let deed = stage.beginCommit(a, [[put(1, "shown?")]], relaxed)
@@ -133,7 +139,8 @@ extension DirectedScenario {
 
     /// 4.8: the meta that a clean close wrote stands in the page cache only, and vanishes while the first write
     /// after the next open is under way.
-    static let vanishingClean = DirectedScenario(name: "4.8 a vanishing clean meta", kernels: [.once]) { kernel, places in
+    static let vanishingClean = DirectedScenario(name: "4.8 a vanishing clean meta", kernels: [.once]) {
+        kernel, places in
         let stage = Stage(kernel)
         guard let a = stage.open() else { return stage }
         stage.commit(a, [put(1, "one")])
@@ -153,13 +160,15 @@ extension DirectedScenario {
         if !stage.advance(deed, places.next()) { places.pastEnd() }
         stage.world.evict()
         // It is refused as after any failed sync. Nothing is damaged: recovery will find the store as it was.
-        if let error = stage.complete(deed), error.code == .corrupt { stage.world.fail("P2: a commit on a meta that is gone: \(error)") }
+        if let error = stage.complete(deed), error.code == .corrupt {
+            stage.world.fail("P2: a commit on a meta that is gone: \(error)")
+        }
         stage.commit(b, [put(1, "three")])
         return stage
     }
 
-    /// 4.8: a write of the first commit after a clean open fails, though all of it is there, and the store is closed. Whoever opens it next,
-    /// before or after a power cut, finds what its meta needs.
+    /// 4.8: a write of the first commit after a clean open fails, though all of it is there, and the store is closed.
+    /// Whoever opens it next, before or after a power cut, finds what its meta needs.
     static let failedFirstWrite = DirectedScenario(name: "4.8 a first write that fails") { kernel, places in
         var options = History.storeOptions(false)
         options.leavesFileAlone = true
@@ -219,8 +228,8 @@ extension DirectedScenario {
         return stage
     }
 
-    /// 4.9: a process closes beside another one, with a relaxed commit that is not due for long; the other one never writes again, and the
-    /// power is cut. What was closed is durable.
+    /// 4.9: a process closes beside another one, with a relaxed commit that is not due for long; the other one never
+    /// writes again, and the power is cut. What was closed is durable.
     static let closeBeside = DirectedScenario(name: "4.9 a close beside others") { kernel, places in
         var options = History.storeOptions(false, background: true)
         options.checkpointIdle = 60_000_000_000
@@ -281,9 +290,12 @@ extension DirectedScenario {
         var pages = 256
         while pages > 0 && stage.world.violation == nil {
             id += 1
-            if stage.commit(a, [put(id, String(repeating: "y", count: 4096 * pages))], summary: true) != nil { pages /= 2 }
+            if stage.commit(a, [put(id, String(repeating: "y", count: 4096 * pages))], summary: true) != nil {
+                pages /= 2
+            }
             if stage.checkpoint(b)?.code == .outOfSpace {
-                stage.world.fail("standstill: the disk is full, and a checkpoint finds no pages for a free map of several")
+                stage.world.fail(
+                    "standstill: the disk is full, and a checkpoint finds no pages for a free map of several")
             }
         }
         return stage
@@ -308,15 +320,17 @@ extension DirectedScenario {
         return stage
     }
 
-    /// 19: one process grows the file for a commit that then finds the disk full; another one's checkpoint cuts the file
-    /// to the length that HEAD says. Found by `random`, seed 101.
-    static let growthThatWasCut = DirectedScenario(name: "19 a growth that was cut off", kernels: [.errseq]) { kernel, places in
+    /// 19: one process grows the file for a commit that then finds the disk full; another one's checkpoint cuts the
+    /// file to the length that HEAD says. Found by `random`, seed 101.
+    static let growthThatWasCut = DirectedScenario(name: "19 a growth that was cut off", kernels: [.errseq]) {
+        kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage) else { return stage }
         let text = String(repeating: "x", count: 4000)
         stage.commit(a, (100..<160).map { put($0, text) }, summary: true)
         stage.commit(a, (100..<160).map { .delete(Name(id: $0)) }, summary: true)
-        // What was deleted is free when both metas are past it, and the end of the file when the others have gone round.
+        // What was deleted is free when both metas are past it, and the end of the file when the others have gone
+        // round.
         for round in 0..<4 {
             stage.checkpoint(round == 0 ? a : b)
             stage.commit(b, [put(1, "round \(round)")])

@@ -76,13 +76,17 @@ final class Stage {
         return deed
     }
 
-    func beginCommit(_ actor: Actor, _ members: [[Edit]], _ durability: StoreOptions.Durability = .full, summary: Int? = nil) -> Deed {
+    func beginCommit(
+        _ actor: Actor, _ members: [[Edit]], _ durability: StoreOptions.Durability = .full, summary: Int? = nil
+    ) -> Deed {
         begin(actor) { [history] (database, process) throws(StoreError) in
             try history.transact(members, durability, summary: summary, database, process)
         }
     }
 
-    func beginCheckpoint(_ actor: Actor) -> Deed { begin(actor) { (database, _) throws(StoreError) in try database.checkpoint() } }
+    func beginCheckpoint(_ actor: Actor) -> Deed {
+        begin(actor) { (database, _) throws(StoreError) in try database.checkpoint() }
+    }
 
     // MARK: Running
 
@@ -95,7 +99,9 @@ final class Stage {
     }
 
     /// That many steps of this deed alone. False where it ended, or waits for others, before.
-    func advance(_ deed: Deed, _ steps: Int) -> Bool { run(steps: steps) { $0 === deed.task } == steps && !deed.isFinished }
+    func advance(_ deed: Deed, _ steps: Int) -> Bool {
+        run(steps: steps) { $0 === deed.task } == steps && !deed.isFinished
+    }
 
     /// Steps of this deed until something is so. False where it never is.
     func advance(_ deed: Deed, until isSo: () -> Bool) -> Bool {
@@ -110,7 +116,9 @@ final class Stage {
     @discardableResult
     func complete(_ deed: Deed) -> StoreError? {
         run { $0 === deed.task }
-        if !deed.isFinished && deed.task.process.isAlive && world.violation == nil { world.fail("standstill: \(deed.task!), though nobody else is in its way") }
+        if !deed.isFinished && deed.task.process.isAlive && world.violation == nil {
+            world.fail("standstill: \(deed.task!), though nobody else is in its way")
+        }
         return deed.error
     }
 
@@ -121,7 +129,9 @@ final class Stage {
     }
 
     @discardableResult
-    func commit(_ actor: Actor, _ edits: [Edit], _ durability: StoreOptions.Durability = .full, summary: Bool = false) -> StoreError? {
+    func commit(
+        _ actor: Actor, _ edits: [Edit], _ durability: StoreOptions.Durability = .full, summary: Bool = false
+    ) -> StoreError? {
         complete(beginCommit(actor, [edits], durability, summary: summary ? 0 : nil))
     }
 

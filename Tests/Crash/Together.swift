@@ -56,12 +56,15 @@ extension Editor {
         for (other, item) in content {
             if let friend = item.friend, gone.contains(friend) { content[other]!.friend = nil }
             if !item.pals.contains(where: { $0.map { gone.contains($0) } ?? false }) { continue }
-            content[other]!.pals = other.cls == 0
-                ? item.pals.filter { !gone.contains($0!) } : item.pals.map { pal in pal.flatMap { gone.contains($0) ? nil : $0 } }
+            content[other]!.pals =
+                other.cls == 0
+                ? item.pals.filter { !gone.contains($0!) }
+                : item.pals.map { pal in pal.flatMap { gone.contains($0) ? nil : $0 } }
         }
     }
 
-    private func set(_ state: ClassState, _ keys: KeyBuffer, _ properties: [Int], _ values: [Value]) throws(StoreError) {
+    private func set(_ state: ClassState, _ keys: KeyBuffer, _ properties: [Int], _ values: [Value]) throws(StoreError)
+    {
         try transaction.whole { () throws(StoreError) in
             try transaction.update(state, keys, properties, values, properties.count)
         }

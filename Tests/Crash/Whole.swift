@@ -55,7 +55,9 @@ private enum StoreFilesOf {
     static func remove(_ folder: String) -> Bool {
         guard let stream = opendir(folder) else { return false }
         while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: entry.pointee.d_name) { $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) } }
+            let name = withUnsafePointer(to: entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
             unlink(folder + "/" + name)
         }
         closedir(stream)
@@ -68,7 +70,8 @@ func wholeViolation(_ seed: UInt64) -> String? {
     simulatedHistory(seed).violation.map { String($0.prefix { $0 != "\n" }) }
 }
 
-/// On the simulated machine: each life of the store is a process, and many are killed, or their power is cut, at any step.
+/// On the simulated machine: each life of the store is a process, and many are killed, or their power is cut, at any
+/// step.
 ///
 /// What recovery finds must be the content after some transaction, none of those that were durable missing.
 private func simulatedHistory(_ seed: UInt64) -> WholeOutcome {
@@ -89,7 +92,9 @@ private func simulatedHistory(_ seed: UInt64) -> WholeOutcome {
     for life in 0...lives where outcome.violation == nil && world.violation == nil {
         let process = world.startProcess(), isLast = life == lives
         world.faults = !isLast
-        let current = history?.next(on: process.machine, losesMemory: wasCut) ?? WholeHistory(seed: seed, path: "d/store", machine: process.machine)
+        let current =
+            history?.next(on: process.machine, losesMemory: wasCut)
+            ?? WholeHistory(seed: seed, path: "d/store", machine: process.machine)
         history = current
         var stop: (any Error)?, isDone = false
         let transactions = 1 + random.below(4), steps = 6 + random.below(20)
@@ -99,7 +104,10 @@ private func simulatedHistory(_ seed: UInt64) -> WholeOutcome {
         }
         var companion: SimulatedProcess?
         if random.chance(0.4) {
-            let other = world.startProcess(), user = Companion(machine: other.machine, pause: { _ in world.pause() }, isThere: { _ in other.isAlive }, mayFail: { world.faults })
+            let other = world.startProcess(),
+                user = Companion(
+                    machine: other.machine, pause: { _ in world.pause() }, isThere: { _ in other.isAlive },
+                    mayFail: { world.faults })
             companion = other
             current.companion = user
             other.spawn("companion") { _ in
@@ -118,9 +126,13 @@ private func simulatedHistory(_ seed: UInt64) -> WholeOutcome {
         }
         if let stop { world.say("stop: \(stop)".split(separator: "\n").joined(separator: " ")) }
         if let stop { outcome.violation = WholeOutcome.violation(stop, current) }
-        if isLast, outcome.violation == nil, let stop { outcome.violation = "without a fault: \(stop) \(current.place)" }
+        if isLast, outcome.violation == nil, let stop {
+            outcome.violation = "without a fault: \(stop) \(current.place)"
+        }
         // A process may have been killed inside of a write.
-        if !isDone, process.isAlive, number >= 2_000_000 || (number < ends && world.violation == nil) { outcome.violation = "standstill: \(world.tasksForReports)\n    \(current.place)" }
+        if !isDone, process.isAlive, number >= 2_000_000 || (number < ends && world.violation == nil) {
+            outcome.violation = "standstill: \(world.tasksForReports)\n    \(current.place)"
+        }
         wasCut = random.chance(0.6)
         for process in world.processes { world.kill(process) }
         if wasCut { world.powerCut() }
@@ -142,8 +154,10 @@ func runWhole(_ arguments: Arguments) -> Int32 {
     let start = now(), batch: UInt64 = 20
     var seed = arguments.seed, histories = 0, states = 0, recoveries = 0, compared = 0, cuts = 0, violations = 0
     var counts: [String: Int] = [:]
-    while now() - start < arguments.seconds, states < arguments.states, histories < arguments.histories, violations < 5 {
-        let first = seed, most = min(batch, UInt64(min(arguments.histories - histories, 1 << 20))), wanted = arguments.states - states
+    while now() - start < arguments.seconds, states < arguments.states, histories < arguments.histories, violations < 5
+    {
+        let first = seed, most = min(batch, UInt64(min(arguments.histories - histories, 1 << 20))),
+            wanted = arguments.states - states
         let child = ChildProcess.start { send in
             var states = 0
             for seed in first..<first + most where now() - start < arguments.seconds && states < wanted {
@@ -167,7 +181,9 @@ func runWhole(_ arguments: Arguments) -> Int32 {
             case "sums":
                 histories += 1
                 let numbers = words.dropFirst().compactMap { Int($0) }
-                (states, recoveries, cuts, compared) = (states + numbers[0], recoveries + numbers[1], cuts + numbers[2], compared + numbers[3])
+                (states, recoveries, cuts, compared) = (
+                    states + numbers[0], recoveries + numbers[1], cuts + numbers[2], compared + numbers[3]
+                )
             default: print(line)
             }
         }
@@ -180,6 +196,11 @@ func runWhole(_ arguments: Arguments) -> Int32 {
         if arguments.bug != nil && violations > 0 { break }
     }
     for (name, count) in counts.sorted(by: { $0.key < $1.key }) { print("    \(count) \(name)") }
-    print("\(histories) histories in \(Int(now() - start)) s, \(recoveries) recoveries, \(cuts) power cuts, \(compared) contents compared")
+    print(
+        """
+        \(histories) histories in \(Int(now() - start)) s, \(recoveries) recoveries, \(cuts) power cuts, \(compared) \
+        contents compared
+        """
+    )
     return arguments.conclude(states: states, histories: histories, violations: violations)
 }

@@ -14,7 +14,7 @@ import WholeModel
 /// crash replay [--histories N] [--seed S]                                          the log against the live content
 /// crash whole [--states N] [--histories N] [--seconds N] [--seed S] [--machine real] [--bug NAME]
 ///                                                                                  the whole object model
-/// crash controls [--bug NAME] --histories N | --seconds N                          injected bugs, each in so many at most
+/// crash controls [--bug NAME] --histories N | --seconds N                          injected bugs, each in N at most
 /// ```
 /// A run ends by its counts, where it is given some, on a slow machine too; without any after 30 seconds.
 struct Arguments {
@@ -50,11 +50,15 @@ struct Arguments {
             case "--kernel": kernel = value() == "once" ? .once : .errseq
             case "--bug":
                 let name = value()
-                guard let found = InjectedBug.allCases.first(where: { "\($0)" == name }) else { usage("no injected bug is called \(name)") }
+                guard let found = InjectedBug.allCases.first(where: { "\($0)" == name }) else {
+                    usage("no injected bug is called \(name)")
+                }
                 bug = found
             case "--part":
                 let numbers = value().split(separator: "/").compactMap { Int($0) }
-                guard numbers.count == 2, numbers[1] > 0, (0..<numbers[1]).contains(numbers[0]) else { usage("--part needs I/N") }
+                guard numbers.count == 2, numbers[1] > 0, (0..<numbers[1]).contains(numbers[0]) else {
+                    usage("--part needs I/N")
+                }
                 part = (numbers[0], numbers[1])
             case "--name": name = value()
             case "--replaced": isReplaced = true
@@ -70,7 +74,13 @@ struct Arguments {
 
 func usage(_ problem: String) -> Never {
     print(problem)
-    print("usage: crash [random|whole|directed|replay|enumerate|controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--machine simulated|real] [--replaced] [--trace]")
+    print(
+        """
+        usage: crash [random|whole|directed|replay|enumerate|controls|trace] [--seconds N] [--states N] [--histories \
+        N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--machine simulated|real] \
+        [--replaced] [--trace]
+        """
+    )
     exit(2)
 }
 func usageError<T>(_ word: String) -> T { usage("bad value for \(word)") }
@@ -86,7 +96,9 @@ if let bug = arguments.bug { InjectedBug.set(bug, true) }
 
 switch arguments.mode {
 case "trace":
-    let outcome = randomHistory(arguments.seed, kernel: arguments.kernel ?? (arguments.seed % 2 == 0 ? .errseq : .once), trace: true, isReplaced: arguments.isReplaced)
+    let outcome = randomHistory(
+        arguments.seed, kernel: arguments.kernel ?? (arguments.seed % 2 == 0 ? .errseq : .once), trace: true,
+        isReplaced: arguments.isReplaced)
     print(outcome.violation ?? "clean")
     exit(outcome.violation == nil ? 0 : 1)
 case "random":

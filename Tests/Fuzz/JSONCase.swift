@@ -1,7 +1,7 @@
 import ObjStoreCore
 
-/// One JSON text that may be anything, read in every way: whatever comes of it, it is the same from memory and by pieces, and a
-/// value that was read, written and read again is itself.
+/// One JSON text that may be anything, read in every way: whatever comes of it, it is the same from memory and by
+/// pieces, and a value that was read, written and read again is itself.
 ///
 /// ```
 ///  byte 0   bit 0: extended  ·  bit 1: relaxed  ·  bit 2: element by element  ·  bits 3–7: bytes of a piece, less one
@@ -14,13 +14,17 @@ enum JSONCase {
         let options = JSONOptions(rawValue: UInt32(flags & 3)), elements = flags & 4 != 0, piece = Int(flags >> 3) + 1
         let whole = transcript(JSONReader(.memory(text), elements: elements, options: options))
         var at = 0
-        let pieces = transcript(JSONReader(.read({ (room) throws(StoreError) in
-            let count = min(piece, text.count - at, room.count)
-            if count > 0 { room.copyBytes(from: text[at..<at + count]) }
-            at += count
-            return count
-        }), elements: elements, options: options))
-        precondition(whole.values == pieces.values && whole.error == pieces.error, "memory and pieces of \(piece) bytes differ: \(whole.error), \(pieces.error)")
+        let pieces = transcript(
+            JSONReader(
+                .read({ (room) throws(StoreError) in
+                    let count = min(piece, text.count - at, room.count)
+                    if count > 0 { room.copyBytes(from: text[at..<at + count]) }
+                    at += count
+                    return count
+                }), elements: elements, options: options))
+        precondition(
+            whole.values == pieces.values && whole.error == pieces.error,
+            "memory and pieces of \(piece) bytes differ: \(whole.error), \(pieces.error)")
         if whole.error == "", !elements { again(text, options) }
         return whole.error == "" ? "read" : String(whole.error.prefix { $0 != " " })
     }
@@ -31,7 +35,9 @@ enum JSONCase {
             while try reader.next() {
                 for (index, value) in reader.values.enumerated() {
                     values.append(value.kind.rawValue)
-                    withUnsafeBytes(of: value.low) { if value.kind != .string && value.kind != .binary { values += $0 } }
+                    withUnsafeBytes(of: value.low) {
+                        if value.kind != .string && value.kind != .binary { values += $0 }
+                    }
                     values += UnsafeRawBufferPointer(start: value.pointer, count: value.count)
                     values += Array(JSONPath.text(reader.values, index).utf8.suffix(index < 50 ? 20 : 0))
                 }
@@ -56,7 +62,9 @@ enum JSONCase {
             let value = try MixedNode(first.bytes, first.length).value(), isExtended = options.contains(.extended)
             let format: JSONWriter.Options = isExtended ? .extended : options.contains(.relaxed) ? .nullForNaN : []
             let json = try JSONDocument.write(value, format, into: &written)
-            _ = try JSONDocument.parse(UnsafeRawBufferPointer(start: json.pointer, count: json.count), isExtended ? .extended : [], into: &second)
+            _ = try JSONDocument.parse(
+                UnsafeRawBufferPointer(start: json.pointer, count: json.count), isExtended ? .extended : [],
+                into: &second)
             if options.contains(.relaxed), !isExtended {
                 // NaN became null: from there on nothing changes.
                 let nulls = try JSONDocument.write(try MixedNode(second.bytes, second.length).value(), [], into: &third)
@@ -70,7 +78,8 @@ enum JSONCase {
     }
 
     private static func equal(_ a: OutputBuffer, _ b: OutputBuffer) -> Bool {
-        UnsafeRawBufferPointer(start: a.bytes, count: a.length).elementsEqual(UnsafeRawBufferPointer(start: b.bytes, count: b.length))
+        UnsafeRawBufferPointer(start: a.bytes, count: a.length).elementsEqual(
+            UnsafeRawBufferPointer(start: b.bytes, count: b.length))
     }
 
     /// A text of pieces of JSON, right more often than not, with a few bytes changed.
@@ -97,13 +106,24 @@ enum JSONCase {
         switch random.below(depth > 5 ? 6 : 9) {
         case 0: word(["null", "true", "false", "NaN", "-Infinity"][random.below(5)])
         case 1: word(String(Int64(bitPattern: random.next()) >> Int64(random.below(64))))
-        case 2: word(["0", "-0", "1e400", "9223372036854775808", "0.1", "-1.5e-7", "12345678901234567890123456789012345678901", "1E5"][random.below(8)])
-        case 3: word(["\"\"", "\"a\\u00e9\\ud83d\\ude00\"", "'it'", "\"\\ud800\"", "\"é€😀\\n\"", "\"\\u0000\""][random.below(6)])
+        case 2:
+            word(
+                [
+                    "0", "-0", "1e400", "9223372036854775808", "0.1", "-1.5e-7",
+                    "12345678901234567890123456789012345678901", "1E5",
+                ][random.below(8)])
+        case 3:
+            word(
+                ["\"\"", "\"a\\u00e9\\ud83d\\ude00\"", "'it'", "\"\\ud800\"", "\"é€😀\\n\"", "\"\\u0000\""][
+                    random.below(6)])
         case 4:
-            word([
-                #"{"$oid":"507f1f77bcf86cd799439011"}"#, #"{"$date":"2026-11-22T21:19:35.5Z"}"#, #"{"$date":{"$numberLong":"-1"}}"#, #"{"$binary":{"base64":"AQID","subType":"00"}}"#,
-                #"{"$numberDecimal":"1.10"}"#, #"{"$numberDouble":"NaN"}"#, #"{"$uuid":"6d6ff1a0-0000-4000-8000-0123456789ab"}"#,
-            ][random.below(7)])
+            word(
+                [
+                    #"{"$oid":"507f1f77bcf86cd799439011"}"#, #"{"$date":"2026-11-22T21:19:35.5Z"}"#,
+                    #"{"$date":{"$numberLong":"-1"}}"#, #"{"$binary":{"base64":"AQID","subType":"00"}}"#,
+                    #"{"$numberDecimal":"1.10"}"#, #"{"$numberDouble":"NaN"}"#,
+                    #"{"$uuid":"6d6ff1a0-0000-4000-8000-0123456789ab"}"#,
+                ][random.below(7)])
         case 5: word([" ", "\n", "/* c */1", "// c\n2"][random.below(4)])
         case 6:
             word("[")
@@ -116,7 +136,9 @@ enum JSONCase {
             word("{")
             for index in 0..<random.below(5) {
                 if index > 0 { word(",") }
-                word(["\"k\(index)\":", "k\(index):", "'k\(index)' : ", "\"\":", "\"$x\":"][random.below(random.chance(0.8) ? 1 : 5)])
+                word(
+                    ["\"k\(index)\":", "k\(index):", "'k\(index)' : ", "\"\":", "\"$x\":"][
+                        random.below(random.chance(0.8) ? 1 : 5)])
                 value(&random, depth + 1, &bytes)
             }
             word("}")

@@ -2,12 +2,12 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// A small store with every kind of thing that one can have and `Subject.small` has not: embedded objects, alone, in lists and maps and in
-/// each other, links that cascade, primary keys of two properties and generated ones, counters, unique values, sets and maps of mixed
-/// values, links in them.
+/// A small store with every kind of thing that one can have and `Subject.small` has not: embedded objects, alone, in
+/// lists and maps and in each other, links that cascade, primary keys of two properties and generated ones, counters,
+/// unique values, sets and maps of mixed values, links in them.
 enum Kinds {
-    /// One that was closed, and one as a killed process leaves it, with changes of everything in its log. Made in a process of its own:
-    /// the threads that it has do not live on in the cases.
+    /// One that was closed, and one as a killed process leaves it, with changes of everything in its log. Made in a
+    /// process of its own: the threads that it has do not live on in the cases.
     static func all(_ folder: String) throws -> [Subject] {
         let path = folder + "/kinds"
         let child = ChildProcess.start { send in
@@ -20,7 +20,10 @@ enum Kinds {
         guard text == "made" else { throw StoreError(.internalError, "the store with all kinds: \(text)") }
         defer { for suffix in ["", "-log", "-lock", "-open", "-logged", "-locked"] { unlink(path + suffix) } }
         var subjects = [Subject(name: "kinds", store: try Subject.read(path), log: nil)]
-        subjects.append(Subject(name: "kinds log", store: try Subject.read(path + "-open"), log: try Subject.read(path + "-logged"), lock: try Subject.read(path + "-locked")))
+        subjects.append(
+            Subject(
+                name: "kinds log", store: try Subject.read(path + "-open"), log: try Subject.read(path + "-logged"),
+                lock: try Subject.read(path + "-locked")))
         for index in subjects.indices { try subjects[index].findExtents() }
         return subjects
     }
@@ -39,7 +42,9 @@ enum Kinds {
             try change(tx, round)
             _ = try tx.commit()
         }
-        for (from, to) in [("", "-open"), ("-log", "-logged"), ("-lock", "-locked")] { Subject.write(try Subject.read(path + from), path + to) }
+        for (from, to) in [("", "-open"), ("-log", "-logged"), ("-lock", "-locked")] {
+            Subject.write(try Subject.read(path + from), path + to)
+        }
         try store.close()
     }
 
@@ -60,7 +65,8 @@ enum Kinds {
         try draft.addCollection("Person", "rooms", .map, ElementSchema(kind: .link, keyKind: .int), target: "Address")
         try draft.addProperty("Person", "extra", .mixed, [.indexed])
         try draft.addCollection("Person", "things", .set, ElementSchema(kind: .mixed, isNullable: true))
-        try draft.addCollection("Person", "notes", .map, ElementSchema(kind: .mixed, isNullable: true, keyKind: .string))
+        try draft.addCollection(
+            "Person", "notes", .map, ElementSchema(kind: .mixed, isNullable: true, keyKind: .string))
         try draft.addIndex("Person", ["name", "visits"], [])
         try draft.addIndex("Person", ["nick", "extra"], [.unique])
         try draft.addProperty("Dog", "kennel", .string, [])
@@ -83,35 +89,65 @@ enum Kinds {
         for number in range {
             // More than a leaf's row holds, now and then.
             let many = number % 7 == 3 ? 40 : number % 4
-            func list(_ count: Int, _ body: (Int) -> String) -> String { "[" + (0..<count).map(body).joined(separator: ",") + "]" }
-            func part(_ depth: Int) -> String {
-                depth == 0 ? "null" : #"{"size":\#(depth),"inner":\#(part(depth - 1)),"parts":\#(list(depth - 1) { #"{"size":\#($0)}"# })}"#
+            func list(_ count: Int, _ body: (Int) -> String) -> String {
+                "[" + (0..<count).map(body).joined(separator: ",") + "]"
             }
-            func address(_ n: Int) -> String { #"{"city":"city \#(n % 3)","part":\#(part(n % 4)),"extra":{"n":[\#(n),null,{"deep":"\#(n)"}]}}"# }
-            let rooms = "{" + (0..<number % 5).map { #""\#($0 * 3)":\#($0 == 2 ? "null" : address($0))"# }.joined(separator: ",") + "}"
-            let notes = "{" + (0..<many).map { #""k\#($0)":\#($0 % 3 == 0 ? "[1,{\"a\":true}]" : "\($0)")"# }.joined(separator: ",") + "}"
+            func part(_ depth: Int) -> String {
+                depth == 0
+                    ? "null"
+                    : #"""
+                    {"size":\#(depth),"inner":\#(part(depth - 1)),"parts":\#(list(depth - 1) { #"{"size":\#($0)}"# })}
+                    """#
+            }
+            func address(_ n: Int) -> String {
+                #"{"city":"city \#(n % 3)","part":\#(part(n % 4)),"extra":{"n":[\#(n),null,{"deep":"\#(n)"}]}}"#
+            }
+            let rooms =
+                "{"
+                + (0..<number % 5).map { #""\#($0 * 3)":\#($0 == 2 ? "null" : address($0))"# }.joined(separator: ",")
+                + "}"
+            let notes =
+                "{"
+                + (0..<many).map { #""k\#($0)":\#($0 % 3 == 0 ? "[1,{\"a\":true}]" : "\($0)")"# }.joined(separator: ",")
+                + "}"
+            let weights = list(many) { "\($0).5" }
+            let dogs = list(number % 3) { #"{"kennel":"k\#(number)","number":\#($0),"weights":\#(weights)}"# }
             let text = #"""
-                {"id":\#(number + 1),"name":"name \#(number % 5)","nick":\#(number % 3 == 0 ? "null" : "\"nick \(number)\""),"visits":\#(number),
-                "dogs":\#(list(number % 3) { #"{"kennel":"k\#(number)","number":\#($0),"weights":\#(list(many) { "\($0).5" })}"# }),
-                "home":\#(number % 4 == 0 ? "null" : address(number)),"places":\#(list(number % 3, address)),"rooms":\#(rooms),
-                "extra":\#(["null", "5", "\"text\"", "{\"a\":[1,2,{\"b\":null}]}"][number % 4]),"things":\#(list(many) { $0 % 2 == 0 ? "\($0)" : "\"t\($0)\"" }),"notes":\#(notes)}
+                {"id":\#(number + 1),"name":"name \#(number % 5)",
+                "nick":\#(number % 3 == 0 ? "null" : "\"nick \(number)\""),
+                "visits":\#(number),
+                "dogs":\#(dogs),
+                "home":\#(number % 4 == 0 ? "null" : address(number)),"places":\#(list(number % 3, address)),
+                "rooms":\#(rooms),
+                "extra":\#(["null", "5", "\"text\"", "{\"a\":[1,2,{\"b\":null}]}"][number % 4]),
+                "things":\#(list(many) { $0 % 2 == 0 ? "\($0)" : "\"t\($0)\"" }),"notes":\#(notes)}
                 """#
             _ = try text.utf8.withContiguousStorageIfAvailable { bytes in
                 try tx.create(person, json: .memory(UnsafeRawBufferPointer(bytes)), [], .error, nil)
             }
         }
-        let all = try tx.findAll(person), best = try tx.findProperty(person, "best"), extra = try tx.findProperty(person, "extra"), friends = try tx.findProperty(person, "friends")
+        let all = try tx.findAll(person), best = try tx.findProperty(person, "best"),
+            extra = try tx.findProperty(person, "extra"), friends = try tx.findProperty(person, "friends")
         let notes = try tx.findProperty(person, "notes"), things = try tx.findProperty(person, "things")
         for number in 0..<all.count where number % 3 != 1 {
-            let object = try all.object(at: UInt64(number)), other = Value.link(try all.object(at: UInt64(number * 7 % all.count)))
+            let object = try all.object(at: UInt64(number)),
+                other = Value.link(try all.object(at: UInt64(number * 7 % all.count)))
             try tx.set(object, best, other)
             if number % 4 == 0 { try tx.set(object, extra, other) }
             for _ in 0..<number % 3 {
-                try withUnsafePointer(to: other) { try tx.insert(CollectionID(owner: object, propertyID: friends), at: 0, UnsafeBufferPointer(start: $0, count: 1)) }
+                try withUnsafePointer(to: other) {
+                    try tx.insert(
+                        CollectionID(owner: object, propertyID: friends), at: 0,
+                        UnsafeBufferPointer(start: $0, count: 1))
+                }
             }
             _ = try tx.insert(CollectionID(owner: object, propertyID: things), member: other)
             var key = "link"
-            try key.withUTF8 { _ = try tx.set(CollectionID(owner: object, propertyID: notes), key: .string(UnsafeRawPointer($0.baseAddress), $0.count), other) }
+            try key.withUTF8 {
+                _ = try tx.set(
+                    CollectionID(owner: object, propertyID: notes),
+                    key: .string(UnsafeRawPointer($0.baseAddress), $0.count), other)
+            }
         }
     }
 
@@ -119,13 +155,19 @@ enum Kinds {
     private static func change(_ tx: View, _ round: Int) throws {
         let person = try tx.findClass("Person"), all = try tx.findAll(person)
         func object(_ number: Int) throws -> ObjectID { try all.object(at: UInt64((round * 5 + number) % all.count)) }
-        for name in ["home", "best", "extra", "nick"] { try tx.set(try object(1), try tx.findProperty(person, name), .null) }
+        for name in ["home", "best", "extra", "nick"] {
+            try tx.set(try object(1), try tx.findProperty(person, name), .null)
+        }
         _ = try tx.increment(try object(2), try tx.findProperty(person, "visits"), 10)
         for name in ["places", "friends", "things"] {
-            let id = CollectionID(owner: try object(3), propertyID: try tx.findProperty(person, name)), count = try tx.elementCount(id)
+            let id = CollectionID(owner: try object(3), propertyID: try tx.findProperty(person, name)),
+                count = try tx.elementCount(id)
             if count > 0 { try tx.remove(id, at: 0, count: 1) }
         }
-        let key: StaticString = "a", path = [MixedStep.key(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)), .index(0)]
+        let key: StaticString = "a",
+            path = [
+                MixedStep.key(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)), .index(0),
+            ]
         let edited = try object(4), extra = try tx.findProperty(person, "extra")
         do throws(StoreError) { try tx.edit(edited, extra, path, .insert, .int(7)) } catch {
             if error.code != .notFound && error.code != .wrongType { throw error }

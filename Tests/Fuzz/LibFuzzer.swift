@@ -2,8 +2,8 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// Cases that libFuzzer makes, which looks for code that no case before has reached: its bytes are the decisions of which a
-/// case is made elsewhere by chance, which store, what is changed in its files, what is done with them.
+/// Cases that libFuzzer makes, which looks for code that no case before has reached: its bytes are the decisions of
+/// which a case is made elsewhere by chance, which store, what is changed in its files, what is done with them.
 ///
 /// ```
 ///  byte 0   which of `Subject.small`
@@ -11,9 +11,11 @@ import ObjStoreSimulation
 ///  then     changes, until the bytes end
 /// ```
 /// Where hashes count, all that is read must be what the store once was: each answer is an error, or that of one of its
-/// versions; so is what was salvaged without a loss. Where they do not, as in a file that somebody made on purpose, any answer is right.
+/// versions; so is what was salvaged without a loss. Where they do not, as in a file that somebody made on purpose, any
+/// answer is right.
 ///
-/// With OBJSTORE_FUZZ_JSON in the environment the bytes are a `JSONCase`, with OBJSTORE_FUZZ_NESTED the decisions of a `NestedCase`.
+/// With OBJSTORE_FUZZ_JSON in the environment the bytes are a `JSONCase`, with OBJSTORE_FUZZ_NESTED the decisions of a
+/// `NestedCase`.
 enum LibFuzzer {
     private enum Use: Int {
         /// Opened, read, written, compacted, closed, opened again.
@@ -28,13 +30,16 @@ enum LibFuzzer {
 
     private nonisolated(unsafe) static var subjects: [Subject] = []
     private static let mostChanges = 24
-    /// A control: hashes are not compared where they count either, and what is read is not what the store was. Must be found.
+    /// A control: hashes are not compared where they count either, and what is read is not what the store was. Must be
+    /// found.
     private static let isControl = getenv("OBJSTORE_FUZZ_CONTROL") != nil
 
     private typealias Callback = @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
-    private typealias Driver = @convention(c) (
-        UnsafeMutablePointer<Int32>, UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>, Callback
-    ) -> Int32
+    private typealias Driver =
+        @convention(c) (
+            UnsafeMutablePointer<Int32>, UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
+            Callback
+        ) -> Int32
 
     /// Makes the stores to begin with, then gives everything to libFuzzer, which this program must be linked with.
     static func run(_ words: [String]) -> Int32 {
@@ -63,7 +68,9 @@ enum LibFuzzer {
     private static let isJSON = getenv("OBJSTORE_FUZZ_JSON") != nil
     private nonisolated(unsafe) static var body: (UnsafeRawBufferPointer) -> Void = { _ in }
 
-    private static func drive(_ words: [String], _ driver: Driver, _ body: @escaping (UnsafeRawBufferPointer) -> Void) -> Int32 {
+    private static func drive(
+        _ words: [String], _ driver: Driver, _ body: @escaping (UnsafeRawBufferPointer) -> Void
+    ) -> Int32 {
         self.body = body
         var count = Int32(words.count)
         // Lives as long as the process.
@@ -92,16 +99,21 @@ enum LibFuzzer {
         subject.write(path)
         let transcript = isChecked ? Transcript() : nil
         if use == .files {
-            if Target.store.salvage(path, folder + "/salvaged", transcript), let transcript { compare(transcript, subject) }
+            if Target.store.salvage(path, folder + "/salvaged", transcript), let transcript {
+                compare(transcript, subject)
+            }
             return
         }
         do throws(StoreError) {
             try Session(
-                path: path, isWriting: use == .session, mode: use == .immutable ? .immutable : .readWrite, rounds: use == .session ? 2 : 1,
+                path: path, isWriting: use == .session, mode: use == .immutable ? .immutable : .readWrite,
+                rounds: use == .session ? 2 : 1,
                 samples: Subject.samples, compacts: true, transcript: transcript
             ).run()
         } catch {
-            if changes == 0 && (use != .immutable || subject.log == nil) { fatalError("\(subject.name), unchanged: \(error)") }
+            if changes == 0 && (use != .immutable || subject.log == nil) {
+                fatalError("\(subject.name), unchanged: \(error)")
+            }
         }
         if let transcript { compare(transcript, subject) }
     }
@@ -109,7 +121,12 @@ enum LibFuzzer {
     private static func compare(_ transcript: Transcript, _ subject: Subject) {
         let differences = subject.transcripts.map { transcript.differences(from: $0) }
         if let least = differences.min(by: { $0.count < $1.count }), !least.isEmpty {
-            fatalError("\(subject.name): an answer that none of its versions gives, \(least.count) of \(transcript.answers.count): \(least.prefix(3))")
+            fatalError(
+                """
+                \(subject.name): an answer that none of its versions gives, \(least.count) of \
+                \(transcript.answers.count): \(least.prefix(3))
+                """
+            )
         }
     }
 }

@@ -23,8 +23,11 @@ struct Mutation<Source: NumberSource> {
             let from = range.lowerBound + random.below(range.count / 8) * 8, to = place(8, &random)
             for index in 0..<8 where from + index < bytes.count { bytes[to + index] = bytes[from + index] }
         case 7:  // a piece of another node
-            let from = range.lowerBound + random.below(max(1, range.count / 512)) * 512, length = [32, 64, 256, 512][random.below(4)]
-            for index in 0..<length where unit + index < bytes.count && from + index < bytes.count { bytes[unit + index] = bytes[from + index] }
+            let from = range.lowerBound + random.below(max(1, range.count / 512)) * 512,
+                length = [32, 64, 256, 512][random.below(4)]
+            for index in 0..<length where unit + index < bytes.count && from + index < bytes.count {
+                bytes[unit + index] = bytes[from + index]
+            }
         default:
             let at = place(8, &random)
             let value = read(bytes, at) &+ ([1, .max, 8, 512, 4096, 1 << 12, 1 << 32] as [UInt64])[random.below(7)]
@@ -34,7 +37,8 @@ struct Mutation<Source: NumberSource> {
 
     private mutating func store(_ bytes: inout [UInt8], _ at: Int, _ width: Int) {
         let values: [UInt64] = [
-            0, 1, 2, 3, 7, 8, 63, 64, 255, 256, 4095, 4096, 32767, 65535, 1 << 31, 1 << 32 - 1, 1 << 32, 1 << 62, 1 << 63 - 1, 1 << 63, .max, .max - 1,
+            0, 1, 2, 3, 7, 8, 63, 64, 255, 256, 4095, 4096, 32767, 65535, 1 << 31, 1 << 32 - 1, 1 << 32, 1 << 62,
+            1 << 63 - 1, 1 << 63, .max, .max - 1,
         ]
         write(&bytes, at, width, random.chance(0.8) ? values[random.below(values.count)] : random.next())
     }
@@ -44,13 +48,15 @@ struct Mutation<Source: NumberSource> {
     }
 
     private func write(_ bytes: inout [UInt8], _ at: Int, _ width: Int, _ value: UInt64) {
-        for index in 0..<width where at + index < bytes.count { bytes[at + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index)) }
+        for index in 0..<width where at + index < bytes.count {
+            bytes[at + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index))
+        }
     }
 
     // MARK: Whole pieces of a file
 
-    /// One change as of a file system, or of somebody who cuts and pastes: pages and units that are swapped, copied, filled, or
-    /// missing at the end. The first `header` bytes stay what they are in most cases.
+    /// One change as of a file system, or of somebody who cuts and pastes: pages and units that are swapped, copied,
+    /// filled, or missing at the end. The first `header` bytes stay what they are in most cases.
     mutating func changePieces(_ bytes: inout [UInt8], header: Int) {
         let size = random.chance(0.5) ? 512 : 4096
         let first = random.chance(0.9) ? header / size : 0

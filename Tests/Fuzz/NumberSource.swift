@@ -17,8 +17,8 @@ extension RandomNumbers: NumberSource {
 struct InputNumbers: NumberSource {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
-    /// Whether `next` gives bytes as they are. libFuzzer sees what the code under test compares, also the hashes that it
-    /// would have to write to be believed: where hashes count, it must not be able to.
+    /// Whether `next` gives bytes as they are. libFuzzer sees what the code under test compares, also the hashes that
+    /// it would have to write to be believed: where hashes count, it must not be able to.
     var isRaw = true
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }

@@ -53,7 +53,9 @@ struct Session {
                 hasher.combine(cls.name); hasher.combine(cls.propertyCount); hasher.combine(cls.primaryKey)
             }
             for index in 0..<cls.propertyCount {
-                attempt { () throws(StoreError) in try read(view, cls, try view.propertyInfo(cls.classID, at: index), transcript) }
+                attempt { () throws(StoreError) in
+                    try read(view, cls, try view.propertyInfo(cls.classID, at: index), transcript)
+                }
             }
             attempt { () throws(StoreError) in try readRows(view, cls, transcript) }
         }
@@ -62,7 +64,9 @@ struct Session {
             let before = try? store.shared.database.snapshot()
             for cls in classes { attempt { () throws(StoreError) in try write(store, cls, round) } }
             attempt { () throws(StoreError) in try compare(store, before, classes) }
-            if compacts && round == rounds - 1 { attempt { () throws(StoreError) in try store.compact { (_, _) throws(StoreError) in } } }
+            if compacts && round == rounds - 1 {
+                attempt { () throws(StoreError) in try store.compact { (_, _) throws(StoreError) in } }
+            }
             attempt { () throws(StoreError) in try store.checkpoint() }
         }
         if let problem { throw problem }
@@ -73,17 +77,22 @@ struct Session {
         guard let before else { return }
         let after = try store.shared.database.snapshot()
         for compares in [false, true] {
-            _ = try ChangeReader(store.shared.database, from: before, to: after, classes: Set(classes.indices.map { UInt32($0) }), compares: compares)
+            _ = try ChangeReader(
+                store.shared.database, from: before, to: after, classes: Set(classes.indices.map { UInt32($0) }),
+                compares: compares)
         }
     }
 
     /// One property: searched, summed up, read as a column.
-    private func read(_ view: View, _ cls: ClassInfo, _ property: PropertyInfo, _ transcript: Transcript?) throws(StoreError) {
+    private func read(
+        _ view: View, _ cls: ClassInfo, _ property: PropertyInfo, _ transcript: Transcript?
+    ) throws(StoreError) {
         func question(_ way: Transcript.Way, _ index: Int64 = 0) -> Transcript.Question {
             Transcript.Question(classID: cls.classID, propertyID: property.propertyID, way: way, index: index)
         }
         transcript?.note(question(.propertyInfo)) { hasher in
-            hasher.combine(property.name); hasher.combine(property.kind); hasher.combine(property.flags.rawValue); hasher.combine(property.index)
+            hasher.combine(property.name); hasher.combine(property.kind); hasher.combine(property.flags.rawValue);
+            hasher.combine(property.index)
         }
         if property.kind.isCollection, property.target == 0 { return }
         var problem: StoreError?
@@ -114,7 +123,8 @@ struct Session {
         }
         let rows = 1000
         let values = UnsafeMutableRawPointer.allocate(byteCount: rows * 16 + 16, alignment: 16)
-        let keys = UnsafeMutablePointer<Int64>.allocate(capacity: rows), offsets = UnsafeMutablePointer<Int64>.allocate(capacity: rows + 1)
+        let keys = UnsafeMutablePointer<Int64>.allocate(capacity: rows),
+            offsets = UnsafeMutablePointer<Int64>.allocate(capacity: rows + 1)
         let bits = UnsafeMutablePointer<UInt8>.allocate(capacity: rows / 8 + 8)
         var buffer = OutputBuffer()
         defer {
@@ -127,10 +137,12 @@ struct Session {
                 let count: Int
                 if property.kind.hasOffsets {
                     count = try view.readTextColumn(
-                        cls.classID, property.propertyID, capacity: rows, position: &position, buffer: &buffer, offsets: offsets, validity: bits, keys: keys)
+                        cls.classID, property.propertyID, capacity: rows, position: &position, buffer: &buffer,
+                        offsets: offsets, validity: bits, keys: keys)
                 } else {
                     count = try view.readColumn(
-                        cls.classID, property.propertyID, capacity: rows, position: &position, values: values, validity: bits, keys: keys)
+                        cls.classID, property.propertyID, capacity: rows, position: &position, values: values,
+                        validity: bits, keys: keys)
                 }
                 transcript?.note(question(.column, Int64(part))) { hasher in
                     hasher.combine(count)
@@ -140,7 +152,9 @@ struct Session {
                         guard bits[row >> 3] >> UInt8(row & 7) & 1 != 0 else { hasher.combine(row); continue }
                         hasher.combine(
                             bytes: isText
-                                ? UnsafeRawBufferPointer(start: buffer.bytes! + Int(offsets[row]), count: Int(offsets[row + 1] - offsets[row]))
+                                ? UnsafeRawBufferPointer(
+                                    start: buffer.bytes! + Int(offsets[row]),
+                                    count: Int(offsets[row + 1] - offsets[row]))
                                 : UnsafeRawBufferPointer(start: values + row * width, count: width))
                     }
                 }
@@ -162,7 +176,8 @@ struct Session {
             if property.kind == .mixed { mixed.append(property.propertyID) }
             if let elements = property.elements {
                 let link = Value.link(ObjectID(classID: property.target, storeTag: view.shared.tag, key: 2))
-                collections.append((property.propertyID, elements, elements.kind == .link ? link : Session.value(elements.kind, 5)))
+                collections.append(
+                    (property.propertyID, elements, elements.kind == .link ? link : Session.value(elements.kind, 5)))
             } else {
                 ids.append(property.propertyID)
             }
@@ -170,7 +185,9 @@ struct Session {
         if cls.primaryKey != 0 {
             let kind = try view.propertyInfo(cls.primaryKey).kind
             for number in [0, 5, 100_000] as [Int64] {
-                if let found = try? view.find(cls.classID, Session.value(kind, number)) { transcript?.note(question(.key, 0, number)) { $0.combine(keyOf: found) } }
+                if let found = try? view.find(cls.classID, Session.value(kind, number)) {
+                    transcript?.note(question(.key, 0, number)) { $0.combine(keyOf: found) }
+                }
             }
         }
         var buffer = OutputBuffer()
@@ -185,10 +202,14 @@ struct Session {
         do throws(StoreError) {
             var failure: StoreError?
             ids.withUnsafeBufferPointer { ids in
-                do throws(StoreError) { try all.read(from: 0, limit: 5000, ids, into: &buffer) } catch { failure = error }
+                do throws(StoreError) { try all.read(from: 0, limit: 5000, ids, into: &buffer) } catch {
+                    failure = error
+                }
             }
             if let failure { throw failure }
-            transcript?.note(question(.packed)) { $0.combine(packed: UnsafeRawBufferPointer(start: buffer.bytes, count: buffer.length)) }
+            transcript?.note(question(.packed)) {
+                $0.combine(packed: UnsafeRawBufferPointer(start: buffer.bytes, count: buffer.length))
+            }
         } catch { problem = problem ?? error }
         for index in 0..<min(all.count, samples) {
             let object = try all.object(at: UInt64(index * max(1, all.count / samples)))
@@ -202,7 +223,11 @@ struct Session {
         for index in 0..<min(all.count, samples) {
             let object = try all.object(at: UInt64(index * max(1, all.count / samples)))
             for (id, elements, sample) in collections {
-                do throws(StoreError) { try readElements(view, CollectionID(owner: object, propertyID: id), elements, sample, question(.elements, id, object.key), transcript) } catch {
+                do throws(StoreError) {
+                    try readElements(
+                        view, CollectionID(owner: object, propertyID: id), elements, sample,
+                        question(.elements, id, object.key), transcript)
+                } catch {
                     problem = problem ?? error
                 }
             }
@@ -210,14 +235,18 @@ struct Session {
         for index in 0..<min(all.count, samples) {
             let object = try all.object(at: UInt64(index * max(1, all.count / samples)))
             for id in mixed {
-                do throws(StoreError) { try readMixed(view, object, id, question(.mixed, id, object.key), transcript) } catch { if error.code == .corrupt { problem = problem ?? error } }
+                do throws(StoreError) {
+                    try readMixed(view, object, id, question(.mixed, id, object.key), transcript)
+                } catch { if error.code == .corrupt { problem = problem ?? error } }
             }
         }
         if let problem { throw problem }
     }
 
     /// What is inside a document, by paths.
-    private func readMixed(_ view: View, _ object: ObjectID, _ id: UInt32, _ question: Transcript.Question, _ transcript: Transcript?) throws(StoreError) {
+    private func readMixed(
+        _ view: View, _ object: ObjectID, _ id: UInt32, _ question: Transcript.Question, _ transcript: Transcript?
+    ) throws(StoreError) {
         var buffer = OutputBuffer()
         defer { OutputBuffer.free(&buffer) }
         var hasher = Hasher()
@@ -226,9 +255,15 @@ struct Session {
             hasher.combine(whole)
             guard whole.kind == .map else { return }
             _ = try view.mixedKeys(object, id, [], from: 0, limit: 100, buffer) { _, key in hasher.combine(key) }
-            for (name, steps) in [("n", []), ("list", []), ("list", [0]), ("list", [3, 1]), ("list", [-1])] as [(StaticString, [Int])] {
-                let path = [.key(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))] + steps.map { MixedStep.index($0) }
-                do throws(StoreError) { hasher.combine(try view.mixed(object, id, path, whole: true, buffer) ?? .null) } catch { if error.code == .corrupt { throw error } }
+            for (name, steps) in [("n", []), ("list", []), ("list", [0]), ("list", [3, 1]), ("list", [-1])]
+                as [(StaticString, [Int])]
+            {
+                let path =
+                    [.key(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))]
+                    + steps.map { MixedStep.index($0) }
+                do throws(StoreError) {
+                    hasher.combine(try view.mixed(object, id, path, whole: true, buffer) ?? .null)
+                } catch { if error.code == .corrupt { throw error } }
             }
         }
         transcript?.note(question, hasher.finalize())
@@ -236,21 +271,27 @@ struct Session {
 
     /// All elements, one by its index, and one that is looked for.
     private func readElements(
-        _ view: View, _ id: CollectionID, _ elements: ElementSchema, _ sample: Value, _ question: Transcript.Question, _ transcript: Transcript?
+        _ view: View, _ id: CollectionID, _ elements: ElementSchema, _ sample: Value, _ question: Transcript.Question,
+        _ transcript: Transcript?
     ) throws(StoreError) {
         var buffer = OutputBuffer()
         defer { OutputBuffer.free(&buffer) }
         var hasher = Hasher()
         let count = try view.elementCount(id)
         let read = try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in
-            try view.elements(id, from: 0, limit: 10_000, wantsKeys: elements.keyKind != .null, buffer) { _, key, value in
+            try view.elements(id, from: 0, limit: 10_000, wantsKeys: elements.keyKind != .null, buffer) {
+                _, key, value in
                 hasher.combine(key)
                 hasher.combine(value)
             }
         }
         if count > 0 { hasher.combine(try view.element(id, at: count / 2, &buffer).value) }
         hasher.combine(try view.firstIndex(id, of: sample))
-        if elements.keyKind != .null { if let found = try view.value(id, ofKey: Session.value(elements.keyKind, 6), &buffer) { hasher.combine(found) } }
+        if elements.keyKind != .null {
+            if let found = try view.value(id, ofKey: Session.value(elements.keyKind, 6), &buffer) {
+                hasher.combine(found)
+            }
+        }
         hasher.combine(count)
         hasher.combine(read)
         transcript?.note(question, hasher.finalize())
@@ -277,9 +318,13 @@ struct Session {
                                 last = property
                                 continue
                             }
-                            do throws(StoreError) { try change(transaction, object, property) } catch { if error.code != .embedded { throw error } }
+                            do throws(StoreError) { try change(transaction, object, property) } catch {
+                                if error.code != .embedded { throw error }
+                            }
                         }
-                        if last.elements == nil { try transaction.set(object, last.propertyID, Session.value(last.kind, 7)) }
+                        if last.elements == nil {
+                            try transaction.set(object, last.propertyID, Session.value(last.kind, 7))
+                        }
                     }
                 default:
                     let all = try transaction.findAll(cls.classID)
@@ -296,9 +341,14 @@ struct Session {
 
     /// Changes inside a document, where there is one.
     private func edit(_ transaction: View, _ object: ObjectID, _ property: PropertyInfo) throws(StoreError) {
-        let name: StaticString = "list", key = MixedStep.key(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-        for (path, action) in [([key, .index(0)], .insert), ([key, .index(0)], .set), ([key, .index(-1)], .remove), ([key], .set)] as [([MixedStep], MixedAction)] {
-            do throws(StoreError) { try transaction.edit(object, property.propertyID, path, action, Session.value(.string, 5)) } catch {
+        let name: StaticString = "list",
+            key = MixedStep.key(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+        for (path, action) in [
+            ([key, .index(0)], .insert), ([key, .index(0)], .set), ([key, .index(-1)], .remove), ([key], .set),
+        ] as [([MixedStep], MixedAction)] {
+            do throws(StoreError) {
+                try transaction.edit(object, property.propertyID, path, action, Session.value(.string, 5))
+            } catch {
                 if error.code == .corrupt { throw error }
             }
         }
@@ -322,7 +372,9 @@ struct Session {
             default:
                 var failure: StoreError?
                 withUnsafePointer(to: value) { value in
-                    do throws(StoreError) { try transaction.insert(id, at: 0, UnsafeBufferPointer(start: value, count: 1)) } catch { failure = error }
+                    do throws(StoreError) {
+                        try transaction.insert(id, at: 0, UnsafeBufferPointer(start: value, count: 1))
+                    } catch { failure = error }
                 }
                 if let failure { throw failure }
             }
@@ -341,7 +393,9 @@ struct Session {
         var failure: StoreError?
         ids.withUnsafeBufferPointer { ids in
             values.withUnsafeBufferPointer { values in
-                do throws(StoreError) { _ = try transaction.create(cls.classID, ids, values.baseAddress!) } catch { failure = error }
+                do throws(StoreError) { _ = try transaction.create(cls.classID, ids, values.baseAddress!) } catch {
+                    failure = error
+                }
             }
         }
         if let failure { throw failure }

@@ -20,39 +20,60 @@ struct Subject {
     var forged: ForgedStore?
 
     private static let kinds: [(String, ValueKind, Bool, Bool)] = [
-        ("flag", .bool, false, false), ("number", .int, false, true), ("score", .double, false, true), ("name", .string, false, true),
-        ("bytes", .binary, false, false), ("time", .timestamp, false, true), ("maybe", .int, true, true), ("note", .string, true, false),
-        ("level", .double, true, false), ("yes", .bool, true, true), ("single", .float, true, true), ("price", .decimal128, true, true),
-        ("maker", .objectID, false, true), ("friend", .link, true, false), ("token", .uuid, true, true), ("any", .mixed, true, true),
+        ("flag", .bool, false, false), ("number", .int, false, true), ("score", .double, false, true),
+        ("name", .string, false, true),
+        ("bytes", .binary, false, false), ("time", .timestamp, false, true), ("maybe", .int, true, true),
+        ("note", .string, true, false),
+        ("level", .double, true, false), ("yes", .bool, true, true), ("single", .float, true, true),
+        ("price", .decimal128, true, true),
+        ("maker", .objectID, false, true), ("friend", .link, true, false), ("token", .uuid, true, true),
+        ("any", .mixed, true, true),
     ]
 
     private static func classSchema(_ name: String, _ id: UInt32, key: ValueKind) -> ClassSchema {
         var properties = [PropertySchema(name: "id", kind: key, columnID: 0, isPrimaryKey: true)]
         for (index, (name, kind, isNullable, isIndexed)) in kinds.enumerated() {
-            properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(index + 1), isNullable: isNullable, isIndexed: isIndexed, target: kind == .link ? 0 : nil))
+            properties.append(
+                PropertySchema(
+                    name: name, kind: kind, columnID: UInt32(index + 1), isNullable: isNullable, isIndexed: isIndexed,
+                    target: kind == .link ? 0 : nil))
         }
         for (name, kind, elements) in [
-            ("words", .list, ElementSchema(kind: .string, isNullable: true)), ("marks", .map, ElementSchema(kind: .double, keyKind: .int)),
+            ("words", .list, ElementSchema(kind: .string, isNullable: true)),
+            ("marks", .map, ElementSchema(kind: .double, keyKind: .int)),
             ("seen", .set, ElementSchema(kind: .uuid)),
         ] as [(String, ValueKind, ElementSchema)] {
-            properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(properties.count), elements: elements))
+            properties.append(
+                PropertySchema(name: name, kind: kind, columnID: UInt32(properties.count), elements: elements))
         }
         for (name, kind) in [("pals", .list), ("crew", .set), ("heads", .map)] as [(String, ValueKind)] {
             let elements = ElementSchema(kind: .link, isNullable: kind == .map, keyKind: kind == .map ? .int : .null)
-            properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(properties.count), target: 0, elements: elements))
+            properties.append(
+                PropertySchema(
+                    name: name, kind: kind, columnID: UInt32(properties.count), target: 0, elements: elements))
         }
-        properties.append(PropertySchema(name: "things", kind: .list, columnID: UInt32(properties.count), elements: ElementSchema(kind: .mixed, isNullable: true)))
-        let compounds = [([7, 8, 2], false), ([0, 5], true)].enumerated().map { IndexSchema(id: 1 << 16 + UInt32($0), properties: $1.0, isUnique: $1.1) }
+        properties.append(
+            PropertySchema(
+                name: "things", kind: .list, columnID: UInt32(properties.count),
+                elements: ElementSchema(kind: .mixed, isNullable: true)))
+        let compounds = [([7, 8, 2], false), ([0, 5], true)].enumerated().map {
+            IndexSchema(id: 1 << 16 + UInt32($0), properties: $1.0, isUnique: $1.1)
+        }
         return ClassSchema(
-            name: name, id: id, properties: properties, nextColumnID: UInt32(properties.count), compounds: compounds, nextIndexID: 1 << 16 + 2)
+            name: name, id: id, properties: properties, nextColumnID: UInt32(properties.count), compounds: compounds,
+            nextIndexID: 1 << 16 + 2)
     }
 
-    private static let schema = Schema(classes: [classSchema("Numbered", 0, key: .int), classSchema("Named", 1, key: .string)], version: 1)
+    private static let schema = Schema(
+        classes: [classSchema("Numbered", 0, key: .int), classSchema("Named", 1, key: .string)], version: 1)
 
     /// Small and large, clean and with a log to be replayed.
     static func all(_ folder: String) throws -> [Subject] {
         var subjects: [Subject] = []
-        for (name, rows, isClean) in [("small", 12, true), ("leaf", 700, true), ("leaves", 9000, true), ("log", 300, false), ("summary", 40, false)] {
+        for (name, rows, isClean) in [
+            ("small", 12, true), ("leaf", 700, true), ("leaves", 9000, true), ("log", 300, false),
+            ("summary", 40, false),
+        ] {
             subjects.append(try make(name, rows, isClean: isClean, folder + "/base"))
         }
         return subjects
@@ -97,8 +118,8 @@ struct Subject {
         }
     }
 
-    /// What is left where properties were dropped, of each a part, an index or a tree, and one was renamed: leaves have columns
-    /// that nobody knows.
+    /// What is left where properties were dropped, of each a part, an index or a tree, and one was renamed: leaves have
+    /// columns that nobody knows.
     private static func dropProperties(_ database: Database) throws {
         let transaction = try WriteTransaction.begin(database)
         let classes = schema.classes.map { old in
@@ -106,11 +127,14 @@ struct Subject {
             for name in ["level", "time", "seen"] { properties.removeAll { $0.name == name } }
             properties[2].name = "count"
             func index(_ number: UInt32, _ names: [String], _ isUnique: Bool) -> IndexSchema {
-                IndexSchema(id: 1 << 16 + number, properties: names.map { name in properties.firstIndex { $0.name == name }! }, isUnique: isUnique)
+                IndexSchema(
+                    id: 1 << 16 + number, properties: names.map { name in properties.firstIndex { $0.name == name }! },
+                    isUnique: isUnique)
             }
             return ClassSchema(
                 name: old.name, id: old.id, properties: properties, nextColumnID: old.nextColumnID,
-                compounds: [index(0, ["maybe", "note", "count"], false), index(1, ["id", "bytes"], true)], nextIndexID: 1 << 16 + 2)
+                compounds: [index(0, ["maybe", "note", "count"], false), index(1, ["id", "bytes"], true)],
+                nextIndexID: 1 << 16 + 2)
         }
         try transaction.change(to: Schema(classes: classes, version: 2))
         try transaction.commit(StoreOptions.Durability.none)
@@ -125,13 +149,16 @@ struct Subject {
     }
 
     private static func files(_ name: String, isClean: Bool, _ path: String) throws -> Subject {
-        func side(_ suffix: String) throws -> [UInt8]? { isClean || access(path + suffix, R_OK) != 0 ? nil : try read(path + suffix) }
+        func side(_ suffix: String) throws -> [UInt8]? {
+            isClean || access(path + suffix, R_OK) != 0 ? nil : try read(path + suffix)
+        }
         return Subject(name: name, store: try read(path), log: try side("-log"), lock: try side("-lock"))
     }
 
     // MARK: Small ones
 
-    /// What libFuzzer has found is of stores with more rows and longer documents than random cases have, of whose time they were a third.
+    /// What libFuzzer has found is of stores with more rows and longer documents than random cases have, of whose time
+    /// they were a third.
     static let isLibFuzzer = getenv("OBJSTORE_LIBFUZZER") != nil
 
     /// See `Session.samples`.
@@ -141,14 +168,18 @@ struct Subject {
     static func small(_ folder: String) throws -> [Subject] {
         let path = folder + "/base"
         return [
-            try makeSmall("leaves", leaves: 3, rows: isLibFuzzer ? 12 : 7, isClean: true, path), try makeSmall("sparse", leaves: 4, rows: isLibFuzzer ? 10 : 5, isClean: true, path),
-            try makeSmall("log", leaves: 2, rows: 8, isClean: false, path), try makeSmall("summary", leaves: 1, rows: 8, isClean: false, path),
+            try makeSmall("leaves", leaves: 3, rows: isLibFuzzer ? 12 : 7, isClean: true, path),
+            try makeSmall("sparse", leaves: 4, rows: isLibFuzzer ? 10 : 5, isClean: true, path),
+            try makeSmall("log", leaves: 2, rows: 8, isClean: false, path),
+            try makeSmall("summary", leaves: 1, rows: 8, isClean: false, path),
         ]
     }
 
     /// Leaves with few rows each, for keys may leave gaps. A reader pins an old version all the time: the free map has
     /// pages in limbo.
-    private static func makeSmall(_ name: String, leaves: Int, rows: Int, isClean: Bool, _ path: String) throws -> Subject {
+    private static func makeSmall(
+        _ name: String, leaves: Int, rows: Int, isClean: Bool, _ path: String
+    ) throws -> Subject {
         let database = try begin(path)
         var random = RandomNumbers(seed: UInt64(leaves * 100 + rows))
         var keys: [Int64] = [], history = [try files(name, isClean: false, path)]
@@ -183,13 +214,17 @@ struct Subject {
             try database.checkpoint()
             for key in [1, 2] as [Int64] {
                 let transaction = try WriteTransaction.begin(database)
-                try Array("changed".utf8).withUnsafeBytes { try transaction.state(1).update(key, 4, .string($0.baseAddress, $0.count)) }
+                try Array("changed".utf8).withUnsafeBytes {
+                    try transaction.state(1).update(key, 4, .string($0.baseAddress, $0.count))
+                }
                 try transaction.state(0).update(key, 1, .bool(key == 1))
                 // Of a document, one value: see `Row.mixed`.
                 for edited in [3, 4] as [Int64] {
                     try Array("n".utf8).withUnsafeBytes { name in
                         let property = kinds.count
-                        do throws(StoreError) { try transaction.state(1).edit(edited, property, [.key(name)], .set, .int(key)) } catch {
+                        do throws(StoreError) {
+                            try transaction.state(1).edit(edited, property, [.key(name)], .set, .int(key))
+                        } catch {
                             if error.code != .noSuchObject && error.code != .wrongType { throw error }
                         }
                     }
@@ -219,7 +254,9 @@ struct Subject {
         try store.withUnsafeBytes { bytes in
             let metas = [0, 4096].compactMap { Meta.decode(bytes.baseAddress! + $0) }
             guard let meta = metas.max(by: { $0.generation < $1.generation }) else { return }
-            try OracleTree.forEachExtent(of: meta.root, file: bytes.baseAddress!, bytes: bytes.count, seed: meta.hashSeed) { extent in
+            try OracleTree.forEachExtent(
+                of: meta.root, file: bytes.baseAddress!, bytes: bytes.count, seed: meta.hashSeed
+            ) { extent in
                 found.append(extent.unit * 512..<(extent.unit + extent.units) * 512)
             }
             found.append(meta.freeMap.offset..<meta.freeMap.offset + 512)
@@ -254,7 +291,9 @@ struct Subject {
             while count >= 8, bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self) == 0 { count -= 8 }
             return count
         }
-        precondition(file >= 0 && bytes.withUnsafeBytes { pwrite(file, $0.baseAddress!, count, 0) } == count && ftruncate(file, bytes.count) == 0)
+        precondition(
+            file >= 0 && bytes.withUnsafeBytes { pwrite(file, $0.baseAddress!, count, 0) } == count
+                && ftruncate(file, bytes.count) == 0)
         close(file)
     }
 }
@@ -287,35 +326,58 @@ enum Row {
         used = key.utf8.count
         let (bytes, count) = text(random.below(40))
         let values: [Value] = [
-            cls == 0 ? .int(Int64(index)) : .string(memory, key.utf8.count), .bool(index % 3 == 0), .int(Int64(random.below(1000))),
+            cls == 0 ? .int(Int64(index)) : .string(memory, key.utf8.count), .bool(index % 3 == 0),
+            .int(Int64(random.below(1000))),
             // Sums are exact, in whatever order a salvaged store adds them up.
-            .double(Double(random.below(100_000)) / 8), random.chance(0.9) ? known(index * 7 % 6) : string(random.chance(0.02) ? 100 + random.below(300) : random.below(12)),
-            .binary(bytes, count), .timestamp(seconds: Int64(random.below(1 << 30)), nanoseconds: Int32(random.below(999_999_999))),
+            .double(Double(random.below(100_000)) / 8),
+            random.chance(0.9)
+                ? known(index * 7 % 6) : string(random.chance(0.02) ? 100 + random.below(300) : random.below(12)),
+            .binary(bytes, count),
+            .timestamp(seconds: Int64(random.below(1 << 30)), nanoseconds: Int32(random.below(999_999_999))),
             random.chance(0.3) ? .null : .int(Int64(bitPattern: random.next())),
             random.chance(0.3) ? .null : string(random.chance(0.05) ? 4000 + random.below(3000) : random.below(60)),
             random.chance(0.5) ? .null : .double(1), random.chance(0.5) ? .null : .bool(true),
             random.chance(0.3) ? .null : .float(Float(random.below(1000)) - 500),
-            random.chance(0.3) ? .null : Value(kind: .decimal128, low: Int64(random.below(1000)), high: random.chance(0.1) ? Int64(bitPattern: random.next()) : 0x303c_0000_0000_0000),
+            random.chance(0.3)
+                ? .null
+                : Value(
+                    kind: .decimal128, low: Int64(random.below(1000)),
+                    high: random.chance(0.1) ? Int64(bitPattern: random.next()) : 0x303c_0000_0000_0000),
             Value(kind: .objectID, low: 77, high: Int64(random.below(1 << 24))),
             // One of the first of class 0, of which one is deleted later.
-            index == 0 || random.chance(0.3) ? .null : Value(kind: .link, low: Int64(random.below(min(index, 4)))), random.chance(0.3) ? .null : Value(kind: .uuid, low: Int64(bitPattern: random.next()), high: Int64(index)),
+            index == 0 || random.chance(0.3) ? .null : Value(kind: .link, low: Int64(random.below(min(index, 4)))),
+            random.chance(0.3) ? .null : Value(kind: .uuid, low: Int64(bitPattern: random.next()), high: Int64(index)),
         ]
         let builder = DocumentBuilder(), isNull = try mixed(index, &random, builder)
-        let any = isNull ? Value.null : Value(kind: .mixed, pointer: builder.node.baseAddress, count: builder.node.count)
-        let all = values + [any, .zero(of: .list), .zero(of: .map), .zero(of: .set), .zero(of: .list), .zero(of: .set), .zero(of: .map), .zero(of: .list)]
+        let any =
+            isNull ? Value.null : Value(kind: .mixed, pointer: builder.node.baseAddress, count: builder.node.count)
+        let all =
+            values + [
+                any, .zero(of: .list), .zero(of: .map), .zero(of: .set), .zero(of: .list), .zero(of: .set),
+                .zero(of: .map), .zero(of: .list),
+            ]
         let created = try all.withUnsafeBufferPointer { try state.create($0.baseAddress!) }
-        // None, few that stay in the row, many that lie in the tree; of many rows most have none, for cases are to be fast.
+        // None, few that stay in the row, many that lie in the tree; of many rows most have none, for cases are to be
+        // fast.
         let elements = index < 60 ? [0, 2, 0, 5, 40][index % 5] : index % 150 == 0 ? 40 : 0
         used = key.utf8.count
-        let words = (0..<elements).map { (key: Value.null, value: $0 % 9 == 4 ? .null : string($0 == 3 ? 600 : random.below(9))) }
+        let words = (0..<elements).map {
+            (key: Value.null, value: $0 % 9 == 4 ? .null : string($0 == 3 ? 600 : random.below(9)))
+        }
         withExtendedLifetime(builder) {}
         try state.splice(created, values.count + 1, 0..<0, words[...])
-        let marks = (0..<elements).map { (key: Value.int(Int64($0 * 3)), value: Value.double(Double(random.below(1000)))) }
+        let marks = (0..<elements).map {
+            (key: Value.int(Int64($0 * 3)), value: Value.double(Double(random.below(1000))))
+        }
         try state.splice(created, values.count + 2, 0..<0, marks[...])
-        let seen = (0..<elements).map { (key: Value.null, value: Value(kind: .uuid, low: Int64($0), high: Int64(bitPattern: random.next()))) }
+        let seen = (0..<elements).map {
+            (key: Value.null, value: Value(kind: .uuid, low: Int64($0), high: Int64(bitPattern: random.next())))
+        }
         try state.splice(created, values.count + 3, 0..<0, seen[...])
         // Links to the first of class 0, some of them twice.
-        let pals = (0..<(index == 0 ? 0 : elements)).map { (key: Value.null, value: Value(kind: .link, low: Int64($0 % min(index, 30) % 7))) }
+        let pals = (0..<(index == 0 ? 0 : elements)).map {
+            (key: Value.null, value: Value(kind: .link, low: Int64($0 % min(index, 30) % 7)))
+        }
         try state.splice(created, values.count + 4, 0..<0, pals[...])
         let crew = (0..<min(elements, index, 8)).map { (key: Value.null, value: Value(kind: .link, low: Int64($0))) }
         try state.splice(created, values.count + 5, 0..<0, crew[...])
@@ -324,7 +386,8 @@ enum Row {
         // Of any type, some with links to the first of class 0, alone or inside.
         var things: [(key: Value, value: Value)] = [], builders: [DocumentBuilder] = []
         for number in 0..<elements {
-            let builder = DocumentBuilder(), link = Value.link(ObjectID(classID: 1, storeTag: 0, key: Int64(number % max(1, min(index, 30)) % 7)))
+            let builder = DocumentBuilder(),
+                link = Value.link(ObjectID(classID: 1, storeTag: 0, key: Int64(number % max(1, min(index, 30)) % 7)))
             if number % 4 == 3, index > 0 {
                 if number % 8 == 3 { try builder.begin(.list) }
                 try builder.append(link)
@@ -348,7 +411,9 @@ enum Row {
         func key(_ text: String) throws {
             var text = text
             var failure: StoreError?
-            text.withUTF8 { bytes in do throws(StoreError) { try builder.key(UnsafeRawBufferPointer(bytes)) } catch { failure = error } }
+            text.withUTF8 { bytes in
+                do throws(StoreError) { try builder.key(UnsafeRawBufferPointer(bytes)) } catch { failure = error }
+            }
             if let failure { throw failure }
         }
         switch index % 5 {
@@ -368,7 +433,9 @@ enum Row {
                     try builder.append(.null)
                     try builder.end()
                 } else {
-                    try builder.append(number % 2 == 0 ? .double(Double(number)) : .timestamp(seconds: Int64(random.below(1000)), nanoseconds: 7))
+                    try builder.append(
+                        number % 2 == 0
+                            ? .double(Double(number)) : .timestamp(seconds: Int64(random.below(1000)), nanoseconds: 7))
                 }
             }
             try builder.end()

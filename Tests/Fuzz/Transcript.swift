@@ -12,7 +12,10 @@ final class Transcript {
         var way: Way
         var index: Int64 = 0
     }
-    enum Way { case classInfo, propertyInfo, count, first, find, nulls, aggregate, column, rows, packed, object, key, elements, mixed }
+    enum Way {
+        case classInfo, propertyInfo, count, first, find, nulls, aggregate, column, rows, packed, object, key, elements,
+            mixed
+    }
 
     func note(_ question: Question, _ answer: Int) { answers[question] = answer }
 
@@ -29,7 +32,8 @@ final class Transcript {
         answers[question] = hasher.finalize()
     }
 
-    /// The first question that the two answer in different ways; one that only one of them answers counts for `other` alone.
+    /// The first question that the two answer in different ways; one that only one of them answers counts for `other`
+    /// alone.
     func differences(from other: Transcript) -> [Question] {
         answers.filter { other.answers[$0.key] != $0.value }.map(\.key)
     }

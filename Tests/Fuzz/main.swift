@@ -5,11 +5,12 @@ import ObjStoreSimulation
 /// Hostile input: `fuzz [store|log|lock|signature|json|nested|all] [--seconds N] [--cases N] [--seed S] [--only SEED]`,
 /// or `fuzz libfuzzer` with arguments of libFuzzer (see `LibFuzzer`).
 ///
-/// A case is made from its seed alone: a real store file, a real log, what killed processes shared, a signature, a JSON text or nested
-/// values, changed in a few places by somebody who knows the format. Hashes and refs are made to fit (`ForgedStore`, `ForgedLog`), or, in
-/// half of the cases, not compared (`InjectedBug.hashUnchecked`). Each file is verified, salvaged to a store that must be sound, opened,
-/// read in every way and written. Whatever the library answers is right, as long as it answers: a trap, a signal, a report of
-/// a sanitizer, or more than 20 seconds of work is a finding. `--only` runs one case in this process.
+/// A case is made from its seed alone: a real store file, a real log, what killed processes shared, a signature, a JSON
+/// text or nested values, changed in a few places by somebody who knows the format. Hashes and refs are made to fit
+/// (`ForgedStore`, `ForgedLog`), or, in half of the cases, not compared (`InjectedBug.hashUnchecked`). Each file is
+/// verified, salvaged to a store that must be sound, opened, read in every way and written. Whatever the library
+/// answers is right, as long as it answers: a trap, a signal, a report of a sanitizer, or more than 20 seconds of work
+/// is a finding. `--only` runs one case in this process.
 struct Arguments {
     var targets = Target.allCases
     var seconds = Double.infinity
@@ -45,7 +46,12 @@ struct Arguments {
 }
 
 func usage() -> Never {
-    print("usage: fuzz [store|log|lock|signature|json|nested|all] [--seconds N] [--cases N] [--seed S] [--only SEED]\n       fuzz libfuzzer ARGUMENTS of libFuzzer")
+    print(
+        """
+        usage: fuzz [store|log|lock|signature|json|nested|all] [--seconds N] [--cases N] [--seed S] [--only SEED]\n   \
+            fuzz libfuzzer ARGUMENTS of libFuzzer
+        """
+    )
     exit(2)
 }
 
@@ -58,21 +64,28 @@ func now() -> Double {
 let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
 let folder = "\(parent)/objstore-fuzz-\(getpid())"
 mkdir(folder, 0o700)
-// libFuzzer reads the other arguments itself, and starts processes of its own (to minimise what it has found, to merge).
+// libFuzzer reads the other arguments itself, and starts processes of its own (to minimise what it has found, to
+// merge).
 let isLibFuzzer = CommandLine.arguments.dropFirst().first == "libfuzzer"
 let isOfLibFuzzer = isLibFuzzer || getenv("OBJSTORE_LIBFUZZER") != nil
 if isOfLibFuzzer {
-    atexit { removeFiles(); rmdir(folder) }
+    atexit {
+        removeFiles(); rmdir(folder)
+    }
     setenv("OBJSTORE_LIBFUZZER", "1", 1)
 }
 let arguments = isOfLibFuzzer ? Arguments([]) : Arguments(CommandLine.arguments)
-let result = isOfLibFuzzer ? LibFuzzer.run([CommandLine.arguments[0]] + CommandLine.arguments.dropFirst(isLibFuzzer ? 2 : 1)) : run()
+let result =
+    isOfLibFuzzer
+    ? LibFuzzer.run([CommandLine.arguments[0]] + CommandLine.arguments.dropFirst(isLibFuzzer ? 2 : 1)) : run()
 removeFiles()
 rmdir(folder)
 exit(result)
 
 func removeFiles(_ folder: String = folder) {
-    for name in ["base", "case", "salvaged"] { for suffix in ["", "-log", "-lock"] { unlink("\(folder)/\(name)\(suffix)") } }
+    for name in ["base", "case", "salvaged"] {
+        for suffix in ["", "-log", "-lock"] { unlink("\(folder)/\(name)\(suffix)") }
+    }
 }
 
 func run() -> Int32 {
@@ -85,7 +98,9 @@ func run() -> Int32 {
         return 1
     }
     // Most are small: what matters is how many there are.
-    func answer(_ target: Target, _ seed: UInt64, _ folder: String) -> String { target.run(seed, seed % 256 == 255 && target != .lock ? large : small, folder) }
+    func answer(_ target: Target, _ seed: UInt64, _ folder: String) -> String {
+        target.run(seed, seed % 256 == 255 && target != .lock ? large : small, folder)
+    }
     if let only = arguments.only {
         for target in arguments.targets { print("\(target) \(only): \(answer(target, only, folder))") }
         return 0
@@ -114,27 +129,38 @@ func run() -> Int32 {
                 if seeds.lowerBound == next { next = seeds.upperBound }
                 if seeds.isEmpty { continue }
                 seeds = seeds.lowerBound..<min(seeds.upperBound, seeds.lowerBound + 200)
-                batches.append((worker, seeds, ChildProcess.start { send in
-                    for seed in seeds where now() < end {
-                        send("case \(seed)\n")
-                        // Of processor time; and minutes for one that sleeps on a busy machine.
-                        var limit = itimerval(it_interval: timeval(tv_sec: 0, tv_usec: 0), it_value: timeval(tv_sec: 20, tv_usec: 0))
-                        setitimer(__itimer_which_t(ITIMER_PROF.rawValue), &limit, nil)
-                        alarm(300)
-                        send("\(answer(target, seed, worker))\n")
-                    }
-                    alarm(0)
-                    send("end\n")
-                }))
+                batches.append(
+                    (
+                        worker, seeds,
+                        ChildProcess.start { send in
+                            for seed in seeds where now() < end {
+                                send("case \(seed)\n")
+                                // Of processor time; and minutes for one that sleeps on a busy machine.
+                                var limit = itimerval(
+                                    it_interval: timeval(tv_sec: 0, tv_usec: 0),
+                                    it_value: timeval(tv_sec: 20, tv_usec: 0))
+                                setitimer(__itimer_which_t(ITIMER_PROF.rawValue), &limit, nil)
+                                alarm(300)
+                                send("\(answer(target, seed, worker))\n")
+                            }
+                            alarm(0)
+                            send("end\n")
+                        }
+                    ))
             }
             for (worker, seeds, child) in batches {
                 let (text, signal) = child.finish()
                 let lines = text.split(separator: "\n")
-                for line in lines where !line.hasPrefix("case ") && line != "end" { answers[String(line), default: 0] += 1 }
-                let reached = lines.last { $0.hasPrefix("case ") }.flatMap { UInt64($0.dropFirst(5)) } ?? seeds.lowerBound
+                for line in lines where !line.hasPrefix("case ") && line != "end" {
+                    answers[String(line), default: 0] += 1
+                }
+                let reached =
+                    lines.last { $0.hasPrefix("case ") }.flatMap { UInt64($0.dropFirst(5)) } ?? seeds.lowerBound
                 done += UInt64(lines.count { $0.hasPrefix("case ") })
                 if lines.last != "end" {
-                    let what = signal == SIGALRM || signal == SIGPROF ? "more than 20 s" : signal == 0 ? "the process ended" : "signal \(signal)"
+                    let what =
+                        signal == SIGALRM || signal == SIGPROF
+                        ? "more than 20 s" : signal == 0 ? "the process ended" : "signal \(signal)"
                     findings.append("\(target) case \(reached): \(what)")
                     print(findings.last!)
                     fflush(nil)

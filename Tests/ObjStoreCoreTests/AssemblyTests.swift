@@ -2,12 +2,13 @@ import Testing
 
 import ObjStoreCore
 
-/// Creating and updating from nested values, against an interpreter that keeps people in a dictionary: what fails changes nothing, what
-/// succeeds leaves exactly what the interpreter says, whole content compared.
+/// Creating and updating from nested values, against an interpreter that keeps people in a dictionary: what fails
+/// changes nothing, what succeeds leaves exactly what the interpreter says, whole content compared.
 @Suite struct AssemblyTests {
     /// Nested values as a test writes them.
     indirect enum Nested: CustomStringConvertible {
-        case null, int(Int64), double(Double), text(String), list([Nested]), map([(String, Nested)]), link(ObjectID, id: Int64)
+        case null, int(Int64), double(Double), text(String), list([Nested]), map([(String, Nested)]), link(
+            ObjectID, id: Int64)
 
         var description: String {
             switch self {
@@ -94,7 +95,9 @@ import ObjStoreCore
 
     final class Place: Equatable {
         var city = "", zip: Int64?, codes: [Int64] = [], inner: Place?
-        static func == (a: Place, b: Place) -> Bool { a.city == b.city && a.zip == b.zip && a.codes == b.codes && a.inner == b.inner }
+        static func == (a: Place, b: Place) -> Bool {
+            a.city == b.city && a.zip == b.zip && a.codes == b.codes && a.inner == b.inner
+        }
     }
 
     struct Person: Equatable {
@@ -114,12 +117,17 @@ import ObjStoreCore
         /// Those that were made; those whose owner took another are still there.
         var dogs = 0
 
-        static let order = ["id", "name", "age", "score", "nick", "tags", "marks", "notes", "best", "friends", "pet", "home", "places", "rooms", "extra"]
+        static let order = [
+            "id", "name", "age", "score", "nick", "tags", "marks", "notes", "best", "friends", "pet", "home", "places",
+            "rooms", "extra",
+        ]
 
         static func entries(_ nested: Nested, _ order: [String]) throws -> [(String, Nested)] {
             switch nested {
             case .map(let all):
-                guard Set(all.map(\.0)).count == all.count, all.allSatisfy({ order.contains($0.0) }) else { throw Refused() }
+                guard Set(all.map(\.0)).count == all.count, all.allSatisfy({ order.contains($0.0) }) else {
+                    throw Refused()
+                }
                 return all
             case .list(let all):
                 guard all.count <= order.count else { throw Refused() }
@@ -207,7 +215,9 @@ import ObjStoreCore
                     }
                 case "nick":
                     person.nick = try Interpreter.optional(value, Interpreter.text)
-                    if let nick = person.nick, people.contains(where: { $0.key != id && $0.value.nick == nick }) { throw Refused() }
+                    if let nick = person.nick, people.contains(where: { $0.key != id && $0.value.nick == nick }) {
+                        throw Refused()
+                    }
                 case "extra": person.extra = try Interpreter.optional(value) { $0.description }
                 default: break
                 }
@@ -219,7 +229,9 @@ import ObjStoreCore
                 case "marks": person.marks = Set(try Interpreter.list(value).map(Interpreter.int))
                 case "notes":
                     person.notes = [:]
-                    for (key, value) in try Interpreter.map(value) { person.notes[key] = .some(try Interpreter.optional(value, Interpreter.int)) }
+                    for (key, value) in try Interpreter.map(value) {
+                        person.notes[key] = .some(try Interpreter.optional(value, Interpreter.int))
+                    }
                 case "friends":
                     var friends: [Int64] = []
                     for one in try Interpreter.list(value) { friends.append(try target(one, policy)) }
@@ -280,7 +292,8 @@ import ObjStoreCore
         }
 
         func dog() -> Nested {
-            chance(50) ? .list([text(), or(.double(0.5), .int(Int64(below(9))))]) : .map([("name", or(.int(1), text()))])
+            chance(50)
+                ? .list([text(), or(.double(0.5), .int(Int64(below(9))))]) : .map([("name", or(.int(1), text()))])
         }
 
         func mixed(_ depth: Int) -> Nested {
@@ -306,7 +319,9 @@ import ObjStoreCore
 
         func person(_ ancestors: [Int64], _ policy: UpsertPolicy) throws -> Nested? {
             var id = Int64(below(40))
-            if policy == .error || chance(30) { id = chance(4) ? id : (model.people.keys.max() ?? 0) + 1 + Int64(below(1000)) }
+            if policy == .error || chance(30) {
+                id = chance(4) ? id : (model.people.keys.max() ?? 0) + 1 + Int64(below(1000))
+            }
             if ancestors.contains(id) { return nil }
             let above = ancestors + [id]
             var all: [(String, Nested)] = []
@@ -315,18 +330,38 @@ import ObjStoreCore
             if chance(40) { all.append(("age", chance(20) ? .null : int())) }
             if chance(40) { all.append(("score", or(.text("1"), chance(50) ? .double(2.25) : .int(3)))) }
             if chance(10) { all.append(("nick", chance(30) ? .null : .text("n\(below(30))"))) }
-            if chance(30) { all.append(("tags", or(.map([]), .list((0..<[0, 2, 40][below(3)]).map { _ in or(.int(3), text()) })))) }
-            if chance(30) { all.append(("marks", .list((0..<[0, 3, 40][below(3)]).map { _ in .int(Int64(below(50)))  }))) }
-            if chance(30) { all.append(("notes", .map((0..<below(5)).map { ("k\(chance(2) ? 0 : $0)", chance(20) ? .null : int()) }))) }
+            if chance(30) {
+                all.append(("tags", or(.map([]), .list((0..<[0, 2, 40][below(3)]).map { _ in or(.int(3), text()) }))))
+            }
+            if chance(30) {
+                all.append(("marks", .list((0..<[0, 3, 40][below(3)]).map { _ in .int(Int64(below(50))) })))
+            }
+            if chance(30) {
+                all.append(
+                    ("notes", .map((0..<below(5)).map { ("k\(chance(2) ? 0 : $0)", chance(20) ? .null : int()) })))
+            }
             if chance(30) { all.append(("best", chance(20) ? .null : try target(above, policy) ?? .null)) }
-            if chance(30) { all.append(("friends", .list(try (0..<below(3)).compactMap { _ in try target(above, policy) }))) }
+            if chance(30) {
+                all.append(("friends", .list(try (0..<below(3)).compactMap { _ in try target(above, policy) })))
+            }
             if chance(30) { all.append(("pet", chance(20) ? .null : dog())) }
             if chance(30) { all.append(("home", chance(20) ? .null : place(0))) }
             if chance(30) { all.append(("places", .list((0..<below(4)).map { _ in or(.null, place(0)) }))) }
-            if chance(30) { all.append(("rooms", .map((0..<below(4)).map { ("\(chance(1) ? "x" : "")\($0 * below(3))", chance(20) ? .null : place(0)) }))) }
+            if chance(30) {
+                all.append(
+                    (
+                        "rooms",
+                        .map(
+                            (0..<below(4)).map {
+                                ("\(chance(1) ? "x" : "")\($0 * below(3))", chance(20) ? .null : place(0))
+                            })
+                    ))
+            }
             if chance(30) { all.append(("extra", mixed(0))) }
             if chance(1) { all.append(("colour", .int(1))) }
-            if chance(30), all.count > 2, all[0].0 == "id", all[1].0 == "name", chance(50) { return .list([all[0].1, all[1].1]) }
+            if chance(30), all.count > 2, all[0].0 == "id", all[1].0 == "name", chance(50) {
+                return .list([all[0].1, all[1].1])
+            }
             if chance(30) { all.shuffle(using: &random) }
             return .map(all)
         }
@@ -372,14 +407,18 @@ import ObjStoreCore
 
         func text(_ person: Person) -> String {
             """
-            \(person.name), \(person.age.map { "\($0)" } ?? "null"), \(person.score), \(person.nick ?? "null"), \(person.tags), \(person.marks.sorted()), \
-            \(person.notes.sorted { $0.key < $1.key }.map { "\($0): \($1.map { "\($0)" } ?? "null")" }), \(person.best.map { "\($0)" } ?? "null"), \(person.friends), \
+            \(person.name), \(person.age.map { "\($0)" } ?? "null"), \(person.score), \(person.nick ?? "null"), \
+            \(person.tags), \(person.marks.sorted()), \
+            \(person.notes.sorted { $0.key < $1.key }.map { "\($0): \($1.map { "\($0)" } ?? "null")" }), \
+            \(person.best.map { "\($0)" } ?? "null"), \(person.friends), \
             \(person.pet?.description ?? "null"), \(text(person.home)), \(person.places.map { text($0) }), \
             \(person.rooms.sorted { $0.key < $1.key }.map { "\($0): \(text($1))" }), \(person.extra ?? "null")
             """
         }
 
-        private func value(_ object: ObjectID, _ name: String) throws -> Value { try tx.value(object, try tx.findProperty(object.classID, name), nil) }
+        private func value(_ object: ObjectID, _ name: String) throws -> Value {
+            try tx.value(object, try tx.findProperty(object.classID, name), nil)
+        }
         private func string(_ value: Value) -> String { FlatValues.name(value) }
 
         private func elements(_ object: ObjectID, _ name: String) throws -> [(key: Value, value: Value)] {
@@ -441,13 +480,16 @@ import ObjStoreCore
                 let object = try found.object(at: UInt64(index))
                 var person = Person()
                 person.name = string(try value(object, "name"))
-                let age = try value(object, "age"), nick = try value(object, "nick"), extra = try value(object, "extra"), pet = try value(object, "pet")
+                let age = try value(object, "age"), nick = try value(object, "nick"),
+                    extra = try value(object, "extra"), pet = try value(object, "pet")
                 person.age = age.isNull ? nil : age.low
                 person.score = try value(object, "score").asDouble
                 person.nick = nick.isNull ? nil : string(nick)
                 person.tags = try elements(object, "tags").map { string($0.value) }
                 person.marks = Set(try elements(object, "marks").map(\.value.low))
-                for (key, value) in try elements(object, "notes") { person.notes[string(key)] = .some(value.isNull ? nil : value.low) }
+                for (key, value) in try elements(object, "notes") {
+                    person.notes[string(key)] = .some(value.isNull ? nil : value.low)
+                }
                 person.best = try id(try value(object, "best"))
                 person.friends = try elements(object, "friends").map { try id($0.value)! }
                 if !pet.isNull {
@@ -491,13 +533,19 @@ import ObjStoreCore
             for id in model.people.keys.sorted() {
                 let person = try own.find(classes["Person"]!, .int(id))!
                 var failure: StoreError?
-                do { _ = try target.create(try own.description(of: person, for: other.shared), .modified) } catch { failure = error }
+                do { _ = try target.create(try own.description(of: person, for: other.shared), .modified) } catch {
+                    failure = error
+                }
                 copied += failure == nil ? 1 : 0
                 circles += failure == nil ? 0 : 1
-                if let failure, failure.code != .duplicateKey, !failure.message.contains("cyclic graph") { Issue.record("\(id): \(failure)") }
+                if let failure, failure.code != .duplicateKey, !failure.message.contains("cyclic graph") {
+                    Issue.record("\(id): \(failure)")
+                }
             }
             tx = target
-            for (id, person) in try people() { #expect(person == model.people[id], "the copy of \(id) is \(text(person))") }
+            for (id, person) in try people() {
+                #expect(person == model.people[id], "the copy of \(id) is \(text(person))")
+            }
             tx = own
             try target.cancel()
             try other.close()
@@ -514,6 +562,9 @@ import ObjStoreCore
         try fixture.compare()
         try fixture.tx.cancel()
         try fixture.store.close()
-        #expect(fixture.refused > 40 && fixture.done > 300 && fixture.deepest > 2 && fixture.copied > 20 && fixture.circles > 0, "seed \(seed): \(fixture.refused) refused, \(fixture.done) done, \(fixture.deepest) deep")
+        #expect(
+            fixture.refused > 40 && fixture.done > 300 && fixture.deepest > 2 && fixture.copied > 20
+                && fixture.circles > 0,
+            "seed \(seed): \(fixture.refused) refused, \(fixture.done) done, \(fixture.deepest) deep")
     }
 }

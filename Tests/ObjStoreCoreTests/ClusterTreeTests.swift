@@ -56,7 +56,9 @@ import WholeModel
             for (index, key) in changes.modified.enumerated() {
                 guard let old = committed[key], let new = rows[key] else { continue }
                 let mask = new.indices.reduce(UInt64(0)) { old[$1] == new[$1] ? $0 : $0 | 1 << UInt64($1) }
-                if changes.masks[index] != mask { Issue.record("object \(key): columns \(changes.masks[index]), expected \(mask)") }
+                if changes.masks[index] != mask {
+                    Issue.record("object \(key): columns \(changes.masks[index]), expected \(mask)")
+                }
             }
         }
 
@@ -77,7 +79,9 @@ import WholeModel
             self.space = nil
             // What the tree reaches is exactly what the allocator has in use.
             var units = 0
-            try ClusterReader.forEachExtent(root: root, source: file.source) { (extent) throws(StoreError) in units += extent.units }
+            try ClusterReader.forEachExtent(root: root, source: file.source) { (extent) throws(StoreError) in
+                units += extent.units
+            }
             #expect(units == file.liveUnitsTotal, "extents leaked or lost")
         }
 
@@ -117,7 +121,10 @@ import WholeModel
                 let expected = rows[key]!
                 for column in expected.indices {
                     let found = TestValue(try reader.value(row, column))
-                    if found != expected[column] { Issue.record("key \(key) column \(column): \(found), expected \(expected[column]); \(note)"); throw Mismatch() }
+                    if found != expected[column] {
+                        Issue.record("key \(key) column \(column): \(found), expected \(expected[column]); \(note)");
+                        throw Mismatch()
+                    }
                 }
                 if ordinal % 97 == 0 {
                     try #require(try reader.row(at: ordinal)?.key == key)
@@ -148,12 +155,19 @@ import WholeModel
                 let wanted = rows[some]![column]
                 if wanted == .null { continue }
                 let found = KeyBuffer()
-                try TestValue.with([wanted], [schema.kinds[column]]) { try reader.collect(column, .equal, $0[0], from: from, into: found) }
+                try TestValue.with([wanted], [schema.kinds[column]]) {
+                    try reader.collect(column, .equal, $0[0], from: from, into: found)
+                }
                 let expected = keys.filter { $0 >= from && rows[$0]![column] == wanted }
-                if Array(UnsafeBufferPointer(start: found.keys, count: found.count)) != expected { Issue.record("scan of column \(column) from \(from), \(note)") }
+                if Array(UnsafeBufferPointer(start: found.keys, count: found.count)) != expected {
+                    Issue.record("scan of column \(column) from \(from), \(note)")
+                }
                 guard schema.kinds[column] == .int else { continue }
                 var words = [Int64](repeating: 0, count: keys.count)
-                let read = try words.withUnsafeMutableBufferPointer { try reader.readColumn(column, fromKey: from, count: keys.count, into: ColumnTarget(words: $0.baseAddress!)) }
+                let read = try words.withUnsafeMutableBufferPointer {
+                    try reader.readColumn(
+                        column, fromKey: from, count: keys.count, into: ColumnTarget(words: $0.baseAddress!))
+                }
                 var values: [Int64] = []
                 for key in keys where key >= from {
                     if case .int(let value) = rows[key]![column] { values.append(value) } else { values.append(0) }
@@ -173,8 +187,12 @@ import WholeModel
             case .bool: return .bool(random.chance(30))
             case .int: return .int(randomInt())
             case .double: return .double(randomDouble().bitPattern)
-            case .timestamp: return .timestamp(1_700_000_000 + randomInt() % 1_000_000, random.chance(80) ? 0 : Int64(random.below(1_000_000_000)))
-            case .float: return .float(random.chance(5) ? UInt32(truncatingIfNeeded: random.next()) : Float(randomDouble()).bitPattern)
+            case .timestamp:
+                return .timestamp(
+                    1_700_000_000 + randomInt() % 1_000_000, random.chance(80) ? 0 : Int64(random.below(1_000_000_000)))
+            case .float:
+                return .float(
+                    random.chance(5) ? UInt32(truncatingIfNeeded: random.next()) : Float(randomDouble()).bitPattern)
             case .decimal128:
                 let (low, high) = NaiveDecimal.random(&random)
                 return .decimal(low: low, high: high)
@@ -206,7 +224,9 @@ import WholeModel
         }
         func randomDouble() -> Double {
             switch random.below(20) {
-            case 0: return [.nan, .infinity, -.infinity, 0.0, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude][random.below(7)]
+            case 0:
+                return [.nan, .infinity, -.infinity, 0.0, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude][
+                    random.below(7)]
             default: return Double(random.below(1000)) / 8
             }
         }
@@ -252,7 +272,10 @@ import WholeModel
             switch model.random.below(10) {
             case 0...2:
                 let count = model.random.chance(8) ? 300 + model.random.below(900) : 1 + model.random.below(30)
-                for _ in 0..<count { try model.append(model.randomRow(), skip: model.random.chance(3) ? Int64(model.random.below(60)) : 0) }
+                for _ in 0..<count {
+                    try model.append(
+                        model.randomRow(), skip: model.random.chance(3) ? Int64(model.random.below(60)) : 0)
+                }
                 if model.random.chance(3) { model.nextKey += Int64(model.random.below(20_000)) }
             case 3...5:
                 for _ in 0..<1 + model.random.below(40) {
@@ -264,11 +287,18 @@ import WholeModel
             case 7:
                 if model.random.chance(20) {
                     // A run of keys: whole leaves become empty.
-                    let from = Int64(model.random.below(Int(model.nextKey) + 1)), length = Int64(model.random.below(9000))
-                    for key in model.rows.keys.sorted() where key >= from && key < from + length { try model.delete(key) }
+                    let from = Int64(model.random.below(Int(model.nextKey) + 1)),
+                        length = Int64(model.random.below(9000))
+                    for key in model.rows.keys.sorted() where key >= from && key < from + length {
+                        try model.delete(key)
+                    }
                 }
             case 8:
-                if model.random.chance(25) { try model.compact(from: model.random.chance(50) ? 0 : model.randomKey(), budget: model.random.chance(50) ? .max : 100 + model.random.below(3000)) }
+                if model.random.chance(25) {
+                    try model.compact(
+                        from: model.random.chance(50) ? 0 : model.randomKey(),
+                        budget: model.random.chance(50) ? .max : 100 + model.random.below(3000))
+                }
             default:
                 try model.commit()
             }
@@ -302,7 +332,10 @@ import WholeModel
     @Test func bulkAndLevels() throws {
         let model = Model(TestSchema([(.int, false), (.string, true), (.int, false), (.double, false)]), seed: 5)
         for index in 0..<20_000 {
-            try model.append([.int(Int64(index)), index % 10 == 0 ? .null : .text(Array("name \(index % 977)".utf8)), .int(Int64(index % 100)), .double(Double(index).bitPattern)])
+            try model.append([
+                .int(Int64(index)), index % 10 == 0 ? .null : .text(Array("name \(index % 977)".utf8)),
+                .int(Int64(index % 100)), .double(Double(index).bitPattern),
+            ])
         }
         try model.commit()
         try model.check("bulk")
@@ -326,12 +359,18 @@ import WholeModel
     }
 
     /// Old objects go at random, new ones come: what is left of old leaves is put together, and the tree stays small.
-    /// Seven objects deleted in every order, in one leaf, in one leaf each, and in leaves of one to three; every other time the
-    /// last three come while others go.
+    /// Seven objects deleted in every order, in one leaf, in one leaf each, and in leaves of one to three; every other
+    /// time the last three come while others go.
     @Test func everyOrderOfDeletingSeven() throws {
-        let gaps: [[Int64]] = [[0, 0, 0, 0, 0, 0, 0], [0, 4095, 4095, 4095, 4095, 4095, 4095], [4090, 0, 10, 0, 0, 4090, 0]]
+        let gaps: [[Int64]] = [
+            [0, 0, 0, 0, 0, 0, 0], [0, 4095, 4095, 4095, 4095, 4095, 4095], [4090, 0, 10, 0, 0, 4090, 0],
+        ]
         var orders: [[Int]] = [[]]
-        for item in 0..<7 { orders = orders.flatMap { order in (0...order.count).map { Array(order[..<$0]) + [item] + Array(order[$0...]) } } }
+        for item in 0..<7 {
+            orders = orders.flatMap { order in
+                (0...order.count).map { Array(order[..<$0]) + [item] + Array(order[$0...]) }
+            }
+        }
         #expect(orders.count == 5040)
         var model = Model(TestSchema([(.int, false), (.string, true)]), seed: 3, pages: 1 << 12)
         for (number, order) in orders.enumerated() {
@@ -339,7 +378,9 @@ import WholeModel
             let gaps = gaps[number % 3], comeLater = number % 2 == 0
             var made: [Int64] = []
             func put() throws {
-                try model.append([.int(Int64(made.count)), made.count % 3 == 0 ? .null : .text(Array("object \(made.count)".utf8))], skip: gaps[made.count])
+                try model.append(
+                    [.int(Int64(made.count)), made.count % 3 == 0 ? .null : .text(Array("object \(made.count)".utf8))],
+                    skip: gaps[made.count])
                 made.append(model.nextKey - 1)
             }
             while made.count < (comeLater ? 4 : 7) { try put() }
@@ -357,14 +398,19 @@ import WholeModel
                 try model.check("order \(order), \(item) at last")
             }
             if number % 5 != 1 { try model.commit() }
-            if number % 5 != 1, !model.root.isNull || model.file.liveUnitsTotal != 0 { Issue.record("order \(order) leaves something") }
+            if number % 5 != 1, !model.root.isNull || model.file.liveUnitsTotal != 0 {
+                Issue.record("order \(order) leaves something")
+            }
         }
     }
 
     @Test func churnWithCompaction() throws {
         let model = Model(TestSchema([(.int, false), (.string, true), (.double, false), (.timestamp, true)]), seed: 21)
         func put() throws {
-            try model.append([.int(model.nextKey), model.nextKey % 10 == 0 ? .null : .text(Array("name \(model.nextKey)".utf8)), .double(Double(model.nextKey).bitPattern), .timestamp(model.nextKey, 7)])
+            try model.append([
+                .int(model.nextKey), model.nextKey % 10 == 0 ? .null : .text(Array("name \(model.nextKey)".utf8)),
+                .double(Double(model.nextKey).bitPattern), .timestamp(model.nextKey, 7),
+            ])
         }
         for _ in 0..<12_000 { try put() }
         try model.commit()
@@ -410,7 +456,9 @@ import WholeModel
             try model.compact()
             try model.check("thinned")
             try model.commit()
-            #expect(model.file.liveUnitsTotal * (few - 1) < size * 2, "\(size) units at first, \(model.file.liveUnitsTotal) after")
+            #expect(
+                model.file.liveUnitsTotal * (few - 1) < size * 2,
+                "\(size) units at first, \(model.file.liveUnitsTotal) after")
             let root = model.root
             try model.compact()
             try model.commit()
@@ -506,8 +554,10 @@ import WholeModel
         try model.commit()
         let fill: StaticString = "filled"
         let second = TestSchema([
-            ColumnSpec(id: 1, kind: .int, nullable: false), ColumnSpec(id: 4, kind: .int, nullable: false, fill: .int(-7)),
-            ColumnSpec(id: 5, kind: .string, nullable: true, fill: .string(fill.utf8Start, 6)), ColumnSpec(id: 6, kind: .timestamp, nullable: true),
+            ColumnSpec(id: 1, kind: .int, nullable: false),
+            ColumnSpec(id: 4, kind: .int, nullable: false, fill: .int(-7)),
+            ColumnSpec(id: 5, kind: .string, nullable: true, fill: .string(fill.utf8Start, 6)),
+            ColumnSpec(id: 6, kind: .timestamp, nullable: true),
             ColumnSpec(id: 7, kind: .bool, nullable: false, fill: .bool(true)),
         ])
         model.schema = second
@@ -561,7 +611,11 @@ import WholeModel
             do { try body(); Issue.record("no error") } catch { #expect(error.code == .invalidArgument) }
         }
         let wrong: [[Value]] = [[.null, .null], [.bool(true), .null], [.int(1), .int(1)]]
-        for row in wrong { row.withUnsafeBufferPointer { row in fails { () throws(StoreError) in try writer.append(5, row.baseAddress!) } } }
+        for row in wrong {
+            row.withUnsafeBufferPointer { row in
+                fails { () throws(StoreError) in try writer.append(5, row.baseAddress!) }
+            }
+        }
         let right: [Value] = [.int(1), .null]
         right.withUnsafeBufferPointer { row in
             fails { () throws(StoreError) in try writer.append(0, row.baseAddress!) }
@@ -580,7 +634,9 @@ import WholeModel
     /// Values that point into the page they are about to change.
     @Test func borrowedValues() throws {
         let model = Model(TestSchema([(.string, false), (.string, false)]), seed: 2)
-        for index in 0..<600 { try model.append([.text(Array("value number \(index)".utf8)), .text(Array("x\(index)".utf8))]) }
+        for index in 0..<600 {
+            try model.append([.text(Array("value number \(index)".utf8)), .text(Array("x\(index)".utf8))])
+        }
         try model.commit()
         let writer = model.write()
         for key in Int64(0)..<600 {
@@ -659,7 +715,8 @@ import WholeModel
                 case .double(let v): words[index] = Int64(bitPattern: v)
                 case .timestamp(let s, let n): (words[index], second[index]) = (s, n)
                 case .float(let v): singles[index] = v
-                case .decimal, .id: TestValue.with([row[column]], [kind]) { (words[index], second[index]) = ($0[0].low, $0[0].high) }
+                case .decimal, .id:
+                    TestValue.with([row[column]], [kind]) { (words[index], second[index]) = ($0[0].low, $0[0].high) }
                 case .text(let v): blob += v
                 }
                 offsets[index + 1] = Int64(blob.count)
@@ -669,12 +726,21 @@ import WholeModel
             let valid = model.schema.nullable[column] ? UnsafePointer(validity) : nil
             switch kind {
             case .bool: vectors.append(ColumnVector(layout: .bytes, numbers: UnsafeRawPointer(bytes), validity: valid))
-            case .string, .binary: vectors.append(ColumnVector(layout: .text, offsets: UnsafePointer(offsets), bytes: UnsafeRawPointer(text), validity: valid))
-            case .float: vectors.append(ColumnVector(layout: .singles, numbers: UnsafeRawPointer(singles), validity: valid))
+            case .string, .binary:
+                vectors.append(
+                    ColumnVector(
+                        layout: .text, offsets: UnsafePointer(offsets), bytes: UnsafeRawPointer(text), validity: valid))
+            case .float:
+                vectors.append(ColumnVector(layout: .singles, numbers: UnsafeRawPointer(singles), validity: valid))
             default:
-                vectors.append(ColumnVector(layout: .words, numbers: UnsafeRawPointer(words), secondWords: kind.isPair ? UnsafePointer(second) : nil, validity: valid))
+                vectors.append(
+                    ColumnVector(
+                        layout: .words, numbers: UnsafeRawPointer(words),
+                        secondWords: kind.isPair ? UnsafePointer(second) : nil, validity: valid))
             }
         }
-        try vectors.withUnsafeBufferPointer { try model.write().appendColumns(firstKey: model.nextKey, count: rows.count, $0.baseAddress!) }
+        try vectors.withUnsafeBufferPointer {
+            try model.write().appendColumns(firstKey: model.nextKey, count: rows.count, $0.baseAddress!)
+        }
     }
 }

@@ -5,8 +5,9 @@ import ObjStoreCore
 
 /// What a recovery makes of logged changes of collections whose elements have bytes of their own.
 @Suite struct CollectionReplayTests {
-    /// A change of a set or map is compared with its neighbours before it is replayed; these are short texts, whose memory must still be
-    /// there then. (It was not, and a sound log was refused as damaged now and then: each removal is one chance.)
+    /// A change of a set or map is compared with its neighbours before it is replayed; these are short texts, whose
+    /// memory must still be there then. (It was not, and a sound log was refused as damaged now and then: each removal
+    /// is one chance.)
     @Test func removalsBetweenTextsAreReplayed() throws {
         let folder = TestFolder()
         var draft = SchemaDraft()
@@ -21,8 +22,11 @@ import ObjStoreCore
         }
         let store = try open("db")
         var tx = try store.begin()
-        let item = try tx.findClass("Item"), tags = try tx.findProperty(item, "tags"), notes = try tx.findProperty(item, "notes")
-        let object = try withUnsafePointer(to: Value.null) { try tx.create(item, UnsafeBufferPointer(start: nil, count: 0), $0) }
+        let item = try tx.findClass("Item"), tags = try tx.findProperty(item, "tags"),
+            notes = try tx.findProperty(item, "notes")
+        let object = try withUnsafePointer(to: Value.null) {
+            try tx.create(item, UnsafeBufferPointer(start: nil, count: 0), $0)
+        }
         func withText<T>(_ number: Int, _ body: (Value) throws -> T) rethrows -> T {
             var text = "t\(number)"
             return try text.withUTF8 { try body(.string(UnsafeRawPointer($0.baseAddress!), $0.count)) }
@@ -44,12 +48,16 @@ import ObjStoreCore
             }
         }
         _ = try tx.commit()
-        for suffix in ["", "-log"] { try FileManager.default.copyItem(atPath: folder["db"] + suffix, toPath: folder["copy"] + suffix) }
+        for suffix in ["", "-log"] {
+            try FileManager.default.copyItem(atPath: folder["db"] + suffix, toPath: folder["copy"] + suffix)
+        }
         try store.close()
         let copy = try open("copy")
         #expect(copy.wasRecovered)
         let view = try copy.openView(), owner = ObjectID(classID: item, storeTag: copy.shared.tag, key: object.key)
-        for property in [tags, notes] { #expect(try view.elementCount(CollectionID(owner: owner, propertyID: property)) == 50) }
+        for property in [tags, notes] {
+            #expect(try view.elementCount(CollectionID(owner: owner, propertyID: property)) == 50)
+        }
         view.close()
         try copy.close()
     }

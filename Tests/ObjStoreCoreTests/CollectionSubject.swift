@@ -27,7 +27,8 @@ final class CollectionSubject {
             limits.leafBytes = 160
             limits.innerChildren = 3
         }
-        writer = CollectionWriter(space: space, root: .null, hasKeys: form == .map, isOrdered: form != .list, limits: limits)
+        writer = CollectionWriter(
+            space: space, root: .null, hasKeys: form == .map, isOrdered: form != .list, limits: limits)
     }
 
     var reader: CollectionReader { writer.reader }
@@ -56,7 +57,8 @@ final class CollectionSubject {
         let holder = SampleHolder()
         defer { withExtendedLifetime(holder) {} }
         try writer.replace(
-            owner, start + positions.lowerBound..<start + positions.upperBound, with: entries.map { (holder.value($0.key), holder.value($0.value)) }[...])
+            owner, start + positions.lowerBound..<start + positions.upperBound,
+            with: entries.map { (holder.value($0.key), holder.value($0.value)) }[...])
         var all = model[owner] ?? []
         all.replaceSubrange(positions, with: entries)
         model[owner] = all.isEmpty ? nil : all
@@ -93,7 +95,12 @@ final class CollectionSubject {
     }
 
     private func insert(_ owner: Int64, _ random: inout IndexRandom, _ content: Content, count: Int) throws {
-        let entries = (0..<count).map { _ in (key: form == .map ? CollectionSample.random(&random, content).shortened : .null, value: CollectionSample.random(&random, content)) }
+        let entries = (0..<count).map { _ in
+            (
+                key: form == .map ? CollectionSample.random(&random, content).shortened : .null,
+                value: CollectionSample.random(&random, content)
+            )
+        }
         let elements = model[owner] ?? []
         if form == .list {
             let at = random.below(3) == 0 ? elements.count : random.below(elements.count + 1)
@@ -108,8 +115,13 @@ final class CollectionSubject {
             let place = known.firstIndex { !((form == .map ? $0.key : $0.value) < wanted) } ?? known.count
             let exists = place < known.count && (form == .map ? known[place].key : known[place].value) == wanted
             try expect(found == exists, "search finds \(found), not \(exists)")
-            try expect(position - start == place || known.isEmpty, "search finds place \(position - start), not \(place)")
-            if exists { if form == .map { try replace(owner, place..<place + 1, [entry]) } } else { try replace(owner, place..<place, [entry]) }
+            try expect(
+                position - start == place || known.isEmpty, "search finds place \(position - start), not \(place)")
+            if exists {
+                if form == .map { try replace(owner, place..<place + 1, [entry]) }
+            } else {
+                try replace(owner, place..<place, [entry])
+            }
         }
     }
 
@@ -165,7 +177,9 @@ final class CollectionSubject {
             let units = live.removeValue(forKey: freed.unit)
             try expect(units == freed.units, "freed \(freed.units) units at \(freed.unit), where \(units ?? 0) were")
         }
-        for (unit, units) in live { try expect(reached[unit] == units, "an extent at \(unit) is neither freed nor reached") }
+        for (unit, units) in live {
+            try expect(reached[unit] == units, "an extent at \(unit) is neither freed nor reached")
+        }
         live = reached
         committed = model
         committedRoot = root
@@ -174,7 +188,9 @@ final class CollectionSubject {
         try compare()
     }
 
-    private static func same(_ a: [Entry], _ b: [Entry]) -> Bool { a.count == b.count && zip(a, b).allSatisfy { $0.key == $1.key && $0.value == $1.value } }
+    private static func same(_ a: [Entry], _ b: [Entry]) -> Bool {
+        a.count == b.count && zip(a, b).allSatisfy { $0.key == $1.key && $0.value == $1.value }
+    }
 
     // MARK: Comparing
 
@@ -193,7 +209,9 @@ final class CollectionSubject {
             }
             position += elements.count
         }
-        for absent in [Int64(1000), 41] where model[absent] == nil { try expect(try reader.range(absent).isEmpty, "an owner without elements") }
+        for absent in [Int64(1000), 41] where model[absent] == nil {
+            try expect(try reader.range(absent).isEmpty, "an owner without elements")
+        }
     }
 
     private struct Difference: Error, CustomStringConvertible { var description: String }
@@ -204,7 +222,8 @@ final class CollectionSubject {
 
 /// A value as the tests think of it, ordered without the engine's help: by kind, then by value.
 enum CollectionSample: Hashable, Comparable {
-    case null, bool(Bool), integer(Int64), double(Double), text([UInt8]), binary([UInt8]), time(Int64, Int32), uuid([UInt8])
+    case null, bool(Bool), integer(Int64), double(Double), text([UInt8]), binary([UInt8]), time(Int64, Int32), uuid(
+        [UInt8])
 
     private var rank: Int {
         switch self {
@@ -224,14 +243,17 @@ enum CollectionSample: Hashable, Comparable {
         case (.bool(let x), .bool(let y)): return !x && y
         case (.integer(let x), .integer(let y)): return x < y
         case (.double(let x), .double(let y)): return x < y
-        case (.text(let x), .text(let y)), (.binary(let x), .binary(let y)), (.uuid(let x), .uuid(let y)): return comesBefore(x, y)
+        case (.text(let x), .text(let y)), (.binary(let x), .binary(let y)), (.uuid(let x), .uuid(let y)):
+            return comesBefore(x, y)
         case (.time(let s, let n), .time(let t, let m)): return s < t || s == t && n < m
         default: return a.rank < b.rank
         }
     }
 
     init(_ value: Value) {
-        func bytes() -> [UInt8] { value.count == 0 ? [] : [UInt8](UnsafeRawBufferPointer(start: value.pointer!, count: value.count)) }
+        func bytes() -> [UInt8] {
+            value.count == 0 ? [] : [UInt8](UnsafeRawBufferPointer(start: value.pointer!, count: value.count))
+        }
         switch value.kind {
         case .null: self = .null
         case .bool: self = .bool(value.low != 0)
@@ -239,7 +261,11 @@ enum CollectionSample: Hashable, Comparable {
         case .string: self = .text(bytes())
         case .binary: self = .binary(bytes())
         case .timestamp: self = .time(value.low, Int32(value.high))
-        case .uuid: self = .uuid([UInt8](unsafeUninitializedCapacity: 16) { ValueCell.store(value, $0.baseAddress!); $1 = 16 })
+        case .uuid:
+            self = .uuid(
+                [UInt8](unsafeUninitializedCapacity: 16) {
+                    ValueCell.store(value, $0.baseAddress!); $1 = 16
+                })
         default: self = .integer(value.low)
         }
     }
@@ -247,11 +273,13 @@ enum CollectionSample: Hashable, Comparable {
     static func random(_ random: inout IndexRandom, _ content: CollectionSubject.Content) -> CollectionSample {
         func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(97 + random.below(4)) } }
         switch content {
-        case .integers: return .integer(random.below(10) == 0 ? Int64(bitPattern: random.next()) : Int64(random.below(2000)) - 1000)
+        case .integers:
+            return .integer(random.below(10) == 0 ? Int64(bitPattern: random.next()) : Int64(random.below(2000)) - 1000)
         case .small: return random.below(2) == 0 ? .null : .bool(random.below(2) == 0)
         case .texts: return .text(bytes(random.below(random.below(10) == 0 ? 200 : 8)))
         case .addresses:
-            let host = [UInt8]("https://www.example.org/".utf8) + [UInt8](repeating: 47, count: random.below(8) == 0 ? 100 : 0)
+            let host =
+                [UInt8]("https://www.example.org/".utf8) + [UInt8](repeating: 47, count: random.below(8) == 0 ? 100 : 0)
             return .text(random.below(60) == 0 ? bytes(random.below(3)) : host + bytes(random.below(12)))
         case .longTexts: return .text(bytes(random.below(4) == 0 ? 400 + random.below(3000) : random.below(12)))
         case .anything:

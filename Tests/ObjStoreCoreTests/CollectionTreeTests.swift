@@ -6,7 +6,8 @@ import ObjStoreCore
 @Suite struct CollectionTreeTests {
     // MARK: Every small case
 
-    /// Five elements inserted in every order and removed in every order, into leaves of two elements and nodes of three.
+    /// Five elements inserted in every order and removed in every order, into leaves of two elements and nodes of
+    /// three.
     @Test func everyOrderOfFive() throws {
         let orders = permutations(5)
         for insertion in orders {
@@ -17,7 +18,8 @@ import ObjStoreCore
         }
     }
 
-    /// Seven elements in every order of insertion, each with another order of removal; three owners in every other case.
+    /// Seven elements in every order of insertion, each with another order of removal; three owners in every other
+    /// case.
     @Test func everyInsertionOfSeven() throws {
         let orders = permutations(7)
         let subject = CollectionSubject(.list, tiny: true)
@@ -28,15 +30,19 @@ import ObjStoreCore
 
     private func permutations(_ count: Int) -> [[Int]] {
         if count == 0 { return [[]] }
-        return permutations(count - 1).flatMap { shorter in (0...shorter.count).map { Array(shorter[..<$0]) + [count - 1] + Array(shorter[$0...]) } }
+        return permutations(count - 1).flatMap { shorter in
+            (0...shorter.count).map { Array(shorter[..<$0]) + [count - 1] + Array(shorter[$0...]) }
+        }
     }
 
     // MARK: Random histories
 
     typealias History = (form: CollectionSubject.Form, seed: UInt64, content: CollectionSubject.Content)
     static let histories: [History] = [
-        (.list, 1, .integers), (.list, 2, .texts), (.list, 3, .anything), (.list, 4, .longTexts), (.set, 5, .integers), (.set, 6, .texts),
-        (.set, 7, .anything), (.map, 8, .integers), (.map, 9, .texts), (.map, 10, .anything), (.set, 11, .longTexts), (.map, 12, .longTexts),
+        (.list, 1, .integers), (.list, 2, .texts), (.list, 3, .anything), (.list, 4, .longTexts), (.set, 5, .integers),
+        (.set, 6, .texts),
+        (.set, 7, .anything), (.map, 8, .integers), (.map, 9, .texts), (.map, 10, .anything), (.set, 11, .longTexts),
+        (.map, 12, .longTexts),
         (.list, 13, .small), (.map, 14, .small), (.set, 15, .addresses), (.map, 16, .addresses),
     ]
 
@@ -92,7 +98,8 @@ import ObjStoreCore
             var node = try subject.reader.inner(subject.writer.root, above: nil)
             while true {
                 #expect(CollectionInner.hasHeads(node))
-                let children = CollectionInner.candidates(node, CollectionInner.children(node, of: 3), holder.value(sample))
+                let children = CollectionInner.candidates(
+                    node, CollectionInner.children(node, of: 3), holder.value(sample))
                 looks += children.count
                 nodes += 1
                 if CollectionInner.level(node) == 1 { break }

@@ -3,8 +3,8 @@ import Testing
 import ObjStoreCore
 import WholeModel
 
-/// A store whose class has unique properties and compound indexes of every kind of value, and beside it what must be in it:
-/// rows in a dictionary, unique values in dictionaries, every order by sorting.
+/// A store whose class has unique properties and compound indexes of every kind of value, and beside it what must be in
+/// it: rows in a dictionary, unique values in dictionaries, every order by sorting.
 final class ConstraintModel {
     struct Cell {
         let owned: OwnedValue
@@ -27,19 +27,26 @@ final class ConstraintModel {
     }
 
     static let kinds: [(name: String, kind: ValueKind, flags: SchemaDraft.Flags)] = [
-        ("id", .int, [.primaryKey]), ("mail", .string, [.nullable, .unique]), ("price", .decimal128, [.nullable, .unique]),
-        ("level", .double, [.nullable, .indexed]), ("last", .string, []), ("first", .string, [.nullable]), ("born", .timestamp, [.nullable]),
-        ("data", .binary, [.nullable]), ("flag", .bool, []), ("n", .int, [.nullable, .unique, .indexed]), ("tag", .uuid, [.nullable]),
+        ("id", .int, [.primaryKey]), ("mail", .string, [.nullable, .unique]),
+        ("price", .decimal128, [.nullable, .unique]),
+        ("level", .double, [.nullable, .indexed]), ("last", .string, []), ("first", .string, [.nullable]),
+        ("born", .timestamp, [.nullable]),
+        ("data", .binary, [.nullable]), ("flag", .bool, []), ("n", .int, [.nullable, .unique, .indexed]),
+        ("tag", .uuid, [.nullable]),
         ("single", .float, []), ("oid", .objectID, []),
     ]
     static let compounds: [(names: [String], isUnique: Bool)] = [
-        (["last", "first"], true), (["level", "last", "n"], false), (["flag", "tag", "single"], true), (["data", "born"], false),
+        (["last", "first"], true), (["level", "last", "n"], false), (["flag", "tag", "single"], true),
+        (["data", "born"], false),
         (["price", "oid", "first"], false), (["last", "born", "data"], true),
     ]
     static func position(_ name: String) -> Int { kinds.firstIndex { $0.name == name }! }
     /// As the class has them: the primary key's, those of one property, compound ones.
-    static let indexes: [(properties: [Int], isUnique: Bool)] = [([0], true)]
-        + kinds.indices.filter { !kinds[$0].flags.isDisjoint(with: [.unique, .indexed]) }.map { ([$0], kinds[$0].flags.contains(.unique)) }
+    static let indexes: [(properties: [Int], isUnique: Bool)] =
+        [([0], true)]
+        + kinds.indices.filter { !kinds[$0].flags.isDisjoint(with: [.unique, .indexed]) }.map {
+            ([$0], kinds[$0].flags.contains(.unique))
+        }
         + compounds.map { ($0.names.map { position($0) }, $0.isUnique) }
 
     static func draft() throws(StoreError) -> SchemaDraft {
@@ -118,9 +125,14 @@ final class ConstraintModel {
         let (_, kind, flags) = ConstraintModel.kinds[property]
         if flags.contains(.nullable), below(4) == 0 { return Cell(.null) }
         switch kind {
-        case .int: return Cell(.int(property == 0 ? Int64(below(400)) : [Int64.min, .max, -1, Int64(below(pool * 8))][min(3, below(12))]))
+        case .int:
+            return Cell(
+                .int(
+                    property == 0
+                        ? Int64(below(400)) : [Int64.min, .max, -1, Int64(below(pool * 8))][min(3, below(12))]))
         case .bool: return Cell(.bool(below(2) == 0))
-        case .double: return Cell(.double([-0.0, 0.0, .nan, -.nan, .infinity, -1.5, Double(below(pool)) / 4][min(6, below(12))]))
+        case .double:
+            return Cell(.double([-0.0, 0.0, .nan, -.nan, .infinity, -1.5, Double(below(pool)) / 4][min(6, below(12))]))
         case .float: return Cell(.float([-0.0, 0.0, .nan, -.infinity, Float(below(pool)) / 4 - 2][min(4, below(9))]))
         case .decimal128:
             if below(12) == 0 {
@@ -130,9 +142,15 @@ final class ConstraintModel {
             // One number in several ways.
             let zeros = below(3)
             let power: UInt128 = [1, 10, 100][zeros]
-            return Cell(.decimal128(Decimal128(isNegative: below(2) == 0, exponent: 6176 - zeros, coefficient: UInt128(below(pool * 4)) * power)))
-        case .timestamp: return Cell(.timestamp(seconds: Int64(below(5)) - 2, nanoseconds: Int32([0, 1, 999_999_999][below(3)])))
-        case .uuid: return Cell(Value(kind: .uuid, low: Int64(below(5)) - 2, high: [.min, .max, Int64(below(4))][below(3)]))
+            return Cell(
+                .decimal128(
+                    Decimal128(
+                        isNegative: below(2) == 0, exponent: 6176 - zeros, coefficient: UInt128(below(pool * 4)) * power
+                    )))
+        case .timestamp:
+            return Cell(.timestamp(seconds: Int64(below(5)) - 2, nanoseconds: Int32([0, 1, 999_999_999][below(3)])))
+        case .uuid:
+            return Cell(Value(kind: .uuid, low: Int64(below(5)) - 2, high: [.min, .max, Int64(below(4))][below(3)]))
         case .objectID: return Cell(Value(kind: .objectID, low: Int64(below(5)) - 2, high: Int64(below(3)) << 30))
         default:
             let bytes = kind == .binary ? text(4).map { $0 == 97 ? 255 : $0 } : text(pool)
@@ -159,7 +177,9 @@ final class ConstraintModel {
             if !tuple.contains(.null), let other = state.owners[number][tuple], other != key { return false }
         }
         if let old = state.rows[key] {
-            for number in indexes.indices where indexes[number].isUnique { state.owners[number][tuple(old, number)] = nil }
+            for number in indexes.indices where indexes[number].isUnique {
+                state.owners[number][tuple(old, number)] = nil
+            }
         }
         state.rows[key] = row
         for (number, index) in indexes.enumerated() where index.isUnique {
@@ -176,7 +196,9 @@ final class ConstraintModel {
         kinds[name, default: 0] += 1
         do {
             try body()
-            if !isAllowed { throw IndexFailure(description: "seed \(seed), operation \(operations): \(name) was to be refused") }
+            if !isAllowed {
+                throw IndexFailure(description: "seed \(seed), operation \(operations): \(name) was to be refused")
+            }
         } catch let error as StoreError {
             if isAllowed || error.code != .duplicateKey {
                 throw IndexFailure(description: "seed \(seed), operation \(operations): \(name): \(error)")
@@ -223,7 +245,9 @@ final class ConstraintModel {
         let isFree = next.owners[0][[row[0].sample]] == nil
         let isAllowed = isFree && ConstraintModel.put(row, .max, in: &next)
         try expect("create", isAllowed) {
-            let made = try with(row) { values in try properties.withUnsafeBufferPointer { try tx.create(cls, $0, values) } }
+            let made = try with(row) { values in
+                try properties.withUnsafeBufferPointer { try tx.create(cls, $0, values) }
+            }
             _ = ConstraintModel.put(row, made.key, in: &state)
         }
     }
@@ -240,7 +264,11 @@ final class ConstraintModel {
         let property = 1 + below(properties.count - 1)
         var row = state.rows[key]!
         // Now and then what it has, or what another one has.
-        if below(6) == 0, let other = anyKey() { row[property] = state.rows[other]![property] } else if below(6) != 0 { row[property] = cell(property) }
+        if below(6) == 0, let other = anyKey() {
+            row[property] = state.rows[other]![property]
+        } else if below(6) != 0 {
+            row[property] = cell(property)
+        }
         try change("set", key, row) { try tx.set(object(key), properties[property], row[property].value) }
     }
 
@@ -253,7 +281,9 @@ final class ConstraintModel {
         try change("set_row", key, row) {
             defer { withExtendedLifetime(row) {} }
             return try chosen.map { row[$0].value }.withUnsafeBufferPointer { values in
-                try chosen.map { properties[$0] }.withUnsafeBufferPointer { try tx.set(object(key), $0, values.baseAddress!) }
+                try chosen.map { properties[$0] }.withUnsafeBufferPointer {
+                    try tx.set(object(key), $0, values.baseAddress!)
+                }
             }
         }
     }
@@ -274,8 +304,12 @@ final class ConstraintModel {
         var next = state
         let isAllowed = (there == nil || policy != .error) && ConstraintModel.put(row, there ?? .max, in: &next)
         try expect("upsert", isAllowed) {
-            let (made, _) = try with(row) { values in try properties.withUnsafeBufferPointer { try tx.upsert(cls, policy, $0, values) } }
-            if let there, made.key != there { throw IndexFailure(description: "seed \(seed): upsert changed another object") }
+            let (made, _) = try with(row) { values in
+                try properties.withUnsafeBufferPointer { try tx.upsert(cls, policy, $0, values) }
+            }
+            if let there, made.key != there {
+                throw IndexFailure(description: "seed \(seed): upsert changed another object")
+            }
             _ = ConstraintModel.put(row, made.key, in: &state)
         }
     }
@@ -321,19 +355,26 @@ final class ConstraintModel {
         var keys = [Int64](repeating: -7, count: count)
         operations += count - 1
         try expect("insert", isAllowed) {
-            _ = try keys.withUnsafeMutableBufferPointer { try tx.insert(cls, policy, UnsafeBufferPointer(columns.columns), rows: count, keys: $0.baseAddress) }
+            _ = try keys.withUnsafeMutableBufferPointer {
+                try tx.insert(cls, policy, UnsafeBufferPointer(columns.columns), rows: count, keys: $0.baseAddress)
+            }
         }
         if !isAllowed {
-            if keys.contains(where: { $0 != -7 }) { throw IndexFailure(description: "seed \(seed): an insert that was refused gave keys") }
+            if keys.contains(where: { $0 != -7 }) {
+                throw IndexFailure(description: "seed \(seed): an insert that was refused gave keys")
+            }
             return
         }
         for (index, name) in given.enumerated() where name < 1 << 60 && keys[index] != name {
-            throw IndexFailure(description: "seed \(seed): row \(index) is said to be of object \(keys[index]), not \(name)")
+            throw IndexFailure(
+                description: "seed \(seed): row \(index) is said to be of object \(keys[index]), not \(name)")
         }
         var names: [Int64: Int64] = [:]
         for (index, name) in given.enumerated() { names[name] = keys[index] }
         var state = self.state
-        for (key, row) in next.rows where names[key] != nil { if key > 1 << 60 { state.rows[names[key]!] = row } else { state.rows[key] = row } }
+        for (key, row) in next.rows where names[key] != nil {
+            if key > 1 << 60 { state.rows[names[key]!] = row } else { state.rows[key] = row }
+        }
         state.owners = next.owners.map { $0.mapValues { names[$0] ?? $0 } }
         self.state = state
     }
@@ -342,7 +383,8 @@ final class ConstraintModel {
         let number = Int64(random.next() >> 20)
         switch ConstraintModel.kinds[property].kind {
         case .int: return Cell(.int(number))
-        case .decimal128: return Cell(.decimal128(Decimal128(isNegative: false, exponent: 6170, coefficient: UInt128(number))))
+        case .decimal128:
+            return Cell(.decimal128(Decimal128(isNegative: false, exponent: 6170, coefficient: UInt128(number))))
         case .uuid: return Cell(Value(kind: .uuid, low: number, high: 0))
         default:
             let bytes = (below(5) == 0 ? ConstraintModel.stem : []) + Array("r\(number)".utf8)
@@ -352,7 +394,9 @@ final class ConstraintModel {
 
     private func endTransaction() throws {
         scopes = []
-        if try !tx.endOfHistory(below(6), &store, reopen: { try ConstraintModel.open(folder["db"]) }) { state = committed }
+        if try !tx.endOfHistory(below(6), &store, reopen: { try ConstraintModel.open(folder["db"]) }) {
+            state = committed
+        }
         committed = state
         let view = try store.openView()
         let findings = try view.verify { (_, _) throws(StoreError) in }
@@ -369,15 +413,24 @@ final class ConstraintModel {
     /// Every object, the order of every index, and some questions.
     private func check(_ view: View) throws {
         checks += 1
-        func fail(_ what: String) -> IndexFailure { IndexFailure(description: "seed \(seed), operation \(operations): \(what)") }
-        if try view.count(cls) != state.rows.count { throw fail("\(try view.count(cls)) objects, not \(state.rows.count)") }
+        func fail(_ what: String) -> IndexFailure {
+            IndexFailure(description: "seed \(seed), operation \(operations): \(what)")
+        }
+        if try view.count(cls) != state.rows.count {
+            throw fail("\(try view.count(cls)) objects, not \(state.rows.count)")
+        }
         var buffer = OutputBuffer()
         defer { OutputBuffer.free(&buffer) }
         for (key, row) in state.rows {
             var values = [Value](repeating: .null, count: row.count)
             try properties.withUnsafeBufferPointer { try view.values(object(key), $0, &buffer, into: &values) }
             for property in row.indices where !values[property].isSame(as: row[property].value) {
-                throw fail("\(ConstraintModel.kinds[property].name) of \(key) is \(values[property].text), not \(row[property].value.text)")
+                throw fail(
+                    """
+                    \(ConstraintModel.kinds[property].name) of \(key) is \(values[property].text), not \
+                    \(row[property].value.text)
+                    """
+                )
             }
         }
         for (number, index) in ConstraintModel.indexes.enumerated() {
@@ -392,7 +445,8 @@ final class ConstraintModel {
             }.map { entries[$0] }
             try compare(view, number, [], [], [], sorted.map(\.key))
             for _ in 0..<3 {
-                let from = try bound(index.properties), to = below(2) == 0 ? try bound(index.properties) : Array(from.prefix(below(from.count + 1)))
+                let from = try bound(index.properties),
+                    to = below(2) == 0 ? try bound(index.properties) : Array(from.prefix(below(from.count + 1)))
                 let flags = IndexQuestion.Flags(rawValue: UInt32(below(4)))
                 let wanted = sorted.filter { entry in
                     let first = order(entry.tuple, from), last = order(entry.tuple, to)
@@ -407,8 +461,13 @@ final class ConstraintModel {
                 let other = below(2) == 0 ? anyKey() : nil
                 let cells = index.properties.map { other == nil ? cell($0) : state.rows[other!]![$0] }
                 let wanted = cells.contains { $0.value.isNull } ? nil : state.owners[number][cells.map(\.sample)]
-                let found = try withExtendedLifetime(cells) { try cells.map(\.value).withUnsafeBufferPointer { try view.find(by: indexIDs[number], $0) } }
-                if found?.key != wanted { throw fail("index \(number) finds \(String(describing: found?.key)), not \(String(describing: wanted))") }
+                let found = try withExtendedLifetime(cells) {
+                    try cells.map(\.value).withUnsafeBufferPointer { try view.find(by: indexIDs[number], $0) }
+                }
+                if found?.key != wanted {
+                    throw fail(
+                        "index \(number) finds \(String(describing: found?.key)), not \(String(describing: wanted))")
+                }
             }
         }
     }
@@ -428,7 +487,9 @@ final class ConstraintModel {
         return 0
     }
 
-    private func compare(_ view: View, _ number: Int, _ from: [Cell], _ to: [Cell], _ flags: IndexQuestion.Flags, _ wanted: [Int64]) throws {
+    private func compare(
+        _ view: View, _ number: Int, _ from: [Cell], _ to: [Cell], _ flags: IndexQuestion.Flags, _ wanted: [Int64]
+    ) throws {
         let question = from.map(\.value).withUnsafeBufferPointer { from in
             to.map(\.value).withUnsafeBufferPointer { IndexQuestion(indexIDs[number], from: from, to: $0, flags) }
         }
@@ -437,14 +498,20 @@ final class ConstraintModel {
         let results = try view.find(in: question).list()
         let found = (0..<results.count).map { results.keys[$0] }
         if count != wanted.count || found != wanted {
-            throw IndexFailure(description: "seed \(seed), operation \(operations): index \(number), \(from.map(\.value.text)) to \(to.map(\.value.text)), flags \(flags.rawValue): \(found), not \(wanted)")
+            throw IndexFailure(
+                description:
+                    """
+                    seed \(seed), operation \(operations): index \(number), \(from.map(\.value.text)) to \
+                    \(to.map(\.value.text)), flags \(flags.rawValue): \(found), not \(wanted)
+                    """
+            )
         }
     }
 }
 
 extension View {
-    /// Ends a transaction of a history in one of the ways there are: cancelled (false), committed, and then perhaps the store
-    /// is opened again or compacted.
+    /// Ends a transaction of a history in one of the ways there are: cancelled (false), committed, and then perhaps the
+    /// store is opened again or compacted.
     func endOfHistory(_ way: Int, _ store: inout Store, reopen: () throws -> Store) throws -> Bool {
         if way == 0 {
             try cancel()
@@ -490,10 +557,12 @@ final class InputColumns {
                 }
                 offsets.storeBytes(of: Int64(end), toByteOffset: (index + 1) * 8, as: Int64.self)
             }
-            columns.initializeElement(at: position, to: InputColumn(
-                propertyID: property, kind: kind, values: UnsafeRawPointer(values),
-                offsets: kind.isText ? UnsafePointer(offsets.assumingMemoryBound(to: Int64.self)) : nil,
-                validity: UnsafePointer(validity.assumingMemoryBound(to: UInt8.self)), valuesBytes: UInt64(end)))
+            columns.initializeElement(
+                at: position,
+                to: InputColumn(
+                    propertyID: property, kind: kind, values: UnsafeRawPointer(values),
+                    offsets: kind.isText ? UnsafePointer(offsets.assumingMemoryBound(to: Int64.self)) : nil,
+                    validity: UnsafePointer(validity.assumingMemoryBound(to: UInt8.self)), valuesBytes: UInt64(end)))
         }
     }
 

@@ -10,17 +10,26 @@ import ObjStoreCore
         while model.operations < 27_000 { try model.step() }
         try model.check()
         try model.end()
-        #expect(model.refused > 2000 && model.checks > 100, "\(model.refused) refused, \(model.checks) checks, seed \(seed)")
-        print("seed \(seed): \(model.operations) operations, \(model.refused) refused, \(model.checks) checks, \(model.kinds)")
+        #expect(
+            model.refused > 2000 && model.checks > 100, "\(model.refused) refused, \(model.checks) checks, seed \(seed)"
+        )
+        print(
+            """
+            seed \(seed): \(model.operations) operations, \(model.refused) refused, \(model.checks) checks, \
+            \(model.kinds)
+            """
+        )
     }
 
     // MARK: Keys
 
-    /// The bytes of every pair of tuples are ordered as the tuples are, and no tuple's bytes begin another one's of the same
-    /// length.
+    /// The bytes of every pair of tuples are ordered as the tuples are, and no tuple's bytes begin another one's of the
+    /// same length.
     @Test func bytesAreOrderedAsTuples() throws {
         var random = IndexRandom(5)
-        let kinds: [ValueKind] = [.bool, .int, .float, .double, .decimal128, .string, .binary, .timestamp, .objectID, .uuid]
+        let kinds: [ValueKind] = [
+            .bool, .int, .float, .double, .decimal128, .string, .binary, .timestamp, .objectID, .uuid,
+        ]
         for round in 0..<150 * testScale {
             let shape = (0..<1 + random.below(3)).map { _ in kinds[random.below(kinds.count)] }
             var all: [(tuple: [IndexSample], bytes: [UInt8])] = []
@@ -90,7 +99,9 @@ import ObjStoreCore
         }
 
         func make(_ a: Value, _ b: Value) throws -> ObjectID {
-            try [a, b].withUnsafeBufferPointer { values in try ids.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) } }
+            try [a, b].withUnsafeBufferPointer { values in
+                try ids.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) }
+            }
         }
         /// How it was refused, if it was.
         func set(_ object: ObjectID, _ a: Value) -> StatusCode? {
@@ -98,11 +109,14 @@ import ObjStoreCore
             return nil
         }
         func set(_ object: ObjectID, _ a: Value, _ b: Value) throws {
-            try [a, b].withUnsafeBufferPointer { values in try ids.withUnsafeBufferPointer { try tx.set(object, $0, values.baseAddress!) } }
+            try [a, b].withUnsafeBufferPointer { values in
+                try ids.withUnsafeBufferPointer { try tx.set(object, $0, values.baseAddress!) }
+            }
         }
     }
 
-    /// Every sequence of four moves of two objects among two values and null: what was refused, and what stands in the end.
+    /// Every sequence of four moves of two objects among two values and null: what was refused, and what stands in the
+    /// end.
     @Test func everyMoveOfTwoObjects() throws {
         let values: [Value] = [.null, .int(1), .int(2)]
         for isCompound in [false, true] {
@@ -119,7 +133,9 @@ import ObjStoreCore
                     let refusal = small.set(objects[object], value)
                     #expect(refusal == (isTaken ? .duplicateKey : nil))
                     if refusal == nil { model[object] = value }
-                    for index in 0..<2 { #expect(try small.tx.value(objects[index], small.ids[0], nil).isSame(as: model[index])) }
+                    for index in 0..<2 {
+                        #expect(try small.tx.value(objects[index], small.ids[0], nil).isSame(as: model[index]))
+                    }
                 }
             }
             small.tx.close()
@@ -152,7 +168,8 @@ import ObjStoreCore
     // MARK: Schemas
 
     static func open(
-        _ path: String, version: UInt64, mode: StoreConfiguration.Mode = .readWrite, _ describe: (inout SchemaDraft) throws -> Void
+        _ path: String, version: UInt64, mode: StoreConfiguration.Mode = .readWrite,
+        _ describe: (inout SchemaDraft) throws -> Void
     ) throws -> Store {
         var draft = SchemaDraft()
         try describe(&draft)
@@ -164,7 +181,9 @@ import ObjStoreCore
         return try Store.open(configuration)
     }
 
-    private static func person(_ draft: inout SchemaDraft, _ mail: SchemaDraft.Flags = [], _ indexes: [([String], Bool)] = []) throws {
+    private static func person(
+        _ draft: inout SchemaDraft, _ mail: SchemaDraft.Flags = [], _ indexes: [([String], Bool)] = []
+    ) throws {
         try draft.addClass("Person")
         try draft.addProperty("Person", "mail", .string, mail.union(.nullable))
         try draft.addProperty("Person", "last", .string, [])
@@ -180,8 +199,13 @@ import ObjStoreCore
             let mail = mail(number).map { Array($0.utf8) }, last = Array("l\(number % 10)".utf8)
             try (mail ?? []).withUnsafeBytes { text in
                 try last.withUnsafeBytes { last in
-                    let values: [Value] = [mail == nil ? .null : .string(text.baseAddress, text.count), .string(last.baseAddress, last.count), .int(Int64(number % 7))]
-                    _ = try values.withUnsafeBufferPointer { values in try ids.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) } }
+                    let values: [Value] = [
+                        mail == nil ? .null : .string(text.baseAddress, text.count),
+                        .string(last.baseAddress, last.count), .int(Int64(number % 7)),
+                    ]
+                    _ = try values.withUnsafeBufferPointer { values in
+                        try ids.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) }
+                    }
                 }
             }
         }
@@ -197,9 +221,12 @@ import ObjStoreCore
         return try (0..<(try view.indexCount(cls))).map { position in
             let info = try view.indexInfo(cls, at: position)
             #expect(try view.indexInfo(info.indexID).properties == info.properties)
-            let all = IndexQuestion(info.indexID, from: UnsafeBufferPointer(start: nil, count: 0), to: UnsafeBufferPointer(start: nil, count: 0), [])
+            let all = IndexQuestion(
+                info.indexID, from: UnsafeBufferPointer(start: nil, count: 0),
+                to: UnsafeBufferPointer(start: nil, count: 0), [])
             #expect(try view.count(in: all) == view.count(cls))
-            return try info.properties.map { try view.propertyInfo($0).name }.joined(separator: ",") + (info.isUnique ? "!" : "")
+            return try info.properties.map { try view.propertyInfo($0).name }.joined(separator: ",")
+                + (info.isUnique ? "!" : "")
         }
     }
 
@@ -211,34 +238,52 @@ import ObjStoreCore
         try store.close()
         let steps: [(SchemaDraft.Flags, [([String], Bool)], [String])] = [
             ([.indexed], [(["last", "born"], false)], ["mail", "last,born"]),
-            ([.unique], [(["last", "born"], false), (["born", "mail"], true)], ["mail!", "last,born", "born,mail!"]),
+            (
+                [.unique], [(["last", "born"], false), (["born", "mail"], true)], ["mail!", "last,born", "born,mail!"]
+            ),
             ([], [(["born", "mail"], true)], ["born,mail!"]),
-            ([.unique, .indexed], [(["last", "born"], false), (["born", "mail"], false)], ["mail!", "last,born", "born,mail"]),
+            (
+                [.unique, .indexed], [(["last", "born"], false), (["born", "mail"], false)],
+                ["mail!", "last,born", "born,mail"]
+            ),
             ([], [], []),
             ([.indexed], [(["born", "last", "mail"], true)], ["mail", "born,last,mail!"]),
         ]
         var ids: Set<UInt32> = []
         for (number, (mail, compounds, wanted)) in steps.enumerated() {
             let version = UInt64(number + 2)
-            store = try ConstraintTests.open(path, version: version) { try ConstraintTests.person(&$0, mail, compounds) }
+            store = try ConstraintTests.open(path, version: version) {
+                try ConstraintTests.person(&$0, mail, compounds)
+            }
             #expect(try ConstraintTests.indexes(store) == wanted)
             let view = try store.openView(), cls = try view.findClass("Person")
             for position in 0..<(try view.indexCount(cls)) { ids.insert(try view.indexInfo(cls, at: position).indexID) }
             view.close()
             try store.close()
             // The same schema and version again is nothing new; another one of that version is refused.
-            store = try ConstraintTests.open(path, version: version) { try ConstraintTests.person(&$0, mail, compounds) }
+            store = try ConstraintTests.open(path, version: version) {
+                try ConstraintTests.person(&$0, mail, compounds)
+            }
             try store.close()
-            #expect { try ConstraintTests.open(path, version: version) { try ConstraintTests.person(&$0, mail, compounds + [(["mail", "last"], false)]) } } throws: {
+            #expect {
+                try ConstraintTests.open(path, version: version) {
+                    try ConstraintTests.person(&$0, mail, compounds + [(["mail", "last"], false)])
+                }
+            } throws: {
                 ($0 as! StoreError).code == .schemaMismatch
             }
             if !compounds.isEmpty {
-                #expect { try ConstraintTests.open(path, version: version) { try ConstraintTests.person(&$0, mail, Array(compounds.dropLast())) } } throws: {
+                #expect {
+                    try ConstraintTests.open(path, version: version) {
+                        try ConstraintTests.person(&$0, mail, Array(compounds.dropLast()))
+                    }
+                } throws: {
                     ($0 as! StoreError).code == .schemaMismatch
                 }
             }
         }
-        // mail's is always one; (last, born) was dropped and made again, (born, mail) became another, and its first form too.
+        // mail's is always one; (last, born) was dropped and made again, (born, mail) became another, and its first
+        // form too.
         #expect(ids.count == 1 + 6 - 1, "\(ids)")
     }
 
@@ -248,7 +293,8 @@ import ObjStoreCore
         try ConstraintTests.fill(store, 100) { $0 == 70 ? "m3" : "m\($0)" }
         try store.close()
         func checkUnchanged() throws {
-            let store = try ConstraintTests.open(path, version: 1) { try ConstraintTests.person(&$0, [.indexed]) }, view = try store.openView()
+            let store = try ConstraintTests.open(path, version: 1) { try ConstraintTests.person(&$0, [.indexed]) },
+                view = try store.openView()
             defer { view.close() }
             #expect(try ConstraintTests.indexes(store) == ["mail"] && view.count(try view.findClass("Person")) == 100)
         }
@@ -256,11 +302,22 @@ import ObjStoreCore
         #expect { try ConstraintTests.open(path, version: 2) { try ConstraintTests.person(&$0, [.unique]) } } throws: {
             let error = $0 as! StoreError
             return error.code == .duplicateKey && error.propertyName == "mail"
-                && error.message == "Person.mail cannot become unique: the objects Person#3 and Person#70 both have mail = \"m3\""
+                && error.message
+                    == "Person.mail cannot become unique: the objects Person#3 and Person#70 both have mail = \"m3\""
         }
-        #expect { try ConstraintTests.open(path, version: 2) { try ConstraintTests.person(&$0, [.indexed], [(["born", "last"], true)]) } } throws: {
+        #expect {
+            try ConstraintTests.open(path, version: 2) {
+                try ConstraintTests.person(&$0, [.indexed], [(["born", "last"], true)])
+            }
+        } throws: {
             let error = $0 as! StoreError
-            return error.code == .duplicateKey && error.message.contains("Person.(born, last) cannot become unique: the objects Person#0 and Person#70 both have born = 0, last = \"l0\"")
+            return error.code == .duplicateKey
+                && error.message.contains(
+                    """
+                    Person.(born, last) cannot become unique: the objects Person#0 and Person#70 both have born = 0, \
+                    last = \"l0\"
+                    """
+                )
         }
         try checkUnchanged()
     }
@@ -285,15 +342,21 @@ import ObjStoreCore
     @Test func verifyTellsWhatIsThereTwice() throws {
         var options = StoreOptions()
         options.hasBackgroundThread = false
-        let folder = TestFolder(), database = try Database.open(folder["db"], options: options, machine: RealMachine.shared)
+        let folder = TestFolder(),
+            database = try Database.open(folder["db"], options: options, machine: RealMachine.shared)
         func schema(_ isUnique: Bool, _ version: UInt64) -> Schema {
             let properties = [
-                PropertySchema(name: "a", kind: .int, columnID: 0, isNullable: true, isIndexed: true, isUnique: isUnique),
+                PropertySchema(
+                    name: "a", kind: .int, columnID: 0, isNullable: true, isIndexed: true, isUnique: isUnique),
                 PropertySchema(name: "b", kind: .string, columnID: 1),
             ]
             let compound = IndexSchema(id: IndexSchema.firstCompoundID, properties: [1, 0], isUnique: isUnique)
             return Schema(
-                classes: [ClassSchema(name: "T", id: 0, properties: properties, nextColumnID: 2, compounds: [compound], nextIndexID: compound.id + 1)],
+                classes: [
+                    ClassSchema(
+                        name: "T", id: 0, properties: properties, nextColumnID: 2, compounds: [compound],
+                        nextIndexID: compound.id + 1)
+                ],
                 version: version)
         }
         let transaction = try WriteTransaction.begin(database)
@@ -301,7 +364,9 @@ import ObjStoreCore
         let text = Array("a long text that goes beyond what an index keeps of a key of its own, by far".utf8)
         try text.withUnsafeBytes { text in
             for a in [.int(1), .int(2), .int(2), .int(3)] as [Value] {
-                _ = try [a, .string(text.baseAddress, text.count)].withUnsafeBufferPointer { try transaction.state(0).create($0.baseAddress!) }
+                _ = try [a, .string(text.baseAddress, text.count)].withUnsafeBufferPointer {
+                    try transaction.state(0).create($0.baseAddress!)
+                }
             }
         }
         try transaction.commit(StoreOptions.Durability.none)
@@ -310,8 +375,11 @@ import ObjStoreCore
         try next.setSchema(schema(true, 2))
         try next.commit(StoreOptions.Durability.none)
         let findings = Verifier.findings(try database.snapshot())
-        #expect(findings.count == 2 && findings.allSatisfy { $0.contains("one value twice, of object 2") }, "\(findings)")
-        #expect(findings.contains { $0.hasPrefix("index of T.(b, a): ") } && findings.contains { $0.hasPrefix("index of T.a: ") })
+        #expect(
+            findings.count == 2 && findings.allSatisfy { $0.contains("one value twice, of object 2") }, "\(findings)")
+        #expect(
+            findings.contains { $0.hasPrefix("index of T.(b, a): ") }
+                && findings.contains { $0.hasPrefix("index of T.a: ") })
         try database.close()
     }
 
@@ -319,16 +387,22 @@ import ObjStoreCore
         for (value, isSound) in [(Value.int(7), true), (.null, true), (.double(1), false), (.bool(true), false)] {
             for isFill in [false, true] {
                 let property = PropertySchema(
-                    name: "age", kind: .int, columnID: 0, isNullable: true, defaultValue: isFill ? nil : OwnedValue(value), fill: OwnedValue(isFill ? value : .null))
+                    name: "age", kind: .int, columnID: 0, isNullable: true,
+                    defaultValue: isFill ? nil : OwnedValue(value), fill: OwnedValue(isFill ? value : .null))
                 let buffer = ByteBuffer()
-                SchemaCodec.append(Schema(classes: [ClassSchema(name: "Dog", id: 0, properties: [property], nextColumnID: 1)], version: 1), to: buffer)
+                SchemaCodec.append(
+                    Schema(
+                        classes: [ClassSchema(name: "Dog", id: 0, properties: [property], nextColumnID: 1)],
+                        version: 1),
+                    to: buffer)
                 var reader = buffer.reader
                 #expect(((try? SchemaCodec.read(&reader)) != nil) == isSound, "\(value) \(isFill)")
             }
         }
     }
 
-    /// What was written with constraints is not opened by who does not know them: the kind of a property is unknown there.
+    /// What was written with constraints is not opened by who does not know them: the kind of a property is unknown
+    /// there.
     @Test func schemaSaysThatThereIsMore() throws {
         var draft = SchemaDraft()
         try ConstraintTests.person(&draft, [.unique], [(["born", "last"], true)])
@@ -338,7 +412,9 @@ import ObjStoreCore
         SchemaCodec.append(schema, to: buffer)
         var reader = buffer.reader
         let read = try SchemaCodec.read(&reader)
-        #expect(read.classes[0].indexes.map(\.properties) == [[0], [2, 1]] && read.classes[0].indexes.allSatisfy(\.isUnique))
+        #expect(
+            read.classes[0].indexes.map(\.properties) == [[0], [2, 1]] && read.classes[0].indexes.allSatisfy(\.isUnique)
+        )
         #expect(reader.isAtEnd)
         #expect(ValueKind(rawValue: 240) == nil)
         // One byte changed: an error, or a schema that says something else, and nothing worse.

@@ -4,7 +4,8 @@ import ObjStoreCore
 
 /// Decimals against vectors that Python's `decimal` made, and against `NaiveDecimal`.
 @Suite struct DecimalTests {
-    /// Text, bits 0 to 63, bits 64 to 127, and the place among all numbers here: equal numbers share one, NaN has the last.
+    /// Text, bits 0 to 63, bits 64 to 127, and the place among all numbers here: equal numbers share one, NaN has the
+    /// last.
     static let vectors: [(text: String, low: UInt64, high: UInt64, place: Int)] = [
         ("0", 0x0000000000000000, 0x3040000000000000, 36),
         ("-0", 0x0000000000000000, 0xb040000000000000, 36),
@@ -110,7 +111,9 @@ import ObjStoreCore
             let value = Decimal128(low: low, high: high)
             #expect(value.text == text)
             let read = try Decimal128(text)
-            #expect(read.low == low && read.high == high, "\(text) is read as \(String(read.high, radix: 16)) \(String(read.low, radix: 16))")
+            #expect(
+                read.low == low && read.high == high,
+                "\(text) is read as \(String(read.high, radix: 16)) \(String(read.low, radix: 16))")
         }
     }
 
@@ -146,12 +149,20 @@ import ObjStoreCore
     }
 
     @Test func whatIsNoNumber() throws {
-        for text in ["", " ", "1 ", " 1", "-", "+", ".", "1.2.3", "e5", "1e", "1e+", "0x10", "1,5", "infinit", "nano", "--1", "1e5.5", "١"] {
+        for text in [
+            "", " ", "1 ", " 1", "-", "+", ".", "1.2.3", "e5", "1e", "1e+", "0x10", "1,5", "infinit", "nano", "--1",
+            "1e5.5", "١",
+        ] {
             #expect(refusal(text)?.code == .invalidArgument, "\(text)")
         }
-        for text in ["12345678901234567890123456789012345", "1E+6145", "1E-6177", "15E-6177", "1E99999999999999999999", "-1E-99999999999999999999", "1.2345678901234567890123456789012345"] {
+        for text in [
+            "12345678901234567890123456789012345", "1E+6145", "1E-6177", "15E-6177", "1E99999999999999999999",
+            "-1E-99999999999999999999", "1.2345678901234567890123456789012345",
+        ] {
             let error = refusal(text)
-            #expect(error?.code == .outOfRange && error?.message.contains("not exactly") == true, "\(text): \(String(describing: error))")
+            #expect(
+                error?.code == .outOfRange && error?.message.contains("not exactly") == true,
+                "\(text): \(String(describing: error))")
         }
     }
 
@@ -174,7 +185,8 @@ import ObjStoreCore
             for coefficient in [low, low + (digits > 1 ? 1 : 0), high, high / 2 + 1] {
                 #expect(Decimal128.digitCount(coefficient) == String(coefficient).utf8.count, "\(coefficient)")
                 for exponent in [0, 1, 6176 - digits, 6176 - digits + 1, 6176, 12286, 12287] {
-                    let value = Decimal128(isNegative: coefficient % 2 == 1, exponent: exponent, coefficient: coefficient)
+                    let value = Decimal128(
+                        isNegative: coefficient % 2 == 1, exponent: exponent, coefficient: coefficient)
                     values.append(NaiveDecimal(value.low, value.high))
                 }
             }

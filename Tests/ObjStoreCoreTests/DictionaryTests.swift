@@ -17,7 +17,8 @@ import ObjStoreCore
                 guard entry.isText else { continue }
                 let leaf = LeafReader(source: reader.source), rows = LeafHead.rows(head)
                 for first in stride(from: 0, to: rows, by: entry.segmentRows) {
-                    let part = try leaf.textSegment(head, entry, segment: entry.segmentIndex(first), rows: min(entry.segmentRows, rows - first))
+                    let part = try leaf.textSegment(
+                        head, entry, segment: entry.segmentIndex(first), rows: min(entry.segmentRows, rows - first))
                     if StringSegment.isDictionary(part) { found.dictionaries += 1 } else { found.plain += 1 }
                 }
             }
@@ -27,14 +28,17 @@ import ObjStoreCore
 
     /// Histories against a dictionary of rows, with every scan: values that are known, that are new, null, empty, long.
     @Test(arguments: Array(1...UInt64(3 * testScale))) func histories(seed: UInt64) throws {
-        let model = Model(TestSchema([(.string, true), (.int, false), (.string, false), (.binary, true)]), seed: seed &+ 400)
+        let model = Model(
+            TestSchema([(.string, true), (.int, false), (.string, false), (.binary, true)]), seed: seed &+ 400)
         var most = 0
         for step in 0..<100 {
             if step % 6 == 0 { model.texts = [1, 3, 16, 17, 60, 130, 256, 400][model.random.below(8)] }
             switch model.random.below(10) {
             case 0...2:
                 let count = model.random.chance(25) ? 520 + model.random.below(600) : 1 + model.random.below(30)
-                for _ in 0..<count { try model.append(model.randomRow(), skip: model.random.chance(2) ? Int64(model.random.below(9)) : 0) }
+                for _ in 0..<count {
+                    try model.append(model.randomRow(), skip: model.random.chance(2) ? Int64(model.random.below(9)) : 0)
+                }
             case 3...6:
                 for _ in 0..<1 + model.random.below(60) {
                     let column = [0, 2, 3][model.random.below(3)]
@@ -75,19 +79,24 @@ import ObjStoreCore
         // 16 segments of 512 rows.
         let few = try made(3, 8), many = try made(8192, 8)
         #expect(many.dictionaries == 0 && few.units * 3 < many.units, "\(few.units) and \(many.units) units")
-        #expect(try made(16, 12).dictionaries == 16 && made(17, 12).dictionaries == 16 && made(100, 30).dictionaries == 16)
+        #expect(
+            try made(16, 12).dictionaries == 16 && made(17, 12).dictionaries == 16 && made(100, 30).dictionaries == 16)
         // Codes take as much as the texts.
         #expect(try made(3, 0).dictionaries <= 16 && made(300, 30).dictionaries == 0)
         #expect(try made(8192, 200).dictionaries == 0)
     }
 
-    /// A text that is there already costs a code; a new one another dictionary; so many new ones that nothing is won a plain segment.
+    /// A text that is there already costs a code; a new one another dictionary; so many new ones that nothing is won a
+    /// plain segment.
     @Test func oneRowIsChanged() throws {
         let model = Model(TestSchema([(.string, true)]), seed: 3)
         for index in 0..<4096 { try model.append([.text(Array("city number \(index % 10)".utf8))]) }
         try model.commit()
         #expect(try DictionaryTests.segments(try model.reader()) == (8, 0))
-        for (key, value) in [(3, TestValue.text(Array("city number 9".utf8))), (4, .text(Array("elsewhere".utf8))), (5, .null), (6, .text([])), (7, .text(Array("city number 10".utf8)))] {
+        for (key, value) in [
+            (3, TestValue.text(Array("city number 9".utf8))), (4, .text(Array("elsewhere".utf8))), (5, .null),
+            (6, .text([])), (7, .text(Array("city number 10".utf8))),
+        ] {
             try model.update(Int64(key), 0, value)
             try model.check("\(key)")
             try model.commit()
@@ -108,7 +117,9 @@ import ObjStoreCore
         try model.commit()
         try model.check("long, written")
         // Together too much for a plain segment: long values, from 28 KiB on.
-        for row in 1024..<1536 { try model.update(Int64(row), 0, .text([UInt8](repeating: UInt8(row & 3), count: 300))) }
+        for row in 1024..<1536 {
+            try model.update(Int64(row), 0, .text([UInt8](repeating: UInt8(row & 3), count: 300)))
+        }
         try model.check("full")
         try model.commit()
         try model.check("full, written")
@@ -122,30 +133,40 @@ import ObjStoreCore
             defer { draft.release() }
             draft.begin()
             let rows = [512, 16, 33][random.below(3)]
-            let texts = (0..<values).map { number in Array("value \(number)".utf8).withUnsafeBytes { OwnedTexts.keep(.string($0.baseAddress, $0.count)) } }
+            let texts = (0..<values).map { number in
+                Array("value \(number)".utf8).withUnsafeBytes { OwnedTexts.keep(.string($0.baseAddress, $0.count)) }
+            }
             for row in 0..<max(rows, values) where draft.rows < 512 {
                 let text = texts[row % values]
-                let isAdded = draft.append(text.pointer, text.count, fingerprint: Fingerprint.of(text.pointer, text.count))
+                let isAdded = draft.append(
+                    text.pointer, text.count, fingerprint: Fingerprint.of(text.pointer, text.count))
                 #expect(isAdded)
             }
             let bytes = draft.bytes
             let part = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
             defer { part.deallocate() }
             draft.write(to: part)
-            #expect(StringSegment.isWellFormed(part, bytes: bytes) && !StringSegment.isWellFormed(part, bytes: bytes - 1))
+            #expect(
+                StringSegment.isWellFormed(part, bytes: bytes) && !StringSegment.isWellFormed(part, bytes: bytes - 1))
             for row in 0..<draft.rows {
                 let text = texts[row % values], found = TextDictionary.text(part, row)
-                #expect(UnsafeRawBufferPointer(start: found.pointer, count: found.count).elementsEqual(UnsafeRawBufferPointer(start: text.pointer, count: text.count)))
+                #expect(
+                    UnsafeRawBufferPointer(start: found.pointer, count: found.count).elementsEqual(
+                        UnsafeRawBufferPointer(start: text.pointer, count: text.count)))
             }
             for at in 0..<bytes {
                 let old = part.load(fromByteOffset: at, as: UInt8.self)
                 for value in [0, 1, 2, 3, 4, 8, 15, 16, 127, 128, 255, old ^ 1, old &+ 1] as [UInt8] {
                     part.storeBytes(of: value, toByteOffset: at, as: UInt8.self)
-                    guard StringSegment.isWellFormed(part, bytes: bytes), StringSegment.isDictionary(part) else { continue }
+                    guard StringSegment.isWellFormed(part, bytes: bytes), StringSegment.isDictionary(part) else {
+                        continue
+                    }
                     var total = 0
                     for row in 0..<StringSegment.rows(part) {
                         let text = TextDictionary.text(part, row)
-                        if text.pointer < UnsafeRawPointer(part) || text.count < 0 || text.pointer + text.count > UnsafeRawPointer(part) + bytes {
+                        if text.pointer < UnsafeRawPointer(part) || text.count < 0
+                            || text.pointer + text.count > UnsafeRawPointer(part) + bytes
+                        {
                             Issue.record("byte \(at) = \(value): row \(row)")
                         }
                         total += text.count

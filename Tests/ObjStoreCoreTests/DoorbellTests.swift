@@ -69,13 +69,15 @@ import ObjStoreCore
         }
     }
 
-    /// A sync is worth waiting for as many commits as each of the last four met; many threads fill its time by themselves.
+    /// A sync is worth waiting for as many commits as each of the last four met; many threads fill its time by
+    /// themselves.
     @Test func patienceFollowsTheLastSyncs() {
         let limits = SharedState.Limits(ringEntries: 8, slots: 4, classes: 4)
         let shared = SharedState(OwnedMemory(bytes: SharedState.bytes(limits)), limits: limits)
         #expect(shared.syncPatience == (0, 0))
         let history: [(UInt64, UInt64)] = [
-            (2, 0), (2, 0), (2, 0), (2, 2), (3, 2), (4, 2), (3, 2), (3, 3), (1, 1), (9, 1), (9, 1), (5, 1), (1 << 40, 0), (4, 4), (0, 0),
+            (2, 0), (2, 0), (2, 0), (2, 2), (3, 2), (4, 2), (3, 2), (3, 3), (1, 1), (9, 1), (9, 1), (5, 1),
+            (1 << 40, 0), (4, 4), (0, 0),
         ]
         for (commits, expected) in history {
             shared.setSyncPace(commits: commits, time: 100_000)
@@ -89,7 +91,10 @@ import ObjStoreCore
 
     /// The slots and the ring lie side by side, wherever the ring begins; the first ones are in the first page.
     @Test func tablesDoNotOverlap() {
-        for limits in [SharedState.Limits(ringEntries: 8, slots: 4, classes: 4), SharedState.Limits(ringEntries: 1024, slots: 4096, classes: 4096)] {
+        for limits in [
+            SharedState.Limits(ringEntries: 8, slots: 4, classes: 4),
+            SharedState.Limits(ringEntries: 1024, slots: 4096, classes: 4096),
+        ] {
             let memory = OwnedMemory(bytes: SharedState.bytes(limits))
             let shared = SharedState(memory, limits: limits)
             shared.initialize(.init(nonce: 1, boot: (2, 3), incarnation: 4), firstVersion: 1_000_003)
@@ -101,13 +106,23 @@ import ObjStoreCore
                 shared.setRingEntry(entry)
             }
             for index in 0..<limits.classes { shared.nextKey(index).pointee = Int64(index) * 3 }
-            #expect((0..<limits.slots).allSatisfy { shared.slot($0).version.load() == UInt64($0) + 1 && shared.slot($0).instance.load() == 0 })
-            #expect((1_000_003..<UInt64(1_000_003 + limits.ringEntries)).allSatisfy { shared.ringEntry($0).version == $0 && shared.ringEntry($0).filePages == Int($0) * 2 })
+            #expect(
+                (0..<limits.slots).allSatisfy {
+                    shared.slot($0).version.load() == UInt64($0) + 1 && shared.slot($0).instance.load() == 0
+                })
+            #expect(
+                (1_000_003..<UInt64(1_000_003 + limits.ringEntries)).allSatisfy {
+                    shared.ringEntry($0).version == $0 && shared.ringEntry($0).filePages == Int($0) * 2
+                })
             #expect((0..<limits.classes).allSatisfy { shared.nextKey($0).pointee == Int64($0) * 3 })
             #expect(shared.head.load() == 0 && shared.storedIdentity?.incarnation == 4)
             let end = memory.base + SharedMemory.firstPart
-            for index in 0..<min(limits.slots, SharedState.slotsInFirstPage) { #expect(shared.slot(index).address + 32 <= end) }
-            #expect(shared.nextKey(limits.classes - 1) + 1 <= UnsafeMutableRawPointer(memory.base + memory.bytes).assumingMemoryBound(to: Int64.self))
+            for index in 0..<min(limits.slots, SharedState.slotsInFirstPage) {
+                #expect(shared.slot(index).address + 32 <= end)
+            }
+            #expect(
+                shared.nextKey(limits.classes - 1) + 1
+                    <= UnsafeMutableRawPointer(memory.base + memory.bytes).assumingMemoryBound(to: Int64.self))
         }
     }
 }

@@ -20,7 +20,9 @@ import ObjStoreCore
         let properties = [try transaction.findProperty(dogs, "name")]
         let dog = try properties.withUnsafeBufferPointer { properties in
             try "Rex".utf8CString.withUnsafeBytes { bytes in
-                try withUnsafePointer(to: Value.string(bytes.baseAddress, 3)) { try transaction.create(dogs, properties, $0) }
+                try withUnsafePointer(to: Value.string(bytes.baseAddress, 3)) {
+                    try transaction.create(dogs, properties, $0)
+                }
             }
         }
         _ = try transaction.commit()
@@ -34,14 +36,15 @@ import ObjStoreCore
                 do { try store.close() } catch { Issue.record("\(error)") }
                 isClosed.store(true, ordering: .releasing)
             }
-            let isNull = try reader.bytes(dog.key, 0) { bytes in
-                isReading.store(true, ordering: .releasing)
-                while !view.isClosed {}
-                // Long enough for a close that does not wait to be done.
-                for _ in 0..<200_000 where !isClosed.load(ordering: .acquiring) { sched_yield() }
-                closedTooEarly = isClosed.load(ordering: .acquiring)
-                #expect(bytes.elementsEqual("Rex".utf8))
-            } == false
+            let isNull =
+                try reader.bytes(dog.key, 0) { bytes in
+                    isReading.store(true, ordering: .releasing)
+                    while !view.isClosed {}
+                    // Long enough for a close that does not wait to be done.
+                    for _ in 0..<200_000 where !isClosed.load(ordering: .acquiring) { sched_yield() }
+                    closedTooEarly = isClosed.load(ordering: .acquiring)
+                    #expect(bytes.elementsEqual("Rex".utf8))
+                } == false
             thread.stopAndJoin()
             #expect(!isNull && !closedTooEarly && isClosed.load(ordering: .acquiring))
             #expect(throws: StoreError.self) { _ = try reader.exists(dog.key) }

@@ -34,7 +34,9 @@ final class IndexFile: StorageFile, @unchecked Sendable {
 
     /// What readers read through; the arena of the running transaction is seen too.
     var source: PageSource {
-        PageSource(base: UnsafeRawPointer(memory), limit: bytes, checked: checked, seed: 0x1234_5678_9abc_def1, arena: arena.table)
+        PageSource(
+            base: UnsafeRawPointer(memory), limit: bytes, checked: checked, seed: 0x1234_5678_9abc_def1,
+            arena: arena.table)
     }
     var space: WriteSpace { WriteSpace(arena: arena, source: source) }
 
@@ -48,7 +50,9 @@ final class IndexFile: StorageFile, @unchecked Sendable {
         let placer = ExtentWriter(
             version: version, seed: source.seed, arena: arena, estimate: max(PageSize.page, arena.capacityInUse),
             takeRun: { (minimum, wanted) throws(StoreError) in
-                guard self.end + minimum * PageSize.page <= self.bytes else { throw StoreError(.outOfSpace, "the test's file is full") }
+                guard self.end + minimum * PageSize.page <= self.bytes else {
+                    throw StoreError(.outOfSpace, "the test's file is full")
+                }
                 defer { self.end += minimum * PageSize.page }
                 return (self.end / PageSize.page, minimum)
             }, giveBack: { page, count in self.end = min(self.end, page * PageSize.page) })
@@ -73,8 +77,8 @@ struct IndexRandom: RandomNumberGenerator {
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }
 
-/// Whether the bytes come first in lexicographical order. The library's `lexicographicallyPrecedes` takes, in tests that are not optimised,
-/// a hundred times as long.
+/// Whether the bytes come first in lexicographical order. The library's `lexicographicallyPrecedes` takes, in tests
+/// that are not optimised, a hundred times as long.
 func comesBefore(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     let order = memcmp(a, b, min(a.count, b.count))
     return order != 0 ? order < 0 : a.count < b.count
@@ -119,7 +123,8 @@ enum IndexSample: Hashable, Comparable {
         case .null: return try body(.null)
         case .integer(let value): return try body(Value(kind: kind, low: value))
         case .double(let bits): return try body(Value(kind: .double, low: Int64(bitPattern: bits)))
-        case .time(let seconds, let nanoseconds): return try body(.timestamp(seconds: seconds, nanoseconds: nanoseconds))
+        case .time(let seconds, let nanoseconds):
+            return try body(.timestamp(seconds: seconds, nanoseconds: nanoseconds))
         case .float(let bits): return try body(.float(Float(bitPattern: bits)))
         case .id(let bytes): return try bytes.withUnsafeBytes { try body(ValueCell.load(kind, $0.baseAddress!)) }
         case .decimal(let number): return try body(.decimal128(Decimal128(low: number.low, high: number.high)))
@@ -142,12 +147,15 @@ enum IndexSample: Hashable, Comparable {
         case .timestamp: self = .time(value.low, Int32(value.high))
         case .float: self = .float(value.asFloat.isNaN ? Float.nan.bitPattern : (value.asFloat + 0.0).bitPattern)
         case .decimal128: self = .decimal(NaiveDecimal(value.asDecimal.low, value.asDecimal.high))
-        case .uuid, .objectID: self = .id(Array(unsafeUninitializedCapacity: 16) { buffer, count in
-            count = ValueCell.size(value.kind)
-            ValueCell.store(value, buffer.baseAddress!)
-        })
+        case .uuid, .objectID:
+            self = .id(
+                Array(unsafeUninitializedCapacity: 16) { buffer, count in
+                    count = ValueCell.size(value.kind)
+                    ValueCell.store(value, buffer.baseAddress!)
+                })
         case .string, .binary:
-            self = .text(value.count == 0 ? [] : [UInt8](UnsafeRawBufferPointer(start: value.pointer!, count: value.count)))
+            self = .text(
+                value.count == 0 ? [] : [UInt8](UnsafeRawBufferPointer(start: value.pointer!, count: value.count)))
         default: self = .integer(value.low)
         }
     }
@@ -190,7 +198,9 @@ final class IndexRows: IndexLongValues {
     }
 
     override func bytes(of objectKey: Int64) throws(StoreError) -> UnsafeRawBufferPointer {
-        guard case .text(let bytes)? = rows[objectKey] else { throw StoreError(.corrupt, "no long value of object \(objectKey) in the snapshot") }
+        guard case .text(let bytes)? = rows[objectKey] else {
+            throw StoreError(.corrupt, "no long value of object \(objectKey) in the snapshot")
+        }
         forget()
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
         bytes.withUnsafeBytes { copy.copyMemory(from: $0) }
@@ -230,7 +240,8 @@ final class IndexModel {
         self.limits = limits
         self.name = name
         space = file.space
-        writer = IndexWriter(space: space, root: .null, kind: kind, unique: unique, longValues: IndexRows([:]), limits: limits)
+        writer = IndexWriter(
+            space: space, root: .null, kind: kind, unique: unique, longValues: IndexRows([:]), limits: limits)
     }
 
     func fail(_ what: String) -> IndexFailure { IndexFailure(description: "\(name): \(what)") }
@@ -271,16 +282,22 @@ final class IndexModel {
     /// Commits and compares the whole content; also which extents were freed.
     func commit() throws {
         var before: [Int: Int] = [:]
-        try IndexTree.forEachExtent(root, file.source) { (extent) throws(StoreError) in before[extent.unit] = extent.units }
+        try IndexTree.forEachExtent(root, file.source) { (extent) throws(StoreError) in
+            before[extent.unit] = extent.units
+        }
         root = try file.commit(writer)
         var after: [Int: Int] = [:]
-        try IndexTree.forEachExtent(root, file.source) { (extent) throws(StoreError) in after[extent.unit] = extent.units }
+        try IndexTree.forEachExtent(root, file.source) { (extent) throws(StoreError) in
+            after[extent.unit] = extent.units
+        }
         var freed: [Int: Int] = [:]
         for extent in space.freed {
             try expect(freed[extent.unit] == nil, "an extent is freed twice")
             freed[extent.unit] = extent.units
         }
-        for (unit, units) in before { try expect((after[unit] == units) != (freed[unit] == units), "extent \(unit) is lost or freed in use") }
+        for (unit, units) in before {
+            try expect((after[unit] == units) != (freed[unit] == units), "extent \(unit) is lost or freed in use")
+        }
         for unit in freed.keys { try expect(before[unit] != nil, "extent \(unit) is freed but was not there") }
         begin()
         try check(IndexReader(source: file.source, root: root, kind: kind, longValues: nowRows))
@@ -306,7 +323,9 @@ final class IndexModel {
     func check(_ reader: IndexReader, committed: Bool = true) throws {
         var index = 0
         var problem: String?
-        shape = try IndexTree.checkInvariants(reader.root, file.source, kind: kind, unique: unique, longValues: committed ? nowRows : IndexRows(rows)) {
+        shape = try IndexTree.checkInvariants(
+            reader.root, file.source, kind: kind, unique: unique, longValues: committed ? nowRows : IndexRows(rows)
+        ) {
             (value, key) throws(StoreError) in
             if problem != nil { return }
             guard index < self.pairs.count else {
@@ -314,7 +333,9 @@ final class IndexModel {
                 return
             }
             let pair = self.pairs[index]
-            if key != pair.key || IndexSample(value) != pair.value.stored { problem = "entry \(index) is (\(IndexSample(value)), \(key)), not \(pair)" }
+            if key != pair.key || IndexSample(value) != pair.value.stored {
+                problem = "entry \(index) is (\(IndexSample(value)), \(key)), not \(pair)"
+            }
             index += 1
         }
         if let problem { throw fail(problem) }

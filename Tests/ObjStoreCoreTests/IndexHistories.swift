@@ -23,12 +23,18 @@ struct IndexSampler {
                 return .integer(Int64(bitPattern: random.next()) >> Int64(random.below(64)))
             }
         case .double:
-            let edges: [Double] = [-.infinity, .infinity, .nan, -0.0, 0.0, -.leastNonzeroMagnitude, .leastNonzeroMagnitude, .greatestFiniteMagnitude]
+            let edges: [Double] = [
+                -.infinity, .infinity, .nan, -0.0, 0.0, -.leastNonzeroMagnitude, .leastNonzeroMagnitude,
+                .greatestFiniteMagnitude,
+            ]
             var value = Double(random.below(spread == 0 ? 10 : 2000) - 5) / 4
             if random.below(spread == 2 ? 2 : 6) == 0 { value = edges[random.below(edges.count)] }
             return .double(IndexSample.canonical(value.bitPattern))
         case .float:
-            let edges: [Float] = [-.infinity, .infinity, .nan, 0.0, -.leastNonzeroMagnitude, .leastNonzeroMagnitude, .greatestFiniteMagnitude]
+            let edges: [Float] = [
+                -.infinity, .infinity, .nan, 0.0, -.leastNonzeroMagnitude, .leastNonzeroMagnitude,
+                .greatestFiniteMagnitude,
+            ]
             if random.below(spread == 2 ? 2 : 6) == 0 { return .float(edges[random.below(edges.count)].bitPattern) }
             return .float((Float(random.below(spread == 0 ? 10 : 2000) - 5) / 4).bitPattern)
         case .uuid, .objectID:
@@ -46,7 +52,8 @@ struct IndexSampler {
             if spread == 2, random.below(4) == 0 {
                 return .time([.min, -1, 0, .max][random.below(4)], [0, 1, 999_999_999, -1][random.below(4)])
             }
-            return .time(Int64(random.below(spread == 0 ? 3 : 300)), spread == 1 ? 0 : Int32(random.below(5)) * 1_000_000)
+            return .time(
+                Int64(random.below(spread == 0 ? 3 : 300)), spread == 1 ? 0 : Int32(random.below(5)) * 1_000_000)
         default:
             var bytes: [UInt8]
             switch random.below(spread == 2 ? 10 : 4) {
@@ -82,7 +89,8 @@ extension IndexLimits {
 /// Random histories: creates, updates, deletes, changes that are undone, reads in between, cancelled and
 /// committed transactions. The whole content is compared after every commit.
 func indexHistory(
-    _ kind: ValueKind, unique: Bool, spread: Int, operations: Int, objects: Int, perCommit: Int, limits: IndexLimits, seed: UInt64
+    _ kind: ValueKind, unique: Bool, spread: Int, operations: Int, objects: Int, perCommit: Int, limits: IndexLimits,
+    seed: UInt64
 ) throws -> IndexModel {
     let model = IndexModel(
         kind, unique: unique, limits: limits,
@@ -112,7 +120,9 @@ func indexHistory(
                 let value = sampler.next(&random)
                 let expected = model.rows.first { $0.value == value }?.key
                 let found = try value.with(kind) { try model.writer.find($0) }
-                try model.expect(found == expected, "the writer finds \(String(describing: found)), not \(String(describing: expected))")
+                try model.expect(
+                    found == expected,
+                    "the writer finds \(String(describing: found)), not \(String(describing: expected))")
             }
             if random.below(perCommit * 2) == 0 {
                 let reader = try model.writer.reader()

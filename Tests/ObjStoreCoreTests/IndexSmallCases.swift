@@ -5,14 +5,19 @@ import ObjStoreCore
 func indexOrders(_ kind: ValueKind, _ values: [IndexSample], orders: [[Int]], unique: Bool = false) throws {
     let rows = Dictionary(uniqueKeysWithValues: values.enumerated().map { (Int64($0), $1) })
     let long = IndexRows(rows)
-    let sorted = values.enumerated().sorted { $0.element < $1.element || (!($1.element < $0.element) && $0.offset < $1.offset) }.map(\.offset)
+    let sorted = values.enumerated().sorted {
+        $0.element < $1.element || (!($1.element < $0.element) && $0.offset < $1.offset)
+    }.map(\.offset)
     let file = IndexFile()
     for order in orders {
         for start in [order, sorted] {
-            let writer = IndexWriter(space: file.space, root: .null, kind: kind, unique: unique, longValues: long, limits: .tiny)
+            let writer = IndexWriter(
+                space: file.space, root: .null, kind: kind, unique: unique, longValues: long, limits: .tiny)
             var present: Set<Int> = []
             func step(_ item: Int, _ insert: Bool) throws {
-                try values[item].with(kind) { insert ? try writer.insert($0, Int64(item)) : try writer.remove($0, Int64(item)) }
+                try values[item].with(kind) {
+                    insert ? try writer.insert($0, Int64(item)) : try writer.remove($0, Int64(item))
+                }
                 if insert { present.insert(item) } else { present.remove(item) }
                 let reader = try writer.reader()
                 var keys: [Int64] = []
@@ -20,7 +25,10 @@ func indexOrders(_ kind: ValueKind, _ values: [IndexSample], orders: [[Int]], un
                     (_, key) throws(StoreError) in keys.append(key)
                 }
                 let expected = sorted.filter(present.contains).map(Int64.init)
-                if keys != expected { throw IndexFailure(description: "\(kind): order \(order) from \(start) at \(item) gives \(keys), not \(expected)") }
+                if keys != expected {
+                    throw IndexFailure(
+                        description: "\(kind): order \(order) from \(start) at \(item) gives \(keys), not \(expected)")
+                }
             }
             for item in start { try step(item, true) }
             for item in order { try step(item, false) }
@@ -55,7 +63,8 @@ final class IndexDamage {
         for key in 0..<200 { try model.insert(sampler.next(&random), Int64(key)) }
         if kind == .int { for key in 200..<600 { try model.insert(.integer(Int64(key) * 1), Int64(key)) } }
         try model.commit()
-        samples = (0..<12).map { _ in sampler.next(&random) } + model.pairs.shuffled(using: &random).prefix(12).map(\.value)
+        samples =
+            (0..<12).map { _ in sampler.next(&random) } + model.pairs.shuffled(using: &random).prefix(12).map(\.value)
         end = model.file.end
         copy = .allocate(byteCount: end, alignment: 8)
         copy.copyMemory(from: model.file.memory, byteCount: end)
@@ -88,7 +97,8 @@ final class IndexDamage {
         let byte = model.file.memory + offset
         byte.storeBytes(of: byte.load(as: UInt8.self) ^ bits, as: UInt8.self)
         do {
-            try model.check(IndexReader(source: model.file.source, root: model.root, kind: kind, longValues: model.nowRows))
+            try model.check(
+                IndexReader(source: model.file.source, root: model.root, kind: kind, longValues: model.nowRows))
             passed += 1
         } catch let error as StoreError {
             guard error.code == .corrupt else { throw error }
@@ -142,22 +152,30 @@ final class IndexDamage {
                         return left > 0
                     }
                     var cursor = IndexCursor(reader)
-                    try value.withIndexBytes { (value) throws(StoreError) in try cursor.seek(.before(value, kind: self.kind)) }
+                    try value.withIndexBytes { (value) throws(StoreError) in
+                        try cursor.seek(.before(value, kind: self.kind))
+                    }
                     for _ in 0..<50 { if try cursor.next() == nil { break } }
                 }
             }
         }
         // A forged run may claim 2^48 entries: walking them is slow, not unsafe.
         if (try? reader.count()) ?? .max < 100_000 {
-            attempt { try IndexTree.checkInvariants(root, self.model.file.source, kind: self.kind, unique: false, longValues: self.model.nowRows) }
+            attempt {
+                try IndexTree.checkInvariants(
+                    root, self.model.file.source, kind: self.kind, unique: false, longValues: self.model.nowRows)
+            }
         }
-        let writer = IndexWriter(space: model.file.space, root: root, kind: kind, unique: false, longValues: model.nowRows)
+        let writer = IndexWriter(
+            space: model.file.space, root: root, kind: kind, unique: false, longValues: model.nowRows)
         attempt {
             for (index, sample) in self.samples.enumerated() {
                 try sample.with(self.kind) { try writer.insert($0, Int64(1000 + index)) }
                 if index % 4 == 0 { _ = try writer.reader() }
             }
-            for pair in self.model.pairs.prefix(20) { try pair.value.with(self.kind) { try writer.remove($0, pair.key) } }
+            for pair in self.model.pairs.prefix(20) {
+                try pair.value.with(self.kind) { try writer.remove($0, pair.key) }
+            }
             _ = try writer.reader()
         }
     }

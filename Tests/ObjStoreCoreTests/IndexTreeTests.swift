@@ -8,9 +8,14 @@ import ObjStoreCore
     /// Every order of inserting seven entries into nodes that split at three, and of removing them.
     @Test(arguments: [ValueKind.int, .string]) func everyOrderOfSevenEntries(_ kind: ValueKind) throws {
         // Neighbours (they form runs), gaps, one value twice, null.
-        let int: [IndexSample] = [.null, .integer(1), .integer(2), .integer(2), .integer(3), .integer(90), .integer(91)]
+        let int: [IndexSample] = [
+            .null, .integer(1), .integer(2), .integer(2), .integer(3), .integer(90), .integer(91),
+        ]
         let prefix = [UInt8](repeating: 65, count: 64)
-        let text: [IndexSample] = [.null, .text([]), .text(prefix), .text(prefix + [1]), .text(prefix + [1]), .text(prefix + [2]), .text(prefix + [2, 0])]
+        let text: [IndexSample] = [
+            .null, .text([]), .text(prefix), .text(prefix + [1]), .text(prefix + [1]), .text(prefix + [2]),
+            .text(prefix + [2, 0]),
+        ]
         let values = kind == .int ? int : text
         try indexOrders(kind, values, orders: permutations(7))
     }
@@ -22,13 +27,19 @@ import ObjStoreCore
 
     // MARK: Random histories (seeds in the messages)
 
-    @Test(arguments: [ValueKind.bool, .int, .float, .double, .decimal128, .timestamp, .string, .binary, .objectID, .uuid], [false, true])
+    @Test(
+        arguments: [
+            ValueKind.bool, .int, .float, .double, .decimal128, .timestamp, .string, .binary, .objectID, .uuid,
+        ], [false, true])
     func randomHistories(_ kind: ValueKind, _ unique: Bool) throws {
         for spread in 0..<3 {
             let seed = UInt64(kind.rawValue) * 100 + (unique ? 50 : 0) + UInt64(spread)
-            _ = try indexHistory(kind, unique: unique, spread: spread, operations: 1500, objects: unique && kind == .bool ? 5 : 60, perCommit: 8, limits: .tiny, seed: seed)
             _ = try indexHistory(
-                kind, unique: unique, spread: spread, operations: 1500, objects: unique && kind == .bool ? 5 : 900, perCommit: 40, limits: .standard, seed: seed + 10)
+                kind, unique: unique, spread: spread, operations: 1500, objects: unique && kind == .bool ? 5 : 60,
+                perCommit: 8, limits: .tiny, seed: seed)
+            _ = try indexHistory(
+                kind, unique: unique, spread: spread, operations: 1500, objects: unique && kind == .bool ? 5 : 900,
+                perCommit: 40, limits: .standard, seed: seed + 10)
         }
     }
 
@@ -41,7 +52,10 @@ import ObjStoreCore
     @Test func doublesAreTotallyOrdered() throws {
         let model = try roundTrip(
             .double,
-            [-Double.infinity, -.greatestFiniteMagnitude, -1, -.leastNonzeroMagnitude, 0, .leastNonzeroMagnitude, 1, .infinity, .nan].map {
+            [
+                -Double.infinity, -.greatestFiniteMagnitude, -1, -.leastNonzeroMagnitude, 0, .leastNonzeroMagnitude, 1,
+                .infinity, .nan,
+            ].map {
                 .double($0.bitPattern)
             })
         let reader = IndexReader(source: model.file.source, root: model.root, kind: .double)
@@ -58,7 +72,10 @@ import ObjStoreCore
     @Test func timestampsCompareByBothParts() throws {
         try roundTrip(
             .timestamp,
-            [.time(.min, 0), .time(-1, -999_999_999), .time(-1, 0), .time(0, -1), .time(0, 0), .time(0, 1), .time(0, 999_999_999), .time(.max, 999_999_999)])
+            [
+                .time(.min, 0), .time(-1, -999_999_999), .time(-1, 0), .time(0, -1), .time(0, 0), .time(0, 1),
+                .time(0, 999_999_999), .time(.max, 999_999_999),
+            ])
     }
 
     @Test(arguments: [ValueKind.string, .binary]) func textsWithLongCommonPrefixes(_ kind: ValueKind) throws {
@@ -130,7 +147,9 @@ import ObjStoreCore
     }
 
     /// One transaction that merges several times: what is there is packed anew with what comes.
-    @Test(arguments: [ValueKind.int, .string], [false, true]) func bulkInSeveralMerges(_ kind: ValueKind, _ unique: Bool) throws {
+    @Test(arguments: [ValueKind.int, .string], [false, true]) func bulkInSeveralMerges(
+        _ kind: ValueKind, _ unique: Bool
+    ) throws {
         var limits = IndexLimits()
         limits.pending = 1000
         let model = IndexModel(kind, unique: unique, limits: limits, name: "bulk of \(kind) unique \(unique)")
@@ -138,7 +157,9 @@ import ObjStoreCore
         for round in 0..<2 {
             for key in 0..<5000 {
                 let number = Int64(bitPattern: random.next())
-                let value = key % 50 == 0 && !unique ? IndexSample.null : kind == .int ? .integer(number) : .text(Array("name \(number)".utf8))
+                let value =
+                    key % 50 == 0 && !unique
+                    ? IndexSample.null : kind == .int ? .integer(number) : .text(Array("name \(number)".utf8))
                 try model.insert(value, Int64(key + round * 5000))
             }
             for key in stride(from: round, to: 5000, by: 9) { try model.remove(Int64(key)) }
@@ -194,7 +215,9 @@ import ObjStoreCore
             { try $0.remove(.int(3), 2) },
             { try $0.insert(.int(3), 5000) },
             { try $0.insert(.int(3), 1) },
-            { try $0.insert(.int(8000), 1); try $0.insert(.int(8000), 2) },
+            {
+                try $0.insert(.int(8000), 1); try $0.insert(.int(8000), 2)
+            },
         ]
         for breach in breaches {
             writer = IndexWriter(space: file.space, root: root, kind: .int, unique: true)
@@ -223,14 +246,20 @@ import ObjStoreCore
 
     // MARK: Damage
 
-    @Test(arguments: [ValueKind.int, .timestamp, .string, .uuid]) func everyDamagedByteIsFoundOrHarmless(_ kind: ValueKind) throws {
+    @Test(arguments: [ValueKind.int, .timestamp, .string, .uuid]) func everyDamagedByteIsFoundOrHarmless(
+        _ kind: ValueKind
+    ) throws {
         let damage = try IndexDamage(kind)
-        for offset in stride(from: damage.start, to: damage.end, by: 7) { try damage.flip(offset, 1 << UInt8(offset % 8)) }
+        for offset in stride(from: damage.start, to: damage.end, by: 7) {
+            try damage.flip(offset, 1 << UInt8(offset % 8))
+        }
         #expect(damage.found > 0)
     }
 
     /// Bytes are changed and hashes made right again: wrong answers are possible, crashes are not.
-    @Test(arguments: [ValueKind.int, .timestamp, .string, .uuid, .objectID, .decimal128]) func hostilePagesDoNotCrash(_ kind: ValueKind) throws {
+    @Test(arguments: [ValueKind.int, .timestamp, .string, .uuid, .objectID, .decimal128]) func hostilePagesDoNotCrash(
+        _ kind: ValueKind
+    ) throws {
         let damage = try IndexDamage(kind)
         var random = IndexRandom(UInt64(kind.rawValue))
         for _ in 0..<300 { damage.forge(&random) }
@@ -244,7 +273,8 @@ import ObjStoreCore
         var kept: IndexModel?
         for limits in [IndexLimits.tiny, .standard] {
             for unique in [true, false] {
-                let model = IndexModel(kind, unique: unique, limits: limits, name: "\(kind) unique \(unique) leaf \(limits.leafEntries)")
+                let model = IndexModel(
+                    kind, unique: unique, limits: limits, name: "\(kind) unique \(unique) leaf \(limits.leafEntries)")
                 var random = IndexRandom(3)
                 for (key, value) in sorted.enumerated().shuffled(using: &random) {
                     try model.insert(value, Int64(key))
@@ -252,14 +282,20 @@ import ObjStoreCore
                 }
                 try model.commit()
                 #expect(model.pairs.map(\.key) == (0..<sorted.count).map(Int64.init))
-                let reader = IndexReader(source: model.file.source, root: model.root, kind: kind, longValues: model.nowRows)
+                let reader = IndexReader(
+                    source: model.file.source, root: model.root, kind: kind, longValues: model.nowRows)
                 for value in sorted { try model.probe(reader, value) }
-                for key in (0..<sorted.count).shuffled(using: &random).prefix(sorted.count / 2) { try model.remove(Int64(key)) }
+                for key in (0..<sorted.count).shuffled(using: &random).prefix(sorted.count / 2) {
+                    try model.remove(Int64(key))
+                }
                 try model.commit()
-                let rest = IndexReader(source: model.file.source, root: model.root, kind: kind, longValues: model.nowRows)
+                let rest = IndexReader(
+                    source: model.file.source, root: model.root, kind: kind, longValues: model.nowRows)
                 for value in sorted { try model.probe(rest, value) }
                 // The first form again for what follows.
-                for (key, value) in sorted.enumerated() where model.rows[Int64(key)] == nil { try model.insert(value, Int64(key)) }
+                for (key, value) in sorted.enumerated() where model.rows[Int64(key)] == nil {
+                    try model.insert(value, Int64(key))
+                }
                 try model.commit()
                 kept = model
             }
@@ -267,7 +303,9 @@ import ObjStoreCore
         return kept!
     }
 
-    private func build(_ kind: ValueKind, unique: Bool, _ count: Int, _ value: (Int) -> IndexSample) throws -> (file: IndexFile, shape: IndexShape) {
+    private func build(
+        _ kind: ValueKind, unique: Bool, _ count: Int, _ value: (Int) -> IndexSample
+    ) throws -> (file: IndexFile, shape: IndexShape) {
         let file = IndexFile()
         let writer = IndexWriter(space: file.space, root: .null, kind: kind, unique: unique)
         for key in 0..<count { try value(key).with(kind) { try writer.insert($0, Int64(key)) } }
@@ -282,7 +320,8 @@ import ObjStoreCore
 private func permutations(_ count: Int) -> [[Int]] {
     var result: [[Int]] = [[]]
     for item in 0..<count {
-        result = result.flatMap { order in (0...order.count).map { Array(order[..<$0]) + [item] + Array(order[$0...]) } }
+        result = result.flatMap { order in (0...order.count).map { Array(order[..<$0]) + [item] + Array(order[$0...]) }
+        }
     }
     return result
 }

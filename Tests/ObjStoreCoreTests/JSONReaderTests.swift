@@ -4,7 +4,10 @@ import ObjStoreCore
 
 @Suite struct JSONReaderTests {
     /// Each text from memory, byte by byte, and by three bytes: the same values, or the same error at the same byte.
-    private func expect(_ text: String, _ wanted: String, _ options: JSONOptions = [], elements: Bool = false, sourceLocation: SourceLocation = #_sourceLocation) {
+    private func expect(
+        _ text: String, _ wanted: String, _ options: JSONOptions = [], elements: Bool = false,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
         for piece in [nil, 1, 3] {
             let found = JSONSample.read(text, options, elements: elements, piece: piece)
             #expect(found == wanted, "\(text), by \(piece ?? 0)", sourceLocation: sourceLocation)
@@ -12,7 +15,9 @@ import ObjStoreCore
     }
 
     @Test func whatTheStandardHas() {
-        expect(#"{"name":"Rex","age":5,"w":1.50,"n":null,"b":[true,false,{}],"e":[]}"#, #"{"name":"Rex","age":5,"w":#1.50,"n":null,"b":[true,false,{}],"e":[]}"#)
+        expect(
+            #"{"name":"Rex","age":5,"w":1.50,"n":null,"b":[true,false,{}],"e":[]}"#,
+            #"{"name":"Rex","age":5,"w":#1.50,"n":null,"b":[true,false,{}],"e":[]}"#)
         expect(" \t\r\n[ 1 , 2 ] \n", "[1,2]")
         expect("\u{feff}{}", "{}")
         expect("\"\"", "\"\"")
@@ -35,7 +40,10 @@ import ObjStoreCore
         expect("1e400", "#1e400")
         expect("1E-2", "#1E-2")
         expect("1.0", "#1.0")
-        for (text, at) in [("01", 0), ("-01", 1), ("1.", 2), (".5", 0), ("-", 1), ("1e", 2), ("1e+", 3), ("+1", 0), ("1x", 1), ("1.2.3", 3), ("0x10", 1), ("NaN", 0), ("-Infinity", 1)] {
+        for (text, at) in [
+            ("01", 0), ("-01", 1), ("1.", 2), (".5", 0), ("-", 1), ("1e", 2), ("1e+", 3), ("+1", 0), ("1x", 1),
+            ("1.2.3", 3), ("0x10", 1), ("NaN", 0), ("-Infinity", 1),
+        ] {
             expect(text, "invalidJSON \(at)")
         }
         let long = String(repeating: "1", count: JSONReader.longestNumber)
@@ -47,12 +55,20 @@ import ObjStoreCore
         expect(#""a\u00e9\ud83d\ude00\"\\\/\b\f\n\r\t""#, "\"aé😀\"\\/\u{8}\u{c}\n\r\t\"")
         expect(#""x\u0000y""#, "\"x\\0y\"")
         expect("\"é€😀 and more than eight bytes\"", "\"é€😀 and more than eight bytes\"")
-        for (text, at) in [(#""\ud83d""#, 1), (#""\ud83d\u0041""#, 1), (#""a\ude00""#, 2), (#""\ud83d\ud83d""#, 1), (#"{"\ud800":1}"#, 2)] { expect(text, "invalidUTF8 \(at)") }
-        for (text, at) in [(#""\u12""#, 1), (#""\u12g4""#, 1), (#""\q""#, 1), (#""\'""#, 1), ("\"abc", 0), ("\"abc\\", 0), ("\"a\tb\"", 2), ("\"a\u{0}\"", 2), ("'a'", 0)] {
+        for (text, at) in [
+            (#""\ud83d""#, 1), (#""\ud83d\u0041""#, 1), (#""a\ude00""#, 2), (#""\ud83d\ud83d""#, 1),
+            (#"{"\ud800":1}"#, 2),
+        ] { expect(text, "invalidUTF8 \(at)") }
+        for (text, at) in [
+            (#""\u12""#, 1), (#""\u12g4""#, 1), (#""\q""#, 1), (#""\'""#, 1), ("\"abc", 0), ("\"abc\\", 0),
+            ("\"a\tb\"", 2), ("\"a\u{0}\"", 2), ("'a'", 0),
+        ] {
             expect(text, "invalidJSON \(at)")
         }
         for bytes in [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x82]] as [[UInt8]] {
-            for piece in [nil, 1] { #expect(JSONSample.read(bytes: [0x22, 0x61, 0x62] + bytes + [0x22], piece: piece) == "invalidUTF8 3") }
+            for piece in [nil, 1] {
+                #expect(JSONSample.read(bytes: [0x22, 0x61, 0x62] + bytes + [0x22], piece: piece) == "invalidUTF8 3")
+            }
         }
         // Where no string is, a character is only the wrong one.
         expect("{\"a\":😀}", "invalidJSON 5")
@@ -62,19 +78,28 @@ import ObjStoreCore
 
     @Test func whereATextIsWrong() {
         for (text, at) in [
-            ("", 0), ("  ", 2), ("[1,2", 4), ("[1,]", 3), ("[,1]", 1), ("{\"a\":1,}", 7), ("{\"a\" 1}", 5), ("{a:1}", 1), ("{\"a\":1} x", 8), ("[1,2]]", 5), ("tru", 0),
-            ("truex", 0), ("nulls", 0), ("{\"a\":}", 5), ("{1:2}", 1), ("{\"a\":1", 6), ("{", 1), ("[", 1), ("]", 0), ("[1 2]", 3), ("1 2", 2), ("/**/1", 0), ("[1}", 2), ("\u{7f}", 0),
+            ("", 0), ("  ", 2), ("[1,2", 4), ("[1,]", 3), ("[,1]", 1), ("{\"a\":1,}", 7), ("{\"a\" 1}", 5),
+            ("{a:1}", 1), ("{\"a\":1} x", 8), ("[1,2]]", 5), ("tru", 0),
+            ("truex", 0), ("nulls", 0), ("{\"a\":}", 5), ("{1:2}", 1), ("{\"a\":1", 6), ("{", 1), ("[", 1), ("]", 0),
+            ("[1 2]", 3), ("1 2", 2), ("/**/1", 0), ("[1}", 2), ("\u{7f}", 0),
         ] { expect(text, "invalidJSON \(at)") }
     }
 
     @Test func relaxed() {
         // The sample of the Java documentation (A23).
-        expect(#"{ name: "Doctor Cucumber", age: 1, species: "bullfrog", owner: "Wirt" }"#, #"{"name":"Doctor Cucumber","age":1,"species":"bullfrog","owner":"Wirt"}"#, .relaxed)
-        expect("// first\n{ _a1: 'It\\'s \"x\"', /* * ** */ $b: [1,2,], é: 'z', }", #"{"_a1":"It's "x"","$b":[1,2],"é":"z"}"#, .relaxed)
+        expect(
+            #"{ name: "Doctor Cucumber", age: 1, species: "bullfrog", owner: "Wirt" }"#,
+            #"{"name":"Doctor Cucumber","age":1,"species":"bullfrog","owner":"Wirt"}"#, .relaxed)
+        expect(
+            "// first\n{ _a1: 'It\\'s \"x\"', /* * ** */ $b: [1,2,], é: 'z', }",
+            #"{"_a1":"It's "x"","$b":[1,2],"é":"z"}"#, .relaxed)
         expect("[NaN, Infinity, -Infinity]", "[nan,inf,-inf]", .relaxed)
         expect("[1,2,] // end", "1 | 2", .relaxed, elements: true)
         expect("{\"a\":1}", "{\"a\":1}", .relaxed)
-        for (text, at) in [("{a-b:1}", 2), ("{1a:1}", 1), ("[1,,2]", 3), ("[,]", 1), ("{,}", 1), ("/* x", 0), ("/", 0), ("'a", 0), ("{a}", 2), ("NaNs", 0), ("name", 0)] {
+        for (text, at) in [
+            ("{a-b:1}", 2), ("{1a:1}", 1), ("[1,,2]", 3), ("[,]", 1), ("{,}", 1), ("/* x", 0), ("/", 0), ("'a", 0),
+            ("{a}", 2), ("NaNs", 0), ("name", 0),
+        ] {
             expect(text, "invalidJSON \(at)", .relaxed)
         }
         #expect(JSONSample.read(bytes: [0x7b, 0xff, 0x3a, 0x31, 0x7d], .relaxed) == "invalidUTF8 1")
@@ -93,14 +118,17 @@ import ObjStoreCore
 
     @Test func depth() {
         let most = JSONReader.maximumDepth
-        func nested(_ depth: Int) -> String { String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
+        func nested(_ depth: Int) -> String {
+            String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        }
         expect(nested(most), nested(most))
         expect(nested(most + 1), "outOfRange \(most)")
         expect(String(repeating: "[", count: 1_000_000), "outOfRange \(most)")
         expect("[" + nested(most) + "]", nested(most), elements: true)
     }
 
-    /// More than pieces hold, elements of all sizes: nothing is lost where the window slides or grows, and lines are counted.
+    /// More than pieces hold, elements of all sizes: nothing is lost where the window slides or grows, and lines are
+    /// counted.
     @Test func aLongText() {
         var random = IndexRandom(7), text = "[", wanted: [String] = []
         for index in 0..<3000 {
@@ -136,7 +164,10 @@ import ObjStoreCore
     @Test func whatTheReaderIsGiven() {
         // Fails, or says that it filled more than there was room for.
         for (wanted, read) in [
-            (StatusCode.io, { (_: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int in throw StoreError(.io, "gone") }),
+            (
+                StatusCode.io,
+                { (_: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int in throw StoreError(.io, "gone") }
+            ),
             (.invalidArgument, { (room: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int in room.count + 1 }),
             (.invalidArgument, { (_: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int in -1 }),
         ] {
@@ -170,10 +201,12 @@ import ObjStoreCore
         let found = try JSONSample.values(text) { (reader) throws(StoreError) -> [String] in
             reader.values.indices.map { JSONPath.text(reader.values, $0) }
         }
-        #expect(found == [
-            "", ".a", ".a", ".dogs", ".dogs", ".dogs[0]", ".dogs[0].age", ".dogs[0].age", ".dogs[1]", ".dogs[2]", ".dogs[2].age", ".dogs[2].age",
-            ".dogs[2][\"x y\"]", ".dogs[2][\"x y\"]", ".z", ".z",
-        ])
+        #expect(
+            found == [
+                "", ".a", ".a", ".dogs", ".dogs", ".dogs[0]", ".dogs[0].age", ".dogs[0].age", ".dogs[1]", ".dogs[2]",
+                ".dogs[2].age", ".dogs[2].age",
+                ".dogs[2][\"x y\"]", ".dogs[2][\"x y\"]", ".z", ".z",
+            ])
         let error = try JSONSample.values(text) { (reader) throws(StoreError) in
             reader.naming(StoreError(.wrongType, "no").at(class: "Dog", property: "age"), value: 7)
         }
@@ -197,33 +230,50 @@ import ObjStoreCore
     /// X3: an integer fits a float or double that has exactly it, a fraction no int; nothing becomes infinite.
     @Test func numbersForProperties() {
         for (text, kind, wanted) in [
-            ("5", ValueKind.int, "int 5"), ("5.0", .int, "wrongType"), ("5e0", .int, "wrongType"), ("-0", .int, "int 0"), ("9223372036854775808", .int, "outOfRange"),
+            ("5", ValueKind.int, "int 5"), ("5.0", .int, "wrongType"), ("5e0", .int, "wrongType"),
+            ("-0", .int, "int 0"), ("9223372036854775808", .int, "outOfRange"),
             ("NaN", .int, "wrongType"),
-            ("5", .double, "double 5.0"), ("0.1", .double, "double 0.1"), ("-0", .double, "double -0.0"), ("9007199254740992", .double, "double 9007199254740992.0"),
-            ("9007199254740993", .double, "outOfRange"), ("9007199254740993.0", .double, "double 9007199254740992.0"), ("9223372036854775808", .double, "double 9.223372036854776e+18"),
-            ("9223372036854775809", .double, "outOfRange"), ("1e308", .double, "double 1e+308"), ("1e309", .double, "outOfRange"), ("1e-400", .double, "double 0.0"),
+            ("5", .double, "double 5.0"), ("0.1", .double, "double 0.1"), ("-0", .double, "double -0.0"),
+            ("9007199254740992", .double, "double 9007199254740992.0"),
+            ("9007199254740993", .double, "outOfRange"), ("9007199254740993.0", .double, "double 9007199254740992.0"),
+            ("9223372036854775808", .double, "double 9.223372036854776e+18"),
+            ("9223372036854775809", .double, "outOfRange"), ("1e308", .double, "double 1e+308"),
+            ("1e309", .double, "outOfRange"), ("1e-400", .double, "double 0.0"),
             ("1606938044258990275541962092341162602522202993782792835301376", .double, "double 1.6069380442589903e+60"),
-            ("1606938044258990275541962092341162602522202993782792835301377", .double, "outOfRange"), ("NaN", .double, "double nan"), ("-Infinity", .double, "double -inf"),
-            ("16777216", .float, "float 16777216.0"), ("16777217", .float, "outOfRange"), ("16777217.0", .float, "float 16777216.0"), ("0.1", .float, "float 0.1"), ("1e39", .float, "outOfRange"),
-            ("340282346638528859811704183484516925440", .float, "float 3.4028235e+38"), ("Infinity", .float, "float inf"),
+            ("1606938044258990275541962092341162602522202993782792835301377", .double, "outOfRange"),
+            ("NaN", .double, "double nan"), ("-Infinity", .double, "double -inf"),
+            ("16777216", .float, "float 16777216.0"), ("16777217", .float, "outOfRange"),
+            ("16777217.0", .float, "float 16777216.0"), ("0.1", .float, "float 0.1"), ("1e39", .float, "outOfRange"),
+            ("340282346638528859811704183484516925440", .float, "float 3.4028235e+38"),
+            ("Infinity", .float, "float inf"),
             // Half way between two floats but for a digit that a double does not have.
             ("1.00000005960464477540", .float, "float 1.0000001"), ("1.00000005960464477539", .float, "float 1.0"),
-            ("5", .decimal128, "decimal128 5"), ("1.10", .decimal128, "decimal128 1.10"), ("1e400", .decimal128, "decimal128 1E+400"), ("12345678901234567890123456789012345", .decimal128, "outOfRange"),
+            ("5", .decimal128, "decimal128 5"), ("1.10", .decimal128, "decimal128 1.10"),
+            ("1e400", .decimal128, "decimal128 1E+400"),
+            ("12345678901234567890123456789012345", .decimal128, "outOfRange"),
             ("NaN", .decimal128, "decimal128 NaN"), ("-Infinity", .decimal128, "decimal128 -Infinity"),
-            ("5", .mixed, "int 5"), ("5.0", .mixed, "double 5.0"), ("18446744073709551616", .mixed, "decimal128 18446744073709551616"), ("1e400", .mixed, "outOfRange"), ("-0", .mixed, "double -0.0"),
-            (#"{"$numberDouble":"1e300"}"#, .float, "outOfRange"), (#"{"$numberDouble":"1.5"}"#, .float, "float 1.5"), (#"{"$numberDouble":"1.5"}"#, .decimal128, "wrongType"),
+            ("5", .mixed, "int 5"), ("5.0", .mixed, "double 5.0"),
+            ("18446744073709551616", .mixed, "decimal128 18446744073709551616"), ("1e400", .mixed, "outOfRange"),
+            ("-0", .mixed, "double -0.0"),
+            (#"{"$numberDouble":"1e300"}"#, .float, "outOfRange"), (#"{"$numberDouble":"1.5"}"#, .float, "float 1.5"),
+            (#"{"$numberDouble":"1.5"}"#, .decimal128, "wrongType"),
             (#"{"$numberDouble":"5"}"#, .mixed, "double 5.0"), (#"{"$numberDouble":"5"}"#, .int, "wrongType"),
             ("1", .bool, "wrongType"), ("1", .string, "wrongType"), ("1.5", .timestamp, "wrongType"),
         ] { #expect(convert(text, kind) == wanted, "\(text) for a \(kind)") }
     }
 
-    /// The fast ways against Swift's own reading, near the edges of both: random digits, powers of ten from -340 to 310.
+    /// The fast ways against Swift's own reading, near the edges of both: random digits, powers of ten from -340 to
+    /// 310.
     @Test func doublesAreTheNearest() {
         var random = IndexRandom(3)
         for round in 0..<40_000 {
             var text = random.chance(0.5) ? "-" : ""
-            text += String(1 + random.below(9)) + String((0..<random.below(20)).map { _ in Character(String(random.below(10))) })
-            if random.chance(0.6) { text += "." + String((0...random.below(20)).map { _ in Character(String(random.below(10))) }) }
+            text +=
+                String(1 + random.below(9))
+                + String((0..<random.below(20)).map { _ in Character(String(random.below(10))) })
+            if random.chance(0.6) {
+                text += "." + String((0...random.below(20)).map { _ in Character(String(random.below(10))) })
+            }
             if random.chance(0.7) { text += "e\(round % 2 == 0 ? random.below(50) - 25 : random.below(650) - 340)" }
             var copy = text
             let found = copy.withUTF8 { JSONNumber.double(UnsafeRawBufferPointer($0)) }

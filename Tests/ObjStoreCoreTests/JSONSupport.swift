@@ -1,6 +1,7 @@
 import ObjStoreCore
 
-/// Reads texts, and shows what a reader made of them: numbers with a text of their own as #text, errors as their code and place.
+/// Reads texts, and shows what a reader made of them: numbers with a text of their own as #text, errors as their code
+/// and place.
 enum JSONSample {
     static func read(_ text: String, _ options: JSONOptions = [], elements: Bool = false, piece: Int? = nil) -> String {
         read(bytes: Array(text.utf8), options, elements: elements, piece: piece)
@@ -42,19 +43,26 @@ enum JSONSample {
         case .list:
             return "[" + (0..<Int(value.low)).map { _ in show(values, &next) }.joined(separator: ",") + "]"
         case .map:
-            return "{" + (0..<Int(value.low)).map { _ in show(values, &next) + ":" + show(values, &next) }.joined(separator: ",") + "}"
+            return "{"
+                + (0..<Int(value.low)).map { _ in show(values, &next) + ":" + show(values, &next) }.joined(
+                    separator: ",") + "}"
         case .double where value.pointer != nil:
-            return "#" + String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self)
+            return "#"
+                + String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self)
         default: return value.text
         }
     }
 
     static func pack(_ values: [Value], into output: inout OutputBuffer) throws(StoreError) -> Value {
-        try values.withUnsafeBufferPointer { (values) throws(StoreError) in try DocumentArray.pack(values, into: &output) }
+        try values.withUnsafeBufferPointer { (values) throws(StoreError) in
+            try DocumentArray.pack(values, into: &output)
+        }
     }
 
     /// Calls `body` with the values of a text that is one value.
-    static func values<T>(_ text: String, _ options: JSONOptions = [], _ body: (JSONReader) throws(StoreError) -> T) throws(StoreError) -> T {
+    static func values<T>(
+        _ text: String, _ options: JSONOptions = [], _ body: (JSONReader) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
         defer { bytes.deallocate() }
         bytes.copyBytes(from: text.utf8)

@@ -27,7 +27,8 @@ final class LeafTestFile {
 
     init(pages: Int, random: TestRandom) {
         capacity = pages * PageSize.page
-        base = UnsafeMutableRawPointer(mmap(nil, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)!)
+        base = UnsafeMutableRawPointer(
+            mmap(nil, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)!)
         checked = .allocate(capacity: pages * PageSize.unitsPerPage)
         checked.initialize(repeating: 0, count: pages * PageSize.unitsPerPage)
         liveUnits = Array(repeating: 0, count: pages)
@@ -39,12 +40,17 @@ final class LeafTestFile {
         checked.deallocate()
     }
 
-    var source: PageSource { PageSource(base: UnsafeRawPointer(base), limit: capacity, checked: checked, seed: seed, arena: nil) }
+    var source: PageSource {
+        PageSource(base: UnsafeRawPointer(base), limit: capacity, checked: checked, seed: seed, arena: nil)
+    }
     var usedBytes: Int { nextPage * PageSize.page }
 
     func begin() -> WriteSpace {
         arena.reset()
-        return WriteSpace(arena: arena, source: PageSource(base: UnsafeRawPointer(base), limit: capacity, checked: checked, seed: seed, arena: arena.table))
+        return WriteSpace(
+            arena: arena,
+            source: PageSource(
+                base: UnsafeRawPointer(base), limit: capacity, checked: checked, seed: seed, arena: arena.table))
     }
 
     /// Places, writes and frees; returns what `flush` returned.
@@ -58,7 +64,9 @@ final class LeafTestFile {
                     return (freePages.remove(at: random.below(freePages.count)), 1)
                 }
                 let count = random.below(3) == 0 ? minimum : wanted
-                guard (nextPage + count) * PageSize.page <= capacity else { throw StoreError(.outOfSpace, "test file is full") }
+                guard (nextPage + count) * PageSize.page <= capacity else {
+                    throw StoreError(.outOfSpace, "test file is full")
+                }
                 let page = nextPage
                 nextPage += count
                 return (page, count)
@@ -163,10 +171,12 @@ enum TestValue: Equatable, CustomStringConvertible {
         case .timestamp: self = .timestamp(value.low, value.high)
         case .float: self = .float(UInt32(value.low))
         case .decimal128: self = .decimal(low: value.asDecimal.low, high: value.asDecimal.high)
-        case .uuid, .objectID: self = .id(Array(unsafeUninitializedCapacity: 16) { buffer, count in
-            count = ValueCell.size(value.kind)
-            ValueCell.store(value, buffer.baseAddress!)
-        })
+        case .uuid, .objectID:
+            self = .id(
+                Array(unsafeUninitializedCapacity: 16) { buffer, count in
+                    count = ValueCell.size(value.kind)
+                    ValueCell.store(value, buffer.baseAddress!)
+                })
         default: self = .int(value.low)
         }
     }
@@ -186,7 +196,9 @@ enum TestValue: Equatable, CustomStringConvertible {
     }
 
     /// `Value`s of a whole row, valid inside `body`.
-    static func with<R>(_ row: [TestValue], _ kinds: [ValueKind], _ body: (UnsafePointer<Value>) throws -> R) rethrows -> R {
+    static func with<R>(
+        _ row: [TestValue], _ kinds: [ValueKind], _ body: (UnsafePointer<Value>) throws -> R
+    ) rethrows -> R {
         let values = UnsafeMutablePointer<Value>.allocate(capacity: max(1, row.count))
         var memory: [UnsafeMutableRawPointer] = []
         defer {
@@ -230,14 +242,19 @@ final class TestSchema {
         nullable = specs.map(\.nullable)
     }
     convenience init(_ columns: [(ValueKind, Bool)]) {
-        self.init(columns.enumerated().map { ColumnSpec(id: UInt32($0.offset + 1), kind: $0.element.0, nullable: $0.element.1) })
+        self.init(
+            columns.enumerated().map {
+                ColumnSpec(id: UInt32($0.offset + 1), kind: $0.element.0, nullable: $0.element.1)
+            })
     }
     deinit { columns.deallocate() }
 
     static func everyKind() -> TestSchema {
         TestSchema([
-            (.int, false), (.string, false), (.timestamp, true), (.bool, true), (.double, true), (.binary, true), (.int, true), (.timestamp, false),
-            (.double, false), (.bool, false), (.string, true), (.float, true), (.uuid, false), (.objectID, true), (.decimal128, true),
+            (.int, false), (.string, false), (.timestamp, true), (.bool, true), (.double, true), (.binary, true),
+            (.int, true), (.timestamp, false),
+            (.double, false), (.bool, false), (.string, true), (.float, true), (.uuid, false), (.objectID, true),
+            (.decimal128, true),
             (.float, false), (.uuid, true), (.decimal128, false),
         ])
     }

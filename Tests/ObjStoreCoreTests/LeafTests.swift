@@ -17,18 +17,29 @@ import WholeModel
             if width < 64 { #expect(NumberCodec.width(range: top + 1) > width) }
             for base in [0, -3, Int64.min, Int64.max] as [Int64] {
                 for count in [1, 7, 8, 9, 100] {
-                    let values = (0..<count).map { _ in base &+ Int64(bitPattern: width == 64 ? random.next() : random.next() % (top + 1)) }
+                    let values = (0..<count).map { _ in
+                        base &+ Int64(bitPattern: width == 64 ? random.next() : random.next() % (top + 1))
+                    }
                     let part = UnsafeMutableRawPointer.allocate(byteCount: 1024, alignment: 64)
                     defer { part.deallocate() }
                     part.initializeMemory(as: UInt8.self, repeating: 0, count: 1024)
                     NumberCodec.pack(values, count, width: width, base: base, into: part)
-                    if width > 0 { for index in 0..<count { #expect(NumberCodec.cell(part, index, width: width, base: base) == values[index]) } }
+                    if width > 0 {
+                        for index in 0..<count {
+                            #expect(NumberCodec.cell(part, index, width: width, base: base) == values[index])
+                        }
+                    }
                     var out = [Int64](repeating: 0, count: count)
                     NumberCodec.unpack(part, first: 0, count, width: width, base: base, into: &out)
                     #expect(out == values || width == 0)
                     if width > 0 {
-                        for index in 0..<count { NumberCodec.setCell(part, index, width: width, base: base, values[count - 1 - index]) }
-                        for index in 0..<count { #expect(NumberCodec.cell(part, index, width: width, base: base) == values[count - 1 - index]) }
+                        for index in 0..<count {
+                            NumberCodec.setCell(part, index, width: width, base: base, values[count - 1 - index])
+                        }
+                        for index in 0..<count {
+                            #expect(
+                                NumberCodec.cell(part, index, width: width, base: base) == values[count - 1 - index])
+                        }
                     }
                 }
             }
@@ -36,7 +47,9 @@ import WholeModel
     }
 
     @Test func framesHoldTheirValues() {
-        let edges: [Int64] = [.min, .min + 1, -70_000, -256, -1, 0, 1, 3, 15, 16, 255, 256, 65535, 65536, 1 << 32, .max - 1, .max]
+        let edges: [Int64] = [
+            .min, .min + 1, -70_000, -256, -1, 0, 1, 3, 15, 16, 255, 256, 65535, 65536, 1 << 32, .max - 1, .max,
+        ]
         for low in edges {
             for high in edges where high >= low {
                 for slack in [false, true] {
@@ -45,7 +58,9 @@ import WholeModel
                     if width == 64 || width == 0 { #expect(base == low); continue }
                     let top = Int64(bitPattern: (1 as UInt64) << UInt64(width) - 1)
                     #expect(base <= low)
-                    #expect(!base.addingReportingOverflow(top).overflow && base + top >= high, "\(low) \(high) \(slack): \(base), \(width)")
+                    #expect(
+                        !base.addingReportingOverflow(top).overflow && base + top >= high,
+                        "\(low) \(high) \(slack): \(base), \(width)")
                 }
             }
         }
@@ -61,15 +76,21 @@ import WholeModel
             var expected: [([UInt8], Bool)] = []
             for _ in 0..<700 {
                 let long = random.chance(2)
-                var bytes = (0..<(long ? 24 : random.below(random.chance(5) ? 90 : 12))).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+                var bytes = (0..<(long ? 24 : random.below(random.chance(5) ? 90 : 12))).map { _ in
+                    UInt8(truncatingIfNeeded: random.next())
+                }
                 // A cell whose ref is neither null nor dirty.
                 if long { bytes[0] = 1; bytes[7] = 0; bytes[8] = 1 }
                 let appends = expected.count < 512 && (expected.isEmpty || random.chance(70))
                 let row = random.below(expected.count)
-                let needed = StringSegment.bytesNeeded(part, replacing: appends ? nil : row, count: bytes.count, long: long)
+                let needed = StringSegment.bytesNeeded(
+                    part, replacing: appends ? nil : row, count: bytes.count, long: long)
                 bytes.withUnsafeBytes {
-                    if appends { StringSegment.append(part, $0.baseAddress, count: $0.count, long: long) }
-                    else { StringSegment.replace(part, row: row, with: $0.baseAddress, count: $0.count, long: long) }
+                    if appends {
+                        StringSegment.append(part, $0.baseAddress, count: $0.count, long: long)
+                    } else {
+                        StringSegment.replace(part, row: row, with: $0.baseAddress, count: $0.count, long: long)
+                    }
                 }
                 if appends { expected.append((bytes, long)) } else { expected[row] = (bytes, long) }
                 try #require(StringSegment.bytes(part) == needed)
@@ -78,8 +99,10 @@ import WholeModel
             }
             for (row, value) in expected.enumerated() {
                 let start = StringSegment.offset(part, row), end = StringSegment.offset(part, row + 1)
-                let found = Array(UnsafeRawBufferPointer(start: part + StringSegment.blobOffset(part) + start, count: end - start))
-                try #require(found == value.0 && StringSegment.isLong(part, row) == value.1, "round \(round) row \(row)")
+                let found = Array(
+                    UnsafeRawBufferPointer(start: part + StringSegment.blobOffset(part) + start, count: end - start))
+                try #require(
+                    found == value.0 && StringSegment.isLong(part, row) == value.1, "round \(round) row \(row)")
             }
         }
     }
@@ -92,15 +115,21 @@ import WholeModel
             defer { part.deallocate() }
             StringSegment.initialize(part, rows: 0, capacity: 28, long: false)
             let old = [UInt8](repeating: 65, count: length), other = Array("another".utf8)
-            for text in [other, old, other] { text.withUnsafeBytes { StringSegment.append(part, $0.baseAddress, count: $0.count, long: false) } }
+            for text in [other, old, other] {
+                text.withUnsafeBytes { StringSegment.append(part, $0.baseAddress, count: $0.count, long: false) }
+            }
             var cell = [UInt8](repeating: 1, count: StringSegment.cellBytes)
             cell[7] = 0
             let needed = StringSegment.bytesNeeded(part, replacing: 1, count: cell.count, long: true)
             let end = max(needed, StringSegment.bytes(part))
             memset(part + end, 0xa5, (1 << 14) - end)
-            cell.withUnsafeBytes { StringSegment.replace(part, row: 1, with: $0.baseAddress, count: $0.count, long: true) }
+            cell.withUnsafeBytes {
+                StringSegment.replace(part, row: 1, with: $0.baseAddress, count: $0.count, long: true)
+            }
             #expect(StringSegment.isWellFormed(part, bytes: needed))
-            #expect(UnsafeRawBufferPointer(start: part + end, count: (1 << 14) - end).allSatisfy { $0 == 0xa5 }, "\(length)")
+            #expect(
+                UnsafeRawBufferPointer(start: part + end, count: (1 << 14) - end).allSatisfy { $0 == 0xa5 }, "\(length)"
+            )
             let last = part + StringSegment.blobOffset(part) + StringSegment.offset(part, 2)
             #expect(Array(UnsafeRawBufferPointer(start: last, count: other.count)) == other)
         }
@@ -128,7 +157,9 @@ import WholeModel
             child = Ref(offset: page * PageSize.page, hash: hash, born: 0)
         }
         let root = child, schema = TestSchema([(.int, false)])
-        let error = #expect(throws: StoreError.self) { try ClusterReader.checkInvariants(root: root, source: file.source, columns: schema.columns) }
+        let error = #expect(throws: StoreError.self) {
+            try ClusterReader.checkInvariants(root: root, source: file.source, columns: schema.columns)
+        }
         #expect(error?.message.contains("overlap") == true, "\(error?.message ?? "")")
     }
 
@@ -138,7 +169,12 @@ import WholeModel
             for changed in 0..<rows {
                 for length in [0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200, 1000, 4096, 4097] {
                     let model = Model(TestSchema([(.string, true), (.bool, true)]), seed: UInt64(length))
-                    for row in 0..<rows { try model.append([.text(Array(repeating: UInt8(97 + row), count: row * 3)), row % 2 == 0 ? .null : .bool(true)]) }
+                    for row in 0..<rows {
+                        try model.append([
+                            .text(Array(repeating: UInt8(97 + row), count: row * 3)),
+                            row % 2 == 0 ? .null : .bool(true),
+                        ])
+                    }
                     if length % 2 == 0 { try model.commit() }
                     try model.update(Int64(changed), 0, .text((0..<length).map { UInt8(truncatingIfNeeded: $0) }))
                     try model.check("\(rows) \(changed) \(length)")
@@ -159,14 +195,21 @@ import WholeModel
     static func digest(_ source: PageSource, _ root: Ref, _ schema: TestSchema) throws(StoreError) -> UInt64 {
         let reader = ClusterReader(source: source, root: root, columns: schema.columns)
         var hash: UInt64 = UInt64(try reader.count())
-        func add(_ value: Int64) { hash = (hash ^ UInt64(bitPattern: value)) &* 0x9e37_79b9_7f4a_7c15; hash ^= hash >> 29 }
+        func add(_ value: Int64) {
+            hash = (hash ^ UInt64(bitPattern: value)) &* 0x9e37_79b9_7f4a_7c15; hash ^= hash >> 29
+        }
         var row = try reader.seek(0)
         while let at = row {
             add(at.key)
             for column in schema.kinds.indices {
                 let value = try reader.value(at, column)
                 add(Int64(value.kind.rawValue)); add(value.low); add(value.high); add(Int64(value.count))
-                if value.count > 0 { add(Int64(bitPattern: WholeModel.digest(UnsafeRawBufferPointer(start: value.pointer!, count: value.count)))) }
+                if value.count > 0 {
+                    add(
+                        Int64(
+                            bitPattern: WholeModel.digest(
+                                UnsafeRawBufferPointer(start: value.pointer!, count: value.count))))
+                }
             }
             row = try reader.next(at)
         }
@@ -175,8 +218,12 @@ import WholeModel
             case .int:
                 add(Int64(try reader.count(column, .less, .int(3))))
                 add(Int64(truncatingIfNeeded: try reader.integers(column, extremes: true).sum))
-            case .double: add(Int64(try reader.count(column, .less, .double(40)))); add(Int64(try reader.doubles(column, extremes: true).count))
-            case .string: add(Int64(try reader.count(column, .equal, .string(("a" as StaticString).utf8Start, 1)))); add(Int64(try reader.count(column, .greater, .string(("b" as StaticString).utf8Start, 1))))
+            case .double:
+                add(Int64(try reader.count(column, .less, .double(40))));
+                add(Int64(try reader.doubles(column, extremes: true).count))
+            case .string:
+                add(Int64(try reader.count(column, .equal, .string(("a" as StaticString).utf8Start, 1))));
+                add(Int64(try reader.count(column, .greater, .string(("b" as StaticString).utf8Start, 1))))
             default: add(Int64(try reader.count(column, .notEqual, .null)))
             }
         }
@@ -196,7 +243,8 @@ import WholeModel
         let right = try Self.digest(model.file.source, model.root, model.schema)
         let (memory, checked) = model.file.copy(bytes)
         defer { memory.deallocate(); checked.deallocate() }
-        let source = PageSource(base: UnsafeRawPointer(memory), limit: bytes, checked: checked, seed: model.file.seed, arena: nil)
+        let source = PageSource(
+            base: UnsafeRawPointer(memory), limit: bytes, checked: checked, seed: model.file.seed, arena: nil)
         #expect(try Self.digest(source, model.root, model.schema) == right)
         var random = TestRandom(99)
         var errors = 0, same = 0
@@ -234,7 +282,8 @@ import WholeModel
             let bytes = model.file.usedBytes
             let (memory, checked) = model.file.copy(bytes)
             defer { memory.deallocate(); checked.deallocate() }
-            let source = PageSource(base: UnsafeRawPointer(memory), limit: bytes, checked: checked, seed: model.file.seed, arena: nil)
+            let source = PageSource(
+                base: UnsafeRawPointer(memory), limit: bytes, checked: checked, seed: model.file.seed, arena: nil)
             let node = memory + model.root.offset
             let length = NodeHeader.bytes(node)
             var random = TestRandom(UInt64(5 + round))
@@ -242,14 +291,19 @@ import WholeModel
             for _ in 0..<(round == 0 ? 1200 : 80) * testScale {
                 let at = random.chance(70) ? random.below(round == 0 ? min(length, 900) : 40) : random.below(length)
                 let old = node.load(fromByteOffset: at, as: UInt8.self)
-                let new = random.chance(50) ? UInt8(truncatingIfNeeded: random.next()) : old ^ (1 << UInt8(random.below(8)))
+                let new =
+                    random.chance(50) ? UInt8(truncatingIfNeeded: random.next()) : old ^ (1 << UInt8(random.below(8)))
                 node.storeBytes(of: new, toByteOffset: at, as: UInt8.self)
                 // The length itself must stay inside the file for the hash to be computable here.
                 if NodeHeader.bytes(node) == length {
                     let hash = NodeHeader.computeHash(node, bytes: length, seed: model.file.seed)
                     node.storeBytes(of: hash, toByteOffset: 24, as: UInt64.self)
                     checked.update(repeating: 0, count: bytes / PageSize.unit)
-                    do { _ = try Self.digest(source, Ref(offset: model.root.offset, hash: hash, born: NodeHeader.born(node)), model.schema) } catch { errors += 1 }
+                    do {
+                        _ = try Self.digest(
+                            source, Ref(offset: model.root.offset, hash: hash, born: NodeHeader.born(node)),
+                            model.schema)
+                    } catch { errors += 1 }
                 }
                 node.storeBytes(of: old, toByteOffset: at, as: UInt8.self)
             }

@@ -3,12 +3,13 @@ import Testing
 
 import ObjStoreCore
 
-/// Lists, sets and maps of links and their inverses, against a model of arrays that is searched from end to end: whole content
-/// in both directions after each step that ends something.
+/// Lists, sets and maps of links and their inverses, against a model of arrays that is searched from end to end: whole
+/// content in both directions after each step that ends something.
 @Suite struct LinkCollectionTests {
     /// (class, property, kind, target); classes 0 Person, 1 Dog. Dogs link to dogs, too.
     fileprivate static let properties: [(cls: Int, name: String, kind: ValueKind, target: Int)] = [
-        (0, "dogs", .list, 1), (0, "kennel", .set, 1), (0, "named", .map, 1), (0, "friends", .list, 0), (1, "pack", .set, 1), (1, "litter", .list, 1),
+        (0, "dogs", .list, 1), (0, "kennel", .set, 1), (0, "named", .map, 1), (0, "friends", .list, 0),
+        (1, "pack", .set, 1), (1, "litter", .list, 1),
         (1, "owners", .map, 0),
     ]
 
@@ -26,7 +27,9 @@ import ObjStoreCore
         return draft
     }
 
-    private static func open(_ folder: TestFolder) throws -> Store { try StoreHistory<Model>.open(folder["db"], try draft()) }
+    private static func open(_ folder: TestFolder) throws -> Store {
+        try StoreHistory<Model>.open(folder["db"], try draft())
+    }
 
     struct Entry: Equatable {
         var name: String?
@@ -53,13 +56,21 @@ import ObjStoreCore
             owner = try tx.findProperty(classes[1], "owner")
         }
 
-        func object(_ cls: Int, _ key: Int64) -> ObjectID { ObjectID(classID: classes[cls], storeTag: tx.shared.tag, key: key) }
-        func places(of cls: Int) -> [Int] { LinkCollectionTests.properties.indices.filter { LinkCollectionTests.properties[$0].cls == cls } }
-        func link(_ place: Int, _ key: Int64?) -> Value { key.map { .link(object(LinkCollectionTests.properties[place].target, $0)) } ?? .null }
+        func object(_ cls: Int, _ key: Int64) -> ObjectID {
+            ObjectID(classID: classes[cls], storeTag: tx.shared.tag, key: key)
+        }
+        func places(of cls: Int) -> [Int] {
+            LinkCollectionTests.properties.indices.filter { LinkCollectionTests.properties[$0].cls == cls }
+        }
+        func link(_ place: Int, _ key: Int64?) -> Value {
+            key.map { .link(object(LinkCollectionTests.properties[place].target, $0)) } ?? .null
+        }
 
         /// Often one of few, so that some are linked to by many and more than once.
         func anyKey(_ cls: Int) -> Int64? {
-            if below(2) == 0, let least = model.objects[cls].keys.min() { return (least..<least + 4).filter { model.objects[cls][$0] != nil }.randomElement(using: &random) }
+            if below(2) == 0, let least = model.objects[cls].keys.min() {
+                return (least..<least + 4).filter { model.objects[cls][$0] != nil }.randomElement(using: &random)
+            }
             for _ in 0..<8 {
                 let key = Int64(below(Int(greatest[cls]) + 1))
                 if model.objects[cls][key] != nil { return key }
@@ -74,7 +85,9 @@ import ObjStoreCore
                 given.append(self.owner)
                 values.append(.link(object(0, owner)))
             }
-            let made = try given.withUnsafeBufferPointer { given in try values.withUnsafeBufferPointer { try tx.create(classes[cls], given, $0.baseAddress!) } }
+            let made = try given.withUnsafeBufferPointer { given in
+                try values.withUnsafeBufferPointer { try tx.create(classes[cls], given, $0.baseAddress!) }
+            }
             model.objects[cls][made.key] = places(of: cls).map { _ in [] }
             model.owner[made.key] = cls == 1 ? owner : model.owner[made.key]
             greatest[cls] = max(greatest[cls], made.key)
@@ -83,14 +96,17 @@ import ObjStoreCore
         func change() throws {
             let place = below(LinkCollectionTests.properties.count), spec = LinkCollectionTests.properties[place]
             guard let key = anyKey(spec.cls), let target = anyKey(spec.target) else { return }
-            let at = places(of: spec.cls).firstIndex(of: place)!, id = CollectionID(owner: object(spec.cls, key), propertyID: ids[place])
+            let at = places(of: spec.cls).firstIndex(of: place)!,
+                id = CollectionID(owner: object(spec.cls, key), propertyID: ids[place])
             var entries = model.objects[spec.cls][key]![at]
             defer { model.objects[spec.cls][key]![at] = entries }
             let index = entries.isEmpty ? 0 : below(entries.count)
             switch (spec.kind, below(12)) {
             case (.list, 0...4):
                 let place2 = below(3) == 0 ? nil : below(entries.count + 1)
-                let targets = (0..<[1, 2, 5, 20, 300][below(5)]).map { _ in below(3) == 0 ? target : anyKey(spec.target)! }
+                let targets = (0..<[1, 2, 5, 20, 300][below(5)]).map { _ in
+                    below(3) == 0 ? target : anyKey(spec.target)!
+                }
                 try targets.map { link(place, $0) }.withUnsafeBufferPointer { try tx.insert(id, at: place2, $0) }
                 entries.insert(contentsOf: targets.map { Entry(target: $0) }, at: place2 ?? entries.count)
                 if entries.count > 40 { inTree += 1 }
@@ -132,7 +148,9 @@ import ObjStoreCore
                 entries = []
             default: break
             }
-            if let value = entries.first?.target, spec.kind != .map { #expect(try tx.firstIndex(id, of: link(place, value)) == 0) }
+            if let value = entries.first?.target, spec.kind != .map {
+                #expect(try tx.firstIndex(id, of: link(place, value)) == 0)
+            }
         }
 
         private func text<R>(_ string: String, _ body: (Value) throws -> R) rethrows -> R {
@@ -149,7 +167,11 @@ import ObjStoreCore
 
         func forget(_ cls: Int, _ lost: Set<Int64>) {
             for key in lost { model.objects[cls][key] = nil }
-            if cls == 1 { for key in lost { model.owner[key] = nil } } else { model.owner = model.owner.filter { !lost.contains($0.value) } }
+            if cls == 1 {
+                for key in lost { model.owner[key] = nil }
+            } else {
+                model.owner = model.owner.filter { !lost.contains($0.value) }
+            }
             for (place, spec) in LinkCollectionTests.properties.enumerated() where spec.target == cls {
                 let at = places(of: spec.cls).firstIndex(of: place)!
                 for (key, all) in model.objects[spec.cls] {
@@ -158,8 +180,10 @@ import ObjStoreCore
                     if count == 0 { continue }
                     gone += count
                     if count > 1 { doubled += 1 }
-                    model.objects[spec.cls][key]![at] = spec.kind == .map
-                        ? all[at].map { isLost($0) ? Entry(name: $0.name, target: nil) : $0 } : all[at].filter { !isLost($0) }
+                    model.objects[spec.cls][key]![at] =
+                        spec.kind == .map
+                        ? all[at].map { isLost($0) ? Entry(name: $0.name, target: nil) : $0 }
+                        : all[at].filter { !isLost($0) }
                 }
             }
         }
@@ -168,18 +192,24 @@ import ObjStoreCore
         func refuse() throws {
             let place = below(3)
             guard let key = anyKey(0) else { return }
-            let id = CollectionID(owner: object(0, key), propertyID: ids[place]), kind = LinkCollectionTests.properties[place].kind
+            let id = CollectionID(owner: object(0, key), propertyID: ids[place]),
+                kind = LinkCollectionTests.properties[place].kind
             func expect(_ code: StatusCode, _ value: Value) {
                 var refusal: StoreError?
                 do {
                     switch kind {
-                    case .list: try withUnsafePointer(to: value) { try tx.insert(id, at: nil, UnsafeBufferPointer(start: $0, count: 1)) }
+                    case .list:
+                        try withUnsafePointer(to: value) {
+                            try tx.insert(id, at: nil, UnsafeBufferPointer(start: $0, count: 1))
+                        }
                     case .set: _ = try tx.insert(id, member: value)
                     default: _ = try text("key") { try tx.set(id, key: $0, value) }
                     }
                 } catch { refusal = error as? StoreError }
                 let name = LinkCollectionTests.properties[place].name
-                #expect(refusal?.code == code && refusal?.className == "Person" && refusal?.propertyName == name, "\(value): \(String(describing: refusal))")
+                #expect(
+                    refusal?.code == code && refusal?.className == "Person" && refusal?.propertyName == name,
+                    "\(value): \(String(describing: refusal))")
             }
             expect(.noSuchObject, .link(object(1, 1 << 40)))
             expect(.noSuchObject, .link(object(1, -5)))
@@ -218,15 +248,31 @@ import ObjStoreCore
                 for (key, collections) in model.objects[cls] {
                     count += 1
                     for (place, wanted) in zip(places(of: cls), collections) {
-                        let id = CollectionID(owner: object(cls, key), propertyID: ids[place]), spec = LinkCollectionTests.properties[place]
+                        let id = CollectionID(owner: object(cls, key), propertyID: ids[place]),
+                            spec = LinkCollectionTests.properties[place]
                         var found: [Entry] = []
-                        _ = try tx.elements(id, from: 0, limit: .max, wantsKeys: spec.kind == .map, &buffer) { _, name, value in
+                        _ = try tx.elements(id, from: 0, limit: .max, wantsKeys: spec.kind == .map, &buffer) {
+                            _, name, value in
                             let target = value.isNull ? nil : value.linkedObject(storeTag: tx.shared.tag)
-                            if let target, target.classID != classes[spec.target] { Issue.record("a link to \(target)") }
-                            let name = name.isNull ? nil : String(decoding: UnsafeRawBufferPointer(start: name.pointer, count: name.count), as: UTF8.self)
+                            if let target, target.classID != classes[spec.target] {
+                                Issue.record("a link to \(target)")
+                            }
+                            let name =
+                                name.isNull
+                                ? nil
+                                : String(
+                                    decoding: UnsafeRawBufferPointer(start: name.pointer, count: name.count),
+                                    as: UTF8.self)
                             found.append(Entry(name: name, target: target?.key))
                         }
-                        if found != wanted { Issue.record("\(spec.name) of \(key): \(found.count) elements that are not the model's \(wanted.count)") }
+                        if found != wanted {
+                            Issue.record(
+                                """
+                                \(spec.name) of \(key): \(found.count) elements that are not the model's \
+                                \(wanted.count)
+                                """
+                            )
+                        }
                     }
                 }
                 #expect(try tx.count(classes[cls]) == count)
@@ -234,7 +280,9 @@ import ObjStoreCore
             for (place, spec) in LinkCollectionTests.properties.enumerated() {
                 let at = places(of: spec.cls).firstIndex(of: place)!
                 var inverse: [Int64: Set<Int64>] = [:]
-                for (key, all) in model.objects[spec.cls] { for entry in all[at] { if let target = entry.target { inverse[target, default: []].insert(key) } } }
+                for (key, all) in model.objects[spec.cls] {
+                    for entry in all[at] { if let target = entry.target { inverse[target, default: []].insert(key) } }
+                }
                 try checkInverse(ids[place], spec.target, inverse)
             }
             var inverse: [Int64: Set<Int64>] = [:]
@@ -248,7 +296,9 @@ import ObjStoreCore
                 let results = try tx.incoming(object, property)
                 let found = try (0..<UInt64(results.count)).map { try results.object(at: $0).key }
                 if found != wanted { Issue.record("property \(property), incoming of \(key): \(found), not \(wanted)") }
-                if try tx.incomingCount(object, property) != wanted.count { Issue.record("\(key) is not counted right") }
+                if try tx.incomingCount(object, property) != wanted.count {
+                    Issue.record("\(key) is not counted right")
+                }
             }
         }
     }
@@ -258,8 +308,13 @@ import ObjStoreCore
         for _ in 0..<700 { try fixture.step() }
         try fixture.check()
         #expect(
-            fixture.gone > 50 && fixture.doubled > 5 && fixture.undone > 5 && fixture.reopened > 0 && fixture.inTree > 10,
-            "seed \(seed): \(fixture.gone) gone, \(fixture.doubled) doubled, \(fixture.undone) undone, \(fixture.reopened) reopened, \(fixture.inTree) in the tree")
+            fixture.gone > 50 && fixture.doubled > 5 && fixture.undone > 5 && fixture.reopened > 0
+                && fixture.inTree > 10,
+            """
+            seed \(seed): \(fixture.gone) gone, \(fixture.doubled) doubled, \(fixture.undone) undone, \
+            \(fixture.reopened) reopened, \(fixture.inTree) in the tree
+            """
+        )
         fixture.tx.close()
         let view = try fixture.store.openView(), path = fixture.folder["copy"]
         try view.copy(to: path) { (_, _) throws(StoreError) in }
@@ -278,12 +333,13 @@ import ObjStoreCore
 
     // MARK: Small cases
 
-    /// All lists of up to four of three objects, in two owners at a time: what the deletion of each object leaves, and what a roll-back
-    /// brings back; with long lists around them, so that they lie in the tree, and without.
+    /// All lists of up to four of three objects, in two owners at a time: what the deletion of each object leaves, and
+    /// what a roll-back brings back; with long lists around them, so that they lie in the tree, and without.
     @Test(arguments: [0, 70]) func everySmallList(padding: Int) throws {
         let folder = TestFolder(), store = try LinkCollectionTests.open(folder)
         let tx = try store.begin()
-        let person = try tx.findClass("Person"), dog = try tx.findClass("Dog"), dogs = try tx.findProperty(person, "dogs")
+        let person = try tx.findClass("Person"), dog = try tx.findClass("Dog"),
+            dogs = try tx.findProperty(person, "dogs")
         func create(_ cls: UInt32) throws -> ObjectID {
             try withUnsafePointer(to: Value.int(0)) { value in
                 try [try tx.findProperty(cls, "n")].withUnsafeBufferPointer { try tx.create(cls, $0, value) }
@@ -292,11 +348,15 @@ import ObjStoreCore
         let owners = try (0..<2).map { _ in try create(person) }, targets = try (0..<4).map { _ in try create(dog) }
         let around = [Int](repeating: 3, count: padding)
         var lists: [[Int]] = [[]]
-        for length in 0..<4 { lists += lists.filter { $0.count == length }.flatMap { list in (0..<3).map { list + [$0] } } }
+        for length in 0..<4 {
+            lists += lists.filter { $0.count == length }.flatMap { list in (0..<3).map { list + [$0] } }
+        }
         #expect(lists.count == 121)
         func read(_ owner: ObjectID) throws -> [Int] {
             var found: [Int] = []
-            _ = try tx.elements(CollectionID(owner: owner, propertyID: dogs), from: 0, limit: .max, wantsKeys: false, nil) { _, _, value in
+            _ = try tx.elements(
+                CollectionID(owner: owner, propertyID: dogs), from: 0, limit: .max, wantsKeys: false, nil
+            ) { _, _, value in
                 found.append(targets.firstIndex { $0.key == value.low }!)
             }
             return found
@@ -337,16 +397,22 @@ import ObjStoreCore
     @Test func oneObjectManyTimes() throws {
         let folder = TestFolder(), store = try LinkCollectionTests.open(folder)
         var tx = try store.begin()
-        let person = try tx.findClass("Person"), dog = try tx.findClass("Dog"), dogs = try tx.findProperty(person, "dogs")
+        let person = try tx.findClass("Person"), dog = try tx.findClass("Dog"),
+            dogs = try tx.findProperty(person, "dogs")
         func create(_ cls: UInt32) throws -> ObjectID {
             let n = try tx.findProperty(cls, "n")
-            return try withUnsafePointer(to: Value.int(0)) { value in try [n].withUnsafeBufferPointer { try tx.create(cls, $0, value) } }
+            return try withUnsafePointer(to: Value.int(0)) { value in
+                try [n].withUnsafeBufferPointer { try tx.create(cls, $0, value) }
+            }
         }
-        let owner = try create(person), targets = try (0..<2).map { _ in try create(dog) }, id = CollectionID(owner: owner, propertyID: dogs)
+        let owner = try create(person), targets = try (0..<2).map { _ in try create(dog) },
+            id = CollectionID(owner: owner, propertyID: dogs)
         var count = 0
         for step in [1, 1, 2, 3, -5, 7, 4096, -4000, 10_000, 1, -1, -10_105, 300, -300] {
             if step > 0 {
-                try [Value](repeating: .link(targets[0]), count: step).withUnsafeBufferPointer { try tx.insert(id, at: 0, $0) }
+                try [Value](repeating: .link(targets[0]), count: step).withUnsafeBufferPointer {
+                    try tx.insert(id, at: 0, $0)
+                }
             } else {
                 try tx.remove(id, at: 0, count: -step)
             }
@@ -387,12 +453,20 @@ import ObjStoreCore
         try draft.addProperty("Dog", "n", .int, [.indexed])
         var store = try open(draft, version: 1), tx = try store.begin()
         let dog = try tx.findClass("Dog"), n = try tx.findProperty(dog, "n")
-        let dogs = try (0..<3000).map { number in try withUnsafePointer(to: Value.int(Int64(number))) { value in try [n].withUnsafeBufferPointer { try tx.create(dog, $0, value) } } }
+        let dogs = try (0..<3000).map { number in
+            try withUnsafePointer(to: Value.int(Int64(number))) { value in
+                try [n].withUnsafeBufferPointer { try tx.create(dog, $0, value) }
+            }
+        }
         _ = try tx.commit()
         try store.close()
         let links = ElementSchema(kind: .link)
         #expect(refusal { try draft.addCollection("Dog", "pack", .list, links) }?.code == .invalidSchema)
-        #expect(refusal { try draft.addCollection("Dog", "pack", .list, ElementSchema(kind: .link, isNullable: true), target: "Dog") }?.code == .invalidSchema)
+        #expect(
+            refusal {
+                try draft.addCollection(
+                    "Dog", "pack", .list, ElementSchema(kind: .link, isNullable: true), target: "Dog")
+            }?.code == .invalidSchema)
         var grown = draft, other = draft
         try grown.addCollection("Dog", "pack", .list, links, target: "Dog")
         store = try open(grown, version: 2)
@@ -413,21 +487,28 @@ import ObjStoreCore
         try other.addClass("Cat")
         try other.addCollection("Dog", "pack", .list, links, target: "Cat")
         let mismatch = refusal { _ = try open(other, version: 3) }
-        #expect(mismatch?.code == .schemaMismatch && mismatch?.propertyName == "pack", "\(String(describing: mismatch))")
+        #expect(
+            mismatch?.code == .schemaMismatch && mismatch?.propertyName == "pack", "\(String(describing: mismatch))")
     }
 
-    /// Who observes what leads to an object hears when an owner begins and ceases to have it, by itself or because it is deleted.
+    /// Who observes what leads to an object hears when an owner begins and ceases to have it, by itself or because it
+    /// is deleted.
     @Test(arguments: [false, true]) func observersOfAnInverse(comparesTrees: Bool) throws {
         let folder = TestFolder(), store = try LinkCollectionTests.open(folder)
         var tx = try store.begin()
-        let person = try tx.findClass("Person"), dog = try tx.findClass("Dog"), dogs = try tx.findProperty(person, "dogs")
+        let person = try tx.findClass("Person"), dog = try tx.findClass("Dog"),
+            dogs = try tx.findProperty(person, "dogs")
         func create(_ cls: UInt32) throws -> ObjectID {
             let n = try tx.findProperty(cls, "n")
-            return try withUnsafePointer(to: Value.int(0)) { value in try [n].withUnsafeBufferPointer { try tx.create(cls, $0, value) } }
+            return try withUnsafePointer(to: Value.int(0)) { value in
+                try [n].withUnsafeBufferPointer { try tx.create(cls, $0, value) }
+            }
         }
         let people = try (0..<3).map { _ in try create(person) }, pets = try (0..<2).map { _ in try create(dog) }
         func append(_ owner: Int, _ targets: [Int]) throws {
-            try targets.map { Value.link(pets[$0]) }.withUnsafeBufferPointer { try tx.insert(CollectionID(owner: people[owner], propertyID: dogs), at: nil, $0) }
+            try targets.map { Value.link(pets[$0]) }.withUnsafeBufferPointer {
+                try tx.insert(CollectionID(owner: people[owner], propertyID: dogs), at: nil, $0)
+            }
         }
         func commit(_ body: () throws -> Void) throws {
             tx = try store.begin()
@@ -464,15 +545,20 @@ import ObjStoreCore
         try store.close()
     }
 
-    private static let plain = Schema(classes: [
-        ClassSchema(
-            name: "Pack", id: 0,
-            properties: [
-                PropertySchema(name: "dogs", kind: .list, columnID: 0, target: 1, elements: ElementSchema(kind: .link)),
-                PropertySchema(name: "named", kind: .map, columnID: 1, target: 1, elements: ElementSchema(kind: .link, isNullable: true, keyKind: .int)),
-            ], nextColumnID: 2),
-        ClassSchema(name: "Dog", id: 1, properties: [PropertySchema(name: "n", kind: .int, columnID: 0)], nextColumnID: 1),
-    ], version: 1)
+    private static let plain = Schema(
+        classes: [
+            ClassSchema(
+                name: "Pack", id: 0,
+                properties: [
+                    PropertySchema(
+                        name: "dogs", kind: .list, columnID: 0, target: 1, elements: ElementSchema(kind: .link)),
+                    PropertySchema(
+                        name: "named", kind: .map, columnID: 1, target: 1,
+                        elements: ElementSchema(kind: .link, isNullable: true, keyKind: .int)),
+                ], nextColumnID: 2),
+            ClassSchema(
+                name: "Dog", id: 1, properties: [PropertySchema(name: "n", kind: .int, columnID: 0)], nextColumnID: 1),
+        ], version: 1)
 
     private func database(_ place: String, _ dogs: Int, _ body: (WriteTransaction) throws -> Void) throws -> Database {
         var options = StoreOptions()
@@ -481,15 +567,23 @@ import ObjStoreCore
         let database = try Database.open(place, options: options, machine: RealMachine.shared)
         let transaction = try WriteTransaction.begin(database)
         try transaction.setSchema(LinkCollectionTests.plain)
-        for number in 0..<dogs { _ = try withUnsafePointer(to: Value.int(Int64(number))) { try transaction.state(1).create($0) } }
+        for number in 0..<dogs {
+            _ = try withUnsafePointer(to: Value.int(Int64(number))) { try transaction.state(1).create($0) }
+        }
         let packs = try transaction.state(0)
-        for _ in 0..<3 { _ = try [Value.zero(of: .list), .zero(of: .map)].withUnsafeBufferPointer { try packs.create($0.baseAddress!) } }
+        for _ in 0..<3 {
+            _ = try [Value.zero(of: .list), .zero(of: .map)].withUnsafeBufferPointer {
+                try packs.create($0.baseAddress!)
+            }
+        }
         try body(transaction)
         try transaction.commit()
         return database
     }
 
-    private func links(_ keys: [Int64]) -> ArraySlice<(key: Value, value: Value)> { keys.map { (key: .null, value: Value(kind: .link, low: $0)) }[...] }
+    private func links(_ keys: [Int64]) -> ArraySlice<(key: Value, value: Value)> {
+        keys.map { (key: .null, value: Value(kind: .link, low: $0)) }[...]
+    }
 
     /// A check that finds nothing proves nothing: inverses that were broken behind the library's back are found.
     @Test func verifyFindsBrokenInverses() throws {
@@ -513,7 +607,8 @@ import ObjStoreCore
             let missing = "inverse of Pack.dogs: object 0 links to object 1 2 times, and it says otherwise"
             switch bug {
             case 0: #expect(findings == [])
-            case 1: #expect(findings == [missing, "inverse of Pack.dogs: it has \(count) entries for \(count + 1) links"])
+            case 1:
+                #expect(findings == [missing, "inverse of Pack.dogs: it has \(count) entries for \(count + 1) links"])
             case 2: #expect(findings == ["inverse of Pack.dogs: it has \(count + 2) entries for \(count + 1) links"])
             case 3: #expect(findings == [missing])
             default: #expect(findings.first == "index of Pack.dogs: object 0 links to object 1, which does not exist")
@@ -529,7 +624,9 @@ import ObjStoreCore
             let packs = try transaction.state(0)
             for pack in 0..<3 as Range<Int64> {
                 try packs.splice(pack, 0, 0..<0, links((0..<1000).map { ($0 * 37 + pack) % Int64(dogs) } + [5]))
-                try packs.splice(pack, 1, 0..<0, (0..<8).map { (key: .int($0), value: $0 == 3 ? .null : Value(kind: .link, low: $0 * 2500)) }[...])
+                try packs.splice(
+                    pack, 1, 0..<0,
+                    (0..<8).map { (key: .int($0), value: $0 == 3 ? .null : Value(kind: .link, low: $0 * 2500)) }[...])
             }
         }
         let snapshot = try database.snapshot()
@@ -541,16 +638,25 @@ import ObjStoreCore
         bytes[damaged + 40] ^= 0xff
         try Data(bytes).write(to: URL(fileURLWithPath: folder["db"]))
         var findings: [String] = []
-        _ = try StoreFiles.salvage(folder["db"], to: folder["new"], progress: { (_, _) throws(StoreError) in }) { (entry) throws(StoreError) in findings.append("\(entry)") }
-        #expect(findings.contains { $0.contains("property dogs") && $0.contains("an object of class Dog that they linked to is lost") }, "\(findings)")
+        _ = try StoreFiles.salvage(folder["db"], to: folder["new"], progress: { (_, _) throws(StoreError) in }) {
+            (entry) throws(StoreError) in findings.append("\(entry)")
+        }
+        #expect(
+            findings.contains {
+                $0.contains("property dogs") && $0.contains("an object of class Dog that they linked to is lost")
+            }, "\(findings)")
         let salvaged = try Database.open(folder["new"], options: StoreOptions(), machine: RealMachine.shared)
         let after = try salvaged.snapshot(), lost = Int64(4096 * 2)..<Int64(4096 * 3)
         #expect(Verifier.findings(after) == [])
         var seen = 0
         try after.forEachObject(0) { (key, values) throws(StoreError) in
             var list: [Int64] = [], map: [Int64?] = []
-            try after.elements(0, 0, of: key, values[0]).forEach { (_, value) throws(StoreError) in list.append(value.low); return true }
-            try after.elements(0, 1, of: key, values[1]).forEach { (_, value) throws(StoreError) in map.append(value.isNull ? nil : value.low); return true }
+            try after.elements(0, 0, of: key, values[0]).forEach { (_, value) throws(StoreError) in
+                list.append(value.low); return true
+            }
+            try after.elements(0, 1, of: key, values[1]).forEach { (_, value) throws(StoreError) in
+                map.append(value.isNull ? nil : value.low); return true
+            }
             let all = (0..<1000 as Range<Int64>).map { ($0 * 37 + key) % Int64(dogs) } + [5]
             #expect(list == all.filter { !lost.contains($0) } && list.count < all.count)
             #expect(map == (0..<8 as Range<Int64>).map { $0 == 3 || lost.contains($0 * 2500) ? nil : $0 * 2500 })

@@ -4,8 +4,8 @@ import Testing
 import ObjStoreCore
 import WholeModel
 
-/// Deleting one by one what large lists and maps lead to, while they are changed in other ways, too, against a model of arrays: their
-/// places are guessed, and no guess may be believed.
+/// Deleting one by one what large lists and maps lead to, while they are changed in other ways, too, against a model of
+/// arrays: their places are guessed, and no guess may be believed.
 @Suite struct LinkPlacesTests {
     private static func draft() throws -> SchemaDraft {
         var draft = SchemaDraft()
@@ -45,24 +45,34 @@ import WholeModel
                 persons.append(try create(0))
                 model.lists.append([])
                 // All of them, and some again, one of them often.
-                for keys in [dogs.shuffled(using: &random), (0..<500).map { _ in dogs[below(dogs.count)] }, Array(repeating: dogs[7], count: 40)] {
-                    try insert(keys, at: below(model.lists[model.lists.count - 1].count + 1), list: model.lists.count - 1)
+                for keys in [
+                    dogs.shuffled(using: &random), (0..<500).map { _ in dogs[below(dogs.count)] },
+                    Array(repeating: dogs[7], count: 40),
+                ] {
+                    try insert(
+                        keys, at: below(model.lists[model.lists.count - 1].count + 1), list: model.lists.count - 1)
                 }
             }
             let named = CollectionID(owner: persons[0], propertyID: ids[1])
             for (number, key) in (dogs + dogs.prefix(300)).shuffled(using: &random).enumerated() {
                 var name = String(format: "%05d", number)
-                try name.withUTF8 { _ = try tx.set(named, key: .string(UnsafeRawPointer($0.baseAddress), $0.count), link(key)) }
+                try name.withUTF8 {
+                    _ = try tx.set(named, key: .string(UnsafeRawPointer($0.baseAddress), $0.count), link(key))
+                }
                 model.map.append(key)
             }
             try end(mayCancel: false)
         }
 
         private func create(_ cls: Int) throws -> ObjectID {
-            try [n[cls]].withUnsafeBufferPointer { properties in try withUnsafePointer(to: Value.int(0)) { try tx.create(classes[cls], properties, $0) } }
+            try [n[cls]].withUnsafeBufferPointer { properties in
+                try withUnsafePointer(to: Value.int(0)) { try tx.create(classes[cls], properties, $0) }
+            }
         }
 
-        private func link(_ key: Int64) -> Value { .link(ObjectID(classID: classes[1], storeTag: tx.shared.tag, key: key)) }
+        private func link(_ key: Int64) -> Value {
+            .link(ObjectID(classID: classes[1], storeTag: tx.shared.tag, key: key))
+        }
         private func list(_ number: Int) -> CollectionID { CollectionID(owner: persons[number], propertyID: ids[0]) }
 
         func insert(_ keys: [Int64], at index: Int, list number: Int) throws {
@@ -118,23 +128,34 @@ import WholeModel
             defer { OutputBuffer.free(&buffer) }
             func read(_ id: CollectionID) throws -> [Int64?] {
                 var found: [Int64?] = []
-                _ = try tx.elements(id, from: 0, limit: .max, wantsKeys: false, &buffer) { _, _, value in found.append(value.isNull ? nil : value.low) }
+                _ = try tx.elements(id, from: 0, limit: .max, wantsKeys: false, &buffer) { _, _, value in
+                    found.append(value.isNull ? nil : value.low)
+                }
                 return found
             }
-            for (number, wanted) in model.lists.enumerated() where try read(list(number)) != wanted { Issue.record("list \(number) is not the model's") }
-            if try read(CollectionID(owner: persons[0], propertyID: ids[1])) != model.map { Issue.record("the map is not the model's") }
+            for (number, wanted) in model.lists.enumerated() where try read(list(number)) != wanted {
+                Issue.record("list \(number) is not the model's")
+            }
+            if try read(CollectionID(owner: persons[0], propertyID: ids[1])) != model.map {
+                Issue.record("the map is not the model's")
+            }
         }
     }
 
-    /// One list, as many as are remembered, and more; dogs that lie so far from each other that a list is not worth remembering.
-    @Test(arguments: [(1, 1, 1), (2, 2, 1), (3, 6, 1), (4, 1, 90)] as [(UInt64, Int, Int)]) func historiesAgainstAModel(seed: UInt64, lists: Int, spread: Int) throws {
+    /// One list, as many as are remembered, and more; dogs that lie so far from each other that a list is not worth
+    /// remembering.
+    @Test(arguments: [(1, 1, 1), (2, 2, 1), (3, 6, 1), (4, 1, 90)] as [(UInt64, Int, Int)]) func historiesAgainstAModel(
+        seed: UInt64, lists: Int, spread: Int
+    ) throws {
         let fixture = try Fixture(seed: seed, lists: lists, spread: spread)
         for number in 0..<1200 {
             try fixture.step()
             if number % 100 == 0 { try fixture.check() }
         }
         try fixture.check()
-        #expect(fixture.undone > 5 && fixture.model.dogs.count < 2900, "seed \(seed): \(fixture.undone) undone, \(fixture.model.dogs.count) left")
+        #expect(
+            fixture.undone > 5 && fixture.model.dogs.count < 2900,
+            "seed \(seed): \(fixture.undone) undone, \(fixture.model.dogs.count) left")
         try fixture.end()
         try fixture.close()
     }

@@ -2,11 +2,14 @@ import Testing
 
 import ObjStoreCore
 
-/// Links and their inverses, against a model that knows nothing of indexes: whole content, all inverses and every way to ask
-/// compared after each step that ends something.
+/// Links and their inverses, against a model that knows nothing of indexes: whole content, all inverses and every way
+/// to ask compared after each step that ends something.
 @Suite struct LinkTests {
-    /// The link properties, as (class, property, target); classes 0 Badge, 1 Person, 2 Dog. Badge comes before what it leads to.
-    private static let links: [(cls: Int, name: String, target: Int)] = [(0, "holder", 1), (1, "boss", 1), (2, "owner", 1), (2, "friend", 2)]
+    /// The link properties, as (class, property, target); classes 0 Badge, 1 Person, 2 Dog. Badge comes before what it
+    /// leads to.
+    private static let links: [(cls: Int, name: String, target: Int)] = [
+        (0, "holder", 1), (1, "boss", 1), (2, "owner", 1), (2, "friend", 2),
+    ]
 
     static func draft() throws -> SchemaDraft {
         var draft = SchemaDraft()
@@ -43,7 +46,9 @@ import ObjStoreCore
             dogNumber = try tx.findProperty(classes[2], "n")
         }
 
-        func object(_ cls: Int, _ key: Int64) -> ObjectID { ObjectID(classID: classes[cls], storeTag: tx.shared.tag, key: key) }
+        func object(_ cls: Int, _ key: Int64) -> ObjectID {
+            ObjectID(classID: classes[cls], storeTag: tx.shared.tag, key: key)
+        }
         private var greatest: [Int64] = [0, 0, 0], low: [Int64] = [0, 0, 0]
         func anyKey(_ cls: Int) -> Int64? {
             for _ in 0..<8 {
@@ -66,7 +71,9 @@ import ObjStoreCore
             return below(2) == 0 ? lowKey(target) : anyKey(target)
         }
 
-        func value(_ link: Int, _ key: Int64?) -> Value { key.map { .link(object(LinkTests.links[link].target, $0)) } ?? .null }
+        func value(_ link: Int, _ key: Int64?) -> Value {
+            key.map { .link(object(LinkTests.links[link].target, $0)) } ?? .null
+        }
 
         func create(_ cls: Int) throws {
             let places = links(of: cls)
@@ -89,7 +96,8 @@ import ObjStoreCore
             let made = try given.withUnsafeBufferPointer { given in
                 try values.withUnsafeBufferPointer { values in
                     cls == 1 && below(3) == 0
-                        ? try tx.upsert(classes[cls], .all, given, values.baseAddress!).0 : try tx.create(classes[cls], given, values.baseAddress!)
+                        ? try tx.upsert(classes[cls], .all, given, values.baseAddress!).0
+                        : try tx.create(classes[cls], given, values.baseAddress!)
                 }
             }
             model.objects[cls][made.key] = targets
@@ -104,15 +112,21 @@ import ObjStoreCore
             let target = anyTarget(places[at])
             switch below(3) {
             case 0 where cls == 1:
-                let given = [personID, properties[places[at]]], values = [Value.int(model.ids[key]!), value(places[at], target)]
+                let given = [personID, properties[places[at]]],
+                    values = [Value.int(model.ids[key]!), value(places[at], target)]
                 let policy: UpsertPolicy = below(2) == 0 ? .modified : .all
-                let outcome = try given.withUnsafeBufferPointer { given in try values.withUnsafeBufferPointer { try tx.upsert(classes[1], policy, given, $0.baseAddress!).1 } }
-                #expect(outcome == (policy == .modified && model.objects[1][key]![at] == target ? .unchanged : .changed))
+                let outcome = try given.withUnsafeBufferPointer { given in
+                    try values.withUnsafeBufferPointer { try tx.upsert(classes[1], policy, given, $0.baseAddress!).1 }
+                }
+                #expect(
+                    outcome == (policy == .modified && model.objects[1][key]![at] == target ? .unchanged : .changed))
             case 1 where cls == 2:
                 let other = anyTarget(places[1])
                 let given = places.map { properties[$0] }, values = [value(places[0], target), value(places[1], other)]
                 guard at == 0 else { return }
-                try given.withUnsafeBufferPointer { given in try values.withUnsafeBufferPointer { try tx.set(object(2, key), given, $0.baseAddress!) } }
+                try given.withUnsafeBufferPointer { given in
+                    try values.withUnsafeBufferPointer { try tx.set(object(2, key), given, $0.baseAddress!) }
+                }
                 model.objects[2][key]![1] = other
             default: try tx.set(object(cls, key), properties[places[at]], value(places[at], target))
             }
@@ -139,22 +153,30 @@ import ObjStoreCore
             var memory: [UnsafeMutableRawPointer] = []
             defer { for block in memory { block.deallocate() } }
             func copy<T>(_ array: [T]) -> UnsafeMutableRawPointer {
-                let block = UnsafeMutableRawPointer.allocate(byteCount: max(1, array.count) * MemoryLayout<T>.stride, alignment: 8)
+                let block = UnsafeMutableRawPointer.allocate(
+                    byteCount: max(1, array.count) * MemoryLayout<T>.stride, alignment: 8)
                 array.withUnsafeBytes { block.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
                 memory.append(block)
                 return block
             }
             for place in places.indices {
-                columns.append(InputColumn(
-                    propertyID: properties[places[place]], kind: .link, values: copy(keys[place]), offsets: nil,
-                    validity: UnsafePointer(copy(validity[place]).assumingMemoryBound(to: UInt8.self)), valuesBytes: 0))
+                columns.append(
+                    InputColumn(
+                        propertyID: properties[places[place]], kind: .link, values: copy(keys[place]), offsets: nil,
+                        validity: UnsafePointer(copy(validity[place]).assumingMemoryBound(to: UInt8.self)),
+                        valuesBytes: 0))
             }
             if cls != 0 {
-                columns.append(InputColumn(propertyID: cls == 1 ? personID : dogNumber, kind: .int, values: copy(numbers), offsets: nil, validity: nil, valuesBytes: 0))
+                columns.append(
+                    InputColumn(
+                        propertyID: cls == 1 ? personID : dogNumber, kind: .int, values: copy(numbers), offsets: nil,
+                        validity: nil, valuesBytes: 0))
             }
             var made = [Int64](repeating: -1, count: count)
             _ = try columns.withUnsafeBufferPointer { columns in
-                try made.withUnsafeMutableBufferPointer { try tx.insert(classes[cls], cls == 1 ? .all : .error, columns, rows: count, keys: $0.baseAddress!) }
+                try made.withUnsafeMutableBufferPointer {
+                    try tx.insert(classes[cls], cls == 1 ? .all : .error, columns, rows: count, keys: $0.baseAddress!)
+                }
             }
             for row in 0..<count {
                 model.objects[cls][made[row]] = targets[row]
@@ -192,12 +214,16 @@ import ObjStoreCore
             func expect(_ code: StatusCode, _ value: Value) {
                 var refusal: StoreError?
                 do { try tx.set(object(2, dog), properties[2], value) } catch { refusal = error as? StoreError }
-                #expect(refusal?.code == code && refusal?.className == "Dog" && refusal?.propertyName == "owner", "\(value): \(String(describing: refusal))")
+                #expect(
+                    refusal?.code == code && refusal?.className == "Dog" && refusal?.propertyName == "owner",
+                    "\(value): \(String(describing: refusal))")
                 refused += 1
             }
             expect(.noSuchObject, .link(object(1, 1 << 40)))
             expect(.noSuchObject, .link(object(1, -5)))
-            if let gone = (0..<Int64(100)).first(where: { model.objects[1][$0] == nil }) { expect(.noSuchObject, .link(object(1, gone))) }
+            if let gone = (0..<Int64(100)).first(where: { model.objects[1][$0] == nil }) {
+                expect(.noSuchObject, .link(object(1, gone)))
+            }
             expect(.wrongType, .link(object(2, dog)))
             expect(.wrongStore, .link(ObjectID(classID: classes[1], storeTag: tx.shared.tag ^ 1, key: 0)))
             expect(.noSuchObject, .link(.none))
@@ -235,30 +261,48 @@ import ObjStoreCore
                     let object = try row.object()
                     found[object.key] = try places.map { link in
                         let target = try row.link(properties[link])
-                        if let target, target != self.object(LinkTests.links[link].target, target.key) { Issue.record("a link gives \(target)") }
+                        if let target, target != self.object(LinkTests.links[link].target, target.key) {
+                            Issue.record("a link gives \(target)")
+                        }
                         let value = try tx.value(object, properties[link], nil)
                         let same = value.isNull ? nil : value.linkedObject(storeTag: tx.shared.tag)
                         if same != target { Issue.record("row and value differ") }
                         return target?.key
                     }
                 }
-                if found != model.objects[cls] { Issue.record("class \(cls): the objects are not those of the model: \(found.count) of \(model.objects[cls].count)") }
+                if found != model.objects[cls] {
+                    Issue.record(
+                        """
+                        class \(cls): the objects are not those of the model: \(found.count) of \
+                        \(model.objects[cls].count)
+                        """
+                    )
+                }
             }
             for (link, spec) in LinkTests.links.enumerated() {
                 let at = links(of: spec.cls).firstIndex(of: link)!
                 var inverse: [Int64: [Int64]] = [:]
                 var nulls = 0
-                for (origin, targets) in model.objects[spec.cls] { if let target = targets[at] { inverse[target, default: []].append(origin) } else { nulls += 1 } }
+                for (origin, targets) in model.objects[spec.cls] {
+                    if let target = targets[at] { inverse[target, default: []].append(origin) } else { nulls += 1 }
+                }
                 #expect(try tx.count(classes[spec.cls], where: Condition(properties[link], .equal, .null)) == nulls)
                 for target in model.objects[spec.target].keys {
                     let wanted = inverse[target, default: []].sorted(), object = object(spec.target, target)
                     let results = try tx.incoming(object, properties[link])
                     let found = try (0..<UInt64(results.count)).map { try results.object(at: $0).key }
                     if found != wanted { Issue.record("\(spec.name) of \(target): \(found), not \(wanted)") }
-                    if try tx.incomingCount(object, properties[link]) != wanted.count { Issue.record("\(spec.name) of \(target) is not counted right") }
+                    if try tx.incomingCount(object, properties[link]) != wanted.count {
+                        Issue.record("\(spec.name) of \(target) is not counted right")
+                    }
                     if target % 17 == 0 {
-                        #expect(try tx.count(classes[spec.cls], where: Condition(properties[link], .notEqual, .link(object))) == model.objects[spec.cls].count - wanted.count)
-                        #expect(try tx.first(classes[spec.cls], where: Condition(properties[link], .equal, .link(object)))?.key == wanted.first)
+                        #expect(
+                            try tx.count(
+                                classes[spec.cls], where: Condition(properties[link], .notEqual, .link(object)))
+                                == model.objects[spec.cls].count - wanted.count)
+                        #expect(
+                            try tx.first(classes[spec.cls], where: Condition(properties[link], .equal, .link(object)))?
+                                .key == wanted.first)
                     }
                 }
             }
@@ -271,7 +315,11 @@ import ObjStoreCore
         try fixture.check()
         #expect(
             fixture.nulled > 50 && fixture.undone > 20 && fixture.reopened > 1 && fixture.refused > 50,
-            "seed \(seed): \(fixture.nulled) nulled, \(fixture.undone) undone, \(fixture.reopened) reopened, \(fixture.refused) refused")
+            """
+            seed \(seed): \(fixture.nulled) nulled, \(fixture.undone) undone, \(fixture.reopened) reopened, \
+            \(fixture.refused) refused
+            """
+        )
         try fixture.close()
     }
 
@@ -304,7 +352,9 @@ import ObjStoreCore
         #expect(refusal { try draft.setDefault("Dog", "owner", Value(kind: .link, low: 0)) }?.code == .wrongType)
         try draft.setDefault("Dog", "owner", .null)
         let missing = refusal { _ = try open(TestFolder(), draft, version: 1) }
-        #expect(missing?.code == .invalidSchema && missing?.className == "Dog" && missing?.propertyName == "owner", "\(String(describing: missing))")
+        #expect(
+            missing?.code == .invalidSchema && missing?.className == "Dog" && missing?.propertyName == "owner",
+            "\(String(describing: missing))")
     }
 
     /// A link to a new class is added to a class that has objects; another target later is refused.
@@ -318,7 +368,10 @@ import ObjStoreCore
         let dog = try tx.findClass("Dog"), n = try tx.findProperty(dog, "n")
         var dogs: [ObjectID] = []
         for number in 0..<5000 {
-            dogs.append(try [n].withUnsafeBufferPointer { n in try withUnsafePointer(to: Value.int(Int64(number))) { try tx.create(dog, n, $0) } })
+            dogs.append(
+                try [n].withUnsafeBufferPointer { n in
+                    try withUnsafePointer(to: Value.int(Int64(number))) { try tx.create(dog, n, $0) }
+                })
         }
         _ = try tx.commit()
         try store.close()
@@ -346,7 +399,8 @@ import ObjStoreCore
         try other.addProperty("Dog", "n", .int, [])
         try other.addLink("Dog", "owner", to: "Dog")
         let mismatch = refusal { _ = try open(folder, other, version: 3) }
-        #expect(mismatch?.code == .schemaMismatch && mismatch?.propertyName == "owner", "\(String(describing: mismatch))")
+        #expect(
+            mismatch?.code == .schemaMismatch && mismatch?.propertyName == "owner", "\(String(describing: mismatch))")
     }
 
     // MARK: Deleting
@@ -360,9 +414,15 @@ import ObjStoreCore
         var tx = try store.begin()
         let classes = try ["Badge", "Person", "Dog"].map { try tx.findClass($0) }
         let holder = try tx.findProperty(classes[0], "holder"), id = try tx.findProperty(classes[1], "id")
-        let persons = try (0..<3).map { number in try [id].withUnsafeBufferPointer { id in try withUnsafePointer(to: Value.int(number)) { try tx.create(classes[1], id, $0) } } }
+        let persons = try (0..<3).map { number in
+            try [id].withUnsafeBufferPointer { id in
+                try withUnsafePointer(to: Value.int(number)) { try tx.create(classes[1], id, $0) }
+            }
+        }
         let badges = try (0..<9).map { index in
-            try [holder].withUnsafeBufferPointer { holder in try withUnsafePointer(to: Value.link(persons[index % 3])) { try tx.create(classes[0], holder, $0) } }
+            try [holder].withUnsafeBufferPointer { holder in
+                try withUnsafePointer(to: Value.link(persons[index % 3])) { try tx.create(classes[0], holder, $0) }
+            }
         }
         _ = try tx.commit()
         let database = store.shared.database
@@ -389,10 +449,14 @@ import ObjStoreCore
 
     /// A check that finds nothing proves nothing: links that were broken behind the library's back are found.
     @Test func verifyFindsBrokenLinks() throws {
-        let schema = Schema(classes: [
-            ClassSchema(name: "Dog", id: 0, properties: [PropertySchema(name: "owner", kind: .link, isNullable: true, target: 1)], nextColumnID: 1),
-            ClassSchema(name: "Person", id: 1, properties: [], nextColumnID: 0),
-        ], version: 1)
+        let schema = Schema(
+            classes: [
+                ClassSchema(
+                    name: "Dog", id: 0,
+                    properties: [PropertySchema(name: "owner", kind: .link, isNullable: true, target: 1)],
+                    nextColumnID: 1),
+                ClassSchema(name: "Person", id: 1, properties: [], nextColumnID: 0),
+            ], version: 1)
         for bug in 0..<3 {
             var options = StoreOptions()
             options.isInMemory = true
@@ -402,7 +466,9 @@ import ObjStoreCore
             try transaction.setSchema(schema)
             let persons = try transaction.state(1), dogs = try transaction.state(0)
             for _ in 0..<3 { _ = try withUnsafePointer(to: Value.null) { try persons.create($0) } }
-            for key in 0..<3 { _ = try withUnsafePointer(to: Value(kind: .link, low: Int64(key))) { try dogs.create($0) } }
+            for key in 0..<3 {
+                _ = try withUnsafePointer(to: Value(kind: .link, low: Int64(key))) { try dogs.create($0) }
+            }
             if bug == 1 { try persons.delete(2) }  // leaves the link
             if bug == 2 { try dogs.cluster.update(try dogs.row(1), 0, Value(kind: .link, low: 0)) }  // leaves the index
             try transaction.commit()
@@ -427,7 +493,8 @@ import ObjStoreCore
 
 extension UnsafeBufferPointer<UInt32> {
     /// No properties and no values.
-    fileprivate func withNothing<R>(_ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws -> R) throws -> R {
+    fileprivate func withNothing<R>(_ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws -> R) throws -> R
+    {
         try withUnsafePointer(to: Value.null) { try body(self, $0) }
     }
 }

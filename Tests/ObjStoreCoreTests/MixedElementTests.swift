@@ -4,8 +4,8 @@ import Testing
 import ObjStoreCore
 import WholeModel
 
-/// Lists, sets and maps of mixed elements, with links of any depth in them, against a model that knows nothing of inverses: whole content,
-/// all counts of who links to whom and `verify`.
+/// Lists, sets and maps of mixed elements, with links of any depth in them, against a model that knows nothing of
+/// inverses: whole content, all counts of who links to whom and `verify`.
 @Suite struct MixedElementTests {
     typealias Target = MixedTree.Target
 
@@ -17,13 +17,17 @@ import WholeModel
         var map: [String: MixedTree] = [:]
 
         func without(_ gone: Set<Target>) -> Content {
-            func isGone(_ tree: MixedTree) -> Bool { if case .link(let target) = tree { gone.contains(target) } else { false } }
+            func isGone(_ tree: MixedTree) -> Bool {
+                if case .link(let target) = tree { gone.contains(target) } else { false }
+            }
             return Content(
                 list: list.map { $0.without { gone.contains($0) } }, set: set.filter { !isGone($0) },
                 map: map.mapValues { $0.without { gone.contains($0) } })
         }
 
-        func trees(_ property: Int) -> [MixedTree] { property == 0 ? list : property == 1 ? Array(set) : Array(map.values) }
+        func trees(_ property: Int) -> [MixedTree] {
+            property == 0 ? list : property == 1 ? Array(set) : Array(map.values)
+        }
     }
 
     static func draft() throws -> SchemaDraft {
@@ -55,7 +59,9 @@ import WholeModel
 
         var trees: MixedTrees { MixedTrees(classes: classes, storeTag: tx.shared.tag) }
         func object(_ target: Target) -> ObjectID { trees.object(target, storeTag: tx.shared.tag) }
-        func id(_ owner: Int64, _ property: Int) -> CollectionID { CollectionID(owner: object(Target(cls: 0, key: owner)), propertyID: properties[property]) }
+        func id(_ owner: Int64, _ property: Int) -> CollectionID {
+            CollectionID(owner: object(Target(cls: 0, key: owner)), propertyID: properties[property])
+        }
 
         /// Often one of few, so that some have many.
         func any(_ cls: Int) -> Int64? {
@@ -78,7 +84,9 @@ import WholeModel
             }
         }
 
-        func withValue<T>(_ tree: MixedTree, _ body: (Value) throws -> T) throws -> T { try trees.withValue(tree, saysStore: below(2) == 0, body) }
+        func withValue<T>(_ tree: MixedTree, _ body: (Value) throws -> T) throws -> T {
+            try trees.withValue(tree, saysStore: below(2) == 0, body)
+        }
 
         func withValues<T>(_ all: [MixedTree], _ body: (UnsafeBufferPointer<Value>) throws -> T) throws -> T {
             func next(_ left: ArraySlice<MixedTree>, _ values: [Value]) throws -> T {
@@ -143,7 +151,8 @@ import WholeModel
         /// By a path.
         private func editList(_ owner: Int64, _ list: inout [MixedTree]) throws {
             guard let at = list.indices.filter({ list[$0].isContainer || below(3) == 0 }).first else { return }
-            let owner = object(Target(cls: 0, key: owner)), new = tree(1), step = MixedStep.index(below(2) == 0 ? at : at - list.count)
+            let owner = object(Target(cls: 0, key: owner)), new = tree(1),
+                step = MixedStep.index(below(2) == 0 ? at : at - list.count)
             edits += 1
             guard case .list(var items) = list[at], !items.isEmpty else {
                 // The element itself.
@@ -174,8 +183,14 @@ import WholeModel
         func changeSet(_ owner: Int64) throws {
             let id = id(owner, 1), new = tree(0)
             switch below(4) {
-            case 0...1: #expect(try withValue(new) { try tx.insert(id, member: $0) } == model.owners[owner]!.set.insert(new).inserted)
-            case 2: #expect(try withValue(new) { try tx.remove(id, member: $0) } == (model.owners[owner]!.set.remove(new) != nil))
+            case 0...1:
+                #expect(
+                    try withValue(new) { try tx.insert(id, member: $0) }
+                        == model.owners[owner]!.set.insert(new).inserted)
+            case 2:
+                #expect(
+                    try withValue(new) { try tx.remove(id, member: $0) }
+                        == (model.owners[owner]!.set.remove(new) != nil))
             default:
                 let all = (0..<below(12)).map { _ in tree(0) }
                 try withValues(all) { try tx.assign(id, nil, $0.baseAddress, $0.count) }
@@ -191,7 +206,9 @@ import WholeModel
                 #expect(isNew == (model.owners[owner]!.map[key] == nil))
                 model.owners[owner]!.map[key] = new
             case 2:
-                #expect(try withText(key) { try tx.remove(id, key: $0) } == (model.owners[owner]!.map.removeValue(forKey: key) != nil))
+                #expect(
+                    try withText(key) { try tx.remove(id, key: $0) }
+                        == (model.owners[owner]!.map.removeValue(forKey: key) != nil))
             case 3:
                 try Array(key.utf8).withUnsafeBytes { key in
                     try withValue(new) { try tx.edit(id.owner, properties[2], [.key(key)], .set, $0) }
@@ -202,7 +219,9 @@ import WholeModel
                 edits += 1
                 let at = below(items.count), step = Array("k\(at)".utf8)
                 try Array(key.utf8).withUnsafeBytes { key in
-                    try step.withUnsafeBytes { step in try withValue(new) { try tx.edit(id.owner, properties[2], [.key(key), .key(step)], .set, $0) } }
+                    try step.withUnsafeBytes { step in
+                        try withValue(new) { try tx.edit(id.owner, properties[2], [.key(key), .key(step)], .set, $0) }
+                    }
                 }
                 items[at] = new
                 model.owners[owner]!.map[key] = .map(items)
@@ -210,7 +229,9 @@ import WholeModel
         }
 
         func forget(_ gone: Set<Target>) {
-            for target in gone { if target.cls == 0 { model.owners[target.key] = nil } else { model.others.remove(target.key) } }
+            for target in gone {
+                if target.cls == 0 { model.owners[target.key] = nil } else { model.others.remove(target.key) }
+            }
             for (key, content) in model.owners {
                 let left = content.without(gone)
                 if left != content { nulled += 1 }
@@ -224,25 +245,53 @@ import WholeModel
             func expect(_ code: StatusCode, _ property: String, _ body: () throws -> Void) {
                 var refusal: StoreError?
                 do { try body() } catch { refusal = error as? StoreError }
-                #expect(refusal?.code == code && refusal?.className == "A" && refusal?.propertyName == property, "\(String(describing: refusal))")
+                #expect(
+                    refusal?.code == code && refusal?.className == "A" && refusal?.propertyName == property,
+                    "\(String(describing: refusal))")
             }
             let missing = Value.link(object(Target(cls: 1, key: 1 << 40)))
-            expect(.noSuchObject, "list") { try [.int(1), missing].withUnsafeBufferPointer { try tx.insert(id(owner, 0), at: 0, $0) } }
+            expect(.noSuchObject, "list") {
+                try [.int(1), missing].withUnsafeBufferPointer { try tx.insert(id(owner, 0), at: 0, $0) }
+            }
             expect(.noSuchObject, "set") { _ = try tx.insert(id(owner, 1), member: missing) }
             expect(.noSuchObject, "map") { _ = try withText("k") { try tx.set(id(owner, 2), key: $0, missing) } }
-            expect(.wrongStore, "set") { _ = try tx.insert(id(owner, 1), member: .link(ObjectID(classID: classes[1], storeTag: tx.shared.tag ^ 1, key: 0))) }
-            expect(.wrongStore, "list") { _ = try tx.firstIndex(id(owner, 0), of: .link(ObjectID(classID: classes[1], storeTag: tx.shared.tag ^ 1, key: 0))) }
-            expect(.wrongType, "set") { _ = try withValue(.list([.int(1)])) { try tx.insert(id(owner, 1), member: $0) } }
-            expect(.wrongType, "set") { _ = try withValues([.int(1), .map([])]) { try tx.assign(id(owner, 1), nil, $0.baseAddress, $0.count) } }
-            expect(.wrongType, "list") { try tx.edit(object(Target(cls: 0, key: owner)), properties[0], [], .remove, .null) }
-            expect(.notFound, "list") { try tx.edit(object(Target(cls: 0, key: owner)), properties[0], [.index(1 << 40)], .set, .int(1)) }
-            expect(.wrongType, "set") { try tx.edit(object(Target(cls: 0, key: owner)), properties[1], [.index(0)], .set, .int(1)) }
-            expect(.wrongType, "map") { try tx.edit(object(Target(cls: 0, key: owner)), properties[2], [.index(0)], .set, .int(1)) }
-            expect(.wrongType, "n") { try tx.edit(object(Target(cls: 0, key: owner)), numbers[0], [.index(0)], .set, .int(1)) }
+            expect(.wrongStore, "set") {
+                _ = try tx.insert(
+                    id(owner, 1), member: .link(ObjectID(classID: classes[1], storeTag: tx.shared.tag ^ 1, key: 0)))
+            }
+            expect(.wrongStore, "list") {
+                _ = try tx.firstIndex(
+                    id(owner, 0), of: .link(ObjectID(classID: classes[1], storeTag: tx.shared.tag ^ 1, key: 0)))
+            }
+            expect(.wrongType, "set") {
+                _ = try withValue(.list([.int(1)])) { try tx.insert(id(owner, 1), member: $0) }
+            }
+            expect(.wrongType, "set") {
+                _ = try withValues([.int(1), .map([])]) { try tx.assign(id(owner, 1), nil, $0.baseAddress, $0.count) }
+            }
+            expect(.wrongType, "list") {
+                try tx.edit(object(Target(cls: 0, key: owner)), properties[0], [], .remove, .null)
+            }
+            expect(.notFound, "list") {
+                try tx.edit(object(Target(cls: 0, key: owner)), properties[0], [.index(1 << 40)], .set, .int(1))
+            }
+            expect(.wrongType, "set") {
+                try tx.edit(object(Target(cls: 0, key: owner)), properties[1], [.index(0)], .set, .int(1))
+            }
+            expect(.wrongType, "map") {
+                try tx.edit(object(Target(cls: 0, key: owner)), properties[2], [.index(0)], .set, .int(1))
+            }
+            expect(.wrongType, "n") {
+                try tx.edit(object(Target(cls: 0, key: owner)), numbers[0], [.index(0)], .set, .int(1))
+            }
             let gone = object(Target(cls: 0, key: 1 << 40))
             for property in properties {
-                #expect { _ = try tx.mixed(gone, property, [], whole: true, nil) } throws: { ($0 as? StoreError)?.code == .noSuchObject }
-                #expect { try tx.edit(gone, property, [.index(0)], .set, .int(1)) } throws: { ($0 as? StoreError)?.code == .noSuchObject }
+                #expect { _ = try tx.mixed(gone, property, [], whole: true, nil) } throws: {
+                    ($0 as? StoreError)?.code == .noSuchObject
+                }
+                #expect { try tx.edit(gone, property, [.index(0)], .set, .int(1)) } throws: {
+                    ($0 as? StoreError)?.code == .noSuchObject
+                }
             }
         }
 
@@ -281,7 +330,9 @@ import WholeModel
             }
             var all: [(key: String, value: MixedTree)] = [], failure: (any Error)?
             _ = try tx.elements(id, from: 0, limit: .max, wantsKeys: wantsKeys, buffer) { _, key, value in
-                do { all.append((wantsKeys ? FlatValues.name(key) : "", try trees.tree(value))) } catch { failure = error }
+                do { all.append((wantsKeys ? FlatValues.name(key) : "", try trees.tree(value))) } catch {
+                    failure = error
+                }
             }
             if let failure { throw failure }
             return all
@@ -294,12 +345,16 @@ import WholeModel
             while try row.next() {
                 let key = try row.object().key, members = try read(id(key, 1), keys: false).map(\.value)
                 #expect(Set(members).count == members.count)
-                for (index, member) in members.enumerated() { #expect(try withValue(member) { try tx.firstIndex(id(key, 1), of: $0) } == index) }
+                for (index, member) in members.enumerated() {
+                    #expect(try withValue(member) { try tx.firstIndex(id(key, 1), of: $0) } == index)
+                }
                 found[key] = Content(
                     list: try read(id(key, 0), keys: false).map(\.value), set: Set(members),
                     map: Dictionary(uniqueKeysWithValues: try read(id(key, 2), keys: true).map { ($0.key, $0.value) }))
             }
-            if found != model.owners { Issue.record("the objects are not those of the model: \(found.count) of \(model.owners.count)") }
+            if found != model.owners {
+                Issue.record("the objects are not those of the model: \(found.count) of \(model.owners.count)")
+            }
             for property in 0..<3 {
                 var linking: [Target: Int] = [:]
                 for content in model.owners.values {
@@ -307,7 +362,9 @@ import WholeModel
                     for tree in content.trees(property) { tree.forEach { targets.insert($0) } }
                     for target in targets { linking[target, default: 0] += 1 }
                 }
-                for target in model.owners.keys.map({ Target(cls: 0, key: $0) }) + model.others.map({ Target(cls: 1, key: $0) }) {
+                for target in model.owners.keys.map({ Target(cls: 0, key: $0) })
+                    + model.others.map({ Target(cls: 1, key: $0) })
+                {
                     #expect(try tx.incomingCount(object(target), properties[property]) == linking[target] ?? 0)
                 }
             }
@@ -319,10 +376,11 @@ import WholeModel
         for _ in 0..<2000 { try fixture.step() }
         try fixture.check()
         #expect(
-            fixture.nulled > 20 && fixture.undone > 5 && fixture.reopened > 3 && fixture.replayed > 3 && fixture.edits > 5 && fixture.longest > 20,
+            fixture.nulled > 20 && fixture.undone > 5 && fixture.reopened > 3 && fixture.replayed > 3
+                && fixture.edits > 5 && fixture.longest > 20,
             """
-            seed \(seed): \(fixture.nulled) nulled, \(fixture.undone) undone, \(fixture.reopened) reopened, \(fixture.replayed) replayed, \
-            \(fixture.edits) edits, \(fixture.moved) moved, \(fixture.longest) elements
+            seed \(seed): \(fixture.nulled) nulled, \(fixture.undone) undone, \(fixture.reopened) reopened, \
+            \(fixture.replayed) replayed, \(fixture.edits) edits, \(fixture.moved) moved, \(fixture.longest) elements
             """)
         try fixture.close()
     }

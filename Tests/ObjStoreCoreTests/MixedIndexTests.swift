@@ -21,8 +21,17 @@ import WholeModel
                 for b in all {
                     let order = MixedIndexTests.sign(try MixedOrder.compare(a.value.value, b.value.value))
                     let bytes = a.bytes == b.bytes ? 0 : comesBefore(a.bytes, b.bytes) ? -1 : 1
-                    if order != bytes { Issue.record("seed \(seed): \(a.value.value.text) and \(b.value.value.text): \(order), \(a.bytes), \(b.bytes)") }
-                    if order != 0, b.bytes.starts(with: a.bytes) { Issue.record("seed \(seed): \(a.bytes) begins \(b.bytes)") }
+                    if order != bytes {
+                        Issue.record(
+                            """
+                            seed \(seed): \(a.value.value.text) and \(b.value.value.text): \(order), \(a.bytes), \
+                            \(b.bytes)
+                            """
+                        )
+                    }
+                    if order != 0, b.bytes.starts(with: a.bytes) {
+                        Issue.record("seed \(seed): \(a.bytes) begins \(b.bytes)")
+                    }
                     if order == 0, !a.value.value.isSame(as: b.value.value) { equal += 1 }
                 }
             }
@@ -31,7 +40,8 @@ import WholeModel
     }
 
     @Test func floorOfANumber() throws {
-        func expect(_ value: Value, _ floor: Double, _ isExact: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
+        func expect(_ value: Value, _ floor: Double, _ isExact: Bool, sourceLocation: SourceLocation = #_sourceLocation)
+        {
             #expect(ExactNumber.floor(value) == (floor, isExact), "\(value.text)", sourceLocation: sourceLocation)
         }
         expect(.int(1 << 53 + 1), 0x1p53, false)
@@ -39,9 +49,12 @@ import WholeModel
         expect(.int(.max), 0x1p63.nextDown, false)
         expect(.int(.min), -0x1p63, true)
         let texts: [(String, Double, Bool)] = [
-            ("0.1", 0.1.nextDown, false), ("-0.1", -0.1, false), ("0.25", 0.25, true), ("0E-6000", 0, true), ("1E-400", 0, false),
-            ("-1E-400", -.leastNonzeroMagnitude, false), ("1E400", .greatestFiniteMagnitude, false), ("-1E400", -.infinity, false),
-            ("1E-340", 0, false), ("5E-324", .leastNonzeroMagnitude, false), ("1.7976931348623157E308", Double.greatestFiniteMagnitude.nextDown, false),
+            ("0.1", 0.1.nextDown, false), ("-0.1", -0.1, false), ("0.25", 0.25, true), ("0E-6000", 0, true),
+            ("1E-400", 0, false),
+            ("-1E-400", -.leastNonzeroMagnitude, false), ("1E400", .greatestFiniteMagnitude, false),
+            ("-1E400", -.infinity, false),
+            ("1E-340", 0, false), ("5E-324", .leastNonzeroMagnitude, false),
+            ("1.7976931348623157E308", Double.greatestFiniteMagnitude.nextDown, false),
             ("Infinity", .infinity, true), ("-Infinity", -.infinity, true),
         ]
         for (text, floor, isExact) in texts { expect(.decimal128(try Decimal128(text)), floor, isExact) }
@@ -52,12 +65,14 @@ import WholeModel
         while model.operations < 6000 { try model.step() }
         try model.check()
         try model.end()
-        #expect(model.refused > 100 && model.checks > 60, "\(model.refused) refused, \(model.checks) checks, seed \(seed)")
+        #expect(
+            model.refused > 100 && model.checks > 60, "\(model.refused) refused, \(model.checks) checks, seed \(seed)")
         print("seed \(seed): \(model.operations) operations, \(model.refused) refused, \(model.checks) checks")
     }
 }
 
-/// A store whose class has mixed properties with an index, without one, and a unique one, and beside it what must be in it.
+/// A store whose class has mixed properties with an index, without one, and a unique one, and beside it what must be in
+/// it.
 final class MixedIndexModel {
     struct Row {
         /// Of `any`, `plain` (the same without index) and `code`.
@@ -110,13 +125,17 @@ final class MixedIndexModel {
         try store.close()
     }
 
-    private func fail(_ what: String) -> IndexFailure { IndexFailure(description: "seed \(seed), operation \(operations): \(what)") }
+    private func fail(_ what: String) -> IndexFailure {
+        IndexFailure(description: "seed \(seed), operation \(operations): \(what)")
+    }
     private func object(_ key: Int64) -> ObjectID { ObjectID(classID: cls, storeTag: tx.shared.tag, key: key) }
     private func anyKey() -> Int64? { rows.isEmpty ? nil : rows.keys.ascending()[random.below(rows.count)] }
 
     private func isTaken(_ code: OwnedValue, except own: Int64?) throws -> Bool {
         if code.value.isNull { return false }
-        return try rows.contains { key, row in try key != own && !row.code.value.isNull && MixedOrder.compare(row.code.value, code.value) == 0 }
+        return try rows.contains { key, row in
+            try key != own && !row.code.value.isNull && MixedOrder.compare(row.code.value, code.value) == 0
+        }
     }
 
     /// Whether the store does what the model says.
@@ -134,11 +153,14 @@ final class MixedIndexModel {
     func step() throws {
         switch random.below(30) {
         case 0...9 where rows.count < 250:
-            let row = Row(any: try MixedSample.next(&random), code: try MixedSample.next(&random), number: Int64(random.below(5)))
+            let row = Row(
+                any: try MixedSample.next(&random), code: try MixedSample.next(&random), number: Int64(random.below(5)))
             let values = [.int(nextID), row.any.value, row.any.value, row.code.value, .int(row.number)]
             nextID += 1
             try attempt(try !isTaken(row.code, except: nil)) {
-                let made = try values.withUnsafeBufferPointer { values in try properties.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) } }
+                let made = try values.withUnsafeBufferPointer { values in
+                    try properties.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) }
+                }
                 rows[made.key] = row
             }
         case 10...17:
@@ -149,7 +171,9 @@ final class MixedIndexModel {
             try attempt(true) {
                 let values = [row.any.value, row.any.value, .int(row.number)]
                 try values.withUnsafeBufferPointer { values in
-                    try [properties[1], properties[2], properties[4]].withUnsafeBufferPointer { try tx.set(object(key), $0, values.baseAddress!) }
+                    try [properties[1], properties[2], properties[4]].withUnsafeBufferPointer {
+                        try tx.set(object(key), $0, values.baseAddress!)
+                    }
                 }
                 rows[key] = row
             }
@@ -179,7 +203,9 @@ final class MixedIndexModel {
 
     /// An element at the end of a list.
     private func edit() throws {
-        let lists = try rows.filter { try $1.any.value.kind == .document && MixedNode($1.any.value.pointer, $1.any.value.count).kind == .list }
+        let lists = try rows.filter {
+            try $1.any.value.kind == .document && MixedNode($1.any.value.pointer, $1.any.value.count).kind == .list
+        }
         guard let key = lists.keys.ascending().first else { return }
         let count = try MixedContainer(MixedNode(lists[key]!.any.value.pointer, lists[key]!.any.value.count)).count
         if count > 20 { return }
@@ -193,7 +219,9 @@ final class MixedIndexModel {
 
     private func endTransaction() throws {
         scopes = []
-        if try !tx.endOfHistory(random.below(5), &store, reopen: { try MixedIndexModel.open(folder["db"]) }) { rows = committed }
+        if try !tx.endOfHistory(random.below(5), &store, reopen: { try MixedIndexModel.open(folder["db"]) }) {
+            rows = committed
+        }
         committed = rows
         let view = try store.openView()
         let findings = try view.verify { (_, _) throws(StoreError) in }
@@ -217,17 +245,25 @@ final class MixedIndexModel {
             if constant.value.isNull, comparison.rawValue > 1 { continue }
             let wanted = try keys.filter { try holds(comparison, rows[$0]!.any.value, constant.value) }
             for property in properties[1...2] {
-                let found = try view.find(cls, where: Condition(property, comparison, constant.value)).list(), list = (0..<found.count).map { found.keys[$0] }
+                let found = try view.find(cls, where: Condition(property, comparison, constant.value)).list(),
+                    list = (0..<found.count).map { found.keys[$0] }
                 let count = try view.count(cls, where: Condition(property, comparison, constant.value))
                 let first = try view.first(cls, where: Condition(property, comparison, constant.value))?.key
                 if list != wanted || count != wanted.count || first != wanted.first {
-                    throw fail("property \(property) \(comparison) \(constant.value.text): \(list), \(count), \(String(describing: first)), not \(wanted)")
+                    throw fail(
+                        """
+                        property \(property) \(comparison) \(constant.value.text): \(list), \(count), \
+                        \(String(describing: first)), not \(wanted)
+                        """
+                    )
                 }
             }
         }
         for (key, row) in rows {
             let found = try [row.code.value].withUnsafeBufferPointer { try view.find(by: unique, $0) }
-            if found?.key != (row.code.value.isNull ? nil : key) { throw fail("\(row.code.value.text) finds \(String(describing: found)), not \(key)") }
+            if found?.key != (row.code.value.isNull ? nil : key) {
+                throw fail("\(row.code.value.text) finds \(String(describing: found)), not \(key)")
+            }
         }
         try checkPairs(view)
     }
@@ -235,7 +271,8 @@ final class MixedIndexModel {
     /// The definition: families are ordered only for `find(in:)`.
     private func holds(_ comparison: Comparison, _ value: Value, _ constant: Value) throws -> Bool {
         if value.isNaN || constant.isNaN { return comparison == .notEqual }
-        let order = try MixedOrder.compare(value, constant), isSame = try MixedOrder.family(value) == MixedOrder.family(constant)
+        let order = try MixedOrder.compare(value, constant),
+            isSame = try MixedOrder.family(value) == MixedOrder.family(constant)
         switch comparison {
         case .equal: return order == 0
         case .notEqual: return order != 0
@@ -256,7 +293,8 @@ final class MixedIndexModel {
         }
         let entries = Array(rows)
         let sorted = try WholeModel.order(entries.count) { left, right in
-            let a = entries[left], b = entries[right], order = try order(a.value, [b.value.any.value, .int(b.value.number)])
+            let a = entries[left], b = entries[right],
+                order = try order(a.value, [b.value.any.value, .int(b.value.number)])
             return order != 0 ? order < 0 : a.key < b.key
         }.map { entries[$0] }
         for round in 0..<6 {
@@ -266,12 +304,20 @@ final class MixedIndexModel {
             let flags = IndexQuestion.Flags(rawValue: UInt32(random.below(4)))
             let wanted = try sorted.filter { entry in
                 let first = try order(entry.value, from), last = try order(entry.value, to)
-                return (flags.contains(.afterFrom) && !from.isEmpty ? first > 0 : first >= 0) && (flags.contains(.beforeTo) && !to.isEmpty ? last < 0 : last <= 0)
+                return (flags.contains(.afterFrom) && !from.isEmpty ? first > 0 : first >= 0)
+                    && (flags.contains(.beforeTo) && !to.isEmpty ? last < 0 : last <= 0)
             }
-            let question = from.withUnsafeBufferPointer { from in to.withUnsafeBufferPointer { IndexQuestion(pair, from: from, to: $0, flags) } }
+            let question = from.withUnsafeBufferPointer { from in
+                to.withUnsafeBufferPointer { IndexQuestion(pair, from: from, to: $0, flags) }
+            }
             let results = try view.find(in: question).list(), found = (0..<results.count).map { results.keys[$0] }
             if try view.count(in: question) != wanted.count || found != wanted.map(\.key) {
-                throw fail("\(from.map(\.text)) to \(to.map(\.text)), flags \(flags.rawValue): \(found), not \(wanted.map(\.key))")
+                throw fail(
+                    """
+                    \(from.map(\.text)) to \(to.map(\.text)), flags \(flags.rawValue): \(found), not \
+                    \(wanted.map(\.key))
+                    """
+                )
             }
             withExtendedLifetime(owned) {}
         }

@@ -3,8 +3,8 @@ import Testing
 import ObjStoreCore
 import WholeModel
 
-/// Links in mixed values, against a model that knows nothing of inverses: whole content, all counts of who links to whom and `verify`
-/// after each step that ends something.
+/// Links in mixed values, against a model that knows nothing of inverses: whole content, all counts of who links to
+/// whom and `verify` after each step that ends something.
 @Suite struct MixedLinkTests {
     typealias Target = MixedTree.Target
     typealias Tree = MixedTree
@@ -39,8 +39,12 @@ import WholeModel
             count = try tx.findProperty(classes[2], "n")
         }
 
-        func object(_ target: Target) -> ObjectID { ObjectID(classID: classes[target.cls], storeTag: tx.shared.tag, key: target.key) }
-        func places(_ cls: Int) -> [Int] { MixedLinkTests.properties.indices.filter { MixedLinkTests.properties[$0].cls == cls } }
+        func object(_ target: Target) -> ObjectID {
+            ObjectID(classID: classes[target.cls], storeTag: tx.shared.tag, key: target.key)
+        }
+        func places(_ cls: Int) -> [Int] {
+            MixedLinkTests.properties.indices.filter { MixedLinkTests.properties[$0].cls == cls }
+        }
 
         /// Often one of few, so that some have many.
         func any(_ cls: Int) -> Target? {
@@ -61,12 +65,16 @@ import WholeModel
         }
 
         var trees: MixedTrees { MixedTrees(classes: classes, storeTag: tx.shared.tag) }
-        func withValue<T>(_ tree: Tree, _ body: (Value) throws -> T) throws -> T { try trees.withValue(tree, saysStore: below(2) == 0, body) }
+        func withValue<T>(_ tree: Tree, _ body: (Value) throws -> T) throws -> T {
+            try trees.withValue(tree, saysStore: below(2) == 0, body)
+        }
 
         func create() throws {
             let cls = below(3)
             if cls == 2 {
-                let made = try [count].withUnsafeBufferPointer { given in try [Value.int(1)].withUnsafeBufferPointer { try tx.create(classes[2], given, $0.baseAddress!) } }
+                let made = try [count].withUnsafeBufferPointer { given in
+                    try [Value.int(1)].withUnsafeBufferPointer { try tx.create(classes[2], given, $0.baseAddress!) }
+                }
                 model[2][made.key] = []
                 return
             }
@@ -74,10 +82,13 @@ import WholeModel
             counter += 1
             func make(_ left: ArraySlice<Tree>, _ values: [Value]) throws -> ObjectID {
                 if let first = left.first { return try withValue(first) { try make(left.dropFirst(), values + [$0]) } }
-                let given = places(cls).map { ids[$0] } + (cls == 0 ? [number] : []), all = values + (cls == 0 ? [.int(counter)] : [])
+                let given = places(cls).map { ids[$0] } + (cls == 0 ? [number] : []),
+                    all = values + (cls == 0 ? [.int(counter)] : [])
                 return try given.withUnsafeBufferPointer { given in
                     try all.withUnsafeBufferPointer {
-                        cls == 0 && below(2) == 0 ? try tx.upsert(classes[0], .modified, given, $0.baseAddress!).0 : try tx.create(classes[cls], given, $0.baseAddress!)
+                        cls == 0 && below(2) == 0
+                            ? try tx.upsert(classes[0], .modified, given, $0.baseAddress!).0
+                            : try tx.create(classes[cls], given, $0.baseAddress!)
                     }
                 }
             }
@@ -111,7 +122,11 @@ import WholeModel
                 let other = tree()
                 try withValue(new) { new in
                     try withValue(other) { other in
-                        try [ids[0], ids[1]].withUnsafeBufferPointer { given in try [new, other].withUnsafeBufferPointer { try tx.set(object(target), given, $0.baseAddress!) } }
+                        try [ids[0], ids[1]].withUnsafeBufferPointer { given in
+                            try [new, other].withUnsafeBufferPointer {
+                                try tx.set(object(target), given, $0.baseAddress!)
+                            }
+                        }
                     }
                 }
                 model[0][target.key] = [new, other]
@@ -138,7 +153,9 @@ import WholeModel
             func expect(_ code: StatusCode, _ value: Value) {
                 var refusal: StoreError?
                 do { try tx.set(object(target), ids[2], value) } catch { refusal = error as? StoreError }
-                #expect(refusal?.code == code && refusal?.className == "B" && refusal?.propertyName == "z", "\(value): \(String(describing: refusal))")
+                #expect(
+                    refusal?.code == code && refusal?.className == "B" && refusal?.propertyName == "z",
+                    "\(value): \(String(describing: refusal))")
             }
             expect(.noSuchObject, .link(object(Target(cls: 2, key: 1 << 40))))
             expect(.noSuchObject, .link(object(Target(cls: 2, key: -5))))
@@ -152,7 +169,9 @@ import WholeModel
                 try builder.begin(.list)
                 try builder.append(.link(object))
                 try builder.end()
-                withExtendedLifetime(builder) { expect(code, Value(kind: .document, pointer: builder.node.baseAddress, count: builder.node.count)) }
+                withExtendedLifetime(builder) {
+                    expect(code, Value(kind: .document, pointer: builder.node.baseAddress, count: builder.node.count))
+                }
             }
         }
 
@@ -193,7 +212,10 @@ import WholeModel
                         try trees.tree(try tx.value(object, ids[place], buffer))
                     }
                 }
-                if found != model[cls] { Issue.record("class \(cls): the objects are not those of the model: \(found.count) of \(model[cls].count)") }
+                if found != model[cls] {
+                    Issue.record(
+                        "class \(cls): the objects are not those of the model: \(found.count) of \(model[cls].count)")
+                }
             }
             for (place, spec) in MixedLinkTests.properties.enumerated() {
                 let at = places(spec.cls).firstIndex(of: place)!
@@ -205,12 +227,17 @@ import WholeModel
                 for cls in 0..<3 {
                     for key in model[cls].keys {
                         let target = Target(cls: cls, key: key)
-                        let inside = Condition(ids[place], .equal, .link(object(target)), isInside: true), wanted = (owners[target] ?? []).ascending()
-                        #expect(try tx.incomingCount(object(target), ids[place]) == wanted.count && tx.count(classes[spec.cls], where: inside) == wanted.count)
+                        let inside = Condition(ids[place], .equal, .link(object(target)), isInside: true),
+                            wanted = (owners[target] ?? []).ascending()
+                        #expect(
+                            try tx.incomingCount(object(target), ids[place]) == wanted.count
+                                && tx.count(classes[spec.cls], where: inside) == wanted.count)
                         #expect(try tx.first(classes[spec.cls], where: inside)?.key == wanted.first)
                         let found = try tx.find(classes[spec.cls], where: inside).list()
                         #expect((0..<found.count).map { found.keys[$0] } == wanted)
-                        #expect(try tx.count(classes[spec.cls], where: Condition(ids[place], .equal, .link(object(target)))) == alone[target] ?? 0)
+                        #expect(
+                            try tx.count(classes[spec.cls], where: Condition(ids[place], .equal, .link(object(target))))
+                                == alone[target] ?? 0)
                     }
                 }
             }
@@ -222,15 +249,23 @@ import WholeModel
         for _ in 0..<1200 { try fixture.step() }
         try fixture.check()
         #expect(
-            fixture.nulled > 20 && fixture.undone > 5 && fixture.reopened > 3 && fixture.replayed > 3 && fixture.edits > 10,
-            "seed \(seed): \(fixture.nulled) nulled, \(fixture.undone) undone, \(fixture.reopened) reopened, \(fixture.replayed) replayed, \(fixture.edits) edits")
+            fixture.nulled > 20 && fixture.undone > 5 && fixture.reopened > 3 && fixture.replayed > 3
+                && fixture.edits > 10,
+            """
+            seed \(seed): \(fixture.nulled) nulled, \(fixture.undone) undone, \(fixture.reopened) reopened, \
+            \(fixture.replayed) replayed, \(fixture.edits) edits
+            """
+        )
         try fixture.close()
     }
 
     /// The order of D42 among links: class, then key; links stand behind everything but lists and maps.
     @Test func order() throws {
-        func link(_ cls: UInt32, _ key: Int64, tag: UInt32 = 0) -> Value { .link(ObjectID(classID: cls, storeTag: tag, key: key)) }
-        let uuid = Value(kind: .uuid, low: .max, high: .max), ascending = [uuid, link(1, 5), link(1, 6), link(2, 0), link(2, 1 << 40)]
+        func link(_ cls: UInt32, _ key: Int64, tag: UInt32 = 0) -> Value {
+            .link(ObjectID(classID: cls, storeTag: tag, key: key))
+        }
+        let uuid = Value(kind: .uuid, low: .max, high: .max),
+            ascending = [uuid, link(1, 5), link(1, 6), link(2, 0), link(2, 1 << 40)]
         for (index, value) in ascending.enumerated() {
             for (other, second) in ascending.enumerated() {
                 #expect(try MixedOrder.compare(value, second).signum() == (index - other).signum())

@@ -3,7 +3,8 @@ import Testing
 
 import ObjStoreCore
 
-/// Mixed values where they meet a hostile file, the log, a comparison and a rescue. What they mean is tested through the C interface.
+/// Mixed values where they meet a hostile file, the log, a comparison and a rescue. What they mean is tested through
+/// the C interface.
 @Suite struct MixedTests {
     private static let schema = Schema(
         classes: [
@@ -21,8 +22,10 @@ import ObjStoreCore
             let text = Array("some text é".utf8.prefix(random.below(9)))
             try text.withUnsafeBytes { bytes in
                 let values: [Value] = [
-                    .null, .bool(true), .int(Int64(random.below(100_000)) - 50_000), .double(1.5), .string(bytes.baseAddress, bytes.count),
-                    .timestamp(seconds: 5, nanoseconds: 7), Value(kind: .uuid, low: 1, high: 2), .binary(bytes.baseAddress, bytes.count),
+                    .null, .bool(true), .int(Int64(random.below(100_000)) - 50_000), .double(1.5),
+                    .string(bytes.baseAddress, bytes.count),
+                    .timestamp(seconds: 5, nanoseconds: 7), Value(kind: .uuid, low: 1, high: 2),
+                    .binary(bytes.baseAddress, bytes.count),
                 ]
                 try builder.append(values[kind])
             }
@@ -74,12 +77,18 @@ import ObjStoreCore
                 #expect(error.code == .corrupt || error.code == .invalidUTF8)
             }
             for _ in 0..<4 {
-                let steps = (0..<1 + random.below(3)).map { _ in random.below(2) == 0 ? MixedStep.index(random.below(4) - 1) : .key(Self.literal("key 1")) }
+                let steps = (0..<1 + random.below(3)).map { _ in
+                    random.below(2) == 0 ? MixedStep.index(random.below(4) - 1) : .key(Self.literal("key 1"))
+                }
                 _ = try? node.node(at: steps[...])
                 let value: [UInt8] = [2, 5]
                 value.withUnsafeBytes { value in
                     for action in [MixedAction.set, .insert, .remove] {
-                        guard let edit = try? MixedEdit(node, steps, action, action == .remove ? UnsafeRawBufferPointer(start: nil, count: 0) : value, depth: 0) else { continue }
+                        guard
+                            let edit = try? MixedEdit(
+                                node, steps, action,
+                                action == .remove ? UnsafeRawBufferPointer(start: nil, count: 0) : value, depth: 0)
+                        else { continue }
                         let buffer = ByteBuffer()
                         edit.append(to: buffer)
                         #expect(buffer.count == edit.bytes)
@@ -123,7 +132,9 @@ import ObjStoreCore
 
     private static func create(_ state: ClassState, _ id: Int64, _ bytes: [UInt8]?) throws -> Int64 {
         try (bytes ?? []).withUnsafeBytes { cell in
-            let values: [Value] = [.int(id), bytes == nil ? .null : Value(kind: .mixed, pointer: cell.baseAddress, count: cell.count)]
+            let values: [Value] = [
+                .int(id), bytes == nil ? .null : Value(kind: .mixed, pointer: cell.baseAddress, count: cell.count),
+            ]
             return try values.withUnsafeBufferPointer { try state.create($0.baseAddress!) }
         }
     }
@@ -195,7 +206,9 @@ import ObjStoreCore
         try replayed.close()
         let rescue = TestFolder()
         for name in ["db", "db-log"] { try FileManager.default.copyItem(atPath: folder[name], toPath: rescue[name]) }
-        let salvagedFile = try StoreFiles.salvage(rescue["db"], to: rescue["new"], progress: { (_, _) throws(StoreError) in }) { (_) throws(StoreError) in }
+        let salvagedFile = try StoreFiles.salvage(
+            rescue["db"], to: rescue["new"], progress: { (_, _) throws(StoreError) in }
+        ) { (_) throws(StoreError) in }
         #expect(salvagedFile.losses == 0)
         let salvaged = try Database.open(rescue["new"], options: StoreOptions(), machine: RealMachine.shared)
         #expect(try MixedTests.content(try salvaged.snapshot()) == expected)

@@ -45,7 +45,9 @@ struct MixedTrees {
     let classes: [UInt32]
     let storeTag: UInt32
 
-    func object(_ target: MixedTree.Target, storeTag: UInt32) -> ObjectID { ObjectID(classID: classes[target.cls], storeTag: storeTag, key: target.key) }
+    func object(_ target: MixedTree.Target, storeTag: UInt32) -> ObjectID {
+        ObjectID(classID: classes[target.cls], storeTag: storeTag, key: target.key)
+    }
 
     private func append(_ tree: MixedTree, to builder: DocumentBuilder, saysStore: Bool) throws {
         switch tree {
@@ -75,7 +77,9 @@ struct MixedTrees {
         default:
             let builder = DocumentBuilder()
             try append(tree, to: builder, saysStore: saysStore)
-            return try withExtendedLifetime(builder) { try body(Value(kind: .document, pointer: builder.node.baseAddress, count: builder.node.count)) }
+            return try withExtendedLifetime(builder) {
+                try body(Value(kind: .document, pointer: builder.node.baseAddress, count: builder.node.count))
+            }
         }
     }
 
@@ -83,7 +87,9 @@ struct MixedTrees {
         switch value.kind {
         case .null: return .null
         case .int: return .int(value.low)
-        case .link: return .link(MixedTree.Target(cls: classes.firstIndex(of: UInt32(truncatingIfNeeded: value.high))!, key: value.low))
+        case .link:
+            return .link(
+                MixedTree.Target(cls: classes.firstIndex(of: UInt32(truncatingIfNeeded: value.high))!, key: value.low))
         default: return try read(try MixedNode(value.pointer, value.count))
         }
     }
@@ -94,7 +100,8 @@ struct MixedTrees {
             if value.kind == .link { #expect(value.high >> 32 == 0) }
             return try tree(value)
         }
-        let container = try MixedContainer(node), items = try (0..<container.count).map { try read(try container.node($0)) }
+        let container = try MixedContainer(node),
+            items = try (0..<container.count).map { try read(try container.node($0)) }
         return container.kind == .list ? .list(items) : .map(items)
     }
 }

@@ -35,7 +35,9 @@ struct NaiveDecimal: Comparable, Hashable, CustomStringConvertible {
     }
 
     var isNaN: Bool { rank == 3 }
-    var description: String { Decimal128(low: low, high: high).text + " (\(String(high, radix: 16)) \(String(low, radix: 16)))" }
+    var description: String {
+        Decimal128(low: low, high: high).text + " (\(String(high, radix: 16)) \(String(low, radix: 16)))"
+    }
 
     private func magnitudePrecedes(_ other: NaiveDecimal) -> Bool {
         if rank != other.rank { return rank < other.rank }
@@ -49,7 +51,8 @@ struct NaiveDecimal: Comparable, Hashable, CustomStringConvertible {
         return a.isNegative ? b.magnitudePrecedes(a) : a.magnitudePrecedes(b)
     }
     static func == (a: NaiveDecimal, b: NaiveDecimal) -> Bool {
-        a.rank == b.rank && a.isNegative == b.isNegative && a.adjusted == b.adjusted && (a.rank != 1 || a.digits == b.digits)
+        a.rank == b.rank && a.isNegative == b.isNegative && a.adjusted == b.adjusted
+            && (a.rank != 1 || a.digits == b.digits)
     }
     func hash(into hasher: inout Hasher) {
         hasher.combine(rank)
@@ -58,10 +61,14 @@ struct NaiveDecimal: Comparable, Hashable, CustomStringConvertible {
 
     /// Zeros, infinities, NaNs, the largest, the smallest, and what is no canonical encoding.
     static let edges: [(UInt64, UInt64)] = [
-        (0, 0x3040_0000_0000_0000), (0, 0xb040_0000_0000_0000), (0, 0), (0, 0x5ffe_0000_0000_0000), (1, 0), (1, 0x8000_0000_0000_0000),
-        (0x378d_8e63_ffff_ffff, 0x5fff_ed09_bead_87c0), (0x378d_8e63_ffff_ffff, 0xdfff_ed09_bead_87c0), (0x378d_8e64_0000_0000, 0x5fff_ed09_bead_87c0),
-        (0, 0x7800_0000_0000_0000), (0, 0xf800_0000_0000_0000), (5, 0x7800_0000_0000_0001), (0, 0x7c00_0000_0000_0000), (7, 0xfe00_0000_0000_0000),
-        (1, 0x6c10_0000_0000_0000), (1, 0x3040_0000_0000_0000), (10, 0x303e_0000_0000_0000), (100, 0x303c_0000_0000_0000), (1, 0xb040_0000_0000_0000),
+        (0, 0x3040_0000_0000_0000), (0, 0xb040_0000_0000_0000), (0, 0), (0, 0x5ffe_0000_0000_0000), (1, 0),
+        (1, 0x8000_0000_0000_0000),
+        (0x378d_8e63_ffff_ffff, 0x5fff_ed09_bead_87c0), (0x378d_8e63_ffff_ffff, 0xdfff_ed09_bead_87c0),
+        (0x378d_8e64_0000_0000, 0x5fff_ed09_bead_87c0),
+        (0, 0x7800_0000_0000_0000), (0, 0xf800_0000_0000_0000), (5, 0x7800_0000_0000_0001), (0, 0x7c00_0000_0000_0000),
+        (7, 0xfe00_0000_0000_0000),
+        (1, 0x6c10_0000_0000_0000), (1, 0x3040_0000_0000_0000), (10, 0x303e_0000_0000_0000),
+        (100, 0x303c_0000_0000_0000), (1, 0xb040_0000_0000_0000),
     ]
 
     /// Amounts with two decimals mostly, so that equal numbers of other bits meet; else anything.
@@ -71,12 +78,15 @@ struct NaiveDecimal: Comparable, Hashable, CustomStringConvertible {
         case 1: return (random.next(), random.next())
         case 2:
             let digits = Int(random.next() % 35)
-            let number = (UInt128(random.next()) << 64 | UInt128(random.next())) % (digits == 0 ? 1 : Decimal128.power(digits))
-            let value = Decimal128(isNegative: random.next() % 2 == 0, exponent: 6176 - 20 + Int(random.next() % 30), coefficient: number)
+            let number =
+                (UInt128(random.next()) << 64 | UInt128(random.next())) % (digits == 0 ? 1 : Decimal128.power(digits))
+            let value = Decimal128(
+                isNegative: random.next() % 2 == 0, exponent: 6176 - 20 + Int(random.next() % 30), coefficient: number)
             return (value.low, value.high)
         default:
             let cents = random.next() % 300, sign = random.next() % 4 == 0 ? UInt64(1) << 63 : 0
-            return random.next() % 3 == 0 ? (cents / 10, 0x303e_0000_0000_0000 | sign) : (cents, 0x303c_0000_0000_0000 | sign)
+            return random.next() % 3 == 0
+                ? (cents / 10, 0x303e_0000_0000_0000 | sign) : (cents, 0x303c_0000_0000_0000 | sign)
         }
     }
 }

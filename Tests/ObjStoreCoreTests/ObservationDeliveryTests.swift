@@ -15,7 +15,9 @@ import ObjStoreCore
         let store = try ObservedStore()
         let descriptor = try store.hub.notifyDescriptor()
         let calls = Counter()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { _ in calls.add(); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { _ in
+            calls.add(); return nil
+        }
         #expect(!isReadable(descriptor))
         try store.write { _, items in try store.create(items) }
         #expect(isReadable(descriptor, within: 5000))
@@ -43,14 +45,18 @@ import ObjStoreCore
         let store = try ObservedStore()
         try store.write { _, items in try store.create(items) }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items), initial: true) { received.append($0); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items), initial: true) {
+            received.append($0); return nil
+        }
         #expect(isReadable(try store.hub.notifyDescriptor()))
         try store.write { _, items in try store.create(items) }
         // What came before the first delivery is in it, and is not told again.
         let version = store.database.publishedVersion
         #expect(try store.hub.deliver() == 1)
         let sets = received.take()
-        #expect(sets.count == 1 && sets[0].isInitial && sets[0].changes.isEmpty && sets[0].fromVersion == version && sets[0].toVersion == version)
+        #expect(
+            sets.count == 1 && sets[0].isInitial && sets[0].changes.isEmpty && sets[0].fromVersion == version
+                && sets[0].toVersion == version)
         #expect(try store.hub.deliver() == 0)
         try store.write { _, items in try store.create(items) }
         #expect(try store.hub.deliver() == 1)
@@ -66,7 +72,9 @@ import ObjStoreCore
         try store.write { _, items in for _ in 0..<3 { try store.create(items) } }
         let before = try store.content(try store.database.snapshot())
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { received.append($0); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+            received.append($0); return nil
+        }
         try store.write { _, items in try store.delete(items, 1) }
         _ = try store.hub.deliver()
         var kept = received.take().first
@@ -110,7 +118,9 @@ import ObjStoreCore
 
         // A handler that fails does not keep the others from theirs; its changes count as delivered.
         let first = try store.hub.observe(query) { _ in StoreError(.callback, "no").callback(17) }
-        let second = try store.hub.observe(query) { _ in calls.add(); return StoreError(.callback, "never seen").callback(18) }
+        let second = try store.hub.observe(query) { _ in
+            calls.add(); return StoreError(.callback, "never seen").callback(18)
+        }
         try store.write { _, items in try store.create(items) }
         let error = #expect(throws: StoreError.self) { try store.hub.deliver() }
         #expect(error?.code == .callback && error?.callbackCode == 17 && calls.value == 2)
@@ -131,7 +141,9 @@ import ObjStoreCore
             return nil
         }
         let seen = Received()
-        let other = try store.hub.observe(ObservedQuery(class: try store.items)) { seen.append($0); return nil }
+        let other = try store.hub.observe(ObservedQuery(class: try store.items)) {
+            seen.append($0); return nil
+        }
         try store.write { _, items in try store.create(items) }
         #expect(try store.hub.deliver() == 2)
         #expect(seen.take().map(\.inserted) == [[0]])
@@ -143,7 +155,11 @@ import ObjStoreCore
         nonisolated(unsafe) var late: Observer?
         let maker = try store.hub.observe(ObservedQuery(class: try store.items)) { [unowned store] set in
             if late == nil {
-                do { late = try store.hub.observe(ObservedQuery(class: set.schema)) { seen.append($0); return nil } } catch { return error as? StoreError }
+                do {
+                    late = try store.hub.observe(ObservedQuery(class: set.schema)) {
+                        seen.append($0); return nil
+                    }
+                } catch { return error as? StoreError }
             }
             return nil
         }
@@ -158,7 +174,8 @@ import ObjStoreCore
     @Test func closeWhileTheHandlerRuns() throws {
         let store = try ObservedStore()
         let inside = Counter(), left = Counter(), released = Counter()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { [held = Held { released.add(left.value == 1 ? 1 : 100) }] _ in
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+            [held = Held { released.add(left.value == 1 ? 1 : 100) }] _ in
             held.touch()
             inside.add()
             usleep(100_000)
@@ -179,14 +196,15 @@ import ObjStoreCore
         nonisolated(unsafe) var pair: [Observer] = []
         let running = Counter()
         for index in 0..<2 {
-            pair.append(try hub.observe(ObservedQuery(class: try store.items)) { [held = Held { released.add() }] _ in
-                held.touch()
-                running.add()
-                let start = cs_monotonic_ns()
-                while running.value < 2 && cs_monotonic_ns() - start < 5_000_000_000 { usleep(1000) }
-                pair[1 - index].close()
-                return nil
-            })
+            pair.append(
+                try hub.observe(ObservedQuery(class: try store.items)) { [held = Held { released.add() }] _ in
+                    held.touch()
+                    running.add()
+                    let start = cs_monotonic_ns()
+                    while running.value < 2 && cs_monotonic_ns() - start < 5_000_000_000 { usleep(1000) }
+                    pair[1 - index].close()
+                    return nil
+                })
         }
         try store.write { _, items in try store.create(items) }
         // Each thread gets one: a claimed observer is passed over.
@@ -207,7 +225,9 @@ import ObjStoreCore
         let waited = try milliseconds { _ = try hub.wait(timeout: 50_000_000) }
         #expect(waited >= 49)
         let calls = Counter()
-        let observer = try hub.observe(ObservedQuery(class: try store.items)) { _ in calls.add(); return nil }
+        let observer = try hub.observe(ObservedQuery(class: try store.items)) { _ in
+            calls.add(); return nil
+        }
         let waiter = try BackgroundThread(name: "wait") { _ in
             let calls = try? hub.wait(timeout: 10_000_000_000)
             #expect(calls == 1)
@@ -220,7 +240,9 @@ import ObjStoreCore
         let codes = Counter()
         let others = try (0..<2).map { _ in
             try BackgroundThread(name: "wait") { _ in
-                do throws(StoreError) { _ = try hub.wait(timeout: -1) } catch { codes.add(error.code == .closedHandle ? 1 : 100) }
+                do throws(StoreError) { _ = try hub.wait(timeout: -1) } catch {
+                    codes.add(error.code == .closedHandle ? 1 : 100)
+                }
             }
         }
         usleep(50_000)
@@ -255,8 +277,12 @@ import ObjStoreCore
                 if index < 2 {
                     for round in 0..<300 {
                         let transaction = try WriteTransaction.begin(database)
-                        var values: [Value] = [.int(Int64(index * 1000 + round)), .int(1), .null, .bool(true), .null, .double(0)]
-                        _ = try values.withUnsafeMutableBufferPointer { try transaction.state(0).create($0.baseAddress!) }
+                        var values: [Value] = [
+                            .int(Int64(index * 1000 + round)), .int(1), .null, .bool(true), .null, .double(0),
+                        ]
+                        _ = try values.withUnsafeMutableBufferPointer {
+                            try transaction.state(0).create($0.baseAddress!)
+                        }
                         try transaction.commit()
                     }
                     writers.add()
@@ -292,7 +318,9 @@ import ObjStoreCore
         until { released.value == 1 }
         #expect(calls.value == 11 && released.value == 1)
         // The failure of a handler is kept for the application.
-        let failing = try hub.observe(query) { _ in calls.add(100); return StoreError(.callback, "no").callback(5) }
+        let failing = try hub.observe(query) { _ in
+            calls.add(100); return StoreError(.callback, "no").callback(5)
+        }
         try store.write { _, items in try store.create(items) }
         until { calls.value == 111 && !hub.isInCallback }
         usleep(20_000)
@@ -307,14 +335,22 @@ import ObjStoreCore
         let released = Counter()
         let cls = try store.items
         let absent = ClassSchema(name: "Absent", id: 9, properties: [], nextColumnID: 0)
-        var error = #expect(throws: StoreError.self) { try store.hub.observe(ObservedQuery(class: absent)) { [held = Held { released.add() }] _ in held.touch(); return nil } }
+        var error = #expect(throws: StoreError.self) {
+            try store.hub.observe(ObservedQuery(class: absent)) { [held = Held { released.add() }] _ in
+                held.touch(); return nil
+            }
+        }
         #expect(error?.code == .noSuchClass && released.value == 1)
         error = #expect(throws: StoreError.self) { try ObservedQuery(class: cls, property: 1, .equal, .double(1)) }
         #expect(error?.code == .wrongType && error?.propertyName == "number")
         error = #expect(throws: StoreError.self) { try ObservedQuery(class: cls, property: 6, .equal, .null) }
         #expect(error?.code == .noSuchProperty)
         try store.hub.close()
-        error = #expect(throws: StoreError.self) { try store.hub.observe(ObservedQuery(class: cls)) { [held = Held { released.add() }] _ in held.touch(); return nil } }
+        error = #expect(throws: StoreError.self) {
+            try store.hub.observe(ObservedQuery(class: cls)) { [held = Held { released.add() }] _ in
+                held.touch(); return nil
+            }
+        }
         #expect(error?.code == .closedHandle && released.value == 2)
         try store.close()
         var options = StoreOptions()
@@ -322,7 +358,11 @@ import ObjStoreCore
         options.isInMemory = true
         let database = try Database.open("immutable", options: options, machine: RealMachine.shared)
         let hub = ObserverHub(database)
-        error = #expect(throws: StoreError.self) { try hub.observe(ObservedQuery(class: cls)) { [held = Held { released.add() }] _ in held.touch(); return nil } }
+        error = #expect(throws: StoreError.self) {
+            try hub.observe(ObservedQuery(class: cls)) { [held = Held { released.add() }] _ in
+                held.touch(); return nil
+            }
+        }
         #expect(error?.code == .readOnly && released.value == 3)
         try hub.close()
         try database.close()

@@ -21,7 +21,9 @@ import ObjStoreCore
 
         func query(_ cls: ClassSchema) throws -> ObservedQuery {
             guard let property else { return ObservedQuery(class: cls) }
-            return try TestValue.with([constant], [cls.columns[property].kind]) { try ObservedQuery(class: cls, property: property, comparison, $0[0]) }
+            return try TestValue.with([constant], [cls.columns[property].kind]) {
+                try ObservedQuery(class: cls, property: property, comparison, $0[0])
+            }
         }
 
         /// Independent of the kernels: on values in memory.
@@ -31,8 +33,11 @@ import ObjStoreCore
                 switch (a, b) {
                 case (.int(let x), .int(let y)): x < y ? -1 : x == y ? 0 : 1
                 case (.bool(let x), .bool(let y)): x == y ? 0 : y ? -1 : 1
-                case (.double(let x), .double(let y)): Double(bitPattern: x) < Double(bitPattern: y) ? -1 : Double(bitPattern: x) == Double(bitPattern: y) ? 0 : 1
-                case (.timestamp(let s, let n), .timestamp(let t, let m)): (s, n) < (t, m) ? -1 : (s, n) == (t, m) ? 0 : 1
+                case (.double(let x), .double(let y)):
+                    Double(bitPattern: x) < Double(bitPattern: y)
+                        ? -1 : Double(bitPattern: x) == Double(bitPattern: y) ? 0 : 1
+                case (.timestamp(let s, let n), .timestamp(let t, let m)):
+                    (s, n) < (t, m) ? -1 : (s, n) == (t, m) ? 0 : 1
                 case (.text(let x), .text(let y)): comesBefore(x, y) ? -1 : x == y ? 0 : 1
                 default: nil
                 }
@@ -58,8 +63,10 @@ import ObjStoreCore
 
     static func all() -> [Watched] {
         [
-            Watched(nil, .equal, .null), Watched(1, .less, .int(10)), Watched(2, .equal, .text(Array("text 3".utf8))), Watched(2, .equal, .null),
-            Watched(2, .notEqual, .null), Watched(3, .equal, .bool(true)), Watched(4, .greaterOrEqual, .timestamp(5, 1)), Watched(5, .greater, .double(7.5.bitPattern)),
+            Watched(nil, .equal, .null), Watched(1, .less, .int(10)), Watched(2, .equal, .text(Array("text 3".utf8))),
+            Watched(2, .equal, .null),
+            Watched(2, .notEqual, .null), Watched(3, .equal, .bool(true)),
+            Watched(4, .greaterOrEqual, .timestamp(5, 1)), Watched(5, .greater, .double(7.5.bitPattern)),
         ]
     }
 
@@ -68,7 +75,10 @@ import ObjStoreCore
     }
 
     /// Checks everything that came for one question between two contents.
-    func check(_ watched: Watched, old: RowContent, new: RowContent, store: ObservedStore, tally: inout Tally, _ context: String) throws {
+    func check(
+        _ watched: Watched, old: RowContent, new: RowContent, store: ObservedStore, tally: inout Tally,
+        _ context: String
+    ) throws {
         let sets = watched.received.take()
         #expect(sets.count <= 1, "\(context): \(sets.count) change sets for one delivery")
         let before = watched.answer(old), after = watched.answer(new)
@@ -85,13 +95,17 @@ import ObjStoreCore
         if set.isCompared { tally.compared += 1 }
         #expect(!set.changes.isEmpty)
         #expect(!set.isFromOtherProcess, "\(context): nobody else writes")
-        for list in [set.deleted, set.inserted, set.modified] { #expect(zip(list, list.dropFirst()).allSatisfy { $0 < $1 }) }
+        for list in [set.deleted, set.inserted, set.modified] {
+            #expect(zip(list, list.dropFirst()).allSatisfy { $0 < $1 })
+        }
 
         let was = Set(before), now = Set(after)
         #expect(set.deleted == before.filter { !now.contains($0) }, "\(context): deletions")
         #expect(set.inserted == after.filter { !was.contains($0) }, "\(context): insertions")
         // From the log: everything that was written, also with its old value. From the trees: what differs.
-        let wanted = (set.isCompared ? real.modified : logged.modified).filter { was.contains($0.key) && now.contains($0.key) }
+        let wanted = (set.isCompared ? real.modified : logged.modified).filter {
+            was.contains($0.key) && now.contains($0.key)
+        }
         #expect(set.changes.modifiedMasks == wanted, "\(context): modifications\(set.isCompared ? " (compared)" : "")")
 
         guard watched.property != nil else { return #expect(set.indices == nil) }
@@ -103,12 +117,19 @@ import ObjStoreCore
     }
 
     /// - Parameter summaries: percent of transactions that log a summary; `lag`: transactions between deliveries.
-    func history(seed: UInt64, transactions: Int, logBytes: Int, lag: Int, summaries: Int = 0, checkpoints: Int = 5, operations: Int = 12) throws -> Tally {
+    func history(
+        seed: UInt64, transactions: Int, logBytes: Int, lag: Int, summaries: Int = 0, checkpoints: Int = 5,
+        operations: Int = 12
+    ) throws -> Tally {
         let store = try ObservedStore(seed: seed, inMemory: true, logBytes: logBytes, logLimit: logBytes)
         var tally = Tally()
         let watched = ObservationHistoryTests.all()
         let cls = try store.items
-        for one in watched { one.observer = try store.hub.observe(try one.query(cls)) { one.received.append($0); return nil } }
+        for one in watched {
+            one.observer = try store.hub.observe(try one.query(cls)) {
+                one.received.append($0); return nil
+            }
+        }
         var old: RowContent = [:]
         store.forget()
         var commits = 0
@@ -150,14 +171,16 @@ import ObjStoreCore
 
     @Test(arguments: [UInt64(11), 12])
     func summaries(seed: UInt64) throws {
-        let tally = try history(seed: seed, transactions: 200, logBytes: 1 << 20, lag: 3, summaries: 40, operations: 200)
+        let tally = try history(
+            seed: seed, transactions: 200, logBytes: 1 << 20, lag: 3, summaries: 40, operations: 200)
         #expect(tally.sets > 200 && tally.compared == 0)
     }
 
     /// A log of 32 KiB laps every twenty commits.
     @Test(arguments: [UInt64(21), 22, 23])
     func lapping(seed: UInt64) throws {
-        let tally = try history(seed: seed, transactions: 600, logBytes: 32 << 10, lag: 25, summaries: 10, operations: 30)
+        let tally = try history(
+            seed: seed, transactions: 600, logBytes: 32 << 10, lag: 25, summaries: 10, operations: 30)
         #expect(tally.compared > 10 && tally.compared < tally.sets, "\(tally)")
     }
 
@@ -203,7 +226,9 @@ import ObjStoreCore
         try store.write { _, items in for _ in 0..<9000 { try store.create(items) } }
         try store.write { _, items in for key in store.keys where key % 9 != 0 { try store.delete(items, key) } }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { received.append($0); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+            received.append($0); return nil
+        }
         try store.database.compact(timeout: -1) { _, _ in }
         _ = try store.hub.deliver()
         #expect(received.take().allSatisfy { $0.changes.isEmpty })
@@ -214,7 +239,8 @@ import ObjStoreCore
         _ = try store.hub.deliver()
         let sets = received.take().filter { !$0.changes.isEmpty }
         let real = ObservedStore.difference(before, try store.content(try store.database.snapshot()))
-        #expect(sets.flatMap(\.changes.deleted) == real.deleted && sets.flatMap(\.modified) == Array(real.modified.keys))
+        #expect(
+            sets.flatMap(\.changes.deleted) == real.deleted && sets.flatMap(\.modified) == Array(real.modified.keys))
         #expect(real.deleted == [18])
         observer.close()
         try store.close()
@@ -224,7 +250,9 @@ import ObjStoreCore
     @Test func logGrowth() throws {
         let store = try ObservedStore(seed: 5, logBytes: 64 << 10)
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { received.append($0); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+            received.append($0); return nil
+        }
         let region = store.database.shared.ringEntry(store.database.shared.head.current).log.region
         store.forget()
         for _ in 0..<40 { try store.write { _, items in for _ in 0..<3 { try store.create(items) } } }
@@ -244,11 +272,15 @@ import ObjStoreCore
         let store = try ObservedStore(seed: 6, logBytes: 32 << 10, logLimit: 32 << 10)
         try store.write { _, items in for _ in 0..<6000 { try store.create(items) } }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { received.append($0); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+            received.append($0); return nil
+        }
         let before = try store.content(try store.database.snapshot())
         store.forget()
         // Every second object: no runs.
-        try store.write { _, items in for key in stride(from: Int64(0), to: 6000, by: 2) { try store.update(items, key, 1, .int(77)) } }
+        try store.write { _, items in
+            for key in stride(from: Int64(0), to: 6000, by: 2) { try store.update(items, key, 1, .int(77)) }
+        }
         #expect(try store.hub.deliver() == 1)
         let set = try #require(received.take().first)
         #expect(set.isCompared)
@@ -263,7 +295,9 @@ import ObjStoreCore
         let store = try ObservedStore(seed: 7, logBytes: 32 << 10, logLimit: 32 << 10)
         try store.write { _, items in for _ in 0..<6000 { try store.create(items) } }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { received.append($0); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+            received.append($0); return nil
+        }
         try store.write { transaction, items in
             try store.update(items, 1, 1, .int(77))
             let savepoint = try transaction.beginSavepoint()
@@ -286,13 +320,17 @@ import ObjStoreCore
         let database = try Database.open(store.folder["db"], options: StoreOptions(), machine: RealMachine.shared)
         let hub = ObserverHub(database)
         let received = Received()
-        let observer = try hub.observe(ObservedQuery(class: try database.snapshot().schema.classes[0])) { received.append($0); return nil }
+        let observer = try hub.observe(ObservedQuery(class: try database.snapshot().schema.classes[0])) {
+            received.append($0); return nil
+        }
         let transaction = try WriteTransaction.begin(database)
         try transaction.state(0).update(3, 1, .int(50))
         try transaction.commit()
         #expect(try hub.deliver() == 1)
         let set = try #require(received.take().first)
-        #expect(!set.isCompared && set.modified == [3] && set.hasChanged(1, ofModification: 0) && !set.hasChanged(2, ofModification: 0))
+        #expect(
+            !set.isCompared && set.modified == [3] && set.hasChanged(1, ofModification: 0)
+                && !set.hasChanged(2, ofModification: 0))
         observer.close()
         try hub.close()
         try database.close()
@@ -307,7 +345,9 @@ import ObjStoreCore
         let key = try values.withUnsafeBufferPointer { try transaction.state(2).create($0.baseAddress!) }
         try transaction.commit()
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: wide)) { received.append($0); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: wide)) {
+            received.append($0); return nil
+        }
         for isSummary in [false, true] {
             let from = try store.database.snapshot()
             let transaction = try WriteTransaction.begin(store.database)
@@ -319,7 +359,8 @@ import ObjStoreCore
             let changed = (0..<70).filter { set.hasChanged($0, ofModification: 0) }
             // A summary has one bit for the 63rd and all behind it.
             #expect(changed == (isSummary ? [1] + Array(63..<70) : [1, 65]))
-            let compared = try ChangeReader(store.database, from: from, to: try store.database.snapshot(), classes: [2], compares: true)
+            let compared = try ChangeReader(
+                store.database, from: from, to: try store.database.snapshot(), classes: [2], compares: true)
             #expect(compared.classes[2]?.masks == [1 << 1, 1 << 1])
         }
         observer.close()
@@ -331,13 +372,16 @@ import ObjStoreCore
         let store = try ObservedStore(seed: 9)
         try store.write { _, items in for _ in 0..<5 { try store.create(items) } }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { received.append($0); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+            received.append($0); return nil
+        }
         for isSummary in [false, true] {
             let old = try store.database.snapshot().schema
             let transaction = try WriteTransaction.begin(store.database)
             let id = old.classes[0].nextColumnID
             let more = PropertySchema(name: "more\(id)", kind: .int, columnID: id)
-            let item = ClassSchema(name: "Item", id: 0, properties: old.classes[0].properties + [more], nextColumnID: id + 1)
+            let item = ClassSchema(
+                name: "Item", id: 0, properties: old.classes[0].properties + [more], nextColumnID: id + 1)
             try transaction.setSchema(Schema(classes: [item] + old.classes.dropFirst(), version: old.version + 1))
             try transaction.state(0).update(2, Int(id), .int(9))
             if isSummary { transaction.forceSummary() }

@@ -9,7 +9,9 @@ import ObjStoreCore
         try store.write { _, items in for _ in 0..<10 { try store.create(items) } }
         let other = try OtherWriter(store.folder["db"])
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { received.append($0); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+            received.append($0); return nil
+        }
 
         try other.ask("create 3")
         #expect(try store.hub.wait(timeout: 5_000_000_000) == 1)
@@ -53,12 +55,16 @@ import ObjStoreCore
         try store.write { _, items in for _ in 0..<50 { try store.create(items) } }
         let others = try (0..<2).map { _ in try OtherWriter(store.folder["db"]) }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { received.append($0); return nil }
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+            received.append($0); return nil
+        }
         var old = try store.content(try store.database.snapshot())
         for round in 0..<40 {
             for (index, other) in others.enumerated() where store.random.chance(70) {
                 try other.ask("create \(1 + store.random.below(5))")
-                if round > 5 { try other.ask("update \(store.keys[store.random.below(store.keys.count)]) \(round * 2 + index)") }
+                if round > 5 {
+                    try other.ask("update \(store.keys[store.random.below(store.keys.count)]) \(round * 2 + index)")
+                }
             }
             try store.write { _, items in for _ in 0..<store.random.below(6) { try store.randomOperation(items) } }
             if store.random.chance(50) { continue }
@@ -124,7 +130,12 @@ import ObjStoreCore
             observers.forEach { $0.close() }
             try store.close()
         }
-        print("one update delivered to two observers: \(times[10_000]! * 1000) µs of 10,000 objects, \(times[200_000]! * 1000) µs of 200,000")
+        print(
+            """
+            one update delivered to two observers: \(times[10_000]! * 1000) µs of 10,000 objects, \
+            \(times[200_000]! * 1000) µs of 200,000
+            """
+        )
         #expect(times[200_000]! < times[10_000]! * 3 + 0.05)
     }
 }

@@ -22,19 +22,31 @@ final class ObservedStore {
     private(set) var done: [(kind: ChangeKind, key: Int64, property: Int)] = []
 
     static func schema() -> Schema {
-        func column(_ name: String, _ index: Int, _ kind: ValueKind, nullable: Bool = false, key: Bool = false, indexed: Bool = false) -> PropertySchema {
-            PropertySchema(name: name, kind: kind, columnID: UInt32(index), isNullable: nullable, isPrimaryKey: key, isIndexed: indexed)
+        func column(
+            _ name: String, _ index: Int, _ kind: ValueKind, nullable: Bool = false, key: Bool = false,
+            indexed: Bool = false
+        ) -> PropertySchema {
+            PropertySchema(
+                name: name, kind: kind, columnID: UInt32(index), isNullable: nullable, isPrimaryKey: key,
+                isIndexed: indexed)
         }
-        let item = ClassSchema(name: "Item", id: 0, properties: [
-            column("id", 0, .int, key: true), column("number", 1, .int, indexed: true), column("text", 2, .string, nullable: true),
-            column("flag", 3, .bool), column("time", 4, .timestamp, nullable: true), column("score", 5, .double),
-        ], nextColumnID: 6)
+        let item = ClassSchema(
+            name: "Item", id: 0,
+            properties: [
+                column("id", 0, .int, key: true), column("number", 1, .int, indexed: true),
+                column("text", 2, .string, nullable: true),
+                column("flag", 3, .bool), column("time", 4, .timestamp, nullable: true), column("score", 5, .double),
+            ], nextColumnID: 6)
         let other = ClassSchema(name: "Other", id: 1, properties: [column("id", 0, .int, key: true)], nextColumnID: 1)
-        let wide = ClassSchema(name: "Wide", id: 2, properties: (0..<70).map { column("p\($0)", $0, .int) }, nextColumnID: 70)
+        let wide = ClassSchema(
+            name: "Wide", id: 2, properties: (0..<70).map { column("p\($0)", $0, .int) }, nextColumnID: 70)
         return Schema(classes: [item, other, wide], version: 1)
     }
 
-    init(seed: UInt64 = 1, inMemory: Bool = false, logBytes: Int = 1 << 20, logLimit: Int = 1 << 20, durability: StoreOptions.Durability = .none, onWorker: Bool = false) throws {
+    init(
+        seed: UInt64 = 1, inMemory: Bool = false, logBytes: Int = 1 << 20, logLimit: Int = 1 << 20,
+        durability: StoreOptions.Durability = .none, onWorker: Bool = false
+    ) throws {
         random = TestRandom(seed)
         var options = StoreOptions()
         options.isInMemory = inMemory
@@ -74,7 +86,9 @@ final class ObservedStore {
         case .bool: return .bool(random.chance(50))
         case .double: return .double(Double(random.below(20)).bitPattern)
         case .timestamp: return .timestamp(Int64(random.below(10)), Int64(random.below(3)))
-        default: return .text(Array("text \(random.below(12))\(random.chance(3) ? String(repeating: "long", count: 40) : "")".utf8))
+        default:
+            return .text(
+                Array("text \(random.below(12))\(random.chance(3) ? String(repeating: "long", count: 40) : "")".utf8))
         }
     }
 
@@ -143,7 +157,9 @@ final class ObservedStore {
     }
 
     /// The naive way: every value of every object of both versions.
-    static func difference(_ old: RowContent, _ new: RowContent) -> (deleted: [Int64], inserted: [Int64], modified: [Int64: UInt64]) {
+    static func difference(
+        _ old: RowContent, _ new: RowContent
+    ) -> (deleted: [Int64], inserted: [Int64], modified: [Int64: UInt64]) {
         var modified: [Int64: UInt64] = [:]
         for (key, row) in new {
             guard let before = old[key], before != row else { continue }
@@ -200,7 +216,8 @@ final class OtherWriter {
         let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         var program = folder.appendingPathComponent("store-writer")
         if !FileManager.default.isExecutableFile(atPath: program.path) {
-            program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("store-writer")
+            program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(
+                "store-writer")
         }
         process.executableURL = program
         process.arguments = [path]

@@ -28,14 +28,22 @@ import ObjStoreCore
         func write(_ ids: ClosedRange<Int64>) throws {
             let transaction = try WriteTransaction.begin(database)
             if transaction.schema.classes.isEmpty {
-                try transaction.setSchema(Schema(classes: [
-                    ClassSchema(name: "Row", id: 0, properties: [
-                        PropertySchema(name: "id", kind: .int, columnID: 0, isPrimaryKey: true),
-                        PropertySchema(name: "text", kind: .string, columnID: 1, isNullable: true),
-                    ], nextColumnID: 2)
-                ], version: 1))
+                try transaction.setSchema(
+                    Schema(
+                        classes: [
+                            ClassSchema(
+                                name: "Row", id: 0,
+                                properties: [
+                                    PropertySchema(name: "id", kind: .int, columnID: 0, isPrimaryKey: true),
+                                    PropertySchema(name: "text", kind: .string, columnID: 1, isNullable: true),
+                                ], nextColumnID: 2)
+                        ], version: 1))
             }
-            for id in ids { _ = try [.int(id), .null].withUnsafeBufferPointer { _ = try transaction.state(0).create($0.baseAddress!) } }
+            for id in ids {
+                _ = try [.int(id), .null].withUnsafeBufferPointer {
+                    _ = try transaction.state(0).create($0.baseAddress!)
+                }
+            }
             try transaction.commit()
         }
 
@@ -54,7 +62,10 @@ import ObjStoreCore
         try Opened(path ?? self.path, change)
     }
 
-    private func refused(_ status: StatusCode, _ path: String? = nil, sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout StoreOptions) -> Void = { _ in }) {
+    private func refused(
+        _ status: StatusCode, _ path: String? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+        _ change: (inout StoreOptions) -> Void = { _ in }
+    ) {
         do {
             try open(path, change).close()
             Issue.record("it was opened", sourceLocation: sourceLocation)
@@ -70,7 +81,9 @@ import ObjStoreCore
         try bytes.write(to: URL(fileURLWithPath: path))
     }
 
-    private func seal(_ meta: UnsafeMutableRawPointer) { meta.storeBytes(of: Meta.hash(meta), toByteOffset: 248, as: UInt64.self) }
+    private func seal(_ meta: UnsafeMutableRawPointer) {
+        meta.storeBytes(of: Meta.hash(meta), toByteOffset: 248, as: UInt64.self)
+    }
 
     /// Both metas, changed by `body` and written again.
     private func editMetas(_ body: (inout Meta) -> Void) throws {
@@ -85,8 +98,8 @@ import ObjStoreCore
 
     // MARK: Closing
 
-    /// The background thread's own last commit, in a compaction, may come after the store has told it to end: nobody would
-    /// wait for a thread that started then.
+    /// The background thread's own last commit, in a compaction, may come after the store has told it to end: nobody
+    /// would wait for a thread that started then.
     @Test func noThreadStartsAfterTheEnd() throws {
         let store = try open()
         let work = try BackgroundWork(store.database)
@@ -101,7 +114,8 @@ import ObjStoreCore
 
     // MARK: Compatibility
 
-    @Test(arguments: [0, 1], [8, 20, 24]) func aMetaOfALibraryThatKnowsMoreIsNotPassedOver(slot: Int, field: Int) throws {
+    @Test(arguments: [0, 1], [8, 20, 24]) func aMetaOfALibraryThatKnowsMoreIsNotPassedOver(slot: Int, field: Int) throws
+    {
         try edit { base in
             let meta = base + slot * PageSize.page
             meta.storeBytes(of: field == 24 ? 16384 : 2, toByteOffset: field, as: UInt32.self)
@@ -148,7 +162,9 @@ import ObjStoreCore
         // Recovery keeps them, too.
         store = try open()
         try store.write(8...8)
-        for suffix in ["", "-log"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: folder["copy"] + suffix) }
+        for suffix in ["", "-log"] {
+            try FileManager.default.copyItem(atPath: path + suffix, toPath: folder["copy"] + suffix)
+        }
         try store.close()
         let recovered = try open(folder["copy"])
         #expect(recovered.database.wasRecovered)
@@ -169,7 +185,9 @@ import ObjStoreCore
         defer { view.close() }
         var last: UInt64 = 0
         let findings = try view.verify { (done, total) throws(StoreError) in
-            if done < last || done > total { throw StoreError(.cancelled, "progress went from \(last) to \(done) of \(total)") }
+            if done < last || done > total {
+                throw StoreError(.cancelled, "progress went from \(last) to \(done) of \(total)")
+            }
             last = done
         }
         #expect(last > 0)
@@ -199,7 +217,10 @@ import ObjStoreCore
     }
 
     /// Changes the class of the newest version, or its only leaf, with hashes made anew: only the change is wrong.
-    private func forge(_ change: (_ base: UnsafeMutableRawPointer, _ cls: UnsafeMutableRawPointer, _ leaf: UnsafeMutableRawPointer) throws -> Void) throws {
+    private func forge(
+        _ change: (_ base: UnsafeMutableRawPointer, _ cls: UnsafeMutableRawPointer, _ leaf: UnsafeMutableRawPointer)
+            throws -> Void
+    ) throws {
         try edit { base in
             var metas = (0..<2).map { Meta.decode(base + $0 * PageSize.page)! }
             let newest = metas[0].generation > metas[1].generation ? 0 : 1
@@ -245,17 +266,21 @@ import ObjStoreCore
             var metas = (0..<2).map { Meta.decode(base + $0 * PageSize.page)! }
             let newest = metas[0].generation > metas[1].generation ? 0 : 1
             let meta = metas[newest], node = base + meta.freeMap.offset
-            var reader = ByteReader(UnsafeRawPointer(node) + NodeHeader.size, count: NodeHeader.bytes(node) - NodeHeader.size)
+            var reader = ByteReader(
+                UnsafeRawPointer(node) + NodeHeader.size, count: NodeHeader.bytes(node) - NodeHeader.size)
             let space = try FreeSpace(pages: meta.filePages, decoding: &reader, version: meta.version)
             let run = PageRun(page: meta.freeMap.offset / PageSize.page, count: NodeHeader.count(node))
             space.forgetLivePages()
-            let forged = try #require(FreeMapNode.encode(space, version: NodeHeader.born(node), run: run, seed: meta.hashSeed))
+            let forged = try #require(
+                FreeMapNode.encode(space, version: NodeHeader.born(node), run: run, seed: meta.hashSeed))
             node.copyMemory(from: UnsafeRawPointer(forged.image.base), byteCount: forged.image.count)
             metas[newest].freeMap = forged.ref
             metas[newest].encode(to: base + newest * PageSize.page)
         }
         let found = try findings()
-        #expect(!found.isEmpty && found.allSatisfy { $0.hasPrefix("free space: page") } && found[0].contains("counted as free"), "\(found)")
+        #expect(
+            !found.isEmpty && found.allSatisfy { $0.hasPrefix("free space: page") }
+                && found[0].contains("counted as free"), "\(found)")
     }
 
     // MARK: Options
@@ -303,16 +328,21 @@ import ObjStoreCore
 
     @Test func limitOfValues() throws {
         let store = try facade([.valueBytes: 100])
-        let view = try store.openView(), cls = try view.findClass("Row"), text = try view.findProperty(cls, "text"), id = try view.findProperty(cls, "id")
+        let view = try store.openView(), cls = try view.findClass("Row"), text = try view.findProperty(cls, "text"),
+            id = try view.findProperty(cls, "id")
         view.close()
         let bytes = UnsafeMutableRawPointer.allocate(byteCount: 101, alignment: 8)
         bytes.initializeMemory(as: UInt8.self, repeating: 65, count: 101)
         defer { bytes.deallocate() }
         for (length, isRight) in [(100, true), (101, false)] {
             let transaction = try store.begin()
-            let create = { try [id, text].withUnsafeBufferPointer { ids in
-                try [.int(Int64(length)), .string(bytes, length)].withUnsafeBufferPointer { _ = try transaction.create(cls, ids, $0.baseAddress!) }
-            } }
+            let create = {
+                try [id, text].withUnsafeBufferPointer { ids in
+                    try [.int(Int64(length)), .string(bytes, length)].withUnsafeBufferPointer {
+                        _ = try transaction.create(cls, ids, $0.baseAddress!)
+                    }
+                }
+            }
             if isRight { try create() } else { #expect(throws: StoreError.self) { try create() } }
             _ = try transaction.commit()
         }
@@ -396,7 +426,9 @@ import ObjStoreCore
         do {
             let transaction = try WriteTransaction.begin(store.database)
             for id: Int64 in 1_000...9_000 {
-                _ = try [.int(id), .null].withUnsafeBufferPointer { _ = try transaction.state(0).create($0.baseAddress!) }
+                _ = try [.int(id), .null].withUnsafeBufferPointer {
+                    _ = try transaction.state(0).create($0.baseAddress!)
+                }
             }
             #expect(try transaction.state(0) === state)
             try transaction.commit()

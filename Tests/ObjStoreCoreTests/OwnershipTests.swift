@@ -2,7 +2,8 @@ import Testing
 
 import ObjStoreCore
 
-/// Embedded objects, cascading links and generated values, against a model of nested values: whole content and all parents compared.
+/// Embedded objects, cascading links and generated values, against a model of nested values: whole content and all
+/// parents compared.
 @Suite struct OwnershipTests {
     /// Home has embedded rooms in every kind of place, rooms have rooms; homes own other homes by links that cascade.
     static func draft() throws -> SchemaDraft {
@@ -86,7 +87,9 @@ import ObjStoreCore
             room = try tx.findClass("Room")
             home = try tx.findClass("Home")
             for name in ["n", "closet", "niches"] { p[name] = try tx.findProperty(room, name) }
-            for name in ["id", "hall", "rooms", "named", "annex", "sheds", "views"] { p[name] = try tx.findProperty(home, name) }
+            for name in ["id", "hall", "rooms", "named", "annex", "sheds", "views"] {
+                p[name] = try tx.findProperty(home, name)
+            }
         }
 
         static func open(_ folder: TestFolder) throws -> Store {
@@ -100,14 +103,18 @@ import ObjStoreCore
         func below(_ bound: Int) -> Int { random.below(bound) }
         func room(_ key: Int64) -> ObjectID { ObjectID(classID: room, storeTag: tx.shared.tag, key: key) }
         func home(_ key: Int64) -> ObjectID { ObjectID(classID: home, storeTag: tx.shared.tag, key: key) }
-        func place(_ owner: ObjectID, _ name: String) -> CollectionID { CollectionID(owner: owner, propertyID: p[name]!) }
+        func place(_ owner: ObjectID, _ name: String) -> CollectionID {
+            CollectionID(owner: owner, propertyID: p[name]!)
+        }
         func anyHome() -> Int64? { model.isEmpty ? nil : model.keys.sorted()[below(model.count)] }
 
         func make(_ parent: ObjectID, _ name: String, _ at: Value) throws -> Room {
             counter += 1
             let number = counter
             let made = try [p["n"]!].withUnsafeBufferPointer { given in
-                try [Value.int(number)].withUnsafeBufferPointer { try tx.createEmbedded(in: parent, p[name]!, at: at, given, $0.baseAddress!) }
+                try [Value.int(number)].withUnsafeBufferPointer {
+                    try tx.createEmbedded(in: parent, p[name]!, at: at, given, $0.baseAddress!)
+                }
             }
             return Room(made.key, number)
         }
@@ -118,10 +125,14 @@ import ObjStoreCore
             if below(4) == 0 {
                 // A key that was given: generated ones go on above it.
                 let id = (try greatest()) + Int64(below(5)) + 1
-                made = try [p["id"]!].withUnsafeBufferPointer { given in try [Value.int(id)].withUnsafeBufferPointer { try tx.create(home, given, $0.baseAddress!) } }
+                made = try [p["id"]!].withUnsafeBufferPointer { given in
+                    try [Value.int(id)].withUnsafeBufferPointer { try tx.create(home, given, $0.baseAddress!) }
+                }
             } else {
                 let before = try greatest()
-                made = try withUnsafePointer(to: Value.null) { below(2) == 0 ? try tx.create(home, none, $0) : try tx.upsert(home, .all, none, $0).0 }
+                made = try withUnsafePointer(to: Value.null) {
+                    below(2) == 0 ? try tx.create(home, none, $0) : try tx.upsert(home, .all, none, $0).0
+                }
                 let id = try tx.value(made, p["id"]!, nil).low
                 #expect(id > before)
             }
@@ -143,7 +154,8 @@ import ObjStoreCore
             case 0: own.hall = try make(owner, "hall", .null)
             case 1:
                 let at = below(own.rooms.count + 1)
-                own.rooms.insert(try make(owner, "rooms", at == own.rooms.count && below(2) == 0 ? .null : .int(Int64(at))), at: at)
+                own.rooms.insert(
+                    try make(owner, "rooms", at == own.rooms.count && below(2) == 0 ? .null : .int(Int64(at))), at: at)
             case 2:
                 let at = Int64(below(6))
                 own.named[at] = try make(owner, "named", .int(at))
@@ -224,7 +236,9 @@ import ObjStoreCore
                 try tx.set(home(key), p["annex"]!, .link(home(other)))
                 model[key]!.annex = other
             case 1:
-                try [Value.link(home(other))].withUnsafeBufferPointer { try tx.insert(place(home(key), "sheds"), at: nil, $0) }
+                try [Value.link(home(other))].withUnsafeBufferPointer {
+                    try tx.insert(place(home(key), "sheds"), at: nil, $0)
+                }
                 model[key]!.sheds.append(other)
             default:
                 _ = try tx.insert(place(home(key), "views"), member: .link(home(other)))
@@ -269,11 +283,26 @@ import ObjStoreCore
                 return nil
             }
             // What is there already may be given.
-            #expect(code { try tx.set(owner, p["hall"]!, link) } == (model[key]!.hall?.key == one.key ? nil : .embedded))
-            #expect(code { try [link].withUnsafeBufferPointer { try tx.insert(place(owner, "rooms"), at: nil, $0) } } == .embedded)
-            #expect(code { _ = try tx.set(place(owner, "named"), key: .int(1), link) } == (model[key]!.named[1]?.key == one.key ? nil : .embedded))
-            #expect(code { try [p["hall"]!].withUnsafeBufferPointer { given in try [link].withUnsafeBufferPointer { _ = try tx.create(home, given, $0.baseAddress!) } } } == .embedded)
-            #expect(code { try [p["n"]!].withUnsafeBufferPointer { given in try [Value.int(1)].withUnsafeBufferPointer { _ = try tx.create(room, given, $0.baseAddress!) } } } == .embedded)
+            #expect(
+                code { try tx.set(owner, p["hall"]!, link) } == (model[key]!.hall?.key == one.key ? nil : .embedded))
+            #expect(
+                code { try [link].withUnsafeBufferPointer { try tx.insert(place(owner, "rooms"), at: nil, $0) } }
+                    == .embedded)
+            #expect(
+                code { _ = try tx.set(place(owner, "named"), key: .int(1), link) }
+                    == (model[key]!.named[1]?.key == one.key ? nil : .embedded))
+            #expect(
+                code {
+                    try [p["hall"]!].withUnsafeBufferPointer { given in
+                        try [link].withUnsafeBufferPointer { _ = try tx.create(home, given, $0.baseAddress!) }
+                    }
+                } == .embedded)
+            #expect(
+                code {
+                    try [p["n"]!].withUnsafeBufferPointer { given in
+                        try [Value.int(1)].withUnsafeBufferPointer { _ = try tx.create(room, given, $0.baseAddress!) }
+                    }
+                } == .embedded)
             #expect(code { _ = try make(owner, "rooms", .int(Int64(model[key]!.rooms.count + 1))) } == .outOfRange)
             #expect(code { _ = try make(owner, "rooms", .bool(true)) } == .wrongType)
             #expect(code { _ = try make(owner, "hall", .int(0)) } == .wrongType)
@@ -303,7 +332,9 @@ import ObjStoreCore
 
         private func links(_ owner: ObjectID, _ name: String) throws -> [Int64] {
             var all: [Int64] = []
-            _ = try tx.elements(place(owner, name), from: 0, limit: .max, wantsKeys: false, nil) { _, _, value in all.append(value.low) }
+            _ = try tx.elements(place(owner, name), from: 0, limit: .max, wantsKeys: false, nil) { _, _, value in
+                all.append(value.low)
+            }
             return all
         }
 
@@ -327,8 +358,8 @@ import ObjStoreCore
 
         // MARK: Observing
 
-        /// What observers of homes and of rooms are told since the last time, from the log and from the trees: all that differs in an
-        /// object, or in what is embedded in it, is a modification of that property.
+        /// What observers of homes and of rooms are told since the last time, from the log and from the trees: all that
+        /// differs in an object, or in what is embedded in it, is a modification of that property.
         func tell() throws {
             let now = (version: try store.shared.database.snapshot(), model: committed)
             defer { told = now }
@@ -339,11 +370,14 @@ import ObjStoreCore
             let rooms = difference(roomParts(old), roomParts(new))
             for compares in [false, true] {
                 let reader = try ChangeReader(
-                    store.shared.database, from: before, to: now.version, classes: [UInt32(ClassID.index(home)), UInt32(ClassID.index(room))], compares: compares)
+                    store.shared.database, from: before, to: now.version,
+                    classes: [UInt32(ClassID.index(home)), UInt32(ClassID.index(room))], compares: compares)
                 check(reader.classes[UInt32(ClassID.index(home))], homes, isExact: reader.isCompared, "homes")
                 check(reader.classes[UInt32(ClassID.index(room))], rooms, isExact: reader.isCompared, "rooms")
                 // Who observes homes only hears the same of them.
-                let only = try ChangeReader(store.shared.database, from: before, to: now.version, classes: [UInt32(ClassID.index(home))], compares: compares)
+                let only = try ChangeReader(
+                    store.shared.database, from: before, to: now.version, classes: [UInt32(ClassID.index(home))],
+                    compares: compares)
                 check(only.classes[UInt32(ClassID.index(home))], homes, isExact: reader.isCompared, "homes alone")
             }
             changedInside += homes.modified.keys.count { old[$0]!.keys == new[$0]!.keys }
@@ -375,14 +409,17 @@ import ObjStoreCore
         /// Property by property, with all that lies inside.
         private func parts(_ home: Home) -> [String] {
             [
-                "", home.hall?.text ?? "", home.rooms.map(\.text).joined(), home.named.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.text)" }.joined(),
+                "", home.hall?.text ?? "", home.rooms.map(\.text).joined(),
+                home.named.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.text)" }.joined(),
                 "\(home.annex ?? -1)", "\(home.sheds)", "\(home.views.sorted())",
             ]
         }
 
         private func roomParts(_ model: Model) -> [Int64: [String]] {
             var all: [Int64: [String]] = [:]
-            for room in model.values.flatMap(\.all) { all[room.key] = ["\(room.n)", room.closet?.text ?? "", room.niches.map(\.text).joined()] }
+            for room in model.values.flatMap(\.all) {
+                all[room.key] = ["\(room.n)", room.closet?.text ?? "", room.niches.map(\.text).joined()]
+            }
             return all
         }
 
@@ -457,7 +494,11 @@ import ObjStoreCore
         try fixture.tx.cancel()
         fixture.told = nil
         try fixture.store.close()
-        #expect(fixture.tellings > 10 && fixture.changedInside > 5, "seed \(seed): \(fixture.tellings) tellings, \(fixture.changedInside) of changes inside only")
-        #expect(fixture.cascaded > 5 && fixture.most > 20, "seed \(seed): \(fixture.cascaded) cascades, \(fixture.most) rooms at most")
+        #expect(
+            fixture.tellings > 10 && fixture.changedInside > 5,
+            "seed \(seed): \(fixture.tellings) tellings, \(fixture.changedInside) of changes inside only")
+        #expect(
+            fixture.cascaded > 5 && fixture.most > 20,
+            "seed \(seed): \(fixture.cascaded) cascades, \(fixture.most) rooms at most")
     }
 }

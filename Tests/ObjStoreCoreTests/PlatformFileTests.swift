@@ -154,7 +154,10 @@ import ObjStoreCore
         let memory = try machine.createShared(mount + "/lock", bytes: 1 << 20, like: file)
         memory.base.storeBytes(of: 1, as: UInt64.self)
         for _ in 0..<2 { #expect(message(.outOfSpace) { try memory.reserveAll() }.contains("/lock")) }
-        #expect(message(.outOfSpace) { _ = try machine.openShared(mount + "/lock", bytes: 1 << 20, memory.identity, like: nil) }.contains("/lock"))
+        #expect(
+            message(.outOfSpace) {
+                _ = try machine.openShared(mount + "/lock", bytes: 1 << 20, memory.identity, like: nil)
+            }.contains("/lock"))
     }
 
     /// A failed `reserve` leaves the disk as free as it was (ext4 itself would keep all it got).
@@ -209,7 +212,9 @@ import ObjStoreCore
         #expect(map.base.load(fromByteOffset: 2, as: UInt8.self) == 9)
         file.close()
         #expect(map.base.load(as: UInt8.self) == 7)
-        #expect(message(.outOfMemory) { _ = try machine.open(folder["db"], .existing).map(1 << 60) }.contains("map \(1 << 60) bytes of"))
+        #expect(
+            message(.outOfMemory) { _ = try machine.open(folder["db"], .existing).map(1 << 60) }.contains(
+                "map \(1 << 60) bytes of"))
     }
 
     @Test func mapGoesWithItsLastReference() throws {
@@ -249,8 +254,11 @@ import ObjStoreCore
         // Another file, a symbolic link, what is too small: none of them is touched. New memory takes the name only.
         #expect(try machine.openShared(folder["lock"], bytes: 4096, file.identity(), like: nil) == nil)
         symlink(folder["lock"], folder["link"])
-        #expect(message(.io) { _ = try machine.openShared(folder["link"], bytes: 4096, one.identity, like: nil) }.contains("symbolic link"))
-        #expect(try machine.openShared(folder["db"], bytes: 4096, file.identity(), like: nil) == nil && file.size() == 0)
+        #expect(
+            message(.io) { _ = try machine.openShared(folder["link"], bytes: 4096, one.identity, like: nil) }.contains(
+                "symbolic link"))
+        #expect(
+            try machine.openShared(folder["db"], bytes: 4096, file.identity(), like: nil) == nil && file.size() == 0)
         #expect(try machine.openShared(folder["nothing"], bytes: 4096, one.identity, like: nil) == nil)
         for name in ["link", "lock"] {
             let new = try machine.createShared(folder[name], bytes: 4096, like: file)
@@ -268,13 +276,19 @@ import ObjStoreCore
         defer { umask(old) }
         let model = try machine.open(folder["db"], .create)
         #expect(mode("db") == 0o640)
-        for (wanted, given) in [(UInt32(0o600), 0o600), (0o666, 0o666), (0o660, 0o660), (0o644, 0o444), (0o666, 0o777), (0o640, 0o4640)] as [(UInt32, UInt32)] {
+        for (wanted, given) in [
+            (UInt32(0o600), 0o600), (0o666, 0o666), (0o660, 0o660), (0o644, 0o444), (0o666, 0o777), (0o640, 0o4640),
+        ] as [(UInt32, UInt32)] {
             chmod(folder["db"], given)
             for name in ["lock", "new", "renamed"] { unlink(folder[name]) }
             _ = try machine.createShared(folder["lock"], bytes: 4096, like: model)
             try machine.create(folder["new"], like: model) { (_) throws(StoreError) in }
-            try machine.createByRenaming(folder["renamed"]) { (file) throws(StoreError) in try file.takeAccess(of: model) }
-            for name in ["lock", "new", "renamed"] { #expect(mode(name) == wanted, "\(name) of a file with \(String(given, radix: 8))") }
+            try machine.createByRenaming(folder["renamed"]) { (file) throws(StoreError) in
+                try file.takeAccess(of: model)
+            }
+            for name in ["lock", "new", "renamed"] {
+                #expect(mode(name) == wanted, "\(name) of a file with \(String(given, radix: 8))")
+            }
         }
         if geteuid() == 0 {
             chown(folder["db"], 1234, 4321)
@@ -299,9 +313,12 @@ import ObjStoreCore
     /// Readers share it, by descriptors that cannot write; others see it.
     @Test func sharedLock() throws {
         let bytes: Range<Int64> = 100..<108
-        let writer = try machine.open(folder["db"], .create), readers = try (0..<2).map { _ in try machine.open(folder["db"], .readOnly) }
+        let writer = try machine.open(folder["db"], .create),
+            readers = try (0..<2).map { _ in try machine.open(folder["db"], .readOnly) }
         for reader in readers { #expect(try machine.lockShared(reader, bytes: bytes)) }
-        #expect(try machine.isLocked(writer, bytes: bytes) && machine.isLocked(writer, bytes: 107..<200) && !machine.isLocked(writer, bytes: 108..<200))
+        #expect(
+            try machine.isLocked(writer, bytes: bytes) && machine.isLocked(writer, bytes: 107..<200)
+                && !machine.isLocked(writer, bytes: 108..<200))
         readers[0].close()
         #expect(try machine.isLocked(writer, bytes: bytes))
         readers[1].close()
@@ -330,7 +347,11 @@ import ObjStoreCore
     /// A file gets its name when it is whole: as one without a name before, and where there are no such files.
     @Test(arguments: [false, true]) func creating(byRenaming: Bool) throws {
         func create(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
-            if byRenaming { try machine.createByRenaming(path, fill) } else { try machine.create(path, like: nil, fill) }
+            if byRenaming {
+                try machine.createByRenaming(path, fill)
+            } else {
+                try machine.create(path, like: nil, fill)
+            }
         }
         func names() -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
         var seen: [String] = []
@@ -347,15 +368,22 @@ import ObjStoreCore
         try file.read(into: &byte, count: 1, at: 0)
         #expect(try file.size() == 2 && byte == 1)
         // What cannot be filled leaves nothing.
-        #expect(message(.outOfSpace) { try create(folder["b"]) { (_) throws(StoreError) in throw StoreError(.outOfSpace, "full") } } == "full")
+        #expect(
+            message(.outOfSpace) {
+                try create(folder["b"]) { (_) throws(StoreError) in throw StoreError(.outOfSpace, "full") }
+            } == "full")
         #expect(names() == ["a"])
-        #expect(message(.notFound) { try create(folder["none/c"]) { (_) throws(StoreError) in } }.contains(folder["none/c"]))
+        #expect(
+            message(.notFound) { try create(folder["none/c"]) { (_) throws(StoreError) in } }.contains(folder["none/c"])
+        )
     }
 
     @Test func renaming() throws {
         for name in ["a", "b"] { try machine.open(folder[name], .create).write(Array(name.utf8), count: 1, at: 0) }
         #expect(message(.alreadyExists) { try machine.renameNew(folder["a"], to: folder["b"]) }.contains(folder["b"]))
-        #expect(message(.alreadyExists) { try RealMachine.linkAndUnlink(folder["a"], to: folder["b"]) }.contains(folder["b"]))
+        #expect(
+            message(.alreadyExists) { try RealMachine.linkAndUnlink(folder["a"], to: folder["b"]) }.contains(
+                folder["b"]))
         try machine.renameNew(folder["a"], to: folder["c"])
         try RealMachine.linkAndUnlink(folder["c"], to: folder["d"])
         #expect(!machine.exists(folder["a"]) && !machine.exists(folder["c"]))
@@ -388,7 +416,9 @@ import ObjStoreCore
         #expect(try machine.resolve("/no-such-file") == "/no-such-file")
         #expect(try machine.resolve("no-such-file") == FileManager.default.currentDirectoryPath + "/no-such-file")
         #expect(message(.io) { _ = try machine.resolve(folder["loop"]) }.contains(folder["loop"]))
-        #expect(message(.notFound) { _ = try machine.resolve(folder["none/file"]) }.contains("its folder \(folder["none"])"))
+        #expect(
+            message(.notFound) { _ = try machine.resolve(folder["none/file"]) }.contains("its folder \(folder["none"])")
+        )
         #expect(message(.io) { _ = try machine.resolve(folder["none/"]) }.contains("names no file"))
         #expect(message(.io) { _ = try machine.resolve("") }.contains("names no file"))
     }
@@ -397,7 +427,8 @@ import ObjStoreCore
 
     @Test func fileSystems() throws {
         #expect(RealMachine.kind(ofType: 0xEF53) == .coherent)
-        #expect(RealMachine.kind(ofType: Int64(Int32(bitPattern: 0x9123_683E))) == .coherent)  // as 32-bit systems give it
+        // As 32-bit systems give it.
+        #expect(RealMachine.kind(ofType: Int64(Int32(bitPattern: 0x9123_683E))) == .coherent)
         #expect(RealMachine.kind(ofType: 0x6969) == .incoherent)  // NFS
         #expect(RealMachine.kind(ofType: 0x6573_5546) == .incoherent)  // FUSE
         #expect(RealMachine.kind(ofType: 0x0102_1997) == .incoherent)  // 9p

@@ -64,7 +64,9 @@ import ObjStoreCore
         }
         #expect(Int(cs_load64(total.memory)) == sides[0].count + sides[1].count)
         let least = min(sides[0].count, sides[1].count)
-        #expect(Double(least) > 0.02 * Double(sides[0].count + sides[1].count), "\(sides[0].count) against \(sides[1].count)")
+        #expect(
+            Double(least) > 0.02 * Double(sides[0].count + sides[1].count),
+            "\(sides[0].count) against \(sides[1].count)")
     }
 
     /// One thread that takes the lock again at once leaves no gap by itself.
@@ -98,11 +100,12 @@ import ObjStoreCore
         try side.lock.acquire()
         var threads: [BackgroundThread] = []
         for index in 0..<8 {
-            threads.append(try BackgroundThread(name: "waiter") { _ in
-                try! side.lock.acquire()
-                guarded.order.append(index)
-                side.lock.release()
-            })
+            threads.append(
+                try BackgroundThread(name: "waiter") { _ in
+                    try! side.lock.acquire()
+                    guarded.order.append(index)
+                    side.lock.release()
+                })
             while side.lock.queued != index + 1 { usleep(100) }
         }
         side.lock.release()
@@ -138,12 +141,13 @@ import ObjStoreCore
         try side.lock.acquire()
         var threads: [BackgroundThread] = []
         for index in 0..<5 {
-            threads.append(try BackgroundThread(name: "waiter") { _ in
-                if try! side.lock.acquire(timeout: index % 2 == 0 ? 200_000_000 : -1) {
-                    guarded.order.append(index)
-                    side.lock.release()
-                }
-            })
+            threads.append(
+                try BackgroundThread(name: "waiter") { _ in
+                    if try! side.lock.acquire(timeout: index % 2 == 0 ? 200_000_000 : -1) {
+                        guarded.order.append(index)
+                        side.lock.release()
+                    }
+                })
             while side.lock.queued != index + 1 { usleep(100) }
         }
         while side.lock.queued != 2 { usleep(1000) }
@@ -225,7 +229,8 @@ import ObjStoreCore
         }
         #expect(total.value == 100)
         #expect(side.lock.queued == 0)
-        #expect(try !machine.isLocked(try RealFile(path: folder["db"], mode: .existing), bytes: 7..<8))  // the kernel has it back
+        // The kernel has it back.
+        #expect(try !machine.isLocked(try RealFile(path: folder["db"], mode: .existing), bytes: 7..<8))
     }
 
     // MARK: Other processes
@@ -254,7 +259,8 @@ import ObjStoreCore
         }
     }
 
-    /// Who was taken for dead while it had the lock (it closed the store under a thread) releases nothing of the next owner's.
+    /// Who was taken for dead while it had the lock (it closed the store under a thread) releases nothing of the next
+    /// owner's.
     @Test func releaseByALateOwner() throws {
         let words = SharedWords()
         let late = try Side(folder["db"], words: words), next = try Side(folder["db"], words: words)

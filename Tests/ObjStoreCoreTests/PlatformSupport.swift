@@ -9,7 +9,9 @@ final class TestFolder: Sendable {
     let path: String
 
     init() {
-        path = try! RealMachine.shared.resolve(FileManager.default.temporaryDirectory.path) + "/objstore-test-\(UUID().uuidString)"
+        path =
+            try! RealMachine.shared.resolve(FileManager.default.temporaryDirectory.path)
+            + "/objstore-test-\(UUID().uuidString)"
         try! FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
@@ -74,7 +76,8 @@ final class SharedWords: @unchecked Sendable {
     static func liveByte(_ instance: UInt64) -> Int64 { 1 << 50 + Int64(instance) }
 
     func lockWords(_ file: StorageFile, instance: UInt64) -> LockWords {
-        LockWords(owner: owner, releases: releases, waiters: waiters, instance: instance) { (other) throws(StoreError) in
+        LockWords(owner: owner, releases: releases, waiters: waiters, instance: instance) {
+            (other) throws(StoreError) in
             if other == instance { return true }
             let byte = SharedWords.liveByte(other)
             return try RealMachine.shared.isLocked(file, bytes: byte..<(byte + 1))

@@ -41,7 +41,9 @@ import ObjStoreCore
             store = try Store.open(configuration)
             transaction = try store.begin()
             cls = try transaction.findClass(classText)
-            properties = try ["age", "score", "text"].map { [transaction] in try transaction.findProperty(try transaction.findClass(classText), $0) }
+            properties = try ["age", "score", "text"].map { [transaction] in
+                try transaction.findProperty(try transaction.findClass(classText), $0)
+            }
             random = IndexRandom(seed)
         }
 
@@ -51,15 +53,23 @@ import ObjStoreCore
 
         func randomModel() -> Model {
             // Ages that fit a byte, two, eight: some re-encode the column of their leaf.
-            let age: Int64? = below(6) == 0 ? nil : below(40) == 0 ? .max - Int64(below(9)) : below(10) == 0 ? Int64(below(60_000)) : Int64(below(100))
-            return Model(age: age, score: Double(below(1000)) / 8, text: String(repeating: "x", count: below(30) == 0 ? 700 : below(12)))
+            let age: Int64? =
+                below(6) == 0
+                ? nil
+                : below(40) == 0 ? .max - Int64(below(9)) : below(10) == 0 ? Int64(below(60_000)) : Int64(below(100))
+            return Model(
+                age: age, score: Double(below(1000)) / 8,
+                text: String(repeating: "x", count: below(30) == 0 ? 700 : below(12)))
         }
 
         func withValues<R>(_ model: Model, _ body: ([Value]) throws -> R) throws -> R {
             let utf8 = Array(model.text.utf8)
             return try utf8.withUnsafeBytes { bytes in
                 let bits = Int64(bitPattern: model.score.bitPattern)
-                return try body([model.age.map { Value.int($0) } ?? .null, Value(kind: .double, low: bits), .string(bytes.baseAddress, bytes.count)])
+                return try body([
+                    model.age.map { Value.int($0) } ?? .null, Value(kind: .double, low: bits),
+                    .string(bytes.baseAddress, bytes.count),
+                ])
             }
         }
 
@@ -69,7 +79,11 @@ import ObjStoreCore
                 for _ in 0..<(below(8) == 0 ? 300 : 1) {
                     let new = randomModel()
                     let made = try withValues(new) { values in
-                        try properties.withUnsafeBufferPointer { properties in try values.withUnsafeBufferPointer { try transaction.create(cls, properties, $0.baseAddress!) } }
+                        try properties.withUnsafeBufferPointer { properties in
+                            try values.withUnsafeBufferPointer {
+                                try transaction.create(cls, properties, $0.baseAddress!)
+                            }
+                        }
                     }
                     model[made.key] = new
                     keys.append(made.key)
@@ -87,7 +101,9 @@ import ObjStoreCore
                 guard let key = anyKey() else { return }
                 let new = randomModel()
                 try withValues(new) { values in
-                    try properties.withUnsafeBufferPointer { properties in try values.withUnsafeBufferPointer { try transaction.set(id(key), properties, $0.baseAddress!) } }
+                    try properties.withUnsafeBufferPointer { properties in
+                        try values.withUnsafeBufferPointer { try transaction.set(id(key), properties, $0.baseAddress!) }
+                    }
                 }
                 model[key] = new
             case 13...14:
@@ -129,10 +145,13 @@ import ObjStoreCore
                     continue
                 }
                 let found = Model(
-                    age: try watched[index].row.int(properties[0]), score: try #require(try watched[index].row.double(properties[1])),
+                    age: try watched[index].row.int(properties[0]),
+                    score: try #require(try watched[index].row.double(properties[1])),
                     text: try text(&watched[index].row))
                 if found != wanted { Issue.record("object \(key) is \(found), not \(wanted)") }
-                if try watched[index].row.object() != id(key) { Issue.record("the row of object \(key) stands on another") }
+                if try watched[index].row.object() != id(key) {
+                    Issue.record("the row of object \(key) stands on another")
+                }
             }
         }
 
@@ -160,7 +179,9 @@ import ObjStoreCore
         try fixture.withValues(Model(age: 1, score: 0, text: "a")) { values in
             try fixture.properties.withUnsafeBufferPointer { properties in
                 try values.withUnsafeBufferPointer { values in
-                    for _ in 0..<4500 { _ = try fixture.transaction.create(fixture.cls, properties, values.baseAddress!) }
+                    for _ in 0..<4500 {
+                        _ = try fixture.transaction.create(fixture.cls, properties, values.baseAddress!)
+                    }
                 }
             }
         }
@@ -170,8 +191,12 @@ import ObjStoreCore
             while try row.next() {
                 let score = try #require(try row.double(fixture.properties[1]))
                 if score != Double(round - 1) { Issue.record("object \(seen) has \(score) in round \(round)") }
-                try fixture.transaction.set(try row.object(), fixture.properties[1], Value(kind: .double, low: Int64(bitPattern: (score + 1).bitPattern)))
-                if try row.double(fixture.properties[1]) != score + 1 { Issue.record("object \(seen) was not written in round \(round)") }
+                try fixture.transaction.set(
+                    try row.object(), fixture.properties[1],
+                    Value(kind: .double, low: Int64(bitPattern: (score + 1).bitPattern)))
+                if try row.double(fixture.properties[1]) != score + 1 {
+                    Issue.record("object \(seen) was not written in round \(round)")
+                }
                 seen += 1
             }
             #expect(seen == 4500)

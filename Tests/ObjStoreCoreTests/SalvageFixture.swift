@@ -37,34 +37,48 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
 
     static let compound = 100
 
-    /// "Everything" has an int key, a unique property, indexes of one and of several properties and all kinds; "Named" a string
-    /// key; "Plain" neither key nor index. A link's target is the number in its flags.
+    /// "Everything" has an int key, a unique property, indexes of one and of several properties and all kinds; "Named"
+    /// a string key; "Plain" neither key nor index. A link's target is the number in its flags.
     static let schema = Schema(
         classes: [
-            cls("Everything", 0, [
-                ("id", .int, "p"), ("flag", .bool, ""), ("number", .int, "i"), ("score", .double, ""), ("name", .string, ""), ("bytes", .binary, ""),
-                ("time", .timestamp, ""), ("maybe", .int, "n"), ("note", .string, "n"), ("level", .double, "n"), ("tag", .string, "ni"),
-                ("ratio", .float, "ni"), ("price", .decimal128, "ni"), ("code", .uuid, "iu"), ("origin", .objectID, "i"), ("named", .link, "n1"), ("other", .link, "n0"),
-            ], [([14, 3], true), ([10, 2, 8], false)]),
+            cls(
+                "Everything", 0,
+                [
+                    ("id", .int, "p"), ("flag", .bool, ""), ("number", .int, "i"), ("score", .double, ""),
+                    ("name", .string, ""), ("bytes", .binary, ""),
+                    ("time", .timestamp, ""), ("maybe", .int, "n"), ("note", .string, "n"), ("level", .double, "n"),
+                    ("tag", .string, "ni"),
+                    ("ratio", .float, "ni"), ("price", .decimal128, "ni"), ("code", .uuid, "iu"),
+                    ("origin", .objectID, "i"), ("named", .link, "n1"), ("other", .link, "n0"),
+                ], [([14, 3], true), ([10, 2, 8], false)]),
             cls("Named", 1, [("key", .string, "p"), ("value", .int, ""), ("text", .string, "")]),
             cls("Plain", 2, [("x", .int, ""), ("y", .double, "n"), ("link", .link, "n0")]),
         ], version: 1)
 
-    private static func cls(_ name: String, _ id: UInt32, _ properties: [(String, ValueKind, String)], _ compounds: [([Int], Bool)] = []) -> ClassSchema {
+    private static func cls(
+        _ name: String, _ id: UInt32, _ properties: [(String, ValueKind, String)], _ compounds: [([Int], Bool)] = []
+    ) -> ClassSchema {
         var all: [PropertySchema] = []
         for (index, (name, kind, flags)) in properties.enumerated() {
             let fallback = Array("lost".utf8).withUnsafeBytes { OwnedValue(.string($0.baseAddress, 4)) }
-            all.append(PropertySchema(
-                name: name, kind: kind, columnID: UInt32(index), isNullable: flags.contains("n"), isPrimaryKey: flags.contains("p"),
-                isIndexed: flags.contains("i"), isUnique: flags.contains("u"), target: flags.last?.wholeNumberValue, defaultValue: name == "text" ? fallback : nil))
+            all.append(
+                PropertySchema(
+                    name: name, kind: kind, columnID: UInt32(index), isNullable: flags.contains("n"),
+                    isPrimaryKey: flags.contains("p"),
+                    isIndexed: flags.contains("i"), isUnique: flags.contains("u"), target: flags.last?.wholeNumberValue,
+                    defaultValue: name == "text" ? fallback : nil))
         }
-        let indexes = compounds.enumerated().map { IndexSchema(id: IndexSchema.firstCompoundID + UInt32($0), properties: $1.0, isUnique: $1.1) }
+        let indexes = compounds.enumerated().map {
+            IndexSchema(id: IndexSchema.firstCompoundID + UInt32($0), properties: $1.0, isUnique: $1.1)
+        }
         return ClassSchema(
-            name: name, id: id, properties: all, nextColumnID: UInt32(all.count), compounds: indexes, nextIndexID: IndexSchema.firstCompoundID + UInt32(indexes.count))
+            name: name, id: id, properties: all, nextColumnID: UInt32(all.count), compounds: indexes,
+            nextIndexID: IndexSchema.firstCompoundID + UInt32(indexes.count))
     }
 
     /// - Parameters:
-    ///   - after: commits after the last checkpoint, of some rows each; the file is then taken as a killed process leaves it.
+    ///   - after: commits after the last checkpoint, of some rows each; the file is then taken as a killed process
+    ///     leaves it.
     ///   - keeps: of so many objects only one is kept, and the rest compacted.
     init(rows: Int, after: Int = 0, keeps: Int64 = 1) throws {
         let folder = TestFolder(), path = folder["db"]
@@ -92,7 +106,9 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
         if keeps > 1 {
             let transaction = try WriteTransaction.begin(database)
             for cls in 0..<3 {
-                for key in 0..<Int64(rows) where key % keeps != 0 && (cls == 1 || key % 7 != 3) { try transaction.delete(cls, key) }
+                for key in 0..<Int64(rows) where key % keeps != 0 && (cls == 1 || key % 7 != 3) {
+                    try transaction.delete(cls, key)
+                }
             }
             try transaction.commit(StoreOptions.Durability.none)
             try database.compact(timeout: -1) { _, _ in }
@@ -113,7 +129,9 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
             let snapshot = try database.snapshot()
             for cls in schema.classes.indices {
                 var objects: [Int64: Row] = [:]
-                try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in objects[key] = values.map { OwnedValue($0) } }
+                try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
+                    objects[key] = values.map { OwnedValue($0) }
+                }
                 oracle.append(objects)
             }
         }
@@ -142,7 +160,9 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
         mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
     }
 
-    private static func create(_ transaction: WriteTransaction, _ cls: Int, _ index: Int, _ random: inout Numbers) throws {
+    private static func create(
+        _ transaction: WriteTransaction, _ cls: Int, _ index: Int, _ random: inout Numbers
+    ) throws {
         var kept: [[UInt8]] = []
         func text(_ length: Int) -> Value {
             kept.append((0..<max(1, length)).map { _ in UInt8(97 + random.below(26)) })
@@ -151,29 +171,45 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
         /// One of the few objects before, if it is there; half of them go to the first.
         func link(_ target: Int) throws -> Value {
             let key = random.below(2) == 0 ? 0 : Int64(max(0, index - 1 - random.below(40)))
-            return random.below(4) > 0 && index > 0 ? try transaction.state(target).contains(key) ? Value(kind: .link, low: key) : .null : .null
+            return random.below(4) > 0 && index > 0
+                ? try transaction.state(target).contains(key) ? Value(kind: .link, low: key) : .null : .null
         }
         var values: [Value]
         switch cls {
         case 0:
             let bytes = text(random.below(30))
             values = [
-                .int(Int64(index) * 3 + 1), .bool(random.below(2) == 0), .int(Int64(random.below(100_000))), .double(Double(random.below(1 << 40)) / 7),
+                .int(Int64(index) * 3 + 1), .bool(random.below(2) == 0), .int(Int64(random.below(100_000))),
+                .double(Double(random.below(1 << 40)) / 7),
                 text(1 + random.below(12)), .binary(bytes.pointer, bytes.count),
                 .timestamp(seconds: Int64(random.below(1 << 30)), nanoseconds: Int32(random.below(999_999_999))),
                 random.below(3) == 0 ? .null : .int(Int64(random.below(1 << 50))),
-                random.below(3) == 0 ? .null : text(random.below(40) == 0 ? 5000 + random.below(3000) : random.below(20)),
+                random.below(3) == 0
+                    ? .null : text(random.below(40) == 0 ? 5000 + random.below(3000) : random.below(20)),
                 random.below(3) == 0 ? .null : .double(Double(random.below(1 << 40)) / 3),
                 random.below(3) == 0 ? .null : text(index % 50 == 0 ? 70 : 1 + random.below(20)),
-                random.below(3) == 0 ? .null : .float([0, -0.0, .nan, Float(random.below(1 << 20)) / 8][random.below(4)]),
+                random.below(3) == 0
+                    ? .null : .float([0, -0.0, .nan, Float(random.below(1 << 20)) / 8][random.below(4)]),
                 // Several ways to write one number: an index knows which number, not which way.
-                random.below(3) == 0 ? .null : .decimal128(Decimal128(isNegative: false, exponent: 6176 - random.below(4), coefficient: UInt128(random.below(500) * 10))),
-                Value(kind: .uuid, low: Int64(truncatingIfNeeded: random.next()), high: Int64(truncatingIfNeeded: random.next())),
-                Value(kind: .objectID, low: Int64(truncatingIfNeeded: random.next()), high: Int64(random.below(1 << 32))),
+                random.below(3) == 0
+                    ? .null
+                    : .decimal128(
+                        Decimal128(
+                            isNegative: false, exponent: 6176 - random.below(4),
+                            coefficient: UInt128(random.below(500) * 10))),
+                Value(
+                    kind: .uuid, low: Int64(truncatingIfNeeded: random.next()),
+                    high: Int64(truncatingIfNeeded: random.next())),
+                Value(
+                    kind: .objectID, low: Int64(truncatingIfNeeded: random.next()), high: Int64(random.below(1 << 32))),
                 try link(1), try link(0),
             ]
         case 1: values = [text(12 + random.below(4)), .int(Int64(random.below(1 << 45))), text(random.below(15))]
-        default: values = [.int(Int64(random.below(1 << 33))), random.below(4) == 0 ? .null : .double(Double(random.below(1 << 33)) / 3), try link(0)]
+        default:
+            values = [
+                .int(Int64(random.below(1 << 33))),
+                random.below(4) == 0 ? .null : .double(Double(random.below(1 << 33)) / 3), try link(0),
+            ]
         }
         _ = try values.withUnsafeBufferPointer { try transaction.state(cls).create($0.baseAddress!) }
         withExtendedLifetime(kept) {}
@@ -187,7 +223,9 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
         func add(_ kind: Place.Kind, _ cls: Int, _ ref: Ref, _ bytes: Int, _ keys: Range<Int64> = 0..<0) {
             places.append(Place(kind: kind, cls: cls, bytes: ref.offset..<ref.offset + bytes, keys: keys))
         }
-        func node(_ kind: Place.Kind, _ cls: Int, _ ref: Ref, _ nodeKind: NodeKind, _ keys: Range<Int64> = 0..<0) throws -> UnsafeRawPointer {
+        func node(
+            _ kind: Place.Kind, _ cls: Int, _ ref: Ref, _ nodeKind: NodeKind, _ keys: Range<Int64> = 0..<0
+        ) throws -> UnsafeRawPointer {
             let node = try source.node(ref, nodeKind)
             add(kind, cls, ref, NodeHeader.bytes(node), keys)
             return node
@@ -199,13 +237,17 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
             let classNode = try node(.classNode, index, RootNode.classNode(root, index), .classRoot, 0..<Int64.max)
             func leaf(_ ref: Ref) throws {
                 let head = try source.node(ref, .leafHead), rows = LeafHead.rows(head), keys = LeafKeys(source, head)
-                func range(_ first: Int, _ end: Int) throws -> Range<Int64> { try keys.key(first)..<(try keys.key(end - 1)) + 1 }
+                func range(_ first: Int, _ end: Int) throws -> Range<Int64> {
+                    try keys.key(first)..<(try keys.key(end - 1)) + 1
+                }
                 let all = try range(0, rows)
                 add(.head, index, ref, NodeHeader.bytes(head), all)
                 for line in 0..<LeafHead.entries(head) {
                     let entry = LeafEntry(head + LeafHead.directory + line << 6)
                     if entry.columnID == LeafKeys.column {
-                        LeafExtents(source).forEachPart(head, entry) { (raw, bytes, _, _, _) in add(.keys, index, Ref(raw: raw), bytes, all) }
+                        LeafExtents(source).forEachPart(head, entry) { (raw, bytes, _, _, _) in
+                            add(.keys, index, Ref(raw: raw), bytes, all)
+                        }
                         continue
                     }
                     let property = try #require(cls.properties.firstIndex { $0.columnID == entry.columnID })
@@ -215,13 +257,16 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
                             add(.fingerprints(property), index, Ref(raw: raw), bytes, all)
                         } else {
                             let first = segment * entry.segmentRows
-                            add(.part(property), index, Ref(raw: raw), bytes, try range(first, min(rows, first + entry.segmentRows)))
+                            add(
+                                .part(property), index, Ref(raw: raw), bytes,
+                                try range(first, min(rows, first + entry.segmentRows)))
                             segment += 1
                         }
                     }
                     guard entry.isText, entry.flags & LeafEntry.Flags.longValues != 0 else { continue }
                     for slot in 0..<rows where LeafHead.isLive(head, slot) {
-                        let part = try LeafReader(source: source).textSegment(head, entry, segment: entry.segmentIndex(slot), rows: 1)
+                        let part = try LeafReader(source: source).textSegment(
+                            head, entry, segment: entry.segmentIndex(slot), rows: 1)
                         let row = slot & (entry.segmentRows - 1)
                         guard StringSegment.isLong(part, row) else { continue }
                         let value = LongValue(part + StringSegment.blobOffset(part) + StringSegment.offset(part, row))
@@ -231,15 +276,21 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
             }
             func tree(_ ref: Ref, _ upper: Int64) throws {
                 if NodeHeader.kind(source.base + ref.offset) != NodeKind.clusterInner.rawValue { return try leaf(ref) }
-                let inner = try source.node(ref, .clusterInner), keys = ClusterInner.keys(inner), count = NodeHeader.count(inner)
+                let inner = try source.node(ref, .clusterInner), keys = ClusterInner.keys(inner),
+                    count = NodeHeader.count(inner)
                 add(.inner, index, ref, NodeHeader.bytes(inner), keys[0]..<upper)
-                for child in 0..<count { try tree(ClusterInner.ref(inner, child), child + 1 < count ? keys[child + 1] : upper) }
+                for child in 0..<count {
+                    try tree(ClusterInner.ref(inner, child), child + 1 < count ? keys[child + 1] : upper)
+                }
             }
             if !ClassNode.cluster(classNode).isNull { try tree(ClassNode.cluster(classNode), .max) }
             func indexTree(_ ref: Ref, _ kind: NodeKind, _ property: Int) throws {
-                let found = try node(kind == .indexLeaf ? .indexLeaf(property) : .indexInner(property), index, ref, kind)
+                let found = try node(
+                    kind == .indexLeaf ? .indexLeaf(property) : .indexInner(property), index, ref, kind)
                 if kind == .indexLeaf { return }
-                for child in 0..<NodeHeader.count(found) { try indexTree(IndexInner.ref(found, child), IndexInner.childKind(found), property) }
+                for child in 0..<NodeHeader.count(found) {
+                    try indexTree(IndexInner.ref(found, child), IndexInner.childKind(found), property)
+                }
             }
             for (position, schema) in cls.indexes.enumerated() where !ClassNode.indexRoot(classNode, position).isNull {
                 let name = schema.isCompound ? SalvageFixture.compound + position - cls.plainIndexes : schema.first
@@ -249,7 +300,9 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
         return places
     }
 
-    func first(_ kind: Place.Kind, _ cls: Int = -1) throws -> Place { try #require(places.first { $0.kind == kind && $0.cls == cls }) }
+    func first(_ kind: Place.Kind, _ cls: Int = -1) throws -> Place {
+        try #require(places.first { $0.kind == kind && $0.cls == cls })
+    }
     func all(_ kind: Place.Kind, _ cls: Int) -> [Place] { places.filter { $0.kind == kind && $0.cls == cls } }
 
     /// Objects of a class with keys in a range.
@@ -281,7 +334,9 @@ final class DamagedStore {
     func verify() throws -> [ReportEntry] {
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         var report: [ReportEntry] = []
-        let check = try StoreFiles.verify(path, progress: { (_, _) throws(StoreError) in }) { (entry) throws(StoreError) in report.append(entry) }
+        let check = try StoreFiles.verify(path, progress: { (_, _) throws(StoreError) in }) {
+            (entry) throws(StoreError) in report.append(entry)
+        }
         #expect(check.findings == report.findings.count)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before, "verify changed the file")
         try expectNoOtherFiles()
@@ -291,7 +346,9 @@ final class DamagedStore {
     func salvage() throws -> (report: [ReportEntry], losses: Int) {
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         var report: [ReportEntry] = []
-        let salvaged = try StoreFiles.salvage(path, to: newPath, progress: { (_, _) throws(StoreError) in }) { (entry) throws(StoreError) in report.append(entry) }
+        let salvaged = try StoreFiles.salvage(path, to: newPath, progress: { (_, _) throws(StoreError) in }) {
+            (entry) throws(StoreError) in report.append(entry)
+        }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before, "salvage changed the file")
         try expectNoOtherFiles()
         return (report, salvaged.losses)
@@ -313,7 +370,9 @@ final class DamagedStore {
             #expect(Verifier.findings(snapshot) == [])
             for cls in snapshot.schema.classes.indices {
                 var objects: [Int64: SalvageFixture.Row] = [:]
-                try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in objects[key] = values.map { OwnedValue($0) } }
+                try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
+                    objects[key] = values.map { OwnedValue($0) }
+                }
                 content.append(objects)
             }
         }

@@ -18,7 +18,8 @@ import ObjStoreCore
     ///
     /// - Parameter values: by class and property, which objects lose that value.
     private func check(
-        _ places: [SalvageFixture.Place], named names: String..., objects: Lost = [:], values: [Int: [Int: Set<Int64>]] = [:], unknown: Set<Int> = [],
+        _ places: [SalvageFixture.Place], named names: String..., objects: Lost = [:],
+        values: [Int: [Int: Set<Int64>]] = [:], unknown: Set<Int> = [],
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let damaged = try DamagedStore(fixture, places)
@@ -31,7 +32,8 @@ import ObjStoreCore
     }
 
     private func compare(
-        _ damaged: DamagedStore, _ objects: Lost, _ values: [Int: [Int: Set<Int64>]], _ unknown: Set<Int> = [], sourceLocation: SourceLocation
+        _ damaged: DamagedStore, _ objects: Lost, _ values: [Int: [Int: Set<Int64>]], _ unknown: Set<Int> = [],
+        sourceLocation: SourceLocation
     ) throws {
         let fixture = damaged.fixture
         let (report, losses) = try damaged.salvage()
@@ -40,7 +42,9 @@ import ObjStoreCore
         var isComplete = true, values = values
         // A link to a lost object becomes null.
         for (index, cls) in fixture.schema.classes.enumerated() {
-            for (property, target) in cls.properties.enumerated().compactMap({ position, property in property.target.map { (position, $0) } }) {
+            for (property, target) in cls.properties.enumerated().compactMap({ position, property in
+                property.target.map { (position, $0) }
+            }) {
                 let lost = objects[target, default: []]
                 let dangling = content[index].keys.filter { key in
                     let link = fixture.oracle[index][key]![property].value
@@ -51,22 +55,33 @@ import ObjStoreCore
         }
         for (index, cls) in fixture.schema.classes.enumerated() {
             let lost = objects[index, default: []]
-            #expect(Set(content[index].keys) == Set(fixture.oracle[index].keys).subtracting(lost), "\(cls.name)", sourceLocation: sourceLocation)
-            #expect(report.lost(cls.name) == (unknown.contains(index) ? nil : lost.count), "\(report)", sourceLocation: sourceLocation)
+            #expect(
+                Set(content[index].keys) == Set(fixture.oracle[index].keys).subtracting(lost), "\(cls.name)",
+                sourceLocation: sourceLocation)
+            #expect(
+                report.lost(cls.name) == (unknown.contains(index) ? nil : lost.count), "\(report)",
+                sourceLocation: sourceLocation)
             if !lost.isEmpty { isComplete = false }
             for (key, row) in content[index] {
                 for property in row.indices {
                     let isLost = values[index]?[property]?.contains(key) == true
                     let wanted = isLost ? cls.substitute(property) : fixture.oracle[index][key]![property].value
                     if !row[property].value.isSame(as: wanted) {
-                        Issue.record("\(cls.name)#\(key).\(cls.properties[property].name) is \(row[property].value.text), not \(wanted.text)", sourceLocation: sourceLocation)
+                        Issue.record(
+                            """
+                            \(cls.name)#\(key).\(cls.properties[property].name) is \(row[property].value.text), not \
+                            \(wanted.text)
+                            """,
+                            sourceLocation: sourceLocation)
                         return
                     }
                 }
             }
             for property in cls.properties.indices {
                 let lost = values[index]?[property, default: []] ?? []
-                #expect(report.lost(cls.name, cls.properties[property].name) == lost.count, "\(cls.name).\(cls.properties[property].name): \(report)", sourceLocation: sourceLocation)
+                #expect(
+                    report.lost(cls.name, cls.properties[property].name) == lost.count,
+                    "\(cls.name).\(cls.properties[property].name): \(report)", sourceLocation: sourceLocation)
                 if !lost.isEmpty { isComplete = false }
             }
         }
@@ -76,24 +91,31 @@ import ObjStoreCore
     @Test func aSoundStoreIsCopied() throws {
         let damaged = try DamagedStore(fixture, [])
         let report = try damaged.verify()
-        #expect(report == [
-            .cls("Everything", objects: fixture.oracle[0].count, lost: 0), .cls("Named", objects: fixture.oracle[1].count, lost: 0),
-            .cls("Plain", objects: fixture.oracle[2].count, lost: 0),
-        ])
+        #expect(
+            report == [
+                .cls("Everything", objects: fixture.oracle[0].count, lost: 0),
+                .cls("Named", objects: fixture.oracle[1].count, lost: 0),
+                .cls("Plain", objects: fixture.oracle[2].count, lost: 0),
+            ])
         try compare(damaged, [:], [:], sourceLocation: #_sourceLocation)
     }
 
-    /// A place in a transaction's memory is none in a file: such a meta is none, whatever its hash says. (Found by libFuzzer.)
+    /// A place in a transaction's memory is none in a file: such a meta is none, whatever its hash says. (Found by
+    /// libFuzzer.)
     @Test(arguments: [72, 80]) func aMetaThatLeadsIntoMemory(offset: Int) throws {
         let page = ByteBuffer(capacity: PageSize.page)
         var meta = try fixture.store.withUnsafeBytes { try #require(Meta.decode($0.baseAddress!)) }
         (meta.uuid, meta.incarnation, meta.generation, meta.version) = ((1, 2), 3, 4, 5)
-        (meta.root, meta.freeMap, meta.filePages) = (Ref(raw: 3 * UInt64(PageSize.page)), Ref(raw: 4 * UInt64(PageSize.page)), 6)
+        (meta.root, meta.freeMap, meta.filePages) = (
+            Ref(raw: 3 * UInt64(PageSize.page)), Ref(raw: 4 * UInt64(PageSize.page)), 6
+        )
         meta.log = LogPosition(lsn: 0, epoch: 1, chain: 2, region: LogRegion(offset: 4096, bytes: 1 << 20))
         (meta.hashSeed, meta.created, meta.isClean) = (7, 8, true)
         meta.encode(to: page.base)
         #expect(Meta.decode(page.base) == meta)
-        page.base.storeBytes(of: page.base.load(fromByteOffset: offset, as: UInt64.self) | Ref.dirtyBit, toByteOffset: offset, as: UInt64.self)
+        page.base.storeBytes(
+            of: page.base.load(fromByteOffset: offset, as: UInt64.self) | Ref.dirtyBit, toByteOffset: offset,
+            as: UInt64.self)
         page.base.storeBytes(of: Meta.hash(page.base), toByteOffset: 248, as: UInt64.self)
         #expect(Meta.decode(page.base) == nil)
     }
@@ -120,16 +142,20 @@ import ObjStoreCore
         }
     }
 
-    /// Of a file that was not closed cleanly nobody can tell whether a meta was torn while it was written: nothing is lost by it.
+    /// Of a file that was not closed cleanly nobody can tell whether a meta was torn while it was written: nothing is
+    /// lost by it.
     @Test func aMetaThatMayBeTorn() throws {
         let killed = try SalvageTests.killed.get()
         let newest = try killed.store.withUnsafeBytes { bytes in
-            try #require(Database.newestMeta((0..<2).map { Meta.decode(bytes.baseAddress! + $0 * PageSize.page) })?.slot)
+            try #require(
+                Database.newestMeta((0..<2).map { Meta.decode(bytes.baseAddress! + $0 * PageSize.page) })?.slot)
         }
         let other = (1 - newest) * PageSize.page
         var damaged = try DamagedStore(killed) { store, _ in for byte in 248..<256 { store[other + byte] ^= 0x55 } }
         let report = try damaged.verify()
-        #expect(report.findings == [] && report.notes.contains { $0.hasPrefix("meta \(1 - newest): it is damaged") }, "\(report)")
+        #expect(
+            report.findings == [] && report.notes.contains { $0.hasPrefix("meta \(1 - newest): it is damaged") },
+            "\(report)")
         try compare(damaged, [:], [:], sourceLocation: #_sourceLocation)
         // Where nobody can have been writing it, it is damage.
         damaged = try DamagedStore(killed) { store, log in
@@ -141,7 +167,9 @@ import ObjStoreCore
 
     /// The same where nothing of it is left that could prove itself.
     @Test(arguments: 0..<2, [512, 4096]) func aMetaThatIsGone(slot: Int, bytes: Int) throws {
-        let damaged = try DamagedStore(try SalvageTests.killed.get()) { store, _ in for byte in 0..<bytes { store[slot * PageSize.page + byte] = 0 } }
+        let damaged = try DamagedStore(try SalvageTests.killed.get()) { store, _ in
+            for byte in 0..<bytes { store[slot * PageSize.page + byte] = 0 }
+        }
         #expect(try damaged.verify().findings == [])
         let (report, losses) = try damaged.salvage()
         #expect(losses == 0, "\(report)")
@@ -155,36 +183,58 @@ import ObjStoreCore
     }
 
     private func opening(_ damaged: DamagedStore) -> StoreError? {
-        do throws(StoreError) { try Database.open(damaged.path, options: StoreOptions(), machine: RealMachine.shared).close() } catch { return error }
+        do throws(StoreError) {
+            try Database.open(damaged.path, options: StoreOptions(), machine: RealMachine.shared).close()
+        } catch { return error }
         return nil
     }
 
-    /// The check says what opening says, to the byte. What is missing may be needed by nobody: then a salvage has all there is.
-    @Test(arguments: [1, 64, 4095, 4096, 5000], [false, true]) func aFileThatWasCutOff(bytes: Int, wasKilled: Bool) throws {
+    /// The check says what opening says, to the byte. What is missing may be needed by nobody: then a salvage has all
+    /// there is.
+    @Test(arguments: [1, 64, 4095, 4096, 5000], [false, true]) func aFileThatWasCutOff(
+        bytes: Int, wasKilled: Bool
+    ) throws {
         let fixture = wasKilled ? try SalvageTests.killed.get() : fixture
-        let damaged = try DamagedStore(fixture) { store, _ in store.removeLast(store.count - fixture.meta.filePages * PageSize.page + bytes) }
-        let words = "it was cut off: it has \(fixture.meta.filePages * PageSize.page - bytes) bytes and should have \(fixture.meta.filePages * PageSize.page)"
+        let damaged = try DamagedStore(fixture) { store, _ in
+            store.removeLast(store.count - fixture.meta.filePages * PageSize.page + bytes)
+        }
+        let words =
+            """
+            it was cut off: it has \(fixture.meta.filePages * PageSize.page - bytes) bytes and should have \
+            \(fixture.meta.filePages * PageSize.page)
+            """
         #expect(try damaged.verify().findings.contains("file: \(words)"))
         let (report, _) = try damaged.salvage()
         #expect(report.notes.contains("file: \(words)"), "\(report)")
         let error = opening(damaged)
-        #expect(error?.code == .corrupt && error?.message == "\(damaged.path): \(words)", "\(error?.message ?? "it was opened")")
+        #expect(
+            error?.code == .corrupt && error?.message == "\(damaged.path): \(words)",
+            "\(error?.message ?? "it was opened")")
     }
 
-    /// A close cuts the file. The meta before is of a longer one: that nothing was cut off by anybody else must not be said otherwise.
+    /// A close cuts the file. The meta before is of a longer one: that nothing was cut off by anybody else must not be
+    /// said otherwise.
     @Test func theNewerMetaOfAFileThatACloseCut() throws {
         let newest = try fixture.store.withUnsafeBytes { bytes in
-            try #require(Database.newestMeta((0..<2).map { Meta.decode(bytes.baseAddress! + $0 * PageSize.page) })?.slot)
+            try #require(
+                Database.newestMeta((0..<2).map { Meta.decode(bytes.baseAddress! + $0 * PageSize.page) })?.slot)
         }
-        let pages = try fixture.store.withUnsafeBytes { bytes in try #require(Meta.decode(bytes.baseAddress! + (1 - newest) * PageSize.page)).filePages }
+        let pages = try fixture.store.withUnsafeBytes { bytes in
+            try #require(Meta.decode(bytes.baseAddress! + (1 - newest) * PageSize.page)).filePages
+        }
         let damaged = try DamagedStore(fixture) { store, log in
             store.removeLast(max(0, store.count - (pages - 1) * PageSize.page))
             store[newest * PageSize.page + 40] ^= 1
             log = nil
         }
-        let words = "meta \(1 - newest) is of \(pages * PageSize.page): it was cut off, or meta \(newest), which is damaged, was the newer one"
+        let words =
+            """
+            meta \(1 - newest) is of \(pages * PageSize.page): it was cut off, or meta \(newest), which is damaged, \
+            was the newer one
+            """
         var error = opening(damaged)
-        #expect(error?.code == .corrupt && error?.message.contains(words) == true, "\(error?.message ?? "it was opened")")
+        #expect(
+            error?.code == .corrupt && error?.message.contains(words) == true, "\(error?.message ?? "it was opened")")
         #expect(try damaged.verify().findings.contains { $0.contains(words) })
         // As long as it was: the log is missed that a clean file does not need.
         let long = try DamagedStore(fixture) { store, log in
@@ -193,8 +243,13 @@ import ObjStoreCore
             log = nil
         }
         error = opening(long)
-        let doubt = "was not closed cleanly, as meta \(1 - newest) says (meta \(newest), which is damaged, may have been the newer one)"
-        #expect(error?.code == .needsLog && error?.message.contains(doubt) == true, "\(error?.message ?? "it was opened")")
+        let doubt =
+            """
+            was not closed cleanly, as meta \(1 - newest) says (meta \(newest), which is damaged, may have been the \
+            newer one)
+            """
+        #expect(
+            error?.code == .needsLog && error?.message.contains(doubt) == true, "\(error?.message ?? "it was opened")")
         #expect(try long.verify().findings.contains { $0.contains(doubt) })
     }
 
@@ -231,7 +286,8 @@ import ObjStoreCore
         let root = try fixture.first(.root)
         var damaged = try DamagedStore(fixture, [root])
         #expect(try damaged.verify().findings.contains { $0.contains("root") })
-        // The other meta is of the version before the last checkpoint, or the search finds an older root: never a wrong value.
+        // The other meta is of the version before the last checkpoint, or the search finds an older root: never a wrong
+        // value.
         let (report, losses) = try damaged.salvage()
         #expect(losses > 0 && report.findings.contains { $0.contains("root") })
         damaged = try DamagedStore(fixture, [try fixture.first(.schema)])
@@ -245,13 +301,17 @@ import ObjStoreCore
         let database = try Database.open(folder["db"], options: options, machine: RealMachine.shared)
         func schema(_ count: Int) -> Schema {
             let properties = (0..<count).map { PropertySchema(name: "p\($0)", kind: .int, columnID: UInt32($0)) }
-            return Schema(classes: [ClassSchema(name: "Row", id: 0, properties: properties, nextColumnID: UInt32(count))], version: 1)
+            return Schema(
+                classes: [ClassSchema(name: "Row", id: 0, properties: properties, nextColumnID: UInt32(count))],
+                version: 1)
         }
         for round in 1...2 {
             let transaction = try WriteTransaction.begin(database)
             try transaction.setSchema(schema(round))
             let values = Array(repeating: Value.int(Int64(round)), count: round)
-            for _ in 0..<100 { _ = try values.withUnsafeBufferPointer { try transaction.state(0).create($0.baseAddress!) } }
+            for _ in 0..<100 {
+                _ = try values.withUnsafeBufferPointer { try transaction.state(0).create($0.baseAddress!) }
+            }
             try transaction.commit(StoreOptions.Durability.none)
             try database.checkpoint()
         }
@@ -263,7 +323,9 @@ import ObjStoreCore
         image.close()
         try Data(bytes).write(to: URL(fileURLWithPath: folder["db"]))
         var entries: [ReportEntry] = []
-        let salvaged = try StoreFiles.salvage(folder["db"], to: folder["new"], progress: { (_, _) throws(StoreError) in }) { (entry) throws(StoreError) in entries.append(entry) }
+        let salvaged = try StoreFiles.salvage(
+            folder["db"], to: folder["new"], progress: { (_, _) throws(StoreError) in }
+        ) { (entry) throws(StoreError) in entries.append(entry) }
         #expect(salvaged.losses == 1 && entries.findings.contains { $0.contains("found by a search") }, "\(entries)")
         let new = try Database.open(folder["new"], options: options, machine: RealMachine.shared)
         var found: [Int64] = []
@@ -277,19 +339,25 @@ import ObjStoreCore
     @Test func aDamagedClassNode() throws {
         for cls in 0..<3 {
             try check(
-                [fixture.first(.classNode, cls)], named: "class \(fixture.schema.classes[cls].name)", objects: [cls: Set(fixture.oracle[cls].keys)],
+                [fixture.first(.classNode, cls)], named: "class \(fixture.schema.classes[cls].name)",
+                objects: [cls: Set(fixture.oracle[cls].keys)],
                 unknown: [cls])
         }
     }
 
     @Test func aDamagedInnerNodeOrHead() throws {
-        try check([fixture.first(.inner, 1)], named: "class Named, all objects", objects: [1: Set(fixture.oracle[1].keys)])
+        try check(
+            [fixture.first(.inner, 1)], named: "class Named, all objects", objects: [1: Set(fixture.oracle[1].keys)])
         let heads = fixture.all(.head, 0)
         #expect(heads.count == 3)
         for head in heads {
-            try check([head], named: "class Everything, objects \(head.keys.lowerBound)–", objects: [0: fixture.keys(0, head.keys)])
+            try check(
+                [head], named: "class Everything, objects \(head.keys.lowerBound)–",
+                objects: [0: fixture.keys(0, head.keys)])
         }
-        try check([heads[0], heads[2]], named: "objects 0–4095", "objects 8192–", objects: [0: fixture.keys(0, heads[0].keys).union(fixture.keys(0, heads[2].keys))])
+        try check(
+            [heads[0], heads[2]], named: "objects 0–4095", "objects 8192–",
+            objects: [0: fixture.keys(0, heads[0].keys).union(fixture.keys(0, heads[2].keys))])
     }
 
     @Test func damagedNumbers() throws {
@@ -299,7 +367,10 @@ import ObjStoreCore
             let name = fixture.schema.classes[cls].properties[property].name
             // A null is known from the head.
             let lost = fixture.keys(cls, part.keys).filter { !fixture.oracle[cls][$0]![property].value.isNull }
-            try check([part], named: "class \(fixture.schema.classes[cls].name), property \(name), objects \(part.keys.lowerBound)–", values: [cls: [property: lost]])
+            try check(
+                [part],
+                named: "class \(fixture.schema.classes[cls].name), property \(name), objects \(part.keys.lowerBound)–",
+                values: [cls: [property: lost]])
         }
     }
 
@@ -307,7 +378,9 @@ import ObjStoreCore
         for (cls, property) in [(0, 4), (0, 5), (0, 8), (1, 2)] {
             let part = try #require(fixture.all(.part(property), cls).last)
             let name = fixture.schema.classes[cls].properties[property].name
-            try check([part], named: "property \(name), objects \(part.keys.lowerBound)–", values: [cls: [property: fixture.keys(cls, part.keys)]])
+            try check(
+                [part], named: "property \(name), objects \(part.keys.lowerBound)–",
+                values: [cls: [property: fixture.keys(cls, part.keys)]])
         }
         // Fingerprints tell null from "".
         let part = try fixture.first(.fingerprints(8), 0)
@@ -318,7 +391,9 @@ import ObjStoreCore
         try check([part], named: "property note, objects 0–4095: fingerprints", values: [0: [8: lost]])
         try check([fixture.first(.fingerprints(4), 0)], named: "property name, objects 0–4095: fingerprints")
         let long = try #require(fixture.all(.longValue(8), 0).dropFirst(3).first)
-        try check([long], named: "property note, object \(long.keys.lowerBound): long value", values: [0: [8: fixture.keys(0, long.keys)]])
+        try check(
+            [long], named: "property note, object \(long.keys.lowerBound): long value",
+            values: [0: [8: fixture.keys(0, long.keys)]])
     }
 
     /// What an index knows is not lost.
@@ -333,7 +408,11 @@ import ObjStoreCore
         #expect(!long.isEmpty)
         try check([tags], named: "property tag", values: [0: [10: long]])
         // Uuids and object ids are there whole; zero and NaN of floats, and how a decimal was written, are not.
-        for property in [13, 14] { try check([fixture.first(.part(property), 0)], named: "property \(fixture.schema.classes[0].properties[property].name)") }
+        for property in [13, 14] {
+            try check(
+                [fixture.first(.part(property), 0)],
+                named: "property \(fixture.schema.classes[0].properties[property].name)")
+        }
         let floats = try fixture.first(.part(11), 0)
         let unsure = fixture.keys(0, floats.keys).filter {
             let value = fixture.oracle[0][$0]![11].value
@@ -341,7 +420,9 @@ import ObjStoreCore
         }
         try check([floats], named: "property ratio", values: [0: [11: unsure]])
         let decimals = try fixture.first(.part(12), 0)
-        try check([decimals], named: "property price", values: [0: [12: fixture.keys(0, decimals.keys).filter { !fixture.oracle[0][$0]![12].value.isNull }]])
+        try check(
+            [decimals], named: "property price",
+            values: [0: [12: fixture.keys(0, decimals.keys).filter { !fixture.oracle[0][$0]![12].value.isNull }]])
         for (cls, property) in [(0, 15), (0, 16), (2, 2)] {
             let links = try fixture.first(.part(property), cls)
             #expect(fixture.keys(cls, links.keys).contains { !fixture.oracle[cls][$0]![property].value.isNull })
@@ -354,15 +435,25 @@ import ObjStoreCore
         let content = try damaged.content()
         let lost = try #require(report.lost("Named"))
         #expect(lost > 0 && losses > 0 && content[1].count == fixture.oracle[1].count - lost)
-        #expect(report.findings.contains { $0.contains("class Named") && $0.contains("primary key key cannot be read") })
-        for (key, row) in content[1] { for property in row.indices { #expect(row[property].value.isSame(as: fixture.oracle[1][key]![property].value)) } }
+        #expect(
+            report.findings.contains { $0.contains("class Named") && $0.contains("primary key key cannot be read") })
+        for (key, row) in content[1] {
+            for property in row.indices {
+                #expect(row[property].value.isSame(as: fixture.oracle[1][key]![property].value))
+            }
+        }
     }
 
     @Test func damagedIndexesAndFreeMap() throws {
-        for (cls, property) in [(0, 0), (0, 2), (0, 10), (0, 13), (0, 15), (1, 0), (2, 2), (0, SalvageFixture.compound), (0, SalvageFixture.compound + 1)] {
+        for (cls, property) in [
+            (0, 0), (0, 2), (0, 10), (0, 13), (0, 15), (1, 0), (2, 2), (0, SalvageFixture.compound),
+            (0, SalvageFixture.compound + 1),
+        ] {
             let schema = fixture.schema.classes[cls]
-            let name = property >= SalvageFixture.compound
-                ? ["Everything.(origin, score)", "Everything.(tag, number, note)"][property - SalvageFixture.compound] : "\(schema.name).\(schema.properties[property].name)"
+            let name =
+                property >= SalvageFixture.compound
+                ? ["Everything.(origin, score)", "Everything.(tag, number, note)"][property - SalvageFixture.compound]
+                : "\(schema.name).\(schema.properties[property].name)"
             try check([try #require(fixture.all(.indexInner(property), cls).last)], named: "index of \(name)")
             let leaves = fixture.all(.indexLeaf(property), cls)
             if leaves.count > 2 { try check([leaves[0], leaves[leaves.count - 1]], named: "index of \(name)") }
@@ -398,7 +489,9 @@ import ObjStoreCore
         #expect(!killed.meta.isClean)
         let damaged = try DamagedStore(killed, [])
         let report = try damaged.verify()
-        #expect(report.findings.isEmpty && report.notes.contains { $0.contains("not closed cleanly") } && report.notes.contains { $0.contains("40 records") })
+        #expect(
+            report.findings.isEmpty && report.notes.contains { $0.contains("not closed cleanly") }
+                && report.notes.contains { $0.contains("40 records") })
         try compare(damaged, [:], [:], sourceLocation: #_sourceLocation)
     }
 
@@ -442,16 +535,23 @@ import ObjStoreCore
         let again = try DamagedStore(fixture, [head])
         let (report, _) = try again.salvage()
         #expect(report.lost("Everything", "named") > 1000)
-        #expect(report.findings.contains { $0.contains("property named") && $0.contains("now null: the object of class Named that they linked to is lost") })
+        #expect(
+            report.findings.contains {
+                $0.contains("property named")
+                    && $0.contains("now null: the object of class Named that they linked to is lost")
+            })
     }
 
     // MARK: Other
 
     @Test func filesThatAreNoStoreOrInUse() throws {
         let folder = TestFolder()
-        func refused(_ status: StatusCode, _ from: String, _ to: String, sourceLocation: SourceLocation = #_sourceLocation) {
+        func refused(
+            _ status: StatusCode, _ from: String, _ to: String, sourceLocation: SourceLocation = #_sourceLocation
+        ) {
             let found = performing {
-                _ = try StoreFiles.salvage(from, to: to, progress: { (_, _) throws(StoreError) in }, report: { (_) throws(StoreError) in })
+                _ = try StoreFiles.salvage(
+                    from, to: to, progress: { (_, _) throws(StoreError) in }, report: { (_) throws(StoreError) in })
             }
             #expect(found == status, sourceLocation: sourceLocation)
         }
@@ -474,14 +574,15 @@ import ObjStoreCore
         // Who is interrupted leaves nothing behind, and the file can be opened again.
         for when in 0..<3 {
             var calls = 0
-            #expect(performing {
-                _ = try StoreFiles.salvage(
-                    damaged.path, to: folder["new"],
-                    progress: { (_, _) throws(StoreError) in
-                        calls += 1
-                        if calls > when { throw StoreError(.cancelled, "stopped") }
-                    }, report: { (_) throws(StoreError) in throw StoreError(.cancelled, "stopped") })
-            } == .cancelled)
+            #expect(
+                performing {
+                    _ = try StoreFiles.salvage(
+                        damaged.path, to: folder["new"],
+                        progress: { (_, _) throws(StoreError) in
+                            calls += 1
+                            if calls > when { throw StoreError(.cancelled, "stopped") }
+                        }, report: { (_) throws(StoreError) in throw StoreError(.cancelled, "stopped") })
+                } == .cancelled)
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["empty", "text"])
         // Read permission is enough.
@@ -520,10 +621,16 @@ import ObjStoreCore
         image.close()
         try Data(bytes).write(to: URL(fileURLWithPath: folder["db"]))
         var report: [ReportEntry] = []
-        _ = try StoreFiles.verify(folder["db"], progress: { (_, _) throws(StoreError) in }) { (entry) throws(StoreError) in report.append(entry) }
-        #expect(report.findings.count == 1 && report.findings[0].hasPrefix("class Row, objects 0–\(second - 1), \(rows) of them: "), "\(report)")
+        _ = try StoreFiles.verify(folder["db"], progress: { (_, _) throws(StoreError) in }) {
+            (entry) throws(StoreError) in report.append(entry)
+        }
+        #expect(
+            report.findings.count == 1
+                && report.findings[0].hasPrefix("class Row, objects 0–\(second - 1), \(rows) of them: "), "\(report)")
         report = []
-        _ = try StoreFiles.salvage(folder["db"], to: folder["new"], progress: { (_, _) throws(StoreError) in }) { (entry) throws(StoreError) in report.append(entry) }
+        _ = try StoreFiles.salvage(folder["db"], to: folder["new"], progress: { (_, _) throws(StoreError) in }) {
+            (entry) throws(StoreError) in report.append(entry)
+        }
         #expect(report.lost("Row") == rows)
         let new = try Database.open(folder["new"], options: options, machine: RealMachine.shared)
         var next = second
@@ -541,7 +648,9 @@ import ObjStoreCore
     @Test(arguments: 0..<12) func randomBitFlips(seed: Int) throws {
         var random = SalvageFixture.Numbers(seed: UInt64(seed))
         for _ in 0..<10 * testScale {
-            let subject = try [SalvageTests.killed, SalvageTests.small, SalvageTests.compacted, SalvageTests.small][random.below(4)].get()
+            let subject = try [SalvageTests.killed, SalvageTests.small, SalvageTests.compacted, SalvageTests.small][
+                random.below(4)
+            ].get()
             let damaged = try DamagedStore(subject) { store, log in
                 for _ in 0..<(1 + random.below(8)) {
                     switch random.below(10) {
@@ -573,10 +682,14 @@ import ObjStoreCore
             #expect(findings.contains { $0.contains("class \(name), object keys") }, "\(findings)")
             try compare(damaged, [cls: fixture.keys(cls, keys.keys)], [:], sourceLocation: #_sourceLocation)
             let damagedHead = try #require(fixture.all(.head, cls).first)
-            try compare(DamagedStore(fixture, [damagedHead]), [cls: fixture.keys(cls, damagedHead.keys)], [:], sourceLocation: #_sourceLocation)
+            try compare(
+                DamagedStore(fixture, [damagedHead]), [cls: fixture.keys(cls, damagedHead.keys)], [:],
+                sourceLocation: #_sourceLocation)
         }
         let numbers = try #require(fixture.all(.part(3), 0).first)
-        try compare(DamagedStore(fixture, [numbers]), [:], [0: [3: fixture.keys(0, numbers.keys)]], sourceLocation: #_sourceLocation)
+        try compare(
+            DamagedStore(fixture, [numbers]), [:], [0: [3: fixture.keys(0, numbers.keys)]],
+            sourceLocation: #_sourceLocation)
     }
 
     private static let compacted = Result { try SalvageFixture(rows: 13_000, keeps: 9) }
@@ -593,16 +706,22 @@ import ObjStoreCore
             #expect(!FileManager.default.fileExists(atPath: damaged.newPath))
             return
         }
-        // Another version than the newest was all there was: it is compared with nothing. Only what is wrong with the root of
-        // the older meta costs nothing; then all is compared.
-        let doubts = report.findings.filter { $0.hasPrefix("root:") || $0.hasPrefix("meta:") || $0.hasPrefix("log:") || $0.hasPrefix("schema:") }
+        // Another version than the newest was all there was: it is compared with nothing. Only what is wrong with the
+        // root of the older meta costs nothing; then all is compared.
+        let doubts = report.findings.filter {
+            $0.hasPrefix("root:") || $0.hasPrefix("meta:") || $0.hasPrefix("log:") || $0.hasPrefix("schema:")
+        }
         if losses > 0, !doubts.isEmpty { return }
         #expect(doubts.allSatisfy { $0.hasPrefix("root: that of meta") }, "nothing is said to be lost: \(doubts)")
         let fixture = damaged.fixture, content = try damaged.content()
         var wrong = 0
         for (index, cls) in fixture.schema.classes.enumerated() {
             let missing = fixture.oracle[index].keys.filter { content[index][$0] == nil }.count
-            if let lost = report.lost(cls.name) { #expect(lost == missing, "\(cls.name), \(what): \(report)") } else { #expect(missing >= fixture.oracle[index].count - 40, "all but those of the log") }
+            if let lost = report.lost(cls.name) {
+                #expect(lost == missing, "\(cls.name), \(what): \(report)")
+            } else {
+                #expect(missing >= fixture.oracle[index].count - 40, "all but those of the log")
+            }
             for property in cls.properties.indices {
                 var different = 0
                 for (key, row) in content[index] {
@@ -612,10 +731,18 @@ import ObjStoreCore
                     }
                     if row[property].value.isSame(as: original[property].value) { continue }
                     different += 1
-                    #expect(row[property].value.isSame(as: cls.substitute(property)), "\(cls.name)#\(key).\(cls.properties[property].name), \(what)")
+                    #expect(
+                        row[property].value.isSame(as: cls.substitute(property)),
+                        "\(cls.name)#\(key).\(cls.properties[property].name), \(what)")
                 }
                 let lost = report.lost(cls.name, cls.properties[property].name)
-                #expect(different <= lost, "\(cls.name).\(cls.properties[property].name): \(different) differ, \(lost) are said to be lost, \(what)")
+                #expect(
+                    different <= lost,
+                    """
+                    \(cls.name).\(cls.properties[property].name): \(different) differ, \(lost) are said to be lost, \
+                    \(what)
+                    """
+                )
                 wrong += different
             }
             wrong += missing

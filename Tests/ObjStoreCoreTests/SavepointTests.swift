@@ -54,7 +54,9 @@ import WholeModel
         }
 
         func below(_ bound: Int) -> Int { random.below(bound) }
-        func object(_ cls: UInt32, _ key: Int64) -> ObjectID { ObjectID(classID: cls, storeTag: transaction.shared.tag, key: key) }
+        func object(_ cls: UInt32, _ key: Int64) -> ObjectID {
+            ObjectID(classID: cls, storeTag: transaction.shared.tag, key: key)
+        }
         func anyKey() -> Int64? { model.rows.keys.ascending().randomElement(using: &random) }
 
         /// Short ones, ones longer than an index stores, ones longer than a segment holds.
@@ -80,9 +82,13 @@ import WholeModel
         }
 
         func create() throws {
-            let row = Row(id: "\(random.next())" + (below(20) == 0 ? String(repeating: "k", count: 90) : ""), age: below(5) == 0 ? nil : Int64(below(50)), text: below(6) == 0 ? nil : randomText())
+            let row = Row(
+                id: "\(random.next())" + (below(20) == 0 ? String(repeating: "k", count: 90) : ""),
+                age: below(5) == 0 ? nil : Int64(below(50)), text: below(6) == 0 ? nil : randomText())
             let made = try with(row) { values in
-                try properties.withUnsafeBufferPointer { properties in try values.withUnsafeBufferPointer { try transaction.create(cls, properties, $0.baseAddress!) } }
+                try properties.withUnsafeBufferPointer { properties in
+                    try values.withUnsafeBufferPointer { try transaction.create(cls, properties, $0.baseAddress!) }
+                }
             }
             if made.key <= greatestKey { Issue.record("key \(made.key) was given out before") }
             greatestKey = made.key
@@ -97,7 +103,11 @@ import WholeModel
                 guard let key = anyKey() else { return }
                 var row = model.rows[key]!
                 let property = 1 + below(2)
-                if property == 1 { row.age = below(5) == 0 ? nil : Int64(below(50)) } else { row.text = below(6) == 0 ? nil : randomText() }
+                if property == 1 {
+                    row.age = below(5) == 0 ? nil : Int64(below(50))
+                } else {
+                    row.text = below(6) == 0 ? nil : randomText()
+                }
                 try with(row) { try transaction.set(object(cls, key), properties[property], $0[property]) }
                 model.rows[key] = row
             case 14...16:
@@ -107,7 +117,9 @@ import WholeModel
             case 17:
                 let values = [Value.int(Int64(below(1000)))]
                 let made = try values.withUnsafeBufferPointer { values in
-                    try [otherProperty].withUnsafeBufferPointer { try transaction.create(other, $0, values.baseAddress!) }
+                    try [otherProperty].withUnsafeBufferPointer {
+                        try transaction.create(other, $0, values.baseAddress!)
+                    }
                 }
                 model.others.insert(made.key)
             case 18:
@@ -159,21 +171,29 @@ import WholeModel
                 let id = try #require(try string(&row, 0)), text = try string(&row, 2)
                 found[try row.object().key] = Row(id: id, age: try row.int(properties[1]), text: text)
             }
-            if found != model.rows { Issue.record("the objects are not those of the model: \(found.count) of \(model.rows.count)") }
+            if found != model.rows {
+                Issue.record("the objects are not those of the model: \(found.count) of \(model.rows.count)")
+            }
             for (key, row) in model.rows {
                 try with(row) { values in
-                    if try transaction.find(cls, values[0])?.key != key { Issue.record("the primary key of \(key) finds another") }
+                    if try transaction.find(cls, values[0])?.key != key {
+                        Issue.record("the primary key of \(key) finds another")
+                    }
                 }
             }
             for age in 0..<Int64(50) {
                 let wanted = model.rows.values.filter { $0.age == age }.count
-                if try transaction.count(cls, where: Condition(properties[1], .equal, .int(age))) != wanted { Issue.record("age \(age): not \(wanted)") }
+                if try transaction.count(cls, where: Condition(properties[1], .equal, .int(age))) != wanted {
+                    Issue.record("age \(age): not \(wanted)")
+                }
             }
             for key in model.rows.keys.ascending().prefix(20) {
                 let text = model.rows[key]!.text
                 let wanted = model.rows.values.filter { $0.text == text }.count
                 try with(model.rows[key]!) { values in
-                    if try transaction.count(cls, where: Condition(properties[2], .equal, values[2])) != wanted { Issue.record("text \(text ?? "null"): not \(wanted)") }
+                    if try transaction.count(cls, where: Condition(properties[2], .equal, values[2])) != wanted {
+                        Issue.record("text \(text ?? "null"): not \(wanted)")
+                    }
                 }
             }
         }
@@ -184,7 +204,9 @@ import WholeModel
         }
     }
 
-    @Test(arguments: [1, 2, 3, 4] as [UInt64], [false, true]) func historiesAgainstModels(seed: UInt64, spills: Bool) throws {
+    @Test(arguments: [1, 2, 3, 4] as [UInt64], [false, true]) func historiesAgainstModels(
+        seed: UInt64, spills: Bool
+    ) throws {
         let fixture = try Fixture(seed: seed, spills: spills)
         for _ in 0..<1200 { try fixture.step() }
         #expect(fixture.undone > 30 && fixture.released > 30, "\(fixture.undone) undone, \(fixture.released) released")
@@ -237,7 +259,11 @@ import WholeModel
             for key in fixture.model.rows.keys.ascending().prefix(3) {
                 try fixture.transaction.set(fixture.object(fixture.cls, key), fixture.properties[1], .int(Int64(round)))
             }
-            if round % 2 == 0 { try fixture.transaction.releaseSavepoint(savepoint) } else { try fixture.transaction.rollBack(toSavepoint: savepoint) }
+            if round % 2 == 0 {
+                try fixture.transaction.releaseSavepoint(savepoint)
+            } else {
+                try fixture.transaction.rollBack(toSavepoint: savepoint)
+            }
             if round > 20 {
                 least = min(least, fixture.transaction.arenaBytes)
                 most = max(most, fixture.transaction.arenaBytes)

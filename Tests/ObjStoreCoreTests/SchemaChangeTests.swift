@@ -19,20 +19,26 @@ import ObjStoreCore
             if round % 6 == 2 { try history.copy() }
             try history.check()
         }
-        #expect(history.drops > 8 && history.renames > 8 && history.adds > 4, "\(history.drops) drops, \(history.renames) renames, \(history.adds) adds")
+        #expect(
+            history.drops > 8 && history.renames > 8 && history.adds > 4,
+            "\(history.drops) drops, \(history.renames) renames, \(history.adds) adds")
         #expect(history.classDrops > 0)
-        #expect(history.migrations > 2 && history.refusals > 2, "\(history.migrations) migrations, \(history.refusals) refusals")
+        #expect(
+            history.migrations > 2 && history.refusals > 2,
+            "\(history.migrations) migrations, \(history.refusals) refusals")
         try history.end()
     }
 
     private static func wide(_ draft: inout SchemaDraft, _ names: [String], former: [(String, String)] = []) throws {
         try draft.addClass("T")
-        for name in names { try draft.addProperty("T", name, name.hasPrefix("s") || name.hasPrefix("r") ? .string : .int, []) }
+        for name in names {
+            try draft.addProperty("T", name, name.hasPrefix("s") || name.hasPrefix("r") ? .string : .int, [])
+        }
         for (name, old) in former { try draft.addFormerName("T", name, old) }
     }
 
-    /// A drop and a rename write the schema, a class node at most, and nothing of 300,000 objects; the space comes back with a
-    /// compaction.
+    /// A drop and a rename write the schema, a class node at most, and nothing of 300,000 objects; the space comes back
+    /// with a compaction.
     @Test func nothingIsWrittenAnew() throws {
         let folder = TestFolder(), path = folder["db"]
         var store = try ConstraintTests.open(path, version: 1) { try SchemaChangeTests.wide(&$0, ["a", "s1", "b"]) }
@@ -44,14 +50,18 @@ import ObjStoreCore
             let text = Array("\(row) ".utf8) + [UInt8](repeating: 120, count: 60)
             try text.withUnsafeBytes { text in
                 let values: [Value] = [.int(Int64(row)), .string(text.baseAddress, text.count), .int(Int64(row) * 7)]
-                _ = try values.withUnsafeBufferPointer { values in try ids.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) } }
+                _ = try values.withUnsafeBufferPointer { values in
+                    try ids.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) }
+                }
             }
         }
         _ = try tx.commit()
         try store.compact { (_, _) throws(StoreError) in }
         let before = store.shared.database.shared.dbBytes.load()
         let size = try fileBytes(path)
-        let other = try ConstraintTests.open(path, version: 2) { try SchemaChangeTests.wide(&$0, ["a", "c"], former: [("c", "b")]) }
+        let other = try ConstraintTests.open(path, version: 2) {
+            try SchemaChangeTests.wide(&$0, ["a", "c"], former: [("c", "b")])
+        }
         let written = store.shared.database.shared.dbBytes.load() - before
         #expect(written <= 16 << 10, "\(written) bytes for a change of the schema")
         try store.close()
@@ -72,12 +82,17 @@ import ObjStoreCore
 
     @Test func errorsNameClassAndProperty() throws {
         let folder = TestFolder(), path = folder["db"]
-        func expect(_ code: StatusCode, _ property: String?, version: UInt64, mode: StoreConfiguration.Mode = .readWrite, _ describe: (inout SchemaDraft) throws -> Void) {
+        func expect(
+            _ code: StatusCode, _ property: String?, version: UInt64, mode: StoreConfiguration.Mode = .readWrite,
+            _ describe: (inout SchemaDraft) throws -> Void
+        ) {
             do {
                 try ConstraintTests.open(path, version: version, mode: mode, describe).close()
                 Issue.record("accepted: \(String(describing: property))")
             } catch let error as StoreError {
-                #expect(error.code == code && error.className == (property == nil ? nil : "T") && error.propertyName == property, "\(error)")
+                #expect(
+                    error.code == code && error.className == (property == nil ? nil : "T")
+                        && error.propertyName == property, "\(error)")
             } catch { Issue.record("\(error)") }
         }
         func wide(_ names: [String], _ former: [(String, String)] = []) -> (inout SchemaDraft) throws -> Void {
@@ -109,22 +124,34 @@ import ObjStoreCore
         } catch let error as StoreError { #expect(error.code == .invalidSchema) }
         expect(.readOnly, "s1", version: 4, mode: .readOnly, wide(["a", "b"]))
         // Nothing of it changed the file; former names that it does not know mean nothing.
-        let store = try ConstraintTests.open(path, version: 3, wide(["a", "b", "s1"], [("a", "z"), ("a", "y"), ("b", "w")]))
+        let store = try ConstraintTests.open(
+            path, version: 3, wide(["a", "b", "s1"], [("a", "z"), ("a", "y"), ("b", "w")]))
         try store.close()
         // The primary key goes like any other, and cannot come back.
-        try ConstraintTests.open(folder["keys"], version: 1) { try $0.addClass("T"); try $0.addProperty("T", "id", .int, .primaryKey); try $0.addProperty("T", "a", .int, []) }.close()
-        let keys = try ConstraintTests.open(folder["keys"], version: 2) { try $0.addClass("T"); try $0.addProperty("T", "a", .int, []) }
+        try ConstraintTests.open(folder["keys"], version: 1) {
+            try $0.addClass("T"); try $0.addProperty("T", "id", .int, .primaryKey);
+            try $0.addProperty("T", "a", .int, [])
+        }.close()
+        let keys = try ConstraintTests.open(folder["keys"], version: 2) {
+            try $0.addClass("T"); try $0.addProperty("T", "a", .int, [])
+        }
         let tx = try keys.begin(), cls = try tx.findClass("T"), a = try tx.findProperty(cls, "a")
-        for _ in 0..<2 { _ = try [Value.int(1)].withUnsafeBufferPointer { values in try [a].withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) } } }
+        for _ in 0..<2 {
+            _ = try [Value.int(1)].withUnsafeBufferPointer { values in
+                try [a].withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) }
+            }
+        }
         _ = try tx.commit()
         let view = try keys.openView()
-        #expect(try view.verify { (_, _) throws(StoreError) in } == [] && view.count(cls) == 2 && view.classInfo(cls).primaryKey == 0)
+        #expect(
+            try view.verify { (_, _) throws(StoreError) in } == [] && view.count(cls) == 2
+                && view.classInfo(cls).primaryKey == 0)
         view.close()
         try keys.close()
     }
 
-    /// Who has the store open, and no schema of its own, goes on with what is left, by the ids it knows, and what is dropped is an
-    /// error: in views that move, in rows, in readers, and where objects are written.
+    /// Who has the store open, and no schema of its own, goes on with what is left, by the ids it knows, and what is
+    /// dropped is an error: in views that move, in rows, in readers, and where objects are written.
     @Test func whoHasTheStoreOpenGoesOn() throws {
         let folder = TestFolder(), path = folder["db"]
         try ConstraintTests.open(path, version: 1) { try SchemaChangeTests.wide(&$0, ["a", "b", "s1", "c"]) }.close()
@@ -135,7 +162,9 @@ import ObjStoreCore
         let cls = try tx.findClass("T"), ids = try ["a", "b", "s1", "c"].map { try tx.findProperty(cls, $0) }
         let text = Array("text".utf8).withUnsafeBytes { OwnedTexts.keep(.string($0.baseAddress, 4)) }
         func create(_ tx: View, _ ids: [UInt32], _ values: [Value]) throws -> ObjectID {
-            try values.withUnsafeBufferPointer { values in try ids.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) } }
+            try values.withUnsafeBufferPointer { values in
+                try ids.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) }
+            }
         }
         let object = try create(tx, ids, [.int(1), .int(2), text, .int(4)])
         _ = try tx.commit()
@@ -153,9 +182,13 @@ import ObjStoreCore
         let wholeReader = try ClassReader(live, cls, UnsafeBufferPointer(all))
         #expect(try row.int(ids[3]) == 4 && reader.number(object.key, 1) == 4 && wholeReader.number(object.key, 3) == 4)
         var told: [ChangeSet] = []
-        let observer = try store.observe(cls, initial: false) { told.append($0); return nil }
+        let observer = try store.observe(cls, initial: false) {
+            told.append($0); return nil
+        }
 
-        let other = try ConstraintTests.open(path, version: 2) { try SchemaChangeTests.wide(&$0, ["b", "d"], former: [("d", "c")]) }
+        let other = try ConstraintTests.open(path, version: 2) {
+            try SchemaChangeTests.wide(&$0, ["b", "d"], former: [("d", "c")])
+        }
         func refused(_ what: String, _ body: () throws -> Void) {
             do {
                 try body()
@@ -167,7 +200,9 @@ import ObjStoreCore
         // Not refreshed: what was is still there.
         #expect(try row.int(ids[0]) == 1 && wholeReader.number(object.key, 0) == 1)
         #expect(try live.refresh())
-        #expect(try row.int(ids[1]) == 2 && row.int(ids[3]) == 4 && reader.number(object.key, 0) == 2 && reader.number(object.key, 1) == 4)
+        #expect(
+            try row.int(ids[1]) == 2 && row.int(ids[3]) == 4 && reader.number(object.key, 0) == 2
+                && reader.number(object.key, 1) == 4)
         refused("a row") { _ = try row.int(ids[0]) }
         refused("a reader") { _ = try wholeReader.number(object.key, 3) }
         refused("a reader again") { _ = try wholeReader.number(object.key, 3) }

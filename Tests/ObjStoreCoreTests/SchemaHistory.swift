@@ -68,7 +68,9 @@ final class SchemaHistory {
     }
 
     private func below(_ bound: Int) -> Int { random.below(bound) }
-    private func fail(_ what: String) -> IndexFailure { IndexFailure(description: "seed \(seed), schema \(version): \(what)") }
+    private func fail(_ what: String) -> IndexFailure {
+        IndexFailure(description: "seed \(seed), schema \(version): \(what)")
+    }
 
     // MARK: Schemas
 
@@ -78,8 +80,11 @@ final class SchemaHistory {
         // Names come back: what was dropped under them must not.
         let name = isFirst ? "p\(number)" : "p\(random.below(12))"
         let isNumber = kind == .int || kind == .double
-        let fill: Value = isNumber && random.below(2) == 0 ? (kind == .int ? .int(Int64(number)) : .double(Double(number))) : .null
-        return Property(number: number, name: name, kind: kind, isIndexed: ![.list, .link].contains(kind) && random.below(3) == 0, fill: fill)
+        let fill: Value =
+            isNumber && random.below(2) == 0 ? (kind == .int ? .int(Int64(number)) : .double(Double(number))) : .null
+        return Property(
+            number: number, name: name, kind: kind, isIndexed: ![.list, .link].contains(kind) && random.below(3) == 0,
+            fill: fill)
     }
 
     private static func draft(_ state: State, _ former: [Int: String]) throws(StoreError) -> SchemaDraft {
@@ -100,7 +105,9 @@ final class SchemaHistory {
                 var flags: SchemaDraft.Flags = property.number == 0 ? .primaryKey : property.isRequired ? [] : .nullable
                 if property.isIndexed { flags.insert(.indexed) }
                 try draft.addProperty("Row", property.name, property.kind, flags)
-                if !property.fill.isNull, property.number > 0 { try draft.setDefault("Row", property.name, property.fill) }
+                if !property.fill.isNull, property.number > 0 {
+                    try draft.setDefault("Row", property.name, property.fill)
+                }
             }
             if let name = former[property.number] { try draft.addFormerName("Row", property.name, name) }
         }
@@ -155,13 +162,15 @@ final class SchemaHistory {
             new.properties.append(property)
             adds += 1
         }
-        for index in new.properties.indices where below(4) == 0 && old.properties.contains(where: { $0.number == new.properties[index].number }) {
+        for index in new.properties.indices
+        where below(4) == 0 && old.properties.contains(where: { $0.number == new.properties[index].number }) {
             let name = "q\(version)_\(index)"
             former[new.properties[index].number] = new.properties[index].name
             new.properties[index].name = name
             renames += 1
         }
-        for index in new.properties.indices.dropFirst() where below(8) == 0 && ![.list, .link].contains(new.properties[index].kind) {
+        for index in new.properties.indices.dropFirst()
+        where below(8) == 0 && ![.list, .link].contains(new.properties[index].kind) {
             new.properties[index].isIndexed.toggle()
         }
         let change = Change(
@@ -170,15 +179,21 @@ final class SchemaHistory {
         new.compounds.removeAll { !$0.allSatisfy { number in !gone.contains(number) } || below(6) == 0 }
         let candidates = new.properties.filter { $0.kind != .list }.map(\.number)
         if below(2) == 0, candidates.count > 2 {
-            let first = below(candidates.count), pair = [candidates[first], candidates[(first + 1 + below(candidates.count - 1)) % candidates.count]]
+            let first = below(candidates.count),
+                pair = [candidates[first], candidates[(first + 1 + below(candidates.count - 1)) % candidates.count]]
             if !new.compounds.contains(pair) { new.compounds.append(pair) }
         }
         for property in new.properties where !old.properties.contains(where: { $0.number == property.number }) {
             let source = change.converted.first { $0.to == property.number }?.from
-            for (key, row) in old.rows { new.rows[key]![property.number] = OwnedValue(source.map { Change.text(row[$0]!.value) } ?? property.fill) }
+            for (key, row) in old.rows {
+                new.rows[key]![property.number] = OwnedValue(
+                    source.map { Change.text(row[$0]!.value) } ?? property.fill)
+            }
         }
         for property in new.properties where change.required.contains(where: { $0.number == property.number }) {
-            for key in new.rows.keys where new.rows[key]![property.number]!.value.isNull { new.rows[key]![property.number] = OwnedValue(Change.value(property.kind)) }
+            for key in new.rows.keys where new.rows[key]![property.number]!.value.isNull {
+                new.rows[key]![property.number] = OwnedValue(Change.value(property.kind))
+            }
         }
         for key in new.rows.keys {
             for number in gone {
@@ -198,7 +213,9 @@ final class SchemaHistory {
                 throw StoreError(.internalError, "accepted")
             } catch {
                 let isDropped = new.others == nil && old.others != nil && error.className == "Other"
-                if error.code != .schemaMismatch || !isDropped && (error.className != "Row" || error.propertyName == nil) {
+                if error.code != .schemaMismatch
+                    || !isDropped && (error.className != "Row" || error.propertyName == nil)
+                {
                     throw fail("another schema of the same version: \(error)")
                 }
             }
@@ -208,11 +225,14 @@ final class SchemaHistory {
             // Without the migration, and with one that does nothing, the file stays as it is.
             for isIdle in change.hasNulls(old) ? [false, true] : [false] {
                 do throws(StoreError) {
-                    let other = try SchemaHistory.open(path, new, former, version, migration: isIdle ? Change.nothing : nil)
+                    let other = try SchemaHistory.open(
+                        path, new, former, version, migration: isIdle ? Change.nothing : nil)
                     try? other.close()
                     throw StoreError(.internalError, "accepted")
                 } catch {
-                    if error.code != .schemaMismatch || error.className != "Row" || error.propertyName == nil { throw fail("a migration is needed: \(error)") }
+                    if error.code != .schemaMismatch || error.className != "Row" || error.propertyName == nil {
+                        throw fail("a migration is needed: \(error)")
+                    }
                 }
                 refusals += 1
             }
@@ -250,7 +270,8 @@ final class SchemaHistory {
     /// Some properties become required, some optional. Returns the former.
     private func toggleRequired(_ new: inout State, _ gone: Set<Int>, _ former: [Int: String]) -> [Property] {
         var required: [Property] = []
-        for index in new.properties.indices.dropFirst() where ![.list, .link].contains(new.properties[index].kind) && new.properties[index].id != 0 && below(5) == 0 {
+        for index in new.properties.indices.dropFirst()
+        where ![.list, .link].contains(new.properties[index].kind) && new.properties[index].id != 0 && below(5) == 0 {
             new.properties[index].isRequired.toggle()
             if new.properties[index].isRequired { required.append(new.properties[index]) }
         }
@@ -258,15 +279,21 @@ final class SchemaHistory {
     }
 
     /// Now and then an int becomes a text of the same name: another property.
-    private func convert(_ new: inout State, _ gone: inout Set<Int>, _ former: [Int: String], _ old: State) -> [(from: Int, to: Int, name: String)] {
-        guard below(3) == 0, let index = new.properties.indices.dropFirst().first(where: { index in
-            let property = new.properties[index]
-            return property.kind == .int && property.id != 0 && former[property.number] == nil && !property.isRequired
-        }) else { return [] }
+    private func convert(
+        _ new: inout State, _ gone: inout Set<Int>, _ former: [Int: String], _ old: State
+    ) -> [(from: Int, to: Int, name: String)] {
+        guard below(3) == 0,
+            let index = new.properties.indices.dropFirst().first(where: { index in
+                let property = new.properties[index]
+                return property.kind == .int && property.id != 0 && former[property.number] == nil
+                    && !property.isRequired
+            })
+        else { return [] }
         let before = new.properties.remove(at: index), number = nextNumber
         nextNumber += 1
         gone.insert(before.number)
-        new.properties.append(Property(number: number, name: before.name, kind: .string, isIndexed: below(2) == 0, fill: .null))
+        new.properties.append(
+            Property(number: number, name: before.name, kind: .string, isIndexed: below(2) == 0, fill: .null))
         return [(before.number, number, before.name)]
     }
 
@@ -284,7 +311,9 @@ final class SchemaHistory {
             return text.withUTF8 { OwnedTexts.keep(.string(UnsafeRawPointer($0.baseAddress!), $0.count)) }
         }
 
-        func hasNulls(_ old: State) -> Bool { required.contains { property in old.rows.values.contains { $0[property.number]!.value.isNull } } }
+        func hasNulls(_ old: State) -> Bool {
+            required.contains { property in old.rows.values.contains { $0[property.number]!.value.isNull } }
+        }
         func isNeeded(_ old: State) -> Bool { !converted.isEmpty || hasNulls(old) }
 
         @Sendable func migration(_ new: View, _ old: View, _ from: UInt64, _ to: UInt64) throws(StoreError) {
@@ -293,10 +322,13 @@ final class SchemaHistory {
             while try cursor.next() {
                 let object = try cursor.object()
                 for property in required {
-                    if try new.value(object, property.id, nil).isNull { try new.set(object, property.id, Change.value(property.kind)) }
+                    if try new.value(object, property.id, nil).isNull {
+                        try new.set(object, property.id, Change.value(property.kind))
+                    }
                 }
                 for (from, _, name) in converted {
-                    try new.set(object, try new.findProperty(cls, name), Change.text(try old.value(object, ids[from]!, nil)))
+                    try new.set(
+                        object, try new.findProperty(cls, name), Change.text(try old.value(object, ids[from]!, nil)))
                 }
             }
         }
@@ -311,7 +343,9 @@ final class SchemaHistory {
         case .double: return .double(Double(below(20)) / 2)
         case .timestamp: return .timestamp(seconds: Int64(below(1000)), nanoseconds: Int32(below(5)))
         case .uuid: return Value(kind: .uuid, low: Int64(below(9)), high: Int64(below(9)))
-        case .link: return state.rows.isEmpty ? .null : Value(kind: .link, low: state.rows.keys.ascending()[below(state.rows.count)])
+        case .link:
+            return state.rows.isEmpty
+                ? .null : Value(kind: .link, low: state.rows.keys.ascending()[below(state.rows.count)])
         default:
             // Now and then one that lies outside of its leaf.
             let count = below(40) == 0 ? 5000 + below(3000) : below(30)
@@ -330,7 +364,10 @@ final class SchemaHistory {
             if keys.isEmpty || below(2) == 0 {
                 let ids = state.properties.filter { $0.kind != .list }
                 var row: Row = [:]
-                for property in ids { row[property.number] = OwnedValue(property.number == 0 ? .int(Int64.random(in: 0...Int64.max, using: &random)) : cell(property)) }
+                for property in ids {
+                    row[property.number] = OwnedValue(
+                        property.number == 0 ? .int(Int64.random(in: 0...Int64.max, using: &random)) : cell(property))
+                }
                 let values = ids.map { given(row[$0.number]!.value) }
                 let made = try values.withUnsafeBufferPointer { values in
                     try ids.map(\.id).withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) }
@@ -345,7 +382,10 @@ final class SchemaHistory {
                 state.rows[key] = nil
                 state.lists[key] = nil
                 for link in state.properties where link.kind == .link {
-                    for other in state.rows.keys where state.rows[other]![link.number]?.value.low == key && state.rows[other]![link.number]?.value.isNull == false {
+                    for other in state.rows.keys
+                    where state.rows[other]![link.number]?.value.low == key
+                        && state.rows[other]![link.number]?.value.isNull == false
+                    {
                         state.rows[other]![link.number] = OwnedValue(.null)
                     }
                 }
@@ -366,7 +406,8 @@ final class SchemaHistory {
     }
 
     private func writeOthers(_ tx: View) throws {
-        let cls = try tx.findClass("Other"), x = try tx.findProperty(cls, "x"), rows = try tx.findProperty(cls, "rows"), keys = state.rows.keys.ascending()
+        let cls = try tx.findClass("Other"), x = try tx.findProperty(cls, "x"), rows = try tx.findProperty(cls, "rows"),
+            keys = state.rows.keys.ascending()
         let row = try tx.findClass("Row")
         for _ in 0..<below(4) {
             let number = Int64(below(1000))
@@ -392,9 +433,15 @@ final class SchemaHistory {
         }
         let cls = try view.findClass("Other"), x = try view.findProperty(cls, "x"), found = try view.findAll(cls)
         var numbers: [Int64] = []
-        for index in 0..<(try view.count(cls)) { numbers.append(try view.value(try found.object(at: UInt64(index)), x, nil).low) }
+        for index in 0..<(try view.count(cls)) {
+            numbers.append(try view.value(try found.object(at: UInt64(index)), x, nil).low)
+        }
         if numbers != others { throw fail("the other class has \(numbers), not \(others)") }
-        if let first = others.first, try view.count(cls, where: Condition(x, .equal, .int(first))) != others.filter({ $0 == first }).count { throw fail("its index") }
+        if let first = others.first,
+            try view.count(cls, where: Condition(x, .equal, .int(first))) != others.filter({ $0 == first }).count
+        {
+            throw fail("its index")
+        }
     }
 
     func compact() throws {
@@ -408,7 +455,9 @@ final class SchemaHistory {
         while let head = try cursor.next() {
             for index in LeafExtents.entries(head) {
                 let id = LeafExtents.entry(head, index).columnID
-                if id != LeafKeys.column, !known.contains(id) { throw fail("a leaf still has column \(id) behind a compaction") }
+                if id != LeafKeys.column, !known.contains(id) {
+                    throw fail("a leaf still has column \(id) behind a compaction")
+                }
             }
         }
     }
@@ -417,9 +466,11 @@ final class SchemaHistory {
     func salvage() throws {
         try forgetOld()
         try store.close()
-        let salvaged = try StoreFiles.salvage(folder["db"], to: folder["other"], progress: { (_, _) throws(StoreError) in }, report: { (finding) throws(StoreError) in
-            if case .finding(let text) = finding { throw StoreError(.corrupt, text) }
-        })
+        let salvaged = try StoreFiles.salvage(
+            folder["db"], to: folder["other"], progress: { (_, _) throws(StoreError) in },
+            report: { (finding) throws(StoreError) in
+                if case .finding(let text) = finding { throw StoreError(.corrupt, text) }
+            })
         if salvaged.losses != 0 { throw fail("\(salvaged.losses) losses") }
         try StoreFiles.delete(folder["db"])
         try FileManager.default.moveItem(atPath: folder["other"], toPath: folder["db"])
@@ -455,13 +506,19 @@ final class SchemaHistory {
     private func check(_ view: View, _ state: State) throws {
         let cls = try view.findClass("Row"), tag = view.shared.tag
         try checkOthers(view, state)
-        if try view.count(cls) != state.rows.count { throw fail("\(try view.count(cls)) objects, not \(state.rows.count)") }
-        if try view.classInfo(cls).propertyCount != state.properties.count { throw fail("\(try view.classInfo(cls).propertyCount) properties") }
+        if try view.count(cls) != state.rows.count {
+            throw fail("\(try view.count(cls)) objects, not \(state.rows.count)")
+        }
+        if try view.classInfo(cls).propertyCount != state.properties.count {
+            throw fail("\(try view.classInfo(cls).propertyCount) properties")
+        }
         var buffer = OutputBuffer()
         defer { OutputBuffer.free(&buffer) }
         for property in state.properties {
             let info = try view.propertyInfo(property.id)
-            guard info.name == property.name, info.kind == property.kind, try view.findProperty(cls, property.name) == property.id else {
+            guard info.name == property.name, info.kind == property.kind,
+                try view.findProperty(cls, property.name) == property.id
+            else {
                 throw fail("\(property.name) is called \(info.name)")
             }
         }
@@ -472,20 +529,28 @@ final class SchemaHistory {
             try ids.withUnsafeBufferPointer { try view.values(object, $0, &buffer, into: &values) }
             for (index, property) in scalars.enumerated() {
                 let wanted = row[property.number]!.value
-                let isSame = wanted.kind == .link ? values[index].kind == .link && values[index].low == wanted.low : values[index].isSame(as: wanted)
+                let isSame =
+                    wanted.kind == .link
+                    ? values[index].kind == .link && values[index].low == wanted.low : values[index].isSame(as: wanted)
                 if !isSame { throw fail("\(property.name) of \(key) is \(values[index].text), not \(wanted.text)") }
             }
             for property in state.properties where property.kind == .list {
                 var elements: [Int64] = []
-                _ = try view.elements(CollectionID(owner: object, propertyID: property.id), from: 0, limit: .max, wantsKeys: false, nil) { elements.append($2.low) }
-                if elements != state.lists[key]![property.number] ?? [] { throw fail("\(property.name) of \(key) has \(elements.count) elements") }
+                _ = try view.elements(
+                    CollectionID(owner: object, propertyID: property.id), from: 0, limit: .max, wantsKeys: false, nil
+                ) { elements.append($2.low) }
+                if elements != state.lists[key]![property.number] ?? [] {
+                    throw fail("\(property.name) of \(key) has \(elements.count) elements")
+                }
             }
         }
         for property in scalars where property.kind == .int || property.kind == .string {
             let wanted = state.rows.values.first?[property.number]?.value ?? .null
             if wanted.isNull { continue }
             let count = state.rows.values.filter { $0[property.number]!.value.isSame(as: wanted) }.count
-            if try view.count(cls, where: Condition(property.id, .equal, wanted)) != count { throw fail("count of \(property.name) = \(wanted.text)") }
+            if try view.count(cls, where: Condition(property.id, .equal, wanted)) != count {
+                throw fail("count of \(property.name) = \(wanted.text)")
+            }
         }
     }
 }

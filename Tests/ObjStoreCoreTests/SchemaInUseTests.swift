@@ -6,7 +6,8 @@ import ObjStoreCore
 @Suite struct SchemaInUseTests {
     /// `Thing` with everything that can be taken away; `change` says what is otherwise.
     private static func describe(_ draft: inout SchemaDraft, _ change: String = "") throws {
-        func flags(_ standard: SchemaDraft.Flags, _ name: String, without flag: SchemaDraft.Flags) -> SchemaDraft.Flags { change == name ? standard.subtracting(flag) : standard }
+        func flags(_ standard: SchemaDraft.Flags, _ name: String, without flag: SchemaDraft.Flags) -> SchemaDraft.Flags
+        { change == name ? standard.subtracting(flag) : standard }
         if change != "part gone" {
             try draft.addClass("Part")
             try draft.addProperty("Part", "number", .int, [])
@@ -16,15 +17,27 @@ import ObjStoreCore
         try draft.addProperty("Other", "name", .string, [])
         if change == "other embedded" { try draft.setEmbedded("Other", true) }
         try draft.addClass("Thing")
-        try draft.addProperty("Thing", "id", .int, flags([.primaryKey, .generated], "not generated", without: .generated))
+        try draft.addProperty(
+            "Thing", "id", .int, flags([.primaryKey, .generated], "not generated", without: .generated))
         try draft.addProperty("Thing", "count", .int, flags([.counter], "no counter", without: .counter))
-        try draft.addProperty("Thing", "mail", .string, flags([.nullable, .unique], "not unique", without: .unique).union(change == "not unique" ? .indexed : []))
+        try draft.addProperty(
+            "Thing", "mail", .string,
+            flags([.nullable, .unique], "not unique", without: .unique).union(change == "not unique" ? .indexed : []))
         try draft.addProperty("Thing", "born", .int, flags([.indexed], "no index", without: .indexed))
-        try draft.addProperty("Thing", "last", change == "another kind" ? .double : .int, change == "may be null" ? .nullable : [])
-        if change == "cascades" { try draft.addLink("Thing", "other", to: "Other", .cascade) } else if change != "no link" { try draft.addLink("Thing", "other", to: "Other") }
-        if change != "part gone" { try draft.addCollection("Thing", "parts", .list, ElementSchema(kind: .link), target: "Part") }
+        try draft.addProperty(
+            "Thing", "last", change == "another kind" ? .double : .int, change == "may be null" ? .nullable : [])
+        if change == "cascades" {
+            try draft.addLink("Thing", "other", to: "Other", .cascade)
+        } else if change != "no link" {
+            try draft.addLink("Thing", "other", to: "Other")
+        }
+        if change != "part gone" {
+            try draft.addCollection("Thing", "parts", .list, ElementSchema(kind: .link), target: "Part")
+        }
         if change == "more" { try draft.addProperty("Thing", "more", .string, [.nullable, .indexed]) }
-        if change != "no pair" { try draft.addIndex("Thing", ["born", "last"], change == "pair not unique" ? [] : .unique) }
+        if change != "no pair" {
+            try draft.addIndex("Thing", ["born", "last"], change == "pair not unique" ? [] : .unique)
+        }
         if change == "another pair" { try draft.addIndex("Thing", ["last", "count"], []) }
         if change == "part gone" { try draft.dropClass("Part") }
     }
@@ -70,8 +83,11 @@ import ObjStoreCore
                     _ = try tx.commit()
                 } catch {
                     let words = told.isEmpty ? "nothing" : told
-                    #expect(error.code == .schemaMismatch && error.message.hasPrefix(words + ": "), "\(change): \(error)")
-                    #expect(error.className == (told.contains("Part") ? "Part" : told.contains("Other") ? "Other" : "Thing"))
+                    #expect(
+                        error.code == .schemaMismatch && error.message.hasPrefix(words + ": "), "\(change): \(error)")
+                    #expect(
+                        error.className == (told.contains("Part") ? "Part" : told.contains("Other") ? "Other" : "Thing")
+                    )
                     #expect((error.propertyName == nil) == told.hasPrefix("class"))
                 }
             }
@@ -86,10 +102,14 @@ import ObjStoreCore
     @Test func versionAfterVersion() throws {
         let folder = TestFolder(), path = folder["db"]
         let store = try ConstraintTests.open(path, version: 1) { try SchemaInUseTests.describe(&$0) }
-        for (version, change, isLost) in [(2, "more", false), (3, "no index", true), (4, "same", false), (9, "pair not unique", true)] as [(UInt64, String, Bool)] {
+        for (version, change, isLost) in [
+            (2, "more", false), (3, "no index", true), (4, "same", false), (9, "pair not unique", true),
+        ] as [(UInt64, String, Bool)] {
             let newer = try ConstraintTests.open(path, version: version) { try SchemaInUseTests.describe(&$0, change) }
             if isLost {
-                #expect { try store.begin() } throws: { ($0 as? StoreError)?.code == .schemaMismatch && "\($0)".contains("version \(version) meanwhile") }
+                #expect { try store.begin() } throws: {
+                    ($0 as? StoreError)?.code == .schemaMismatch && "\($0)".contains("version \(version) meanwhile")
+                }
             } else {
                 _ = try store.begin().commit()
             }

@@ -35,7 +35,9 @@ import ObjStoreCore
                     try [self["n"]].withUnsafeBufferPointer { n in
                         try [Value.int(1)].withUnsafeBufferPointer { one in
                             for (property, count) in [("hall", 1), ("rooms", 2)] {
-                                for _ in 0..<count { _ = try tx.createEmbedded(in: made, self[property], at: .null, n, one.baseAddress!) }
+                                for _ in 0..<count {
+                                    _ = try tx.createEmbedded(in: made, self[property], at: .null, n, one.baseAddress!)
+                                }
                             }
                         }
                     }
@@ -45,7 +47,9 @@ import ObjStoreCore
         }
 
         func set(_ results: Results, _ property: String, _ value: Value) throws -> Int {
-            try [self[property]].withUnsafeBufferPointer { ids in try [value].withUnsafeBufferPointer { try tx.set(results, ids, $0.baseAddress!) } }
+            try [self[property]].withUnsafeBufferPointer { ids in
+                try [value].withUnsafeBufferPointer { try tx.set(results, ids, $0.baseAddress!) }
+            }
         }
 
         func check() throws {
@@ -74,7 +78,9 @@ import ObjStoreCore
         try tx.assign(CollectionID(owner: homes[1], propertyID: fixture["rooms"]), nil, nil, 0)
         #expect(try fixture.rooms == 196)
         // Of its own class: they leave their parents.
-        #expect(try tx.delete(try tx.find(fixture.room, where: Condition(fixture["n"], .equal, .int(1)))) == 196 && fixture.rooms == 0)
+        #expect(
+            try tx.delete(try tx.find(fixture.room, where: Condition(fixture["n"], .equal, .int(1)))) == 196
+                && fixture.rooms == 0)
         #expect(try fixture.homes == 100)
         try fixture.check()
     }
@@ -87,12 +93,16 @@ import ObjStoreCore
             let next = homes[(index + 1) % homes.count]
             try tx.set(homes[index], fixture["annex"], .link(next))
             if index % 2 == 0 {
-                try [Value.link(next), .link(next)].withUnsafeBufferPointer { try tx.insert(CollectionID(owner: homes[index], propertyID: fixture["sheds"]), at: nil, $0) }
+                try [Value.link(next), .link(next)].withUnsafeBufferPointer {
+                    try tx.insert(CollectionID(owner: homes[index], propertyID: fixture["sheds"]), at: nil, $0)
+                }
             }
         }
         let alone = try fixture.create()
         let annexed = try tx.find(fixture.home, where: Condition(fixture["annex"], .notEqual, .null))
-        #expect(try annexed.count == 40 && tx.delete(annexed) == 40 && fixture.homes == 1 && fixture.rooms == 3 && tx.exists(alone))
+        #expect(
+            try annexed.count == 40 && tx.delete(annexed) == 40 && fixture.homes == 1 && fixture.rooms == 3
+                && tx.exists(alone))
         #expect(throws: StoreError.self) { _ = try tx.delete(annexed) }
         // From a list of which one has gone already nothing goes.
         let more = try (0..<3).map { _ in try fixture.create() }, stale = try tx.findAll(fixture.home)

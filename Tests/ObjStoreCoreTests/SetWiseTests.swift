@@ -2,8 +2,9 @@ import Testing
 
 import ObjStoreCore
 
-/// Changes of all objects of results or of a collection at once, against dictionaries that are changed one after the other: what is
-/// refused has changed nothing, and everything is compared after each step, in both directions of all links.
+/// Changes of all objects of results or of a collection at once, against dictionaries that are changed one after the
+/// other: what is refused has changed nothing, and everything is compared after each step, in both directions of all
+/// links.
 @Suite struct SetWiseTests {
     /// A dog as it must be. `group` and `rank` together are unique, `chip` alone.
     private struct Dog: Equatable {
@@ -39,7 +40,9 @@ import ObjStoreCore
         /// Whether a dog may be so, beside the others.
         func isFree(_ dog: Dog, _ key: Int64) -> Bool {
             !dogs.contains { other, it in
-                other != key && (it.chip != nil && it.chip == dog.chip || dog.rank != nil && it.group == dog.group && it.rank == dog.rank)
+                other != key
+                    && (it.chip != nil && it.chip == dog.chip
+                        || dog.rank != nil && it.group == dog.group && it.rank == dog.rank)
             }
         }
     }
@@ -82,7 +85,9 @@ import ObjStoreCore
             try draft.addLink("Dog", "owner", to: "Person")
             try draft.addIndex("Dog", ["group", "rank"], .unique)
             try draft.addIndex("Dog", ["city", "age"], [])
-            let links = { (kind: ValueKind) in ElementSchema(kind: .link, isNullable: kind == .map, keyKind: kind == .map ? .int : .null) }
+            let links = { (kind: ValueKind) in
+                ElementSchema(kind: .link, isNullable: kind == .map, keyKind: kind == .map ? .int : .null)
+            }
             try draft.addCollection("Dog", "mates", .list, links(.list), target: "Dog")
             for (name, kind) in [("dogs", ValueKind.list), ("fed", .set), ("named", .map)] {
                 try draft.addCollection("Person", name, kind, links(kind), target: "Dog")
@@ -95,9 +100,13 @@ import ObjStoreCore
         }
 
         func below(_ bound: Int) -> Int { random.below(bound) }
-        func object(_ cls: UInt32, _ key: Int64) -> ObjectID { ObjectID(classID: cls, storeTag: tx.shared.tag, key: key) }
+        func object(_ cls: UInt32, _ key: Int64) -> ObjectID {
+            ObjectID(classID: cls, storeTag: tx.shared.tag, key: key)
+        }
         func anyDog() -> Int64? { model.dogs.isEmpty ? nil : model.dogs.keys.sorted()[below(model.dogs.count)] }
-        func anyPerson() -> Int64? { model.persons.isEmpty ? nil : model.persons.keys.sorted()[below(model.persons.count)] }
+        func anyPerson() -> Int64? {
+            model.persons.isEmpty ? nil : model.persons.keys.sorted()[below(model.persons.count)]
+        }
 
         // MARK: Values
 
@@ -145,7 +154,11 @@ import ObjStoreCore
                 }
                 if !model.isFree(dog, -1) { continue }
                 let key = try withExtendedLifetime(values) {
-                    try fields.withUnsafeBufferPointer { fields in try values.map(\.value).withUnsafeBufferPointer { try tx.create(self.dog, fields, $0.baseAddress!) } }
+                    try fields.withUnsafeBufferPointer { fields in
+                        try values.map(\.value).withUnsafeBufferPointer {
+                            try tx.create(self.dog, fields, $0.baseAddress!)
+                        }
+                    }
                 }.key
                 model.dogs[key] = dog
             }
@@ -153,7 +166,9 @@ import ObjStoreCore
 
         func createPerson() throws {
             nextPerson += 1
-            let key = try [personID].withUnsafeBufferPointer { ids in try [Value.int(nextPerson)].withUnsafeBufferPointer { try tx.create(person, ids, $0.baseAddress!) } }.key
+            let key = try [personID].withUnsafeBufferPointer { ids in
+                try [Value.int(nextPerson)].withUnsafeBufferPointer { try tx.create(person, ids, $0.baseAddress!) }
+            }.key
             model.persons[key] = [[], [], []]
         }
 
@@ -180,20 +195,29 @@ import ObjStoreCore
 
         /// A collection of dogs: of a person, or the mates of a dog.
         func anyCollection() -> (id: CollectionID, keys: [Int64?])? {
-            if below(3) == 0, let key = anyDog() { return (CollectionID(owner: object(dog, key), propertyID: mates), model.dogs[key]!.mates) }
+            if below(3) == 0, let key = anyDog() {
+                return (CollectionID(owner: object(dog, key), propertyID: mates), model.dogs[key]!.mates)
+            }
             guard let key = anyPerson() else { return nil }
             let place = below(3)
             return (CollectionID(owner: object(person, key), propertyID: dogs[place]), model.persons[key]![place])
         }
 
         func replace(_ id: CollectionID, _ keys: [Int64?]) {
-            if id.owner.classID == dog { model.dogs[id.owner.key]!.mates = keys.map { $0! } } else { model.persons[id.owner.key]![dogs.firstIndex(of: id.propertyID)!] = keys }
+            if id.owner.classID == dog {
+                model.dogs[id.owner.key]!.mates = keys.map { $0! }
+            } else {
+                model.persons[id.owner.key]![dogs.firstIndex(of: id.propertyID)!] = keys
+            }
         }
 
         // MARK: Changes
 
         /// The same values for dogs, in the order of their keys.
-        func setMany(_ keys: [Int64], isStale: Bool, _ run: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> Int) throws {
+        func setMany(
+            _ keys: [Int64], isStale: Bool,
+            _ run: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> Int
+        ) throws {
             var chosen = Field.allCases.shuffled(using: &random).prefix(below(3) + 1)
             if below(3) == 0 { chosen = [[Field.weight, .group, .age][below(3)]] }
             let changes = chosen.map { anyValue($0) }, ids = chosen.map { fields[$0.rawValue] }
@@ -215,16 +239,23 @@ import ObjStoreCore
                 status = error.code
                 refused += 1
             }
-            if isStale { #expect(status == .noSuchObject || status == .duplicateKey) } else { #expect(status == expected, "\(chosen)") }
+            if isStale {
+                #expect(status == .noSuchObject || status == .duplicateKey)
+            } else {
+                #expect(status == expected, "\(chosen)")
+            }
             if keys.count >= 64, status == nil { together += 1 }
         }
 
         private func call(
-            _ ids: [UInt32], _ values: [Value], _ run: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> Int
+            _ ids: [UInt32], _ values: [Value],
+            _ run: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> Int
         ) throws(StoreError) -> Int {
             var result: Result<Int, StoreError>!
             ids.withUnsafeBufferPointer { ids in
-                values.withUnsafeBufferPointer { values in result = Result { () throws(StoreError) in try run(ids, values.baseAddress!) } }
+                values.withUnsafeBufferPointer { values in
+                    result = Result { () throws(StoreError) in try run(ids, values.baseAddress!) }
+                }
             }
             return try result.get()
         }
@@ -245,7 +276,9 @@ import ObjStoreCore
 
         func setLinked() throws {
             guard let (id, keys) = anyCollection() else { return }
-            try setMany(Set(keys.compactMap { $0 }).sorted(), isStale: false) { (ids, values) throws(StoreError) in try tx.setObjects(of: id, ids, values) }
+            try setMany(Set(keys.compactMap { $0 }).sorted(), isStale: false) { (ids, values) throws(StoreError) in
+                try tx.setObjects(of: id, ids, values)
+            }
         }
 
         func increment() throws {
@@ -324,12 +357,16 @@ import ObjStoreCore
             }
             let dogs = model.dogs.keys.sorted(), count = [0, 1, 5, 60, 300][below(5)]
             if dogs.isEmpty { return }
-            let targets: [Int64?] = (0..<count).map { index in isMap && index % 3 == 0 ? nil : dogs[(index * 7 + below(2)) % dogs.count] }
+            let targets: [Int64?] = (0..<count).map { index in
+                isMap && index % 3 == 0 ? nil : dogs[(index * 7 + below(2)) % dogs.count]
+            }
             let values = targets.map { $0.map { .link(object(dog, $0)) } ?? Value.null }
             // Keys come twice, in no order.
             let keys = (0..<count).map { Int64(($0 * 37) % max(1, count * 2 / 3)) }
             try values.withUnsafeBufferPointer { values in
-                try keys.map { Value.int($0) }.withUnsafeBufferPointer { try tx.assign(id, isMap ? $0.baseAddress! : nil, values.baseAddress, count) }
+                try keys.map { Value.int($0) }.withUnsafeBufferPointer {
+                    try tx.assign(id, isMap ? $0.baseAddress! : nil, values.baseAddress, count)
+                }
             }
             if isMap {
                 let entries = Dictionary(zip(keys, targets)) { _, last in last }
@@ -384,7 +421,9 @@ import ObjStoreCore
             #expect(try tx.count(dog) == model.dogs.count && tx.count(person) == model.persons.count)
             for (key, wanted) in model.dogs {
                 var found = Dog()
-                func value(_ field: Field) throws -> Value { try tx.value(object(dog, key), fields[field.rawValue], nil) }
+                func value(_ field: Field) throws -> Value {
+                    try tx.value(object(dog, key), fields[field.rawValue], nil)
+                }
                 func number(_ field: Field) throws -> Int64? {
                     let value = try value(field)
                     return value.isNull ? nil : value.low
@@ -392,7 +431,10 @@ import ObjStoreCore
                 found.chip = try number(.chip)
                 found.age = try number(.age)!
                 let city = try value(.city)
-                found.city = city.isNull ? nil : String(decoding: UnsafeRawBufferPointer(start: city.pointer, count: city.count), as: UTF8.self)
+                found.city =
+                    city.isNull
+                    ? nil
+                    : String(decoding: UnsafeRawBufferPointer(start: city.pointer, count: city.count), as: UTF8.self)
                 let weight = try value(.weight)
                 found.weight = weight.isNull ? nil : weight.asDouble
                 found.group = try number(.group)!
@@ -410,7 +452,9 @@ import ObjStoreCore
             if let key = anyDog() {
                 for (place, property) in dogs.enumerated() {
                     let owners = model.persons.filter { $0.value[place].contains(key) }.map(\.key).sorted()
-                    #expect(try list(tx.incoming(object(dog, key), property)) == owners && tx.incomingCount(object(dog, key), property) == owners.count)
+                    #expect(
+                        try list(tx.incoming(object(dog, key), property)) == owners
+                            && tx.incomingCount(object(dog, key), property) == owners.count)
                 }
             }
             for age in 0..<Int64(3) {
@@ -421,7 +465,9 @@ import ObjStoreCore
 
         private func elements(_ cls: UInt32, _ key: Int64, _ property: UInt32) throws -> [Int64?] {
             var found: [Int64?] = []
-            _ = try tx.elements(CollectionID(owner: object(cls, key), propertyID: property), from: 0, limit: .max, wantsKeys: false, nil) { _, _, value in
+            _ = try tx.elements(
+                CollectionID(owner: object(cls, key), propertyID: property), from: 0, limit: .max, wantsKeys: false, nil
+            ) { _, _, value in
                 found.append(value.isNull ? nil : value.low)
             }
             return found
@@ -452,7 +498,9 @@ import ObjStoreCore
             }
             try fixture.compare()
         }
-        #expect(fixture.refused > 2 && fixture.together > 0, "\(fixture.refused) \(fixture.together) \(fixture.stale) \(fixture.undone)")
+        #expect(
+            fixture.refused > 2 && fixture.together > 0,
+            "\(fixture.refused) \(fixture.together) \(fixture.stale) \(fixture.undone)")
         try fixture.tx.cancel()
         try fixture.store.close()
     }

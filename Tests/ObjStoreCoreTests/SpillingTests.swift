@@ -50,14 +50,19 @@ import ObjStoreCore
             while try row.next() {
                 let id = try #require(try row.int(properties[0])), found = try #require(try row.int(properties[1]))
                 let (pointer, length, _) = try row.bytes(properties[2], .string, nil)
-                if id != seen || found != age(id) || String(decoding: UnsafeRawBufferPointer(start: pointer, count: length), as: UTF8.self) != "the name of thing \(id &* 7919)" {
+                if id != seen || found != age(id)
+                    || String(decoding: UnsafeRawBufferPointer(start: pointer, count: length), as: UTF8.self)
+                        != "the name of thing \(id &* 7919)"
+                {
                     wrong += 1
                 }
                 ages[found, default: 0] += 1
                 seen += 1
             }
             #expect(wrong == 0 && seen == count)
-            for age in ages.keys.sorted() { #expect(try view.count(cls, where: Condition(properties[1], .equal, .int(age))) == ages[age]!) }
+            for age in ages.keys.sorted() {
+                #expect(try view.count(cls, where: Condition(properties[1], .equal, .int(age))) == ages[age]!)
+            }
             for id in stride(from: 0, to: count, by: 997) { #expect(try view.find(cls, .int(id)) != nil) }
         }
     }
@@ -79,8 +84,8 @@ import ObjStoreCore
 
     private static let count: Int64 = 30_000
 
-    /// The arena stays small while everything is created and changed, in order and at random, and what is seen is always the
-    /// transaction's own state.
+    /// The arena stays small while everything is created and changed, in order and at random, and what is seen is
+    /// always the transaction's own state.
     @Test func memoryStaysBounded() throws {
         let fixture = try Fixture()
         let tx = try fixture.store.begin()
@@ -125,7 +130,9 @@ import ObjStoreCore
         for _ in 0..<20_000 {
             let name = (0..<20).map { _ in UInt8(97 + random.below(26)) }
             try name.withUnsafeBytes {
-                try tx.set(try fixture.object(tx, Int64(random.below(Int(Self.count)))), fixture.properties[2], .string($0.baseAddress, $0.count))
+                try tx.set(
+                    try fixture.object(tx, Int64(random.below(Int(Self.count)))), fixture.properties[2],
+                    .string($0.baseAddress, $0.count))
             }
         }
         _ = try tx.commit()
@@ -176,11 +183,15 @@ import ObjStoreCore
         let outer = try tx.beginSavepoint()
         for id in 0..<Self.count { try tx.set(try fixture.object(tx, id), fixture.properties[1], .int(7)) }
         let inner = try tx.beginSavepoint()
-        for id in stride(from: 0, to: Self.count, by: 2) { try tx.set(try fixture.object(tx, id), fixture.properties[1], .int(8)) }
+        for id in stride(from: 0, to: Self.count, by: 2) {
+            try tx.set(try fixture.object(tx, id), fixture.properties[1], .int(8))
+        }
         #expect(tx.arenaBytes < 6 * Self.limit, "\(tx.arenaBytes) bytes")
         try tx.rollBack(toSavepoint: inner)
         try fixture.check(tx, Self.count) { _ in 7 }
-        for id in stride(from: 0, to: Self.count, by: 3) { try tx.set(try fixture.object(tx, id), fixture.properties[1], .int(9)) }
+        for id in stride(from: 0, to: Self.count, by: 3) {
+            try tx.set(try fixture.object(tx, id), fixture.properties[1], .int(9))
+        }
         try tx.rollBack(toSavepoint: outer)
         try fixture.check(tx, Self.count) { $0 % 90 }
         _ = try tx.commit()

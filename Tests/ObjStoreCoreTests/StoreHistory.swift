@@ -3,8 +3,9 @@ import Testing
 
 import ObjStoreCore
 
-/// The course of a history against a model: transactions that are committed or cancelled, savepoints in them, a store that is opened
-/// again and copied. What happens in a transaction, and what is compared, says the class that inherits from it.
+/// The course of a history against a model: transactions that are committed or cancelled, savepoints in them, a store
+/// that is opened again and copied. What happens in a transaction, and what is compared, says the class that inherits
+/// from it.
 class StoreHistory<Model> {
     let folder = TestFolder()
     private let draft: SchemaDraft
@@ -97,16 +98,22 @@ class StoreHistory<Model> {
         view.close()
     }
 
-    /// As it is found after a power cut ("db"), salvaged from that ("new"), and copied ("made"): the same content, with sound inverses.
+    /// As it is found after a power cut ("db"), salvaged from that ("new"), and copied ("made"): the same content, with
+    /// sound inverses.
     private func copies() throws {
         let copy = TestFolder(), rescue = TestFolder()
         let view = try store.openView()
         try view.copy(to: copy["made"]) { (_, _) throws(StoreError) in }
         view.close()
         for target in [copy, rescue] {
-            for name in ["db", "db-log"] { try FileManager.default.copyItem(atPath: folder[name], toPath: target[name]) }
+            for name in ["db", "db-log"] {
+                try FileManager.default.copyItem(atPath: folder[name], toPath: target[name])
+            }
         }
-        #expect(try StoreFiles.salvage(rescue["db"], to: copy["new"], progress: { (_, _) throws(StoreError) in }) { (_) throws(StoreError) in }.losses == 0)
+        #expect(
+            try StoreFiles.salvage(rescue["db"], to: copy["new"], progress: { (_, _) throws(StoreError) in }) {
+                (_) throws(StoreError) in
+            }.losses == 0)
         for name in ["db", "new", "made"] {
             let other = try StoreHistory.open(copy[name], draft)
             try inspect(other)

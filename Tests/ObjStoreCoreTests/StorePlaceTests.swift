@@ -23,7 +23,10 @@ import ObjStoreCore
             let transaction = try WriteTransaction.begin(database)
             if transaction.schema.classes.isEmpty {
                 let properties = [PropertySchema(name: "id", kind: .int, columnID: 0, isPrimaryKey: true)]
-                try transaction.setSchema(Schema(classes: [ClassSchema(name: "Row", id: 0, properties: properties, nextColumnID: 1)], version: 1))
+                try transaction.setSchema(
+                    Schema(
+                        classes: [ClassSchema(name: "Row", id: 0, properties: properties, nextColumnID: 1)], version: 1)
+                )
             }
             for id in ids { _ = try withUnsafePointer(to: Value.int(id)) { try transaction.state(0).create($0) } }
             try transaction.commit(durability)
@@ -40,24 +43,34 @@ import ObjStoreCore
         func close() throws { try database.close() }
     }
 
-    private func refused(_ code: StatusCode, _ part: String = "", sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void) {
+    private func refused(
+        _ code: StatusCode, _ part: String = "", sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: () throws -> Void
+    ) {
         do {
             try body()
             Issue.record("it worked", sourceLocation: sourceLocation)
         } catch {
             let error = error as? StoreError
-            #expect(error?.code == code && (part.isEmpty || error?.message.contains(part) == true), "\(error?.message ?? "")", sourceLocation: sourceLocation)
+            #expect(
+                error?.code == code && (part.isEmpty || error?.message.contains(part) == true),
+                "\(error?.message ?? "")", sourceLocation: sourceLocation)
         }
     }
 
-    private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
-    private func bytes(_ name: String) -> Int { (try? FileManager.default.attributesOfItem(atPath: folder[name])[.size] as? Int) ?? 0 }
+    private func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    }
+    private func bytes(_ name: String) -> Int {
+        (try? FileManager.default.attributesOfItem(atPath: folder[name])[.size] as? Int) ?? 0
+    }
 
     // MARK: Deleted and replaced
 
     enum Fate: CaseIterable { case deleted, deletedWithSideFiles, replacedByCopy, movedAway }
 
-    /// Who has the old one open is told, and touches nothing of the new one; whether it was open for long, or not written yet.
+    /// Who has the old one open is told, and touches nothing of the new one; whether it was open for long, or not
+    /// written yet.
     @Test(arguments: Fate.allCases, [false, true]) func replacedStore(fate: Fate, wasWritten: Bool) throws {
         let first = try Opened(path)
         try first.write(1...3)
@@ -108,7 +121,8 @@ import ObjStoreCore
     // MARK: Files beside a store
 
     /// Links beside a store lead nowhere: neither is what they lead to changed, nor do they block anybody.
-    @Test(arguments: ["-lock", "-log", "-log.new"], [false, true]) func symbolicLinks(end: String, dangles: Bool) throws {
+    @Test(arguments: ["-lock", "-log", "-log.new"], [false, true]) func symbolicLinks(end: String, dangles: Bool) throws
+    {
         let first = try Opened(path)
         try first.write(1...1)
         try first.close()
@@ -133,7 +147,11 @@ import ObjStoreCore
         try first.close()
         unlink(path + end)
         let text = Data("notes of a user, who has nothing to do with this".utf8)
-        if isStoreItself { #expect(link(path, path + end) == 0) } else { try text.write(to: URL(fileURLWithPath: path + end)) }
+        if isStoreItself {
+            #expect(link(path, path + end) == 0)
+        } else {
+            try text.write(to: URL(fileURLWithPath: path + end))
+        }
         let before = FileManager.default.contents(atPath: path + end)
         refused(.io, "must be moved away") {
             let store = try Opened(path)
@@ -173,11 +191,16 @@ import ObjStoreCore
         configuration.place = .file(path)
         let store = try Store.open(configuration)
         unlink(path + end)
-        refused(.invalidArgument, "belongs to \(path)") { try store.openView().copy(to: path + end) { (_, _) throws(StoreError) in } }
+        refused(.invalidArgument, "belongs to \(path)") {
+            try store.openView().copy(to: path + end) { (_, _) throws(StoreError) in }
+        }
         try store.close()
         unlink(path + end)
         refused(.invalidArgument, "belongs to \(path)") {
-            _ = try StoreFiles.salvage(path, to: folder["../" + URL(fileURLWithPath: folder.path).lastPathComponent + "/db" + end], progress: { (_, _) throws(StoreError) in }) {
+            _ = try StoreFiles.salvage(
+                path, to: folder["../" + URL(fileURLWithPath: folder.path).lastPathComponent + "/db" + end],
+                progress: { (_, _) throws(StoreError) in }
+            ) {
                 (_) throws(StoreError) in
             }
         }
@@ -275,7 +298,9 @@ import ObjStoreCore
         refused(.needsLog) { _ = try Opened(path) { $0.isReadOnly = true } }
         try first.close()
         let idle = try Opened(path)
-        refused(.busy, "the mode immutable is for files that nobody writes") { _ = try Opened(path) { $0.isReadOnly = true } }
+        refused(.busy, "the mode immutable is for files that nobody writes") {
+            _ = try Opened(path) { $0.isReadOnly = true }
+        }
         try idle.close()
         let readers = try (0..<2).map { _ in try Opened(path) { $0.isReadOnly = true } }
         let writer = try Opened(path)

@@ -21,7 +21,10 @@ import ObjStoreCore
         private let result = Atomic(0)
         var isOver: Bool { result.load(ordering: .acquiring) != 0 }
         /// Nil: it has written.
-        var error: StatusCode? { result.load(ordering: .acquiring) == -1 ? nil : StatusCode(rawValue: Int32(result.load(ordering: .acquiring))) }
+        var error: StatusCode? {
+            result.load(ordering: .acquiring) == -1
+                ? nil : StatusCode(rawValue: Int32(result.load(ordering: .acquiring)))
+        }
 
         func run(_ store: Store) {
             do throws(StoreError) {

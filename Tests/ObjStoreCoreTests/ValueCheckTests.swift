@@ -6,8 +6,12 @@ import ObjStoreCore
     /// Against Swift's own validation: texts of every length that the eight bytes at a time divide differently, with a
     /// piece of each length of code at each place, whole, cut, and with each of its bytes wrong.
     @Test func utf8AtEveryPlace() {
-        let pieces: [[UInt8]] = ["é", "ß", "ࠀ", "€", "\u{d7ff}", "\u{e000}", "𝄞", "\u{10ffff}"].map { (text: String) in Array(text.utf8) }
-            + [[0xc0, 0x80], [0xc1, 0xbf], [0xe0, 0x9f, 0xbf], [0xed, 0xa0, 0x80], [0xf0, 0x8f, 0xbf, 0xbf], [0xf4, 0x90, 0x80, 0x80], [0xf5], [0x80], [0xff]]
+        let pieces: [[UInt8]] =
+            ["é", "ß", "ࠀ", "€", "\u{d7ff}", "\u{e000}", "𝄞", "\u{10ffff}"].map { (text: String) in Array(text.utf8) }
+            + [
+                [0xc0, 0x80], [0xc1, 0xbf], [0xe0, 0x9f, 0xbf], [0xed, 0xa0, 0x80], [0xf0, 0x8f, 0xbf, 0xbf],
+                [0xf4, 0x90, 0x80, 0x80], [0xf5], [0x80], [0xff],
+            ]
         var compared = 0, valid = 0
         for length in 0..<28 {
             for place in 0...length {
@@ -28,8 +32,12 @@ import ObjStoreCore
     private func check(_ text: [UInt8], _ compared: inout Int, _ valid: inout Int) {
         let wanted = String(validating: text, as: UTF8.self) != nil
         text.withUnsafeBytes { bytes in
-            if ValueCheck.isUTF8(bytes.baseAddress, bytes.count) != wanted { Issue.record("\(text): valid is \(wanted)") }
-            if ValueCheck.isASCII(bytes.baseAddress!, bytes.count) != text.allSatisfy({ $0 < 0x80 }) { Issue.record("\(text): ASCII") }
+            if ValueCheck.isUTF8(bytes.baseAddress, bytes.count) != wanted {
+                Issue.record("\(text): valid is \(wanted)")
+            }
+            if ValueCheck.isASCII(bytes.baseAddress!, bytes.count) != text.allSatisfy({ $0 < 0x80 }) {
+                Issue.record("\(text): ASCII")
+            }
         }
         compared += 1
         if wanted { valid += 1 }
@@ -60,12 +68,15 @@ import ObjStoreCore
         let tx = try store.begin()
         let cls = try tx.findClass("Text"), property = try tx.findProperty(cls, "text")
         let bytes = Array("plain €uro text".utf8)
-        for (cuts, row) in [([6, 7], 1), ([6, 8], 1), ([3, 8], 1), ([7, 9], 0), ([6, 9], nil), ([9, 12], nil)] as [([Int64], Int?)] {
+        for (cuts, row) in [([6, 7], 1), ([6, 8], 1), ([3, 8], 1), ([7, 9], 0), ([6, 9], nil), ([9, 12], nil)]
+            as [([Int64], Int?)]
+        {
             let offsets = [0] + cuts + [Int64(bytes.count)]
             let failed: StoreError? = bytes.withUnsafeBytes { bytes in
                 offsets.withUnsafeBufferPointer { offsets in
                     let column = InputColumn(
-                        propertyID: property, kind: .string, values: bytes.baseAddress, offsets: offsets.baseAddress, validity: nil, valuesBytes: UInt64(bytes.count))
+                        propertyID: property, kind: .string, values: bytes.baseAddress, offsets: offsets.baseAddress,
+                        validity: nil, valuesBytes: UInt64(bytes.count))
                     do throws(StoreError) {
                         _ = try withUnsafePointer(to: column) { (column) throws(StoreError) in
                             try tx.insert(cls, .error, UnsafeBufferPointer(start: column, count: 1), rows: 3, keys: nil)
@@ -84,17 +95,23 @@ import ObjStoreCore
 
     /// A link in a stored mixed value is of its own store, and names none. (libFuzzer found one that salvage had kept.)
     @Test func storedLinksNameNoStore() throws {
-        let cls = ClassSchema(name: "T", id: 0, properties: [PropertySchema(name: "m", kind: .mixed, isNullable: true)], nextColumnID: 1)
+        let cls = ClassSchema(
+            name: "T", id: 0, properties: [PropertySchema(name: "m", kind: .mixed, isNullable: true)], nextColumnID: 1)
         for (tag, isSound) in [(UInt8(0), true), (7, false)] {
             let link: [UInt8] = [11, 1, 0, 0, 0, tag, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]
             // The list [link], too: kind, width, count, where each ends, content.
             for bytes in [link, [12, 1, 1, 17] + link] {
                 let outcome = bytes.withUnsafeBytes { bytes in
-                    Result { () throws(StoreError) in try ValueCheck.checkStored(Value(kind: .mixed, pointer: bytes.baseAddress, count: bytes.count), for: 0, of: cls) }
+                    Result { () throws(StoreError) in
+                        try ValueCheck.checkStored(
+                            Value(kind: .mixed, pointer: bytes.baseAddress, count: bytes.count), for: 0, of: cls)
+                    }
                 }
                 switch outcome {
                 case .success: #expect(isSound)
-                case .failure(let error): #expect(!isSound && error.code == .outOfRange && error.message.contains("names a store"), "\(error)")
+                case .failure(let error):
+                    #expect(
+                        !isSound && error.code == .outOfRange && error.message.contains("names a store"), "\(error)")
                 }
             }
         }

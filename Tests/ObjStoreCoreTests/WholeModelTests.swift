@@ -4,7 +4,8 @@ import Glibc
 import Testing
 import WholeModel
 
-/// Random histories over the whole object model, against a naive one. `WHOLE_SEED=N` runs one seed, `WHOLE_SEEDS=N` the first N.
+/// Random histories over the whole object model, against a naive one. `WHOLE_SEED=N` runs one seed, `WHOLE_SEEDS=N` the
+/// first N.
 @Suite struct WholeModelTests {
     private static let seeds: [UInt64] = {
         func number(_ name: String) -> UInt64? { getenv(name).flatMap { UInt64(String(cString: $0)) } }

@@ -2,7 +2,8 @@ import Testing
 
 import ObjStoreCore
 
-/// Numbers of which the last is one behind the greatest, which is the least: they do not count up, though adding one leads from one to the next.
+/// Numbers of which the last is one behind the greatest, which is the least: they do not count up, though adding one
+/// leads from one to the next.
 @Suite struct WrappingNumbersTests {
     @Test func leastBehindGreatest() throws {
         var draft = SchemaDraft()
@@ -14,7 +15,9 @@ import ObjStoreCore
         let store = try Store.open(configuration)
         let tx = try store.begin(), item = try tx.findClass("Item"), property = try tx.findProperty(item, "n")
         for number in [Int64.max - 1, .max, .min, .min + 1] {
-            _ = try [property].withUnsafeBufferPointer { ids in try withUnsafePointer(to: Value.int(number)) { try tx.create(item, ids, $0) } }
+            _ = try [property].withUnsafeBufferPointer { ids in
+                try withUnsafePointer(to: Value.int(number)) { try tx.create(item, ids, $0) }
+            }
         }
         _ = try tx.commit()
         let view = try store.openView()

@@ -3,8 +3,9 @@ import ObjStoreRealm
 import Testing
 
 extension RealmExamples {
-    /// "Create Objects", of the SDK for all languages, "CRUD - Create - Swift SDK", "Read & Write Data - Swift SDK", and the example files
-    /// that "Write Data - Swift SDK" names (`ReadWriteData.codeblock.*`): what is in several of them stands here once.
+    /// "Create Objects", of the SDK for all languages, "CRUD - Create - Swift SDK", "Read & Write Data - Swift SDK",
+    /// and the example files that "Write Data - Swift SDK" names (`ReadWriteData.codeblock.*`): what is in several of
+    /// them stands here once.
     @Suite struct Create {
         class DogToy: Object {
             @Persisted var name = ""
@@ -176,7 +177,9 @@ extension RealmExamples {
                 dog.favoriteParksByCity["Chicago"] = "Wiggly Field"
                 dog.favoriteParksByCity.setValue("Bush Park", forKey: "Ottawa")
             }
-            #expect(dog.favoriteParksByCity.keys == ["Chicago", "New York", "Ottawa"] && dog.favoriteParksByCity["Ottawa"] == "Bush Park")
+            #expect(
+                dog.favoriteParksByCity.keys == ["Chicago", "New York", "Ottawa"]
+                    && dog.favoriteParksByCity["Ottawa"] == "Bush Park")
         }
 
         @Test func createAMutableSetProperty() {
@@ -243,7 +246,9 @@ extension RealmExamples {
             // If you only care about one type, check for that type.
             if case let .string(companion) = theirDog.companion {
                 XCTAssertEqual(companion, "Fluffy the Cat")
-            } else { Issue.record("no text") }
+            } else {
+                Issue.record("no text")
+            }
 
             // Or if you want to do something with multiple types of data
             // that could be in the value, switch on the type.
@@ -270,7 +275,8 @@ extension RealmExamples {
 
             // Open the other realm
             let types = realm.configuration.objectTypes
-            let otherRealm = try! Realm(configuration: Realm.Configuration(inMemoryIdentifier: "first realm", objectTypes: types))
+            let otherRealm = try! Realm(
+                configuration: Realm.Configuration(inMemoryIdentifier: "first realm", objectTypes: types))
             try! otherRealm.write {
                 // Copy to the other realm
                 let wolfieCopy = otherRealm.create(type(of: wolfie), value: wolfie)
@@ -317,7 +323,9 @@ extension RealmExamples {
 
         @Test func updateAnEmbeddedObject() {
             let realm = try! Realm()
-            try! realm.write { realm.add(Person(value: ["id": 1, "address": ["city": "Springfield"]] as [String: Any])) }
+            try! realm.write {
+                realm.add(Person(value: ["id": 1, "address": ["city": "Springfield"]] as [String: Any]))
+            }
             // Modify an embedded object
             // Open the default realm
             let contact = realm.object(ofType: Person.self, forPrimaryKey: 1)!
@@ -328,7 +336,10 @@ extension RealmExamples {
             }
             #expect(contact.address?.city == "Los Angeles")
             try! realm.write {
-                let newAddress = Address(value: ["street": "Hollywood Upstairs Medical College", "city": "Los Angeles", "country": "USA", "postalCode": "90210"])
+                let newAddress = Address(value: [
+                    "street": "Hollywood Upstairs Medical College", "city": "Los Angeles", "country": "USA",
+                    "postalCode": "90210",
+                ])
                 // Overwrite the embedded object
                 contact.address = newAddress
             }
@@ -366,9 +377,10 @@ extension RealmExamples {
                 // Use .modified to only update the provided values.
                 // Note that the "name" property will remain the same
                 // for the person with primary key "id" 123.
-                realm.create(Person.self,
-                             value: ["id": 123, "dogs": [["Buster", 5]]],
-                             update: .modified)
+                realm.create(
+                    Person.self,
+                    value: ["id": 123, "dogs": [["Buster", 5]]],
+                    update: .modified)
             }
             let person = realm.object(ofType: Person.self, forPrimaryKey: 123)
             #expect(person?.name == "Jane" && person?.dogs.map(\.name) == ["Buster"])
@@ -378,7 +390,9 @@ extension RealmExamples {
 
         private func someDogs() -> Realm {
             let realm = try! Realm()
-            try! realm.write { realm.add([Dog(value: ["name": "Rex", "age": 1]), Dog(value: ["name": "Old", "age": 9])]) }
+            try! realm.write {
+                realm.add([Dog(value: ["name": "Rex", "age": 1]), Dog(value: ["name": "Old", "age": 9])])
+            }
             return realm
         }
 
@@ -467,7 +481,9 @@ extension RealmExamples {
             #expect(error?.code == .duplicateKey && realm.objects(Key.self).isEmpty)
             #expect(throws: ObjStoreError.self) { try realm.write { realm.create(Key.self, value: ["id": "one"]) } }
             #expect(throws: ObjStoreError.self) { try realm.write { _ = Key(value: ["name": 5]) } }
-            #expect(throws: ObjStoreError.self) { try realm.write { realm.objects(Key.self).filter("nme == 'a'").setValue("b", forKey: "name") } }
+            #expect(throws: ObjStoreError.self) {
+                try realm.write { realm.objects(Key.self).filter("nme == 'a'").setValue("b", forKey: "name") }
+            }
             #expect(throws: ObjStoreError.self) { try realm.write { realm.delete(Key()) } }
         }
 

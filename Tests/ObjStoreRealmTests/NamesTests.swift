@@ -32,7 +32,13 @@ extension RealmExamples {
                 let person = realm.create(Person.self, value: ["id": 1])
                 for number in 1...4 {
                     let born = Date(timeIntervalSince1970: Double(number))
-                    person.dogs.append(realm.create(Dog.self, value: ["id": number, "name": "dog \(number)", "age": number, "weight": 2.5, "born": born, "alive": number > 1]))
+                    person.dogs.append(
+                        realm.create(
+                            Dog.self,
+                            value: [
+                                "id": number, "name": "dog \(number)", "age": number, "weight": 2.5, "born": born,
+                                "alive": number > 1,
+                            ]))
                 }
             }
         }
@@ -40,17 +46,25 @@ extension RealmExamples {
         @Test func observing() throws {
             let told = Mutex<[String]>([])
             let results = dogs.observe { change in told.withLock { $0.append("results \(change.modifications)") } }
-            let named = dogs.observe(keyPaths: ["age"]) { change in told.withLock { $0.append("age \(change.modifications)") } }
-            let paths = dogs.observe(keyPaths: [\.name]) { change in told.withLock { $0.append("name \(change.modifications)") } }
+            let named = dogs.observe(keyPaths: ["age"]) { change in
+                told.withLock { $0.append("age \(change.modifications)") }
+            }
+            let paths = dogs.observe(keyPaths: [\.name]) { change in
+                told.withLock { $0.append("name \(change.modifications)") }
+            }
             let dog = dogs[0].observe { change in if case .change = change { told.withLock { $0.append("dog") } } }
-            let age = dogs[0].observe(keyPaths: [\Dog.age]) { change in if case .change = change { told.withLock { $0.append("dog's age") } } }
+            let age = dogs[0].observe(keyPaths: [\Dog.age]) { change in
+                if case .change = change { told.withLock { $0.append("dog's age") } }
+            }
             try realm.store.deliver()
             told.withLock { $0 = [] }
             try realm.write { dogs[0].age = 7 }
             try realm.store.deliver()
             #expect(told.withLock { $0.sorted() } == ["age [0]", "dog", "dog's age", "results [0]"])
             // What cannot be observed is reported, and the token ends nothing.
-            #expect(throws: ObjStoreError.self) { try Store.checked { dogs.observe(keyPaths: ["none"]) { _ in }.invalidate() } }
+            #expect(throws: ObjStoreError.self) {
+                try Store.checked { dogs.observe(keyPaths: ["none"]) { _ in }.invalidate() }
+            }
             #expect(throws: ObjStoreError.self) { try Store.checked { Dog().observe { _ in }.invalidate() } }
             for token in [results, named, paths, dog, age] { token.invalidate() }
             try realm.write { dogs[0].age = 8 }
@@ -59,53 +73,88 @@ extension RealmExamples {
         }
 
         @Test func numbersOfResults() throws {
-            #expect(dogs.sum(of: \.age) == 10 && dogs.average(of: \.age) == 2.5 && dogs.min(of: \.age) == 1 && dogs.max(of: \.weight) == 2.5)
-            #expect(dogs.sum(ofProperty: "age") as Int == 10 && dogs.average(ofProperty: "age") == 2.5 && dogs.max(ofProperty: "age") == 4)
-            #expect(dogs.min(of: \.born) == Date(timeIntervalSince1970: 1) && dogs.max(ofProperty: "born") == Date(timeIntervalSince1970: 4))
+            #expect(
+                dogs.sum(of: \.age) == 10 && dogs.average(of: \.age) == 2.5 && dogs.min(of: \.age) == 1
+                    && dogs.max(of: \.weight) == 2.5)
+            #expect(
+                dogs.sum(ofProperty: "age") as Int == 10 && dogs.average(ofProperty: "age") == 2.5
+                    && dogs.max(ofProperty: "age") == 4)
+            #expect(
+                dogs.min(of: \.born) == Date(timeIntervalSince1970: 1)
+                    && dogs.max(ofProperty: "born") == Date(timeIntervalSince1970: 4))
             #expect(throws: ObjStoreError.self) { try Store.checked { dogs.average(ofProperty: "none") } }
             #expect(dogs.objects(at: [0, 2]).map(\.id) == [1, 3] && !dogs.isFrozen && !dogs.isInvalidated)
             #expect(try dogs.freeze().isFrozen && !realm.isFrozen)
             let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1))
             #expect(!person.own.isFrozen && !person.own.isInvalidated && !Person().own.isFrozen)
-            #expect(try realm == Realm() && realm != Realm(configuration: .init(inMemoryIdentifier: "another", objectTypes: [Dog.self, Person.self])))
+            #expect(
+                try realm == Realm()
+                    && realm
+                        != Realm(
+                            configuration: .init(inMemoryIdentifier: "another", objectTypes: [Dog.self, Person.self]))
+            )
         }
 
         @Test func predicates() {
-            #expect(dogs.filter("alive == YES").count == 3 && dogs.filter("alive == NO").count == 1 && dogs.filter("alive = true").count == 3)
-            #expect(dogs.filter("age == %ld", 3).map(\.id) == [3] && dogs.filter("age > %lld", 2).count == 2 && dogs.filter("weight > %lf", 2).count == 4)
-            #expect(dogs.filter("age < %i", 3).count == 2 && dogs.filter("name == %@", "dog 1").count == 1 && dogs.filter("name == 'YES %ld'").count == 0)
+            #expect(
+                dogs.filter("alive == YES").count == 3 && dogs.filter("alive == NO").count == 1
+                    && dogs.filter("alive = true").count == 3)
+            #expect(
+                dogs.filter("age == %ld", 3).map(\.id) == [3] && dogs.filter("age > %lld", 2).count == 2
+                    && dogs.filter("weight > %lf", 2).count == 4)
+            #expect(
+                dogs.filter("age < %i", 3).count == 2 && dogs.filter("name == %@", "dog 1").count == 1
+                    && dogs.filter("name == 'YES %ld'").count == 0)
         }
 
         /// A quote that is escaped ends no text, and what stands in one stays as it is.
         @Test func quotedTexts() throws {
             let names = ["it's YES", "it's true", "a'b %@", "\\' NO", "\"NO\""]
-            try realm.write { for (number, name) in names.enumerated() { realm.add(Dog(value: ["id": 10 + number, "name": name] as [String: Any])) } }
+            try realm.write {
+                for (number, name) in names.enumerated() {
+                    realm.add(Dog(value: ["id": 10 + number, "name": name] as [String: Any]))
+                }
+            }
             func ids(_ text: String) -> [Int] { dogs.filter(text).map(\.id) }
-            #expect(ids("name == 'it\\'s YES'") == [10] && ids("name == 'it\\'s true'") == [11] && ids("name == 'a\\'b %@'") == [12])
-            #expect(ids("name == '\\\\\\' NO'") == [13] && ids("name == \"\\\"NO\\\"\"") == [14] && ids("name == '\"NO\"'") == [14])
+            #expect(
+                ids("name == 'it\\'s YES'") == [10] && ids("name == 'it\\'s true'") == [11]
+                    && ids("name == 'a\\'b %@'") == [12])
+            #expect(
+                ids("name == '\\\\\\' NO'") == [13] && ids("name == \"\\\"NO\\\"\"") == [14]
+                    && ids("name == '\"NO\"'") == [14])
             #expect(code { dogs.filter("name == 'open\\'").count } == .invalidQuery)
         }
 
         @Test func valuesThatDoNotFit() throws {
-            for misfit in [["age": "x"], ["scores": ["a": "x"]], ["owner": ["id": "x"]], ["owner": 5]] as [[String: Any]] {
+            for misfit in [["age": "x"], ["scores": ["a": "x"]], ["owner": ["id": "x"]], ["owner": 5]]
+                as [[String: Any]]
+            {
                 let value = ["id": 5, "name": "half", "weight": 2.5, "alive": true].merging(misfit) { $1 }
                 var dog: Dog?
                 #expect(code { dog = Dog(value: value) } != nil, "\(misfit)")
                 let made = try #require(dog)
-                #expect(made.id == 0 && made.name == "" && made.age == 0 && made.weight == nil && !made.alive && made.scores.count == 0 && made.owner == nil, "\(misfit)")
+                #expect(
+                    made.id == 0 && made.name == "" && made.age == 0 && made.weight == nil && !made.alive
+                        && made.scores.count == 0 && made.owner == nil, "\(misfit)")
             }
         }
 
         @Test func configurations() throws {
             for url in ["http://x/tmp/never.objstore", "never.objstore?a=b"] {
-                let configuration = Realm.Configuration(fileURL: URL(string: url), objectTypes: [Dog.self, Person.self])
+                let configuration = Realm.Configuration(
+                    fileURL: URL(string: url), objectTypes: [Dog.self, Person.self])
                 #expect(code { try Realm(configuration: configuration) } == .invalidArgument, "\(url)")
-                #expect(code { try Realm.deleteFiles(for: configuration) } == .invalidArgument && !Realm.fileExists(for: configuration))
+                #expect(
+                    code { try Realm.deleteFiles(for: configuration) } == .invalidArgument
+                        && !Realm.fileExists(for: configuration))
             }
-            let seeded = Realm.Configuration(inMemoryIdentifier: "seeded", objectTypes: [Dog.self, Person.self], seedFilePath: URL(string: "http://x/seed"))
+            let seeded = Realm.Configuration(
+                inMemoryIdentifier: "seeded", objectTypes: [Dog.self, Person.self],
+                seedFilePath: URL(string: "http://x/seed"))
             #expect(code { try Realm(configuration: seeded) } == .invalidArgument)
             func version(_ version: UInt64) -> Realm.Configuration {
-                Realm.Configuration(inMemoryIdentifier: "versions", schemaVersion: version, objectTypes: [Dog.self, Person.self])
+                Realm.Configuration(
+                    inMemoryIdentifier: "versions", schemaVersion: version, objectTypes: [Dog.self, Person.self])
             }
             #expect(code { try Realm(configuration: version(.max)) } == .outOfRange)
             let fifth = try Realm(configuration: version(5))
@@ -128,7 +177,9 @@ extension RealmExamples {
                 person.dogs.removeObjects(at: [0, 2])
                 #expect(person.dogs.map(\.id) == [2, 4])
                 // All of them, or none.
-                for indexes in [[0, 99], [-1], [Int.max, 0]] { #expect(code { person.dogs.removeObjects(at: indexes) } == .outOfRange) }
+                for indexes in [[0, 99], [-1], [Int.max, 0]] {
+                    #expect(code { person.dogs.removeObjects(at: indexes) } == .outOfRange)
+                }
                 #expect(person.dogs.map(\.id) == [2, 4])
                 person.dogs.remove(atOffsets: [1])
                 #expect(person.dogs.map(\.id) == [2])
@@ -145,8 +196,12 @@ extension RealmExamples {
         }
 
         @Test func dynamicNames() throws {
-            #expect(realm.dynamicObjects("Dog").count == 4 && realm.dynamicObject(ofType: "Dog", forPrimaryKey: 3)?.age == .int(3))
-            #expect(realm.dynamicObject(ofType: "Dog", forPrimaryKey: 9) == nil && code { realm.dynamicObject(ofType: "None", forPrimaryKey: 9) } == .noSuchClass)
+            #expect(
+                realm.dynamicObjects("Dog").count == 4
+                    && realm.dynamicObject(ofType: "Dog", forPrimaryKey: 3)?.age == .int(3))
+            #expect(
+                realm.dynamicObject(ofType: "Dog", forPrimaryKey: 9) == nil
+                    && code { realm.dynamicObject(ofType: "None", forPrimaryKey: 9) } == .noSuchClass)
             let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1))
             try realm.write {
                 person.dogs.replace(index: 0, object: dogs[3])
@@ -158,10 +213,14 @@ extension RealmExamples {
         }
 
         @Test func values() throws {
-            let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1)), day = Date(timeIntervalSince1970: 7)
+            let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1)),
+                day = Date(timeIntervalSince1970: 7)
             try realm.write { person.any = .date(day) }
             #expect(person.any.dateValue == day)
-            switch person.any { case .date(let time): #expect(time == Timestamp(day)); default: Issue.record("no date") }
+            switch person.any {
+            case .date(let time): #expect(time == Timestamp(day));
+            default: Issue.record("no date")
+            }
             try realm.write { person.any = .data(Data([1, 2])) }
             #expect(person.any.dataValue == Data([1, 2]))
             try realm.write { person.any = .fromDictionary(["x": .fromArray([.int(1), .string("y")])]) }

@@ -10,19 +10,20 @@ func XCTAssertNotEqual<T: Equatable>(_ a: T, _ b: T, sourceLocation: SourceLocat
     #expect(a != b, sourceLocation: sourceLocation)
 }
 
-/// The code of every example of the documents, in which `Realm()` opens a store in memory of its own for each test. What differs from
-/// the documents is the import alone, and that somebody names the classes.
+/// The code of every example of the documents, in which `Realm()` opens a store in memory of its own for each test.
+/// What differs from the documents is the import alone, and that somebody names the classes.
 ///
 /// Left for the versions that have what they are about:
 ///
-/// - writes in the background: "Perform a Background Write" (twice), "Write to an Actor-Isolated Realm", "Perform Writes using
-///   Async/Await Syntax";
+/// - writes in the background: "Perform a Background Write" (twice), "Write to an Actor-Isolated Realm", "Perform
+///   Writes using Async/Await Syntax";
 /// - writes that some observers are not told of: "Interface-Driven Writes" (`write(withoutNotifying:)`).
 @Suite(.serialized) enum RealmExamples {
     private static let number = Atomic<Int>(0)
 
     static func useRealm(of types: Object.Type...) {
         let number = number.add(1, ordering: .relaxed).newValue
-        Realm.Configuration.defaultConfiguration = Realm.Configuration(inMemoryIdentifier: "examples \(number)", objectTypes: types)
+        Realm.Configuration.defaultConfiguration = Realm.Configuration(
+            inMemoryIdentifier: "examples \(number)", objectTypes: types)
     }
 }

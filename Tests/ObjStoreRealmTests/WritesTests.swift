@@ -20,7 +20,9 @@ extension RealmExamples {
         init() {
             RealmExamples.useRealm(of: Dog.self, Person.self)
             realm = try! Realm()
-            try! realm.write { realm.add([Dog(value: ["name": "Rex", "age": 1]), Dog(value: ["name": "Old", "age": 9])]) }
+            try! realm.write {
+                realm.add([Dog(value: ["name": "Rex", "age": 1]), Dog(value: ["name": "Old", "age": 9])])
+            }
         }
 
         /// Realm's quick start, and names of values.
@@ -47,7 +49,9 @@ extension RealmExamples {
                 todos[0].any = .int(5)
                 todos[1].any = .object(todos[0])
             }
-            #expect(todos[0].any.intValue == 5 && todos[0].any.stringValue == nil && todos[1].any.object(Todo.self)?._id == id)
+            #expect(
+                todos[0].any.intValue == 5 && todos[0].any.stringValue == nil
+                    && todos[1].any.object(Todo.self)?._id == id)
         }
 
         @Test func runATransaction() {
@@ -189,8 +193,12 @@ extension RealmExamples {
             notes.removeObject(for: "a")
             #expect(notes.isEmpty)
             #expect(realm.objects(Person.self).sum(ofProperty: "id") as Int == 1)
-            #expect(realm.objects(Person.self).max(ofProperty: "id") == 1 && realm.objects(Person.self).min(ofProperty: "id") == 1)
-            #expect(throws: ObjStoreError.self) { try Store.checked { realm.objects(Person.self).sum(ofProperty: "height") as Int } }
+            #expect(
+                realm.objects(Person.self).max(ofProperty: "id") == 1
+                    && realm.objects(Person.self).min(ofProperty: "id") == 1)
+            #expect(throws: ObjStoreError.self) {
+                try Store.checked { realm.objects(Person.self).sum(ofProperty: "height") as Int }
+            }
             let missing = Realm.Configuration(fileURL: URL(fileURLWithPath: "/tmp/objstore-no-such-file"))
             #expect(try !Realm.fileExists(for: missing) && !Realm.deleteFiles(for: missing))
         }

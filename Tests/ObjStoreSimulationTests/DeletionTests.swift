@@ -25,7 +25,9 @@ import Testing
                             let database = try Database.open("d/s", options: options, machine: machine)
                             process.own(database)
                             opened += 1
-                            if try machine.identity(of: "d/s") != database.file.identity() { world.fail("opened a file that was deleted") }
+                            if try machine.identity(of: "d/s") != database.file.identity() {
+                                world.fail("opened a file that was deleted")
+                            }
                             let transaction = try WriteTransaction.begin(database)
                             try transaction.setSchema(Schema(classes: [], version: transaction.schema.version + 1))
                             try transaction.commit()

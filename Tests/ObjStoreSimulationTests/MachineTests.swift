@@ -50,7 +50,7 @@ import Testing
         #expect(disk.isCertain(1024..<1024))
         try file.sync()
         #expect(disk.isCertain(0..<1024) && disk.possibleValues(ofSector: 1).count == 1)
-        try write(file, 4, 100, at: 512)          // the same again: nothing to lose
+        try write(file, 4, 100, at: 512)  // the same again: nothing to lose
         #expect(disk.isCertain(0..<1024))
         world.end()
     }
@@ -96,7 +96,7 @@ import Testing
         let disk = try #require(world.folders["d/f"])
         #expect(try byte(b, 0) == 2)
         #expect(!disk.isCertain(0..<512) && disk.possibleValues(ofSector: 0).count == 1)
-        try a.sync()                               // says nothing any more
+        try a.sync()  // says nothing any more
         #expect(!disk.isCertain(0..<512))
         if kernel == .errseq {
             #expect(throws: StoreError.self) { try b.sync() }
@@ -104,8 +104,8 @@ import Testing
             try b.sync()
         }
         let c = try world.startProcess().machine.open("d/f", .existing)
-        try c.sync()                               // opened after the error was reported
-        try write(c, 2, 512, at: 0)                // writing again is what helps
+        try c.sync()  // opened after the error was reported
+        try write(c, 2, 512, at: 0)  // writing again is what helps
         try c.sync()
         #expect(disk.isCertain(0..<512))
         world.end()
@@ -117,7 +117,7 @@ import Testing
         try file.reserve(4000)
         #expect(throws: StoreError.self) { try file.reserve(5000) }
         #expect(try file.size() == 4000)
-        try write(file, 7, 4000, at: 0)            // reserved space never fails
+        try write(file, 7, 4000, at: 0)  // reserved space never fails
         #expect { try write(file, 8, 600, at: 3900) } throws: { ($0 as? StoreError)?.code == .outOfSpace }
         #expect(try file.size() == 4000)
         try file.truncate(100)
@@ -179,7 +179,9 @@ import Testing
         let shared = try process.machine.createShared("d/s", bytes: 64, like: process.machine.open("d/f", .create))
         let word = SharedWord(shared.base)
         var woken: [String] = []
-        process.spawn { machine in machine.wait(word, while: 0, timeout: -1); woken.append("wake \(word.current)") }
+        process.spawn { machine in
+            machine.wait(word, while: 0, timeout: -1); woken.append("wake \(word.current)")
+        }
         process.spawn { machine in
             let before = machine.monotonic()
             machine.wait(SharedWord(shared.base + 8), while: 0, timeout: 5_000_000)
@@ -187,15 +189,18 @@ import Testing
         }
         process.spawn { _ in word.store(1) }
         world.run(steps: 1000)
-        #expect(woken == ["timeout"])              // a change alone wakes nobody, as with a futex
+        #expect(woken == ["timeout"])  // a change alone wakes nobody, as with a futex
         process.spawn { machine in machine.wake(word) }
         world.run(steps: 1000)
         #expect(woken == ["timeout", "wake 1"])
-        process.spawn { machine in machine.wait(word, while: 0, timeout: -1); woken.append("at once") }
+        process.spawn { machine in
+            machine.wait(word, while: 0, timeout: -1); woken.append("at once")
+        }
         world.run(steps: 1000)
         #expect(woken.last == "at once")
         // Two processes see one memory; who waits for ever is found.
-        let second = try #require(try world.startProcess().machine.openShared("d/s", bytes: 64, shared.identity, like: nil))
+        let second = try #require(
+            try world.startProcess().machine.openShared("d/s", bytes: 64, shared.identity, like: nil))
         #expect(SharedWord(second.base).load() == 1 && second.identity == shared.identity)
         process.spawn("sleeper") { machine in machine.wait(word, while: 1, timeout: -1) }
         world.drain()

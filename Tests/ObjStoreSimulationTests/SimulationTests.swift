@@ -21,11 +21,13 @@ import Testing
             total.evictions += result.statistics.evictions
             total.abandonedTasks += result.statistics.abandonedTasks
         }
-        let seconds = Double((clock.now - begin).components.attoseconds) / 1e18
+        let seconds =
+            Double((clock.now - begin).components.attoseconds) / 1e18
             + Double((clock.now - begin).components.seconds)
-        print("\(kernel): 1500 histories, \(steps) steps, \(Int(Double(steps) / seconds)) steps/s, \(acknowledged) acks,",
-              "\(total.kills) kills, \(total.powerCuts) power cuts, \(total.inputOutputErrors) I/O errors,",
-              "\(total.evictions) evicted sectors, \(total.abandonedTasks) abandoned tasks")
+        print(
+            "\(kernel): 1500 histories, \(steps) steps, \(Int(Double(steps) / seconds)) steps/s, \(acknowledged) acks,",
+            "\(total.kills) kills, \(total.powerCuts) power cuts, \(total.inputOutputErrors) I/O errors,",
+            "\(total.evictions) evicted sectors, \(total.abandonedTasks) abandoned tasks")
         // The histories are worth something: the store works in most of them, and is disturbed in most.
         #expect(acknowledged > 1500 * 4)
         #expect(total.kills > 1000 && total.powerCuts > 500 && total.inputOutputErrors > 500 && total.evictions > 100)
@@ -41,7 +43,8 @@ import Testing
             }
             #expect(caught != nil, "\(bug)")
             if let caught {
-                print("\(bug)\(looksAhead ? "" : ", seen only after recovery"): seed \(caught.seed): \(caught.violation)")
+                print(
+                    "\(bug)\(looksAhead ? "" : ", seen only after recovery"): seed \(caught.seed): \(caught.violation)")
             }
         }
     }

@@ -102,9 +102,10 @@ struct ToyHistory {
     }
 
     private func result(_ world: World, _ ledger: Ledger) -> Result {
-        let result = Result(violation: world.violation, traceHash: world.traceHash, steps: world.steps,
-                            statistics: world.statistics, acknowledgements: ledger.acknowledgements,
-                            record: world.choices.record)
+        let result = Result(
+            violation: world.violation, traceHash: world.traceHash, steps: world.steps,
+            statistics: world.statistics, acknowledgements: ledger.acknowledgements,
+            record: world.choices.record)
         world.end()
         return result
     }
@@ -113,7 +114,8 @@ struct ToyHistory {
     func random(_ seed: UInt64, script: [Int32]? = nil, recording: Bool = false, profile: Profile? = nil) -> Result {
         World.note("toy store, seed \(seed)")
         let profile = profile ?? Profile.random(seed)
-        let choices = script.map { Choices(script: $0, profile: profile, recording: true) }
+        let choices =
+            script.map { Choices(script: $0, profile: profile, recording: true) }
             ?? Choices(seed: seed, profile: profile, recording: recording)
         let (world, ledger) = makeWorld(choices, seed)
         for _ in 0...world.pick(.workload, 2) { launch(world, ledger) }
@@ -123,7 +125,11 @@ struct ToyHistory {
             let idle = !world.step()
             if idle || (world.steps % 64 == 0 && world.pick(.workload, 2) == 1) {
                 if world.processes.count >= 4 {
-                    if let quiet = world.processes.first(where: { $0.taskCount == 0 }) { quiet.exit() } else if idle { break }
+                    if let quiet = world.processes.first(where: { $0.taskCount == 0 }) {
+                        quiet.exit()
+                    } else if idle {
+                        break
+                    }
                 } else {
                     launches += 1
                     if launches > 8 { break }

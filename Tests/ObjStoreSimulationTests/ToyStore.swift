@@ -53,8 +53,13 @@ final class ToyStore {
             file = try machine.open("d/toy", .existing)
             map = try file.map(ToyStore.slots * ToyStore.slotBytes)
             let bytes = (8 + ToyStore.slots) * 8, name = "d/toy.shm"
-            let known = isFirst ? nil : try machine.openShared(name, bytes: bytes, machine.identity(of: name), like: nil)
-            if let known { shared = known } else { shared = try machine.createShared(name, bytes: bytes, like: lockFile) }
+            let known =
+                isFirst ? nil : try machine.openShared(name, bytes: bytes, machine.identity(of: name), like: nil)
+            if let known {
+                shared = known
+            } else {
+                shared = try machine.createShared(name, bytes: bytes, like: lockFile)
+            }
         } catch {
             opening.release()
             throw error
@@ -115,8 +120,10 @@ final class ToyStore {
     /// In two vectors, as an engine would.
     private func writeRecord(_ slot: Int, _ words: [UInt64]) throws(StoreError) {
         let result = words.withUnsafeBytes { bytes -> StoreError? in
-            let vectors = [WriteVector(base: bytes.baseAddress!, count: 32),
-                           WriteVector(base: bytes.baseAddress! + 32, count: bytes.count - 32)]
+            let vectors = [
+                WriteVector(base: bytes.baseAddress!, count: 32),
+                WriteVector(base: bytes.baseAddress! + 32, count: bytes.count - 32),
+            ]
             do throws(StoreError) {
                 try file.write(vectors, count: 2, at: slot * ToyStore.slotBytes)
                 return nil
@@ -126,7 +133,8 @@ final class ToyStore {
     }
 
     private func isValid(_ words: [UInt64], number: Int, before: UInt64) -> Bool {
-        words[1] == UInt64(number) && words[2] == before && (bug == .trustsTornRecord || words[0] == ToyStore.hash(words))
+        words[1] == UInt64(number) && words[2] == before
+            && (bug == .trustsTornRecord || words[0] == ToyStore.hash(words))
     }
 
     // MARK: Recovery

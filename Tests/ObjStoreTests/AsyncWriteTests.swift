@@ -68,7 +68,9 @@ private final class Holder: Sendable {
         let holder = Holder()
         await holder.hold(store)
         try await withThrowingTaskGroup(of: Int.self) { group in
-            for id in 0..<100 { group.addTask { try await store.asyncWrite { tx in try tx.create(Dog.self, value: [id]).id } } }
+            for id in 0..<100 {
+                group.addTask { try await store.asyncWrite { tx in try tx.create(Dog.self, value: [id]).id } }
+            }
             // With all threads waiting this task would never run.
             group.addTask {
                 for _ in 0..<100 { await Task.yield() }
@@ -85,8 +87,12 @@ private final class Holder: Sendable {
     @Test func errorsAndResults() async throws {
         let store = try memoryStore([Dog.self])
         #expect(try await store.asyncWrite { tx in try tx.create(Dog.self, value: [7, "Rex"]).name } == "Rex")
-        await #expect(throws: ObjStoreError.self) { try await store.asyncWrite { tx in try tx.create(Dog.self, value: [7]).id } }
-        await #expect(throws: ObjStoreError.self) { try await store.asyncWrite { _ in store.objects(Dog.self)[0].id = 9 } }
+        await #expect(throws: ObjStoreError.self) {
+            try await store.asyncWrite { tx in try tx.create(Dog.self, value: [7]).id }
+        }
+        await #expect(throws: ObjStoreError.self) {
+            try await store.asyncWrite { _ in store.objects(Dog.self)[0].id = 9 }
+        }
         #expect(store.objects(Dog.self).map(\.id) == [7])
     }
 
@@ -109,7 +115,9 @@ private final class Holder: Sendable {
         #expect(runs.count.load(ordering: .relaxed) == 0)
         holder.letGo()
         for (id, task) in Array(tasks.enumerated()).suffix(5) { #expect((try? await task.value) == id) }
-        #expect(store.objects(Dog.self).map(\.id).sorted() == [15, 16, 17, 18, 19, 1000] && runs.count.load(ordering: .relaxed) == 5)
+        #expect(
+            store.objects(Dog.self).map(\.id).sorted() == [15, 16, 17, 18, 19, 1000]
+                && runs.count.load(ordering: .relaxed) == 5)
     }
 
     @Test func aTaskThatIsCancelledBeforeItsTurn() async throws {

@@ -27,7 +27,9 @@ private final class Keeper: Object {
     private func open() throws -> Store {
         let store = try memoryStore([Puppy.self, Keeper.self])
         try store.write { tx in
-            for (id, name, age) in [(1, "Fall", 5), (2, "Winter", 1), (3, "Summer", 1)] { try tx.create(Puppy.self, value: ["id": id, "name": name, "age": age]) }
+            for (id, name, age) in [(1, "Fall", 5), (2, "Winter", 1), (3, "Summer", 1)] {
+                try tx.create(Puppy.self, value: ["id": id, "name": name, "age": age])
+            }
             try tx.create(Keeper.self, value: ["id": 1])
         }
         return store
@@ -50,7 +52,8 @@ private final class Keeper: Object {
     @Test func A09_aQueryInsideTheWriteGetsAnOwner() throws {
         let store = try open()
         try store.write { tx in
-            let ali = try tx.create(Keeper.self, value: ["id": 7]), young = store.objects(Puppy.self).where { $0.age < 2 }
+            let ali = try tx.create(Keeper.self, value: ["id": 7]),
+                young = store.objects(Puppy.self).where { $0.age < 2 }
             #expect(try young.setValue(ali, forKey: "owner") == 2)
             #expect(ali.owned.count == 2 && ali.owned.map(\.name) == ["Winter", "Summer"])
             #expect(store.objects(Puppy.self)[0].owner == nil)
@@ -83,19 +86,27 @@ private final class Keeper: Object {
             #expect(try all.setValue("Toronto", forKey: "currentCity") == 3)
             #expect(try all.setValue(["a", "b"], forKey: "tags") == 3)
         }
-        #expect(all.map(\.name) == ["Sparky", "Winter", "Summer"] && all.allSatisfy { $0.currentCity == "Toronto" && Array($0.tags) == ["a", "b"] })
+        #expect(
+            all.map(\.name) == ["Sparky", "Winter", "Summer"]
+                && all.allSatisfy { $0.currentCity == "Toronto" && Array($0.tags) == ["a", "b"] })
         let name = try all.first?.value(forKey: "name")
         #expect(name as? String == "Sparky")
         try store.write { _ in
             var error: ObjStoreError?
             do throws(ObjStoreError) { _ = try all.setValue("x", forKey: "town") } catch let refusal { error = refusal }
-            #expect(error?.code == .noSuchProperty && error?.className == "Puppy" && error?.message.contains("town") == true)
+            #expect(
+                error?.code == .noSuchProperty && error?.className == "Puppy" && error?.message.contains("town") == true
+            )
             #expect(code { try all[0].setValue("x", forKey: "town") } == .noSuchProperty)
             #expect(code { try all[0].value(forKey: "town") } == .noSuchProperty)
             #expect(code { try ali.dogs.setValue("x", forKey: "town") } == .noSuchProperty)
             #expect(code { try ali.setValue([all[0]], forKey: "owned") } == .noSuchProperty)
-            do throws(ObjStoreError) { _ = try all.setValue([ali], forKey: "keepers") } catch let refusal { error = refusal }
-            #expect(error?.code == .noSuchProperty && error?.propertyName == "keepers" && error?.message.contains("inverse") == true)
+            do throws(ObjStoreError) { _ = try all.setValue([ali], forKey: "keepers") } catch let refusal {
+                error = refusal
+            }
+            #expect(
+                error?.code == .noSuchProperty && error?.propertyName == "keepers"
+                    && error?.message.contains("inverse") == true)
             #expect(code { try all.setValue("seven", forKey: "age") } == .wrongType)
             #expect(code { try all.setValue(nil, forKey: "age") } == .notNullable)
             #expect(code { try all.setValue(["a", 1] as [Any], forKey: "tags") } == .wrongType)
@@ -111,7 +122,9 @@ private final class Keeper: Object {
             try ali.setValue(["x": all[0], "y": nil] as [String: Any?], forKey: "named")
             #expect(try ali.named.setValue(["z"], forKey: "tags") == 1)
         }
-        #expect(all.map(\.currentCity) == ["Toronto", "Rome", "Rome"] && all[0].age == 9 && Array(all[0].tags) == ["z"] && ali.named.count == 2)
+        #expect(
+            all.map(\.currentCity) == ["Toronto", "Rome", "Rome"] && all[0].age == 9 && Array(all[0].tags) == ["z"]
+                && ali.named.count == 2)
         // Of unmanaged objects it sets one after the other.
         let mine = Keeper(), other = Puppy()
         mine.dogs.append(other)
@@ -122,12 +135,14 @@ private final class Keeper: Object {
     }
 
     @Test func A74_aListGetsTheObjectsOfResults() throws {
-        let store = try open(), ali = store.objects(Keeper.self)[0], puppies = store.objects(Puppy.self).where { $0.age < 2 }
+        let store = try open(), ali = store.objects(Keeper.self)[0],
+            puppies = store.objects(Puppy.self).where { $0.age < 2 }
         try store.write { tx in
             try ali.setValue([store.objects(Puppy.self)[0]], forKey: "dogs")
             try ali.setValue(puppies, forKey: "dogs")
             try ali.setValue(puppies, forKey: "fed")
-            #expect(ali.dogs.map(\.name) == ["Winter", "Summer"] && ali.fed.count == 2 && puppies[0].keepers.count == 1)
+            #expect(
+                ali.dogs.map(\.name) == ["Winter", "Summer"] && ali.fed.count == 2 && puppies[0].keepers.count == 1)
             #expect(store.objects(Puppy.self)[0].keepers.isEmpty)
             #expect(code { try ali.setValue(store.objects(Keeper.self), forKey: "dogs") } == .wrongType)
             #expect(code { try ali.setValue(puppies, forKey: "seen") } == .wrongType)

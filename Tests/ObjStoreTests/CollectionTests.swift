@@ -53,12 +53,18 @@ private final class Begun: Object {
         let store = try Store.open(path: folder.file(), models: [Kennel.self])
         let kennel = try #require(try store.object(ofType: Kennel.self, forPrimaryKey: 1))
         #expect(Array(kennel.dogs) == ["First", "Rex", "Rex", "Bo"])
-        #expect(Array(kennel.weights) == [1.5, nil] && Array(kennel.days) == [day] && Array(kennel.colors) == [.white, .brown])
+        #expect(
+            Array(kennel.weights) == [1.5, nil] && Array(kennel.days) == [day]
+                && Array(kennel.colors) == [.white, .brown])
         #expect(Array(kennel.seen) == [1, 3] && Array(kennel.tags) == ["a", "b"])
         #expect(kennel.notes.keys == ["z"] && kennel.notes["z"] == "last" && kennel.notes["x"] == nil)
-        #expect(kennel.prices.count == 2 && kennel.prices[1] == .some(Decimal128(5)) && kennel.prices[2] == .some(nil) && kennel.prices[3] == nil)
+        #expect(
+            kennel.prices.count == 2 && kennel.prices[1] == .some(Decimal128(5)) && kennel.prices[2] == .some(nil)
+                && kennel.prices[3] == nil)
         #expect("\(kennel.dogs) \(kennel.seen) \(kennel.notes)" == "[First, Rex, Rex, Bo] {1, 3} [z: last]")
-        #expect(kennel.dogs.index(of: "Bo") == 3 && kennel.dogs.index(of: "none") == nil && kennel.seen.contains(3) && !kennel.seen.contains(2))
+        #expect(
+            kennel.dogs.index(of: "Bo") == 3 && kennel.dogs.index(of: "none") == nil && kennel.seen.contains(3)
+                && !kennel.seen.contains(2))
         let copy = try kennel.detached()
         #expect(!copy.dogs.isManaged && Array(copy.dogs) == Array(kennel.dogs) && copy.notes["z"] == "last")
         try store.close()
@@ -67,18 +73,28 @@ private final class Begun: Object {
     @Test func createFromValuesAndUpdatePolicies() throws {
         let store = try memoryStore([Kennel.self, Begun.self])
         try store.write { tx in
-            try tx.create(Kennel.self, value: ["id": 1, "dogs": ["Rex"], "seen": [2, 1, 2], "notes": ["k": "v"], "weights": [1, nil] as [Any?]])
+            try tx.create(
+                Kennel.self,
+                value: [
+                    "id": 1, "dogs": ["Rex"], "seen": [2, 1, 2], "notes": ["k": "v"], "weights": [1, nil] as [Any?],
+                ])
             let begun = try tx.create(Begun.self, value: ["id": 1])
             #expect(Array(begun.words) == ["a", "b"])
             #expect(Array(try tx.create(Begun.self, value: ["id": 2, "words": [String]()]).words).isEmpty)
         }
         let kennel = try #require(store.objects(Kennel.self).first)
-        #expect(Array(kennel.dogs) == ["Rex"] && Array(kennel.seen) == [1, 2] && kennel.notes["k"] == "v" && Array(kennel.weights) == [1, nil])
+        #expect(
+            Array(kennel.dogs) == ["Rex"] && Array(kennel.seen) == [1, 2] && kennel.notes["k"] == "v"
+                && Array(kennel.weights) == [1, nil])
         // What is not given stays; what is given replaces.
         try store.write { tx in try tx.create(Kennel.self, value: ["id": 1, "dogs": ["Ada", "Bo"]], update: .modified) }
         #expect(Array(kennel.dogs) == ["Ada", "Bo"] && Array(kennel.seen) == [1, 2])
         let version = try store.version
-        try store.write { tx in try tx.create(Kennel.self, value: ["id": 1, "dogs": ["Ada", "Bo"], "seen": [2, 1], "notes": ["k": "v"]], update: .modified) }
+        try store.write { tx in
+            try tx.create(
+                Kennel.self, value: ["id": 1, "dogs": ["Ada", "Bo"], "seen": [2, 1], "notes": ["k": "v"]],
+                update: .modified)
+        }
         #expect(try store.version == version, "nothing differs, so nothing is written")
         try store.write { tx in
             let error = code { try tx.create(Kennel.self, value: ["id": 2, "dogs": ["Rex", 7]]) }
@@ -118,7 +134,9 @@ private final class Begun: Object {
         }
         var model = (0..<5000).map { "dog \($0)" }
         #expect(Array(kennel.dogs) == model && kennel.dogs[4321] == "dog 4321")
-        #expect(Array(kennel.seen) == (0..<2000).map { $0 * 7919 % 2003 }.sorted() && kennel.notes.keys == (0..<1000).map { "\($0)" }.sorted())
+        #expect(
+            Array(kennel.seen) == (0..<2000).map { $0 * 7919 % 2003 }.sorted()
+                && kennel.notes.keys == (0..<1000).map { "\($0)" }.sorted())
         try store.write { _ in
             kennel.dogs.removeSubrange(100..<4900)
             model.removeSubrange(100..<4900)
@@ -128,7 +146,8 @@ private final class Begun: Object {
             kennel.seen.formSymmetricDifference([0, 99])
         }
         #expect(Array(kennel.dogs) == model)
-        #expect(Array(kennel.seen) == ((0..<2000).map { $0 * 7919 % 2003 }.filter { $0 < 50 && $0 != 0 } + [99]).sorted())
+        #expect(
+            Array(kennel.seen) == ((0..<2000).map { $0 * 7919 % 2003 }.filter { $0 < 50 && $0 != 0 } + [99]).sorted())
     }
 
     @Test func observersSeeThem() async throws {
@@ -146,7 +165,11 @@ private final class Begun: Object {
     /// What is added may be made of the list itself: it is taken before the list changes.
     @Test func listsGetWhatIsMadeOfThemselves() throws {
         let list: List<Int> = [1, 2, 3], set: MutableSet<Int> = [1, 2, 3], map: Map<String, Int> = ["a": 1]
-        func counts(_ count: @escaping () -> Int) -> some Sequence<Int> { sequence(state: 0) { number in number += 1; return number > 100 ? nil : count() } }
+        func counts(_ count: @escaping () -> Int) -> some Sequence<Int> {
+            sequence(state: 0) { number in
+                number += 1; return number > 100 ? nil : count()
+            }
+        }
         list.append(objectsIn: counts { list.count })
         #expect(list.count == 103 && list[3...].allSatisfy { $0 == 3 })
         list.insert(contentsOf: counts { list.count }, at: 0)
@@ -171,15 +194,21 @@ private final class Begun: Object {
     @Test func mapsHaveKeysThatSwiftTakesForEqual() throws {
         let one = "é", other = "e\u{301}"
         #expect(one == other)
-        func bytes(_ keys: [String]) -> [[UInt8]] { keys.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) } }
+        func bytes(_ keys: [String]) -> [[UInt8]] {
+            keys.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
+        }
         let both = bytes([one, other])
         let kennel = Kennel()
         kennel.id = 1
         kennel.notes[one] = "one"
         kennel.notes[other] = "other"
-        #expect(kennel.notes.count == 2 && kennel.notes[one] == "one" && kennel.notes[other] == "other" && bytes(kennel.notes.keys) == both)
+        #expect(
+            kennel.notes.count == 2 && kennel.notes[one] == "one" && kennel.notes[other] == "other"
+                && bytes(kennel.notes.keys) == both)
         let written: Map<String, Int> = ["é": 1, "e\u{301}": 2]
-        #expect(written.count == 2 && written.removeValue(forKey: one) && written.keys.map { Array($0.utf8) } == [Array(other.utf8)])
+        #expect(
+            written.count == 2 && written.removeValue(forKey: one)
+                && written.keys.map { Array($0.utf8) } == [Array(other.utf8)])
         let store = try memoryStore([Kennel.self])
         try store.write { tx in try tx.add(kennel) }
         #expect(bytes(kennel.notes.keys) == both)
@@ -200,6 +229,8 @@ private final class Begun: Object {
         #expect(bytes(kennel.notes.keys) == both)
         // The same in values of any type.
         let any: AnyValue = ["é": 1, "e\u{301}": 2]
-        #expect(any.dictionary?.count == 2 && any[one]?.int == 1 && any[other]?.int == 2 && any == any.detached() && any != ["é": 1])
+        #expect(
+            any.dictionary?.count == 2 && any[one]?.int == 1 && any[other]?.int == 2 && any == any.detached()
+                && any != ["é": 1])
     }
 }

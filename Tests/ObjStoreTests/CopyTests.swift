@@ -18,11 +18,15 @@ import Testing
 
     @Test func A45_unmanagedCopy() throws {
         let store = try memoryStore([Frog.self, Pond.self])
-        let pond = try Pond(value: ["name": "Big Pond", "frogsThatLiveHere": [["name": "Kermit"], ["name": "Froggy Jay"]]] as [String: Any])
+        let pond = try Pond(
+            value: ["name": "Big Pond", "frogsThatLiveHere": [["name": "Kermit"], ["name": "Froggy Jay"]]]
+                as [String: Any])
         try store.write { tx in try tx.add(pond) }
         let copy = try pond.detached()
         #expect(!copy.isManaged && copy.name == "Big Pond" && copy.id == pond.id)
-        #expect(copy.frogsThatLiveHere.map(\.name) == ["Kermit", "Froggy Jay"] && !copy.frogsThatLiveHere.isManaged && copy.frogsThatLiveHere.allSatisfy { !$0.isManaged })
+        #expect(
+            copy.frogsThatLiveHere.map(\.name) == ["Kermit", "Froggy Jay"] && !copy.frogsThatLiveHere.isManaged
+                && copy.frogsThatLiveHere.allSatisfy { !$0.isManaged })
         copy.frogsThatLiveHere[0].name = "changed"
         copy.frogsThatLiveHere.remove(at: 1)
         copy.name = "changed"
@@ -42,24 +46,37 @@ import Testing
         let unmanaged = try pond.detached()
         for source in [pond, frozen, unmanaged] {
             let copy = try source.detached()
-            #expect(copy.frogsThatLiveHere[0] === copy.frogsThatLiveHere[2] && copy.byName["k"]?.map { $0 === copy.frogsThatLiveHere[0] } == true)
-            #expect(copy.frogsThatLiveHere[0].pond === copy && copy.visitors[0] === copy.frogsThatLiveHere[1] && copy.byName["nobody"] == .some(nil))
+            #expect(
+                copy.frogsThatLiveHere[0] === copy.frogsThatLiveHere[2]
+                    && copy.byName["k"]?.map { $0 === copy.frogsThatLiveHere[0] } == true)
+            #expect(
+                copy.frogsThatLiveHere[0].pond === copy && copy.visitors[0] === copy.frogsThatLiveHere[1]
+                    && copy.byName["nobody"] == .some(nil))
             #expect(copy !== source && !copy.visitors[0].isManaged)
         }
         // As deep as is asked for.
         let alone = try pond.detached(depth: 0)
-        #expect(alone.frogsThatLiveHere.isEmpty && alone.visitors.isEmpty && alone.byName.count == 2 && alone.byName["k"] == .some(nil))
+        #expect(
+            alone.frogsThatLiveHere.isEmpty && alone.visitors.isEmpty && alone.byName.count == 2
+                && alone.byName["k"] == .some(nil))
         let frogs = try pond.detached(depth: 1)
-        #expect(frogs.frogsThatLiveHere.map(\.name) == ["Kermit", "Jay", "Kermit"] && frogs.frogsThatLiveHere[0].pond == nil)
+        #expect(
+            frogs.frogsThatLiveHere.map(\.name) == ["Kermit", "Jay", "Kermit"] && frogs.frogsThatLiveHere[0].pond == nil
+        )
         let frog = try kermit.detached(depth: 1)
         #expect(frog.pond != nil && frog.pond?.frogsThatLiveHere.isEmpty == true && frog.pond?.byName.count == 2)
         // Collections and results.
         let list = try pond.frogsThatLiveHere.detached(), few = try pond.frogsThatLiveHere.detached(depth: 0)
-        #expect(list.map(\.name) == ["Kermit", "Jay", "Kermit"] && list[0] === list[2] && list[0].pond?.frogsThatLiveHere[1] === list[1] && !list.isManaged)
+        #expect(
+            list.map(\.name) == ["Kermit", "Jay", "Kermit"] && list[0] === list[2]
+                && list[0].pond?.frogsThatLiveHere[1] === list[1] && !list.isManaged)
         #expect(few.count == 3 && few[0].pond == nil)
-        #expect(try pond.visitors.detached().map(\.name) == ["Jay"] && (try pond.byName.detached())["k"]??.name == "Kermit")
+        #expect(
+            try pond.visitors.detached().map(\.name) == ["Jay"] && (try pond.byName.detached())["k"]??.name == "Kermit")
         let all = try store.objects(Frog.self).detached()
-        #expect(Set(all.map(\.name)) == ["Kermit", "Jay"] && all.allSatisfy { !$0.isManaged } && all.first { $0.name == "Kermit" }?.pond?.frogsThatLiveHere.count == 3)
+        #expect(
+            Set(all.map(\.name)) == ["Kermit", "Jay"] && all.allSatisfy { !$0.isManaged }
+                && all.first { $0.name == "Kermit" }?.pond?.frogsThatLiveHere.count == 3)
         try store.write { tx in
             try tx.delete(kermit)
             #expect(code { try kermit.detached() } == .noSuchObject)
@@ -170,20 +187,30 @@ import Testing
 
     @Test func A46_detachedSet() throws {
         let store = try memoryStore([Repository.self])
-        let repository = try Repository(value: ["ownerAndName": "x/y", "openPullRequestNumbers": [3059, 3062, 3064], "labels": ["a": 1], "authors": ["m", nil] as [String?]] as [String: Any])
+        let repository = try Repository(
+            value: [
+                "ownerAndName": "x/y", "openPullRequestNumbers": [3059, 3062, 3064], "labels": ["a": 1],
+                "authors": ["m", nil] as [String?],
+            ] as [String: Any])
         try store.write { tx in try tx.add(repository) }
-        let copy = try repository.openPullRequestNumbers.detached(), labels = try repository.labels.detached(), authors = try repository.authors.detached()
+        let copy = try repository.openPullRequestNumbers.detached(), labels = try repository.labels.detached(),
+            authors = try repository.authors.detached()
         #expect(Array(copy) == [3059, 3062, 3064] && labels["a"] == 1 && Array(authors) == ["m", nil])
         copy.removeAll()
         labels["a"] = nil
         authors.append("new")
-        #expect(repository.openPullRequestNumbers.count == 3 && repository.labels.count == 1 && repository.authors.count == 2)
+        #expect(
+            repository.openPullRequestNumbers.count == 3 && repository.labels.count == 1
+                && repository.authors.count == 2)
     }
 
     @Test func A47_toAnotherStore() throws {
         let one = try memoryStore(K.models), two = try memoryStore(K.models)
         let wolfie = try one.write { tx in
-            try tx.create(K.Dog.self, value: ["name": "Wolfie", "age": 1, "favoriteToy": ["name": "ball"], "citiesVisited": ["Rome"]] as [String: Any])
+            try tx.create(
+                K.Dog.self,
+                value: ["name": "Wolfie", "age": 1, "favoriteToy": ["name": "ball"], "citiesVisited": ["Rome"]]
+                    as [String: Any])
         }
         let version = try one.version
         let copy = try two.write { tx in
@@ -192,33 +219,51 @@ import Testing
             copy.favoriteToy?.name = "bone"
             return copy
         }
-        #expect(wolfie.age == 1 && copy.age == 2 && copy.name == "Wolfie" && wolfie.favoriteToy?.name == "ball" && copy.favoriteToy?.name == "bone")
+        #expect(
+            wolfie.age == 1 && copy.age == 2 && copy.name == "Wolfie" && wolfie.favoriteToy?.name == "ball"
+                && copy.favoriteToy?.name == "bone")
         #expect(Array(copy.citiesVisited) == ["Rome"])
         #expect(try one.version == version && two.objects(K.Toy.self).count == 1)
         // In one store links are shared, and embedded objects are not.
-        let person = try one.write { tx in try tx.create(K.Person.self, value: ["id": 1, "dogs": [wolfie], "address": ["city": "Rome"]] as [String: Any]) }
+        let person = try one.write { tx in
+            try tx.create(
+                K.Person.self, value: ["id": 1, "dogs": [wolfie], "address": ["city": "Rome"]] as [String: Any])
+        }
         let club = try one.write { tx in
-            let club = try tx.create(K.DogClub.self, value: ["name": "Pooch Pals", "members": [person], "regionalOfficeAddresses": [["city": "Bonn"]]] as [String: Any])
+            let club = try tx.create(
+                K.DogClub.self,
+                value: ["name": "Pooch Pals", "members": [person], "regionalOfficeAddresses": [["city": "Bonn"]]]
+                    as [String: Any])
             let second = try tx.create(copying: club)
             #expect(second.members[0].isSameObject(as: person) && second.regionalOfficeAddresses[0].city == "Bonn")
             #expect(!second.regionalOfficeAddresses[0].isSameObject(as: club.regionalOfficeAddresses[0]))
             return second
         }
         let far = try two.write { tx in try tx.create(copying: club) }
-        #expect(far.members[0].dogs[0].name == "Wolfie" && far.members[0].address?.city == "Rome" && far.regionalOfficeAddresses[0].city == "Bonn")
+        #expect(
+            far.members[0].dogs[0].name == "Wolfie" && far.members[0].address?.city == "Rome"
+                && far.regionalOfficeAddresses[0].city == "Bonn")
         #expect(code { try two.write { tx in try tx.add(wolfie) } } == .wrongStore)
     }
 
     @Test func A48_toAStoreThatHasIt() throws {
         let one = try memoryStore(K.models), two = try memoryStore(K.models)
-        let source = try one.write { tx in try tx.create(K.Person.self, value: [1, "Jane", [["Rex", 2]], ["city": "Rome"]]) }
-        let existing = try two.write { tx in try tx.create(K.Person.self, value: [1, "Old", [["Old", 1]], ["city": "Oslo"]]) }
+        let source = try one.write { tx in
+            try tx.create(K.Person.self, value: [1, "Jane", [["Rex", 2]], ["city": "Rome"]])
+        }
+        let existing = try two.write { tx in
+            try tx.create(K.Person.self, value: [1, "Old", [["Old", 1]], ["city": "Oslo"]])
+        }
         let address = try #require(existing.address)
         #expect(code { try two.write { tx in try tx.create(copying: source) } } == .duplicateKey)
         #expect(existing.name == "Old" && two.objects(K.Dog.self).count == 1)
         let updated = try two.write { tx in try tx.create(copying: source, update: .modified) }
-        #expect(updated.isSameObject(as: existing) && existing.name == "Jane" && existing.dogs.map(\.name) == ["Rex"] && existing.address?.city == "Rome")
-        #expect(existing.address?.isSameObject(as: address) == true && two.objects(K.Person.self).count == 1 && source.dogs.count == 1)
+        #expect(
+            updated.isSameObject(as: existing) && existing.name == "Jane" && existing.dogs.map(\.name) == ["Rex"]
+                && existing.address?.city == "Rome")
+        #expect(
+            existing.address?.isSameObject(as: address) == true && two.objects(K.Person.self).count == 1
+                && source.dogs.count == 1)
         // Deleted objects are no source.
         try one.write { tx in try tx.delete(source) }
         #expect(code { try two.write { tx in try tx.create(copying: source, update: .modified) } } == .noSuchObject)
@@ -244,7 +289,9 @@ import Testing
         b.next = a
         func refused(_ store: Store, _ value: Any) throws {
             let error = ObjStoreError.of { try store.write { tx in _ = try tx.create(Node.self, value: value) } }
-            #expect(error?.code == .invalidArgument && error?.message.contains("cyclic graph") == true, "\(String(describing: error))")
+            #expect(
+                error?.code == .invalidArgument && error?.message.contains("cyclic graph") == true,
+                "\(String(describing: error))")
             #expect(store.objects(Node.self).count == 0)
         }
         try refused(two, a)
@@ -269,7 +316,9 @@ import Testing
     @Test func A83_inversesFollow() throws {
         let store = try memoryStore([Owned.self, Keeper.self])
         let bowser = try Owned(value: ["name": "Bowser"]), jack = Keeper(), jill = Keeper()
-        try store.write { tx in try tx.add([jack, jill]); try tx.add(bowser) }
+        try store.write { tx in
+            try tx.add([jack, jill]); try tx.add(bowser)
+        }
         try store.write { _ in jack.dog = bowser }
         #expect(bowser.owners.count == 1)
         try store.write { _ in jill.dog = bowser }
@@ -312,14 +361,19 @@ import Testing
         let (first, shared) = try store.write { tx in
             let shared = try tx.create(Node.self, value: ["number": -1])
             var next: Node?
-            for number in 0..<1000 { next = try tx.create(Node.self, value: ["number": number, "next": next as Any, "others": [shared, shared]]) }
+            for number in 0..<1000 {
+                next = try tx.create(
+                    Node.self, value: ["number": number, "next": next as Any, "others": [shared, shared]])
+            }
             return (try #require(next), shared)
         }
         for source: Node in [first, try first.freeze()] {
             let copy = try other.write { tx -> Node in try tx.create(copying: source) }
             var count = 0, node: Node? = copy
             while let here = node {
-                #expect(here.number == 999 - count && here.others.count == 2 && here.others[0].isSameObject(as: copy.others[0]))
+                #expect(
+                    here.number == 999 - count && here.others.count == 2
+                        && here.others[0].isSameObject(as: copy.others[0]))
                 node = here.next
                 count += 1
             }
@@ -337,12 +391,16 @@ import Testing
         let store = try memoryStore([Node.self, Keyed.self]), other = try memoryStore([Node.self, Keyed.self])
         let root = try store.write { tx in
             let leaf = try tx.create(Keyed.self, value: ["id": 3, "node": ["number": 1]])
-            return try tx.create(Keyed.self, value: ["id": 1, "links": [leaf, try tx.create(Keyed.self, value: ["id": 2, "links": [leaf]])]])
+            return try tx.create(
+                Keyed.self,
+                value: ["id": 1, "links": [leaf, try tx.create(Keyed.self, value: ["id": 2, "links": [leaf]])]])
         }
         #expect(code { _ = try other.write { tx -> Keyed in try tx.create(copying: root) } } == .duplicateKey)
         #expect(other.objects(Keyed.self).isEmpty && other.objects(Node.self).isEmpty)
         let copy = try other.write { tx -> Keyed in try tx.create(copying: root, update: .modified) }
-        #expect(copy.links.map(\.id) == [3, 2] && copy.links[1].links[0] == copy.links[0] && other.objects(Keyed.self).count == 3)
+        #expect(
+            copy.links.map(\.id) == [3, 2] && copy.links[1].links[0] == copy.links[0]
+                && other.objects(Keyed.self).count == 3)
         // Again: what has no primary key comes again.
         _ = try other.write { tx -> Keyed in try tx.create(copying: root, update: .modified) }
         #expect(other.objects(Keyed.self).count == 3 && other.objects(Node.self).count == 2)

@@ -7,8 +7,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The finer rules of creating and updating, by number. Rule 6 (a nil primary key) is in KeyTests, rule 10 (one key twice in a
-/// copy) in CopyTests.
+/// The finer rules of creating and updating, by number. Rule 6 (a nil primary key) is in KeyTests, rule 10 (one key
+/// twice in a copy) in CopyTests.
 @Suite struct CreateRuleTests {
     final class Note: Object {
         @Persisted var text = ""
@@ -26,7 +26,8 @@ import Foundation
         @Persisted var notes: List<Note>
     }
 
-    private static let updates: [UpdatePolicy] = [.modified, .all], policies: [UpdatePolicy] = [.error, .modified, .all]
+    private static let updates: [UpdatePolicy] = [.modified, .all],
+        policies: [UpdatePolicy] = [.error, .modified, .all]
     private func open() throws -> Store { try memoryStore([Note.self, Owner.self]) }
     private func owner(_ id: Int, _ age: Int, name: String? = nil) -> Owner {
         let owner = Owner()
@@ -43,11 +44,19 @@ import Foundation
         "\(Array(owner.tags)) \(owner.marks.sorted()) \(owner.byName.map { "\($0.key) \($0.value)" }.sorted())"
     }
 
-    @Test("rule 1: collections are replaced", arguments: updates) func collectionsAreReplaced(_ update: UpdatePolicy) throws {
+    @Test("rule 1: collections are replaced", arguments: updates) func collectionsAreReplaced(
+        _ update: UpdatePolicy
+    ) throws {
         let store = try open()
         try store.write { tx in
-            let first = try tx.create(Owner.self, value: ["id": 1, "age": 1, "tags": ["a", "b"], "marks": [1, 2], "byName": ["x": 1, "y": 2]] as [String: Any])
-            try tx.create(Owner.self, value: ["id": 1, "tags": ["c", "a"], "marks": [2, 3], "byName": ["y": 3]] as [String: Any], update: update)
+            let first = try tx.create(
+                Owner.self,
+                value: ["id": 1, "age": 1, "tags": ["a", "b"], "marks": [1, 2], "byName": ["x": 1, "y": 2]]
+                    as [String: Any])
+            try tx.create(
+                Owner.self,
+                value: ["id": 1, "tags": ["c", "a"], "marks": [2, 3], "byName": ["y": 3]] as [String: Any],
+                update: update)
             #expect(collections(first) == #"["c", "a"] [2, 3] ["y 3"]"#)
             try tx.create(Owner.self, json: #"{"id":1,"tags":["d"],"marks":[4]}"#, update: update)
             #expect(collections(first) == #"["d"] [4] ["y 3"]"#)
@@ -59,14 +68,21 @@ import Foundation
         }
     }
 
-    @Test("rule 2: linked objects with a key are updated, others made", arguments: updates) func linkedObjects(_ update: UpdatePolicy) throws {
+    @Test("rule 2: linked objects with a key are updated, others made", arguments: updates) func linkedObjects(
+        _ update: UpdatePolicy
+    ) throws {
         let store = try open()
         try store.write { tx in
             let best = try tx.create(Owner.self, value: ["id": 2, "age": 20])
-            let first = try tx.create(Owner.self, value: ["id": 1, "age": 10, "best": best, "note": ["text": "n"], "notes": [["text": "n"]]] as [String: Any])
+            let first = try tx.create(
+                Owner.self,
+                value: ["id": 1, "age": 10, "best": best, "note": ["text": "n"], "notes": [["text": "n"]]]
+                    as [String: Any])
             let old = first.note
             let values: [String: Any] = [
-                "id": 1, "best": ["id": 2, "age": 21], "others": [["id": 2, "name": "B"], ["id": 3, "age": 30]] as [[String: Any]], "note": ["text": "n"], "notes": [["text": "n"]],
+                "id": 1, "best": ["id": 2, "age": 21],
+                "others": [["id": 2, "name": "B"], ["id": 3, "age": 30]] as [[String: Any]], "note": ["text": "n"],
+                "notes": [["text": "n"]],
             ]
             try tx.create(Owner.self, value: values, update: update)
             #expect(first.best == best && best.age == 21 && best.name == "B")
@@ -80,10 +96,14 @@ import Foundation
         }
     }
 
-    @Test("rule 3: what is not given stays; an object gives everything", arguments: updates) func whatIsNotGiven(_ update: UpdatePolicy) throws {
+    @Test("rule 3: what is not given stays; an object gives everything", arguments: updates) func whatIsNotGiven(
+        _ update: UpdatePolicy
+    ) throws {
         let store = try open()
         try store.write { tx in
-            let first = try tx.create(Owner.self, value: ["id": 1, "age": 10, "name": "Ann", "tags": ["a"], "note": ["text": "n"]] as [String: Any])
+            let first = try tx.create(
+                Owner.self,
+                value: ["id": 1, "age": 10, "name": "Ann", "tags": ["a"], "note": ["text": "n"]] as [String: Any])
             try tx.create(Owner.self, value: ["id": 1, "age": 11], update: update)
             #expect(first.age == 11 && first.name == "Ann" && Array(first.tags) == ["a"] && first.note?.text == "n")
             try tx.create(Owner.self, json: #"{"id":1,"age":12}"#, update: update)
@@ -126,19 +146,34 @@ import Foundation
         let store = try memoryStore([Note.self, Owner.self, User.self, Seat.self, Setting.self, Choice.self])
         try store.write { tx in
             let owner = try tx.create(Owner.self, value: ["id": 1, "age": 1])
-            let user = try tx.create(User.self, value: ["email": "a", "owner": owner] as [String: Any]), id = user.id, token = user.token
+            let user = try tx.create(User.self, value: ["email": "a", "owner": owner] as [String: Any]), id = user.id,
+                token = user.token
             user.tags = ["old"]
             for by in [["email"], ["owner", "role"]] {
-                let given: [[String: Any]] = by == ["email"] ? [["email": "a"]] : [["owner": owner], ["owner": ["id": 1]], ["owner": ["id": 1], "role": "main"]]
+                let given: [[String: Any]] =
+                    by == ["email"]
+                    ? [["email": "a"]]
+                    : [["owner": owner], ["owner": ["id": 1]], ["owner": ["id": 1], "role": "main"]]
                 for (number, value) in given.enumerated() {
                     let n = number + 2
-                    #expect(try tx.create(User.self, value: value.merging(["n": n]) { a, _ in a }, update: update, by: by).isSameObject(as: user))
-                    #expect(user.n == n && user.id == id && user.token == token && Array(user.tags) == ["old"], "\(by) \(number)")
+                    #expect(
+                        try tx.create(User.self, value: value.merging(["n": n]) { a, _ in a }, update: update, by: by)
+                            .isSameObject(as: user))
+                    #expect(
+                        user.n == n && user.id == id && user.token == token && Array(user.tags) == ["old"],
+                        "\(by) \(number)")
                 }
             }
             let other = try tx.create(User.self, value: ["email": "b"], update: update, by: ["email"])
-            #expect(other.id != id && other.token != token && Array(other.tags) == ["new"] && store.objects(User.self).count == 2)
-            #expect(code { try tx.create(User.self, value: ["id": ObjectId.generate(), "email": "a"] as [String: Any], update: update, by: ["email"]) } == .keyImmutable)
+            #expect(
+                other.id != id && other.token != token && Array(other.tags) == ["new"]
+                    && store.objects(User.self).count == 2)
+            #expect(
+                code {
+                    try tx.create(
+                        User.self, value: ["id": ObjectId.generate(), "email": "a"] as [String: Any], update: update,
+                        by: ["email"])
+                } == .keyImmutable)
             // What is not given of the key itself.
             let seat = try tx.create(Seat.self, value: ["number": 3]), seatToken = seat.token
             try tx.create(Seat.self, value: ["number": 3, "n": 5], update: update)
@@ -156,30 +191,42 @@ import Foundation
         let store = try open()
         try store.write { tx in
             try tx.create(Owner.self, value: ["id": 1, "age": 1])
-            let error = ObjStoreError.of { try tx.create(Owner.self, value: ["id": 2, "name": "Ann"] as [String: Any], update: update) }
+            let error = ObjStoreError.of {
+                try tx.create(Owner.self, value: ["id": 2, "name": "Ann"] as [String: Any], update: update)
+            }
             #expect(error?.code == .missingValue && error?.className == "Owner" && error?.propertyName == "age")
             let values: [String: Any] = ["id": 3, "age": 1, "others": [["id": 4, "age": 1], ["id": 5]]]
             let nested = ObjStoreError.of { try tx.create(Owner.self, value: values, update: update) }
-            #expect(nested?.code == .missingValue && nested?.propertyName == "age" && nested?.message.hasPrefix("$.others[1].age: ") == true, "\(String(describing: nested))")
+            #expect(
+                nested?.code == .missingValue && nested?.propertyName == "age"
+                    && nested?.message.hasPrefix("$.others[1].age: ") == true, "\(String(describing: nested))")
             #expect(tx.objects(Owner.self).map(\.id) == [1])
         }
     }
 
-    @Test("rule 5: nil for what must not be nil", arguments: updates) func nilForARequiredValue(_ update: UpdatePolicy) throws {
+    @Test("rule 5: nil for what must not be nil", arguments: updates) func nilForARequiredValue(
+        _ update: UpdatePolicy
+    ) throws {
         let store = try open()
         try store.write { tx in
             let first = try tx.create(Owner.self, value: ["id": 1, "age": 10, "name": "Ann"] as [String: Any])
-            for (name, values) in [("age", ["id": 1, "age": nil]), ("name", ["id": 1, "age": 5, "name": nil])] as [(String, [String: Int?])] {
+            for (name, values) in [("age", ["id": 1, "age": nil]), ("name", ["id": 1, "age": 5, "name": nil])]
+                as [(String, [String: Int?])]
+            {
                 let error = ObjStoreError.of { try tx.create(Owner.self, value: values, update: update) }
                 #expect(error?.code == .notNullable && error?.propertyName == name)
             }
-            let error = ObjStoreError.of { try tx.create(Owner.self, json: #"{"id":1,"name":"Eve","age":null}"#, update: update) }
+            let error = ObjStoreError.of {
+                try tx.create(Owner.self, json: #"{"id":1,"name":"Eve","age":null}"#, update: update)
+            }
             #expect(error?.code == .notNullable && error?.propertyName == "age")
             #expect(first.age == 10 && first.name == "Ann")
         }
     }
 
-    @Test("rule 7: the later of two with one key wins", arguments: updates) func theLaterWins(_ update: UpdatePolicy) throws {
+    @Test("rule 7: the later of two with one key wins", arguments: updates) func theLaterWins(
+        _ update: UpdatePolicy
+    ) throws {
         let store = try open()
         try store.write { tx in
             try tx.create(Owner.self, value: ["id": 7, "age": 1])
@@ -201,7 +248,9 @@ import Foundation
         let store = try open(), other = try open()
         let (first, best) = try store.write { tx in
             let best = try tx.create(Owner.self, value: ["id": 2, "age": 20])
-            let values: [String: Any] = ["id": 1, "age": 10, "best": best, "tags": ["a"], "note": ["text": "n"], "notes": [["text": "m"]]]
+            let values: [String: Any] = [
+                "id": 1, "age": 10, "best": best, "tags": ["a"], "note": ["text": "n"], "notes": [["text": "m"]],
+            ]
             let first = try tx.create(Owner.self, value: values)
             #expect(ObjStoreError.of { try tx.create(Owner.self, value: first) }?.code == .duplicateKey)
             for update in Self.updates {
@@ -215,7 +264,9 @@ import Foundation
         }
         let deep = try other.write { tx in
             let deep = try tx.create(Owner.self, value: first)
-            #expect(deep.age == 10 && Array(deep.tags) == ["a"] && deep.best?.age == 20 && deep.note?.text == "n" && deep.notes.map(\.text) == ["m"])
+            #expect(
+                deep.age == 10 && Array(deep.tags) == ["a"] && deep.best?.age == 20 && deep.note?.text == "n"
+                    && deep.notes.map(\.text) == ["m"])
             #expect(tx.objects(Owner.self).count == 2 && tx.objects(Note.self).count == 2)
             return deep
         }
@@ -223,7 +274,9 @@ import Foundation
         #expect(deep.best?.age == 20)
     }
 
-    @Test("rule 9: what is managed already", arguments: policies) func whatIsManagedAlready(_ update: UpdatePolicy) throws {
+    @Test("rule 9: what is managed already", arguments: policies) func whatIsManagedAlready(
+        _ update: UpdatePolicy
+    ) throws {
         let store = try open(), other = try open()
         let first = try store.write { tx in
             let first = try tx.create(Owner.self, value: ["id": 1, "age": 10, "tags": ["a"]] as [String: Any])
@@ -249,7 +302,11 @@ import Foundation
             leading.best = first
             for error in [
                 ObjStoreError.of { try tx.add(first, update: update) }, .of { try tx.add(leading, update: update) },
-                .of { try tx.create(Owner.self, value: first, update: update) }, .of { try tx.create(Owner.self, value: ["id": 3, "age": 1, "best": first] as [String: Any], update: update) },
+                .of { try tx.create(Owner.self, value: first, update: update) },
+                .of {
+                    try tx.create(
+                        Owner.self, value: ["id": 3, "age": 1, "best": first] as [String: Any], update: update)
+                },
             ] {
                 #expect(error?.code == .noSuchObject)
             }

@@ -23,15 +23,19 @@ import Testing
             #expect(jane.address?.street == "Via Sacra" && tx.objects(K.Address.self).count == 1)
             let rex = try tx.create(K.Dog.self, value: ["name": "Rex"])
             try jane.setValue([rex, ["name": "Bello", "age": 4], ["Wuff", 5]] as [Any], forKey: "dogs")
-            #expect(jane.dogs.map(\.name) == ["Rex", "Bello", "Wuff"] && jane.dogs[2].age == 5 && rex.people.count == 1)
+            #expect(
+                jane.dogs.map(\.name) == ["Rex", "Bello", "Wuff"] && jane.dogs[2].age == 5 && rex.people.count == 1)
             try rex.setValue(["name": "Ball"], forKey: "favoriteToy")
             #expect(rex.favoriteToy?.name == "Ball")
             try rex.setValue(nil, forKey: "favoriteToy")
             #expect(rex.favoriteToy == nil)
             // Those with a primary key are updated.
             let club = try tx.create(K.DogClub.self, value: ["name": "Club"])
-            try club.setValue([["id": 1, "name": "Janet"], ["id": 2, "name": "Joe", "address": ["city": "Bonn"]]], forKey: "members")
-            #expect(jane.name == "Janet" && club.members.map(\.id) == [1, 2] && club.members[1].address?.city == "Bonn" && jane.dogs.count == 3)
+            try club.setValue(
+                [["id": 1, "name": "Janet"], ["id": 2, "name": "Joe", "address": ["city": "Bonn"]]], forKey: "members")
+            #expect(
+                jane.name == "Janet" && club.members.map(\.id) == [1, 2] && club.members[1].address?.city == "Bonn"
+                    && jane.dogs.count == 3)
             try club.setValue([["city": "A"], ["city": "B"]], forKey: "regionalOfficeAddresses")
             #expect(club.regionalOfficeAddresses.map(\.city) == ["A", "B"])
             // What is wrong changes nothing.
@@ -39,7 +43,9 @@ import Testing
             #expect(code { try jane.setValue(["city": 5], forKey: "address") } == .wrongType)
             #expect(code { try jane.setValue([["name": "X"], ["age": "old"]], forKey: "dogs") } == .wrongType)
             #expect(code { try jane.setValue(5, forKey: "address") } != nil)
-            #expect(jane.address?.street == "Via Sacra" && jane.dogs.count == 3 && tx.objects(K.Dog.self).where { $0.name == "X" }.isEmpty)
+            #expect(
+                jane.address?.street == "Via Sacra" && jane.dogs.count == 3
+                    && tx.objects(K.Dog.self).where { $0.name == "X" }.isEmpty)
         }
         #expect(code { try store.objects(K.Person.self)[0].setValue(["city": "X"], forKey: "address") } == .notInWrite)
     }

@@ -56,8 +56,17 @@ import Foundation
     private func filled(_ path: String) throws {
         let store = try Store.open(path: path, models: DynamicTests.models)
         try store.write { tx in
-            let ann = try tx.create(Person.self, value: ["name": "Ann", "home": ["city": "Oslo", "lines": ["a", "b"]], "places": [["city": "Bern"], [:]]] as [String: Any])
-            let bob = try tx.create(Person.self, value: ["name": "Bob", "best": ann, "friends": [ann, ann], "notes": [1: nil, 5: 0.5] as [Int: Double?], "tags": ["x", "y"]] as [String: Any])
+            let ann = try tx.create(
+                Person.self,
+                value: [
+                    "name": "Ann", "home": ["city": "Oslo", "lines": ["a", "b"]], "places": [["city": "Bern"], [:]],
+                ] as [String: Any])
+            let bob = try tx.create(
+                Person.self,
+                value: [
+                    "name": "Bob", "best": ann, "friends": [ann, ann], "notes": [1: nil, 5: 0.5] as [Int: Double?],
+                    "tags": ["x", "y"],
+                ] as [String: Any])
             bob.seen.insert(ann)
             bob.named[DynamicTests.key] = ann
             ann.extra = ["a": [1, 2.5, .none]]
@@ -77,19 +86,38 @@ import Foundation
         #expect(people.count == 2 && people.map { $0.name?.string } == ["Ann", "Bob"])
         let ann = people[0], bob = try #require(try store.dynamicObject(ofType: "Person", forPrimaryKey: 2))
         #expect(bob == people[1] && bob.className == "Person" && ann != bob && !ann.isInvalidated)
-        #expect(ann["age"] == .int(18) && ann.score == .float(1.5) && ann["height"] == nil && ann.on == .bool(true) && ann.mood == .string("calm"))
-        #expect(ann.money == .decimal128(DynamicTests.price) && ann.data == .data([1, 2]) && ann.visits == .int(3) && ann.token?.uuid != nil)
+        #expect(
+            ann["age"] == .int(18) && ann.score == .float(1.5) && ann["height"] == nil && ann.on == .bool(true)
+                && ann.mood == .string("calm"))
+        #expect(
+            ann.money == .decimal128(DynamicTests.price) && ann.data == .data([1, 2]) && ann.visits == .int(3)
+                && ann.token?.uuid != nil)
         #expect(ann.extra == ["a": [1, 2.5, .none]])
         let home = try #require(ann.object("home"))
-        #expect(home.city == .string("Oslo") && home.collection("lines").values == [.string("a"), .string("b")] && home.parent == ann && ann.parent == nil)
+        #expect(
+            home.city == .string("Oslo") && home.collection("lines").values == [.string("a"), .string("b")]
+                && home.parent == ann && ann.parent == nil)
         #expect(ann.collection("places").objects.map { $0?.city?.string } == ["Bern", "Rome"])
         #expect(bob.object("best") == ann && bob.object("extra") == ann && ann.object("best") == nil)
-        #expect(bob.collection("friends").objects == [ann, ann] && bob.collection("friends").object(at: 1) == ann && bob.collection("seen").contains(ann))
-        #expect(bob.collection("named").object(forKey: DynamicTests.key) == ann && bob.collection("named").keys == [.uuid(DynamicTests.key)])
-        #expect(bob.collection("notes").keys == [.int(1), .int(5)] && bob.collection("notes").value(forKey: 5) == .double(0.5) && bob.collection("notes").value(forKey: 1) == nil)
-        #expect(bob.collection("tags").contains("x") && !bob.collection("tags").contains("z") && bob.collection("tags")[0] == .string("x"))
-        #expect(try people.filter("name == 'Bob'").map { $0 } == [bob] && people.filter("age >= $0", 18).count == 2 && people.filter("score > 1").count == 2)
-        #expect(ann.linkingObjects(ofType: "Person", property: "best").map { $0 } == [bob] && ann.linkingObjects(ofType: "Person", property: "friends").count == 1)
+        #expect(
+            bob.collection("friends").objects == [ann, ann] && bob.collection("friends").object(at: 1) == ann
+                && bob.collection("seen").contains(ann))
+        #expect(
+            bob.collection("named").object(forKey: DynamicTests.key) == ann
+                && bob.collection("named").keys == [.uuid(DynamicTests.key)])
+        #expect(
+            bob.collection("notes").keys == [.int(1), .int(5)]
+                && bob.collection("notes").value(forKey: 5) == .double(0.5)
+                && bob.collection("notes").value(forKey: 1) == nil)
+        #expect(
+            bob.collection("tags").contains("x") && !bob.collection("tags").contains("z")
+                && bob.collection("tags")[0] == .string("x"))
+        #expect(
+            try people.filter("name == 'Bob'").map { $0 } == [bob] && people.filter("age >= $0", 18).count == 2
+                && people.filter("score > 1").count == 2)
+        #expect(
+            ann.linkingObjects(ofType: "Person", property: "best").map { $0 } == [bob]
+                && ann.linkingObjects(ofType: "Person", property: "friends").count == 1)
         #expect(ann.linkingObjects(ofType: "Person", property: "extra").map { $0 } == [bob])
         let reading = try #require(try store.dynamicObject(ofType: "Reading", forPrimaryKey: ["n", 1]))
         #expect(reading.value == .double(2.5))
@@ -115,9 +143,15 @@ import Foundation
         let store = try Store.open(path: path)
         let ann = store.dynamicObjects("Person")[0], bob = store.dynamicObjects("Person")[1]
         try store.write { tx in
-            let cid = try tx.dynamicCreate("Person", value: ["name": "Cid", "home": ["city": "Ulm"], "best": ["name": "Dan"], "notes": [7: 1], "friends": [ann]] as [String: Any])
+            let cid = try tx.dynamicCreate(
+                "Person",
+                value: [
+                    "name": "Cid", "home": ["city": "Ulm"], "best": ["name": "Dan"], "notes": [7: 1], "friends": [ann],
+                ] as [String: Any])
             #expect((cid.id?.int ?? 0) > 2)
-            #expect(cid.age == .int(18) && cid.object("best")?.name == .string("Dan") && cid.collection("notes").value(forKey: 7) == .double(1))
+            #expect(
+                cid.age == .int(18) && cid.object("best")?.name == .string("Dan")
+                    && cid.collection("notes").value(forKey: 7) == .double(1))
             cid.age = 40
             cid.score = 2
             cid.mood = "wild"
@@ -146,7 +180,12 @@ import Foundation
             try cid.collection("named").set(["name": "Fay"], forKey: DynamicTests.key)
             #expect(cid.collection("named").object(forKey: DynamicTests.key)?.name == .string("Fay"))
             // Each that fails is undone by itself.
-            #expect(code { try tx.dynamicCreate("Person", value: ["name": "x", "email": "e", "best": ["name": "y", "email": "e"]] as [String: Any]) } == .duplicateKey)
+            #expect(
+                code {
+                    try tx.dynamicCreate(
+                        "Person",
+                        value: ["name": "x", "email": "e", "best": ["name": "y", "email": "e"]] as [String: Any])
+                } == .duplicateKey)
             #expect(code { try tx.dynamicCreate("Person", value: ["age": 3]) } == .missingValue)
             #expect(code { try tx.dynamicCreate("Person", value: ["name": 5]) } == .wrongType)
             #expect(code { try tx.dynamicCreate("Nobody", value: [:] as [String: Any]) } == .noSuchClass)
@@ -161,21 +200,30 @@ import Foundation
             try tx.dynamicCreate("Reading", value: ["n", 2, 9.5] as [Any], update: .modified)
             try tx.delete(bob)
         }
-        #expect(bob.isInvalidated && store.dynamicObjects("Person").compactMap { $0.name?.string }.sorted() == ["Ann", "Cid", "Dan", "Eve", "Fay"])
+        #expect(
+            bob.isInvalidated
+                && store.dynamicObjects("Person").compactMap { $0.name?.string }.sorted() == [
+                    "Ann", "Cid", "Dan", "Eve", "Fay",
+                ])
         #expect(try store.dynamicObjects("Person").filter("age == 40").first?.object("best") == nil)
         #expect(try store.verify().isEmpty)
         try store.close()
         // A program with models sees the same.
         let typed = try Store.open(path: path, models: DynamicTests.models)
         let cid = try #require(typed.objects(Person.self).filter("name == 'Cid'").first)
-        #expect(cid.age == 40 && cid.score == 2 && cid.mood == .wild && cid.visits.value == 4 && cid.home == nil && cid.extra == [1, ["x": .none]])
+        #expect(
+            cid.age == 40 && cid.score == 2 && cid.mood == .wild && cid.visits.value == 4 && cid.home == nil
+                && cid.extra == [1, ["x": .none]])
         #expect(cid.places.map(\.city) == ["0", "a", "Rome", "c"] && Array(cid.places[2].lines) == ["l"])
-        #expect(cid.friends.map(\.name) == ["Cid", "Ann"] && cid.notes[8] == .some(2) && (cid.named[DynamicTests.key] ?? nil)?.name == "Fay")
+        #expect(
+            cid.friends.map(\.name) == ["Cid", "Ann"] && cid.notes[8] == .some(2)
+                && (cid.named[DynamicTests.key] ?? nil)?.name == "Fay")
         #expect(typed.objects(Reading.self).map(\.value) == [2.5, 9.5])
         #expect(try cid.dynamic().name == .string("Cid"))
         #expect(code { _ = try Person().dynamic() } == .wrongView)
         try typed.write { tx in
-            let readings = try tx.deleteAll(ofType: "Reading"), people = try typed.dynamicObjects("Person").filter("age == 18").deleteAll()
+            let readings = try tx.deleteAll(ofType: "Reading"),
+                people = try typed.dynamicObjects("Person").filter("age == 18").deleteAll()
             #expect(readings == 2 && people == 4)
         }
         #expect(typed.objects(Person.self).map(\.name) == ["Cid"])
@@ -190,22 +238,43 @@ import Foundation
             let schema = try store.schema
             #expect(schema.objectSchema.map(\.className).sorted() == ["Address", "Person", "Reading"])
             let person = try #require(schema["Person"]), address = try #require(schema["Address"])
-            #expect(address.isEmbedded && !person.isEmbedded && address.primaryKeyProperty == nil && person.primaryKeyProperty?.name == "id" && schema["Nobody"] == nil)
-            #expect(person.properties.count == 22 && person.indexes == [Index("name", "age")] && schema["Reading"]?.indexes == [Index("sensor", "time", primaryKey: true)])
+            #expect(
+                address.isEmbedded && !person.isEmbedded && address.primaryKeyProperty == nil
+                    && person.primaryKeyProperty?.name == "id" && schema["Nobody"] == nil)
+            #expect(
+                person.properties.count == 22 && person.indexes == [Index("name", "age")]
+                    && schema["Reading"]?.indexes == [Index("sensor", "time", primaryKey: true)])
             func property(_ name: String) throws -> ObjectSchema.Property { try #require(person[name]) }
-            #expect(try property("id").isGenerated && property("email").isUnique && property("email").isOptional && property("age").isIndexed && property("visits").isCounter)
-            #expect(try property("age").defaultValue == .int(18) && property("name").defaultValue == nil && property("money").defaultValue == .decimal128(DynamicTests.price))
-            #expect(try property("score").type == .float && property("extra").type == .any && property("token").type == .uuid && property("born").type == .date && property("data").type == .data)
-            #expect(try property("home").type == .object && property("home").objectClassName == "Address" && property("home").collection == nil)
-            #expect(try property("friends").collection == .list && property("seen").collection == .set && property("named").collection == .map && property("named").keyType == .uuid)
-            #expect(try property("notes").type == .double && property("notes").keyType == .int && property("notes").isOptional && property("tags").type == .string)
+            #expect(
+                try property("id").isGenerated && property("email").isUnique && property("email").isOptional
+                    && property("age").isIndexed && property("visits").isCounter)
+            #expect(
+                try property("age").defaultValue == .int(18) && property("name").defaultValue == nil
+                    && property("money").defaultValue == .decimal128(DynamicTests.price))
+            #expect(
+                try property("score").type == .float && property("extra").type == .any
+                    && property("token").type == .uuid && property("born").type == .date
+                    && property("data").type == .data)
+            #expect(
+                try property("home").type == .object && property("home").objectClassName == "Address"
+                    && property("home").collection == nil)
+            #expect(
+                try property("friends").collection == .list && property("seen").collection == .set
+                    && property("named").collection == .map && property("named").keyType == .uuid)
+            #expect(
+                try property("notes").type == .double && property("notes").keyType == .int
+                    && property("notes").isOptional && property("tags").type == .string)
             #expect(try store.dynamicObjects("Person")[0].objectSchema == person)
-            #expect(address.description.hasPrefix("embedded class Address\n    ") && person.description.hasSuffix("\n    (name, age) indexed"))
+            #expect(
+                address.description.hasPrefix("embedded class Address\n    ")
+                    && person.description.hasSuffix("\n    (name, age) indexed"))
             #expect("\(schema)" == schema.objectSchema.map { "\($0)" }.joined(separator: "\n"))
             let lines = person.description.split(separator: "\n").map { String($0.drop { $0 == " " }) }
             for line in [
-                "id: int primary key generated", "age: int = 18 indexed", "email: string? unique", "visits: counter = 0", "extra: any", "home: Address?",
-                "friends: list<Person>", "named: map<uuid, Person?>", "notes: map<int, double?>", "places: list<Address>",
+                "id: int primary key generated", "age: int = 18 indexed", "email: string? unique",
+                "visits: counter = 0", "extra: any", "home: Address?",
+                "friends: list<Person>", "named: map<uuid, Person?>", "notes: map<int, double?>",
+                "places: list<Address>",
             ] { #expect(lines.contains(line), "\(line) is not in \(lines)") }
             try store.close()
         }
@@ -225,7 +294,9 @@ import Foundation
             let made = try migration.transaction.dynamicCreate("City", value: ["name": "Oslo"])
             try migration.enumerateObjects(ofType: "Person") { old, new in
                 try made.collection("people").append(old.name)
-                #expect((old.name == "Bob" || new?.object("home")?.parent == new) && old.collection("places").count == (old.name == "Ann" ? 2 : 0))
+                #expect(
+                    (old.name == "Bob" || new?.object("home")?.parent == new)
+                        && old.collection("places").count == (old.name == "Ann" ? 2 : 0))
                 new?.age = 99
             }
         }

@@ -6,11 +6,18 @@ import Testing
     private func store() throws -> Store {
         let store = try memoryStore(R.models)
         try store.write { tx in
-            try tx.create(R.Contact.self, value: ["id": 1, "name": "Kermit", "address": ["street": "Swamp Lane", "country": ["name": "Florida"]]] as [String: Any])
+            try tx.create(
+                R.Contact.self,
+                value: [
+                    "id": 1, "name": "Kermit", "address": ["street": "Swamp Lane", "country": ["name": "Florida"]],
+                ] as [String: Any])
             try tx.create(R.Contact.self, value: ["id": 2, "name": "Piggy"])
             try tx.create(
                 R.Business.self,
-                value: ["id": 1, "name": "Pond", "addresses": [["street": "a"], ["street": "b", "tags": ["t"]]], "branches": ["x": ["street": "c"]]] as [String: Any])
+                value: [
+                    "id": 1, "name": "Pond", "addresses": [["street": "a"], ["street": "b", "tags": ["t"]]],
+                    "branches": ["x": ["street": "c"]],
+                ] as [String: Any])
         }
         return store
     }
@@ -40,7 +47,9 @@ import Testing
         }
         #expect(try store.deliver() == 1)
         let change = try #require(received.take().first)
-        #expect(change.deletions == [0] && change.insertions == [wanted.count - 1] && change.fromVersion == initial.toVersion)
+        #expect(
+            change.deletions == [0] && change.insertions == [wanted.count - 1]
+                && change.fromVersion == initial.toVersion)
         token.invalidate()
     }
 
@@ -56,8 +65,10 @@ import Testing
 
     @Test func changesInsideAreTheOwners() throws {
         let store = try store()
-        let kermit = try #require(try store.object(ofType: R.Contact.self, forPrimaryKey: 1)), pond = store.objects(R.Business.self)[0]
-        let contacts = Received<ChangeSet<R.Contact>>(), businesses = Received<ChangeSet<R.Business>>(), names = Received<ChangeSet<R.Contact>>()
+        let kermit = try #require(try store.object(ofType: R.Contact.self, forPrimaryKey: 1)),
+            pond = store.objects(R.Business.self)[0]
+        let contacts = Received<ChangeSet<R.Contact>>(), businesses = Received<ChangeSet<R.Business>>(),
+            names = Received<ChangeSet<R.Contact>>()
         let tokens = [
             try store.objects(R.Contact.self).observe { contacts.append($0) },
             try store.objects(R.Business.self).observe { businesses.append($0) },
@@ -70,7 +81,10 @@ import Testing
             try store.deliver()
             return (
                 try contacts.take().map { try $0.modifications.indices.contains(0) ? $0.changedProperties(at: 0) : [] },
-                try businesses.take().map { try $0.modifications.indices.contains(0) ? $0.changedProperties(at: 0) : [] })
+                try businesses.take().map {
+                    try $0.modifications.indices.contains(0) ? $0.changedProperties(at: 0) : []
+                }
+            )
         }
         #expect(try told { kermit.address?.street = "Muppet Road" } == ([["address"]], []))
         #expect(try told { kermit.address?.country?.name = "Louisiana" } == ([["address"]], []), "also deep inside")
@@ -86,7 +100,10 @@ import Testing
         #expect(contacts.take().map(\.deletions) == [[1]])
         #expect(try businesses.take().map { try $0.changedProperties(at: 0) } == [["addresses"]])
         // One that comes and goes with its owner is no modification.
-        try store.write { tx in try tx.create(R.Contact.self, value: ["id": 5, "address": ["street": "new"]] as [String: Any]).address?.street = "newer" }
+        try store.write { tx in
+            try tx.create(R.Contact.self, value: ["id": 5, "address": ["street": "new"]] as [String: Any]).address?
+                .street = "newer"
+        }
         try store.deliver()
         let change = try #require(contacts.take().first)
         #expect(change.insertions == [1] && change.modifications.isEmpty)
@@ -95,11 +112,18 @@ import Testing
 
     @Test func oneOwner() throws {
         let store = try store()
-        let kermit = try #require(try store.object(ofType: R.Contact.self, forPrimaryKey: 1)), piggy = try #require(try store.object(ofType: R.Contact.self, forPrimaryKey: 2))
+        let kermit = try #require(try store.object(ofType: R.Contact.self, forPrimaryKey: 1)),
+            piggy = try #require(try store.object(ofType: R.Contact.self, forPrimaryKey: 2))
         let received = Received<[String]>()
         let token = try kermit.observe { change in
             guard case .change(let contact, let properties) = change else { return }
-            received.append(properties.map { "\($0.name): \(($0.oldValue as? R.EAddress)?.street ?? "-") \(($0.newValue as? R.EAddress)?.street ?? "-") \(contact.name)" })
+            received.append(
+                properties.map {
+                    """
+                    \($0.name): \(($0.oldValue as? R.EAddress)?.street ?? "-") \
+                    \(($0.newValue as? R.EAddress)?.street ?? "-") \(contact.name)
+                    """
+                })
         }
         let other = Received<Bool>()
         let named = try kermit.observe(keyPaths: ["name"]) { _ in other.append(true) }

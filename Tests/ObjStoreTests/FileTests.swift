@@ -96,7 +96,9 @@ private struct NotToday: Error {}
         let folder = Folder(), calls = Mutex<[(Int, Int)]>([])
         var configuration = Store.Configuration(path: folder.file(), models: [KennelDog.self])
         var store = try Store(configuration)
-        try store.write { tx in for number in 0..<20_000 { try tx.create(KennelDog.self, value: ["name": "a name of a dog \(number)"]) } }
+        try store.write { tx in
+            for number in 0..<20_000 { try tx.create(KennelDog.self, value: ["name": "a name of a dog \(number)"]) }
+        }
         try store.write { tx in try tx.delete(store.objects(KennelDog.self).dropFirst(10)) }
         try store.close()
         var before = stat(), after = stat()
@@ -173,10 +175,17 @@ private struct NotToday: Error {}
         unlink(folder.file("seed"))
         try Store.open(path: folder.file("seed"), models: [Old.Guest.self]).close()
         let error = #expect(throws: ObjStoreError.self) { try Store(configuration) }
-        #expect(error?.code == .corrupt && error?.message.contains("not e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855") == true)
+        #expect(
+            error?.code == .corrupt
+                && error?.message.contains("not e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+                    == true
+        )
         #expect(try !Store.exists(atPath: folder.file()))
         // The message names the digest that the file has.
-        let found = try #require(error?.message.split(separator: " ").first { $0.hasSuffix(",") && $0.count == 65 }.map { String($0.dropLast()) })
+        let found = try #require(
+            error?.message.split(separator: " ").first { $0.hasSuffix(",") && $0.count == 65 }.map {
+                String($0.dropLast())
+            })
         configuration.seedSHA256 = found
         try Store(configuration).close()
         configuration.seedSHA256 = String(found.dropLast())

@@ -52,7 +52,12 @@ import Testing
         let find = try nanoseconds(500) { _ = try store.object(ofType: City.self, forPrimaryKey: 19_999) }
         let indexed = nanoseconds(200) { _ = store.objects(City.self).where { $0.population == 7 }.count }
         let all = nanoseconds(1) { _ = store.objects(City.self).reduce(0) { $0 &+ $1.population } } / 20_000
-        print("ns in this build: get int \(Int(get)), get text \(Int(text)), find by key \(Int(find)), count by index \(Int(indexed)), iterate \(Int(all)) an object")
+        print(
+            """
+            ns in this build: get int \(Int(get)), get text \(Int(text)), find by key \(Int(find)), count by index \
+            \(Int(indexed)), iterate \(Int(all)) an object
+            """
+        )
         #expect(get < 20_000 && text < 20_000 && find < 100_000 && indexed < 500_000 && all < 50_000)
     }
 }

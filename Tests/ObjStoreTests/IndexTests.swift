@@ -23,12 +23,15 @@ final class Badge: Object {
 
     @Test func uniqueValues() throws {
         let store = try memoryStore([Citizen.self])
-        try citizens(store, [[1, "ada@x", "Gray", "Ada"], [2, nil, "Gray", "Eve"], [3, nil, "Gray"], [4, nil, "Gray"]])
+        try citizens(
+            store, [[1, "ada@x", "Gray", "Ada"], [2, nil, "Gray", "Eve"], [3, nil, "Gray"], [4, nil, "Gray"]])
         try store.write { tx in
             let eve = try #require(try tx.object(ofType: Citizen.self, forPrimaryKey: 2))
             #expect(code { try tx.create(Citizen.self, value: [5, "ada@x"]) } == .duplicateKey)
             #expect(code { try tx.create(Citizen.self, value: [5, nil, "Gray", "Ada"]) } == .duplicateKey)
-            #expect(code { try tx.create(Citizen.self, value: ["id": 2, "mail": "ada@x"], update: .modified) } == .duplicateKey)
+            #expect(
+                code { try tx.create(Citizen.self, value: ["id": 2, "mail": "ada@x"], update: .modified) }
+                    == .duplicateKey)
             #expect(code { try tx.add(try Citizen(value: [6, "ada@x"]), update: .all) } == .duplicateKey)
             #expect(code { try Store.checked { eve.mail = "ada@x" } } == .duplicateKey)
             #expect(code { try Store.checked { eve.first = "Ada" } } == .duplicateKey)
@@ -41,7 +44,8 @@ final class Badge: Object {
         #expect(try store.object(ofType: Citizen.self, by: ["first": "Ada", "last": "Gray"])?.id == 1)
         #expect(try store.object(ofType: Citizen.self, by: ["last": "Gray", "first": nil]) == nil)
         #expect(try store.object(ofType: Citizen.self, by: ["mail": nil]) == nil)
-        #expect(code { try store.object(ofType: Citizen.self, by: ["id": nil]) } == .wrongType, "no object has nil there")
+        #expect(
+            code { try store.object(ofType: Citizen.self, by: ["id": nil]) } == .wrongType, "no object has nil there")
         #expect(try store.object(ofType: Citizen.self, by: ["id": 3])?.id == 3)
         #expect(code { try store.object(ofType: Citizen.self, by: ["last": "Gray"]) } == .noSuchIndex)
         #expect(code { try store.object(ofType: Citizen.self, by: ["born": 3, "last": "Gray"]) } == .noSuchIndex)
@@ -53,15 +57,24 @@ final class Badge: Object {
 
     @Test func theOrderOfAnIndex() throws {
         let store = try memoryStore([Citizen.self])
-        try citizens(store, [
-            [1, nil, "b", nil, 1990], [2, nil, "a", nil, 1980], [3, nil, "z"], [4, nil, "c", nil, 1980], [5, nil, "a", nil, 1990], [6, nil, "a"],
-        ])
+        try citizens(
+            store,
+            [
+                [1, nil, "b", nil, 1990], [2, nil, "a", nil, 1980], [3, nil, "z"], [4, nil, "c", nil, 1980],
+                [5, nil, "a", nil, 1990], [6, nil, "a"],
+            ])
         func ids(_ results: Results<Citizen>) -> [Int] { results.map(\.id) }
         #expect(ids(store.objects(Citizen.self, in: ["born", "last"])) == [6, 3, 2, 4, 5, 1])
         let eighties = store.objects(Citizen.self, in: ["born", "last"], from: [1980], to: [1980])
         #expect(ids(eighties) == [2, 4] && eighties.count == 2 && eighties.first?.id == 2 && eighties[1].id == 4)
-        #expect(ids(store.objects(Citizen.self, in: ["born", "last"], from: [nil], includingFrom: false)) == [2, 4, 5, 1])
-        #expect(ids(store.objects(Citizen.self, in: ["born", "last"], from: [1980, "b"], to: [1990, "b"], includingTo: false)) == [4, 5])
+        #expect(
+            ids(store.objects(Citizen.self, in: ["born", "last"], from: [nil], includingFrom: false)) == [2, 4, 5, 1])
+        #expect(
+            ids(
+                store.objects(
+                    Citizen.self, in: ["born", "last"], from: [1980, "b"], to: [1990, "b"], includingTo: false)) == [
+                    4, 5,
+                ])
         #expect(ids(store.objects(Citizen.self, in: ["id"], from: [3], to: [4])) == [3, 4])
         let frozen = try eighties.freeze()
         try store.write { tx in
@@ -71,7 +84,9 @@ final class Badge: Object {
         #expect(ids(eighties) == [2, 7, 4] && ids(frozen) == [2, 4])
         #expect(code { try store.objects(Citizen.self, in: ["last"]).validate() } == .noSuchIndex)
         #expect(code { try store.objects(Citizen.self, in: ["born", "last"], from: ["a"]).validate() } == .wrongType)
-        #expect(code { try store.objects(Citizen.self, in: ["born", "last"], from: [1, "a", 2]).validate() } == .invalidArgument)
+        #expect(
+            code { try store.objects(Citizen.self, in: ["born", "last"], from: [1, "a", 2]).validate() }
+                == .invalidArgument)
         #expect(code { try eighties.where { $0.id == 2 }.validate() } == .notSupported)
         #expect(code { try eighties.filter("id == 2") } == .notSupported)
         #expect(code { try eighties.observe { _ in } } == .notSupported)

@@ -29,7 +29,9 @@ final class JSONPerson: Object {
 
     @Test func A22_A25_anObject() throws {
         try store.write { (tx) throws in
-            #expect(try tx.create(JSONToy.self, json: #"{"name":"Tennis ball","weight":3,"maker":{"x":[]}}"#).name == "Tennis ball")
+            #expect(
+                try tx.create(JSONToy.self, json: #"{"name":"Tennis ball","weight":3,"maker":{"x":[]}}"#).name
+                    == "Tennis ball")
         }
         #expect(store.objects(JSONToy.self).count == 1)
     }
@@ -74,7 +76,9 @@ final class JSONPerson: Object {
 
     @Test func A26_nested() throws {
         let jane = try store.write { (tx) throws in
-            try tx.create(JSONPerson.self, json: #"{"id":1,"name":"Jane","dogs":[{"name":"Rex","age":3},{"name":"Bello","age":4}]}"#)
+            try tx.create(
+                JSONPerson.self,
+                json: #"{"id":1,"name":"Jane","dogs":[{"name":"Rex","age":3},{"name":"Bello","age":4}]}"#)
         }
         #expect(jane.dogs.map(\.name) == ["Rex", "Bello"] && jane.dogs.map(\.age) == [3, 4])
     }
@@ -83,10 +87,16 @@ final class JSONPerson: Object {
         try store.write { (tx) throws in
             for text in [#"{"name":"Rex","age":"5"}"#, #"{"age":1.5}"#, #"{"age":true}"#] {
                 let error = failure { try tx.create(JSONPuppy.self, json: text) }
-                #expect(error?.code == .wrongType && error?.className == "JSONPuppy" && error?.propertyName == "age", "\(text)")
+                #expect(
+                    error?.code == .wrongType && error?.className == "JSONPuppy" && error?.propertyName == "age",
+                    "\(text)")
             }
-            let error = failure { try tx.createAll(JSONPerson.self, json: "[{\"id\":1},\n{\"id\":2,\"dogs\":[{\"age\":\"x\"}]}]") }
-            #expect(error?.message.hasPrefix("line 2, column 24, at $[1].dogs[0].age: ") == true && error?.position == 34, "\(String(describing: error))")
+            let error = failure {
+                try tx.createAll(JSONPerson.self, json: "[{\"id\":1},\n{\"id\":2,\"dogs\":[{\"age\":\"x\"}]}]")
+            }
+            #expect(
+                error?.message.hasPrefix("line 2, column 24, at $[1].dogs[0].age: ") == true && error?.position == 34,
+                "\(String(describing: error))")
         }
         #expect(store.objects(JSONPuppy.self).count == 0 && store.objects(JSONPerson.self).count == 0)
     }
@@ -102,7 +112,8 @@ final class JSONPerson: Object {
                 return property == "born" ? .date(Timestamp(seconds: 0, nanoseconds: 0)) : .data(Array(text.utf8))
             }
             #expect(made.born == Timestamp(seconds: 0, nanoseconds: 0) && made.photo == Array("abc".utf8))
-            let extended = try tx.create(JSONPuppy.self, json: #"{"born":{"$date":"1970-01-01T00:00:01Z"}}"#, syntax: .extended)
+            let extended = try tx.create(
+                JSONPuppy.self, json: #"{"born":{"$date":"1970-01-01T00:00:01Z"}}"#, syntax: .extended)
             #expect(extended.born == Timestamp(seconds: 1, nanoseconds: 0))
         }
     }
@@ -116,12 +127,20 @@ final class JSONPerson: Object {
     }
 
     @Test func A108_importingTwice() throws {
-        func text(_ mark: String) -> String { "[" + (0..<500).map { "{\"id\":\($0),\"name\":\"p\($0)\($0 % 100 == 0 ? mark : "")\"}" }.joined(separator: ",") + "]" }
+        func text(_ mark: String) -> String {
+            "["
+                + (0..<500).map { "{\"id\":\($0),\"name\":\"p\($0)\($0 % 100 == 0 ? mark : "")\"}" }.joined(
+                    separator: ",") + "]"
+        }
         try store.write { (tx) throws in
             #expect(try tx.createAll(JSONPerson.self, json: text("")) == 500)
             #expect(failure { try tx.createAll(JSONPerson.self, json: text("")) }?.code == .duplicateKey)
         }
-        try store.write { (tx) throws in #expect(try tx.createAll(JSONPerson.self, json: text("!"), update: .modified) == 500) }
-        #expect(store.objects(JSONPerson.self).count == 500 && store.objects(JSONPerson.self).filter { $0.name.hasSuffix("!") }.count == 5)
+        try store.write { (tx) throws in
+            #expect(try tx.createAll(JSONPerson.self, json: text("!"), update: .modified) == 500)
+        }
+        #expect(
+            store.objects(JSONPerson.self).count == 500
+                && store.objects(JSONPerson.self).filter { $0.name.hasSuffix("!") }.count == 5)
     }
 }

@@ -23,8 +23,11 @@ final class JSONShelf: Object {
 
 @Suite struct JSONTests {
     @Test(arguments: [0, 1, 2]) func collections(depth: Int) throws {
-        let store = try memoryStore([JSONOwner.self, JSONDog.self, JSONShelf.self]), shelf = JSONShelf(), rex = JSONDog()
-        (rex.name, shelf.names, shelf.numbers, shelf.dogs, shelf.byNumber) = ("Rex", ["b", "a"], [3, -1], ["x": rex, "": nil], [10: 0.5, -2: 1])
+        let store = try memoryStore([JSONOwner.self, JSONDog.self, JSONShelf.self]), shelf = JSONShelf(),
+            rex = JSONDog()
+        (rex.name, shelf.names, shelf.numbers, shelf.dogs, shelf.byNumber) = (
+            "Rex", ["b", "a"], [3, -1], ["x": rex, "": nil], [10: 0.5, -2: 1]
+        )
         let inner: AnyValue = ["a": [1, .object(rex), ["deep": [.none, 2.5]]]]
         shelf.loose.append(objectsIn: [1, [.object(rex), []], inner])
         shelf.extra = inner
@@ -33,7 +36,8 @@ final class JSONShelf: Object {
         #expect(try AnyList([1, "a"]).json() == "[1,\"a\"]")
         #expect(code { try AnyList([.object(rex)]).json() } == .wrongType)
         try store.write { (tx) throws in try tx.add(shelf) }
-        let link = depth == 0 ? #"{"$ref":"JSONDog","$id":0}"# : #"{"name":"Rex","born":null,"extra":null,"owner":null}"#
+        let link =
+            depth == 0 ? #"{"$ref":"JSONDog","$id":0}"# : #"{"name":"Rex","born":null,"extra":null,"owner":null}"#
         func check() throws {
             #expect(try shelf.names.json(depth: depth) == #"["b","a"]"#)
             #expect(try shelf.numbers.json(depth: depth) == "[-1,3]")
@@ -80,8 +84,15 @@ final class JSONShelf: Object {
         #expect(try owner.json() == "{\"id\":7,\"dogs\":[\(rex),\(bello)]}")
         #expect(try owner.json(depth: 0) == #"{"id":7,"dogs":[{"$ref":"JSONDog","$id":0},{"$ref":"JSONDog","$id":1}]}"#)
         #expect(try dogs.json(depth: 0) == "[\(rex),\(bello)]")
-        #expect(try dogs.where { $0.name == "Bello" }.json(depth: 0, format: .pretty) == "[\n  {\n    \"name\": \"Bello\",\n    \"born\": null,\n    \"extra\": null,\n    \"owner\": 7\n  }\n]")
-        #expect(try dogs[0].json(depth: 0, format: .extended).contains(#""born":{"$date":"1970-01-01T00:00:00.000000001Z"}"#))
+        #expect(
+            try dogs.where { $0.name == "Bello" }.json(depth: 0, format: .pretty)
+                == """
+                [\n  {\n    \"name\": \"Bello\",\n    \"born\": null,\n    \"extra\": null,\n    \"owner\": 7\n  }\n]
+                """
+        )
+        #expect(
+            try dogs[0].json(depth: 0, format: .extended).contains(
+                #""born":{"$date":"1970-01-01T00:00:00.000000001Z"}"#))
         #expect(code { try JSONDog().json() } == .wrongView)
         #expect(code { try owner.json(depth: 101) } == .outOfRange)
         #expect(code { try owner.json(depth: -1) } == .outOfRange)
@@ -100,7 +111,9 @@ final class JSONShelf: Object {
         #expect(value["list"] == [true, 1, 1.0, .none])
         #expect(try value.json() == #"{"list":[true,1,1.0,null],"n":18446744073709551616,"name":"Rex"}"#)
         #expect(try AnyValue(json: "5") == 5)
-        #expect(try AnyValue(json: #"{"$oid":"507f1f77bcf86cd799439011"}"#, syntax: .extended) == .objectId(try #require(ObjectId("507f1f77bcf86cd799439011"))))
+        #expect(
+            try AnyValue(json: #"{"$oid":"507f1f77bcf86cd799439011"}"#, syntax: .extended)
+                == .objectId(try #require(ObjectId("507f1f77bcf86cd799439011"))))
         #expect(try AnyValue.double(.nan).json(format: .nullForNaN) == "null")
         #expect(code { try AnyValue.double(.nan).json() } == .outOfRange)
         do throws(ObjStoreError) {

@@ -29,7 +29,8 @@ import Testing
     @Test func propertiesAreFound() throws {
         let store = try memoryStore([Reading.self]), readings = store.objects(Reading.self)
         let keyPaths: [PartialKeyPath<Reading>] = [
-            \.number, \.small, \.real, \.single, \.text, \.flag, \.maybe, \.time, \.date, \.jumps, \.size, \.bytes, \.words, \.any, \.next, \.maybe!, \.single!,
+            \.number, \.small, \.real, \.single, \.text, \.flag, \.maybe, \.time, \.date, \.jumps, \.size, \.bytes,
+            \.words, \.any, \.next, \.maybe!, \.single!,
         ]
         for keyPath in keyPaths { try readings.observe(keyPaths: [keyPath]) { _ in }.invalidate() }
     }
@@ -37,16 +38,21 @@ import Testing
     @Test func nothingBeyondThem() throws {
         let store = try memoryStore([Reading.self]), readings = store.objects(Reading.self)
         let keyPaths: [PartialKeyPath<Reading>] = [
-            \.number.nonzeroBitCount, \.number.bigEndian, \.number.magnitude, \.number.description, \.small.nonzeroBitCount, \.small.trailingZeroBitCount,
-            \.real.magnitude, \.real.significand, \.real.nextUp, \.single?.magnitude, \.text.count, \.text.first, \.text.utf8.count, \.text.localizedUppercase, \.flag.description,
-            \.maybe?.byteSwapped, \.maybe!.nonzeroBitCount, \.time.seconds, \.date.timeIntervalSince1970, \.jumps.value, \.size.rawValue, \.bytes.count, \.words.count,
+            \.number.nonzeroBitCount, \.number.bigEndian, \.number.magnitude, \.number.description,
+            \.small.nonzeroBitCount, \.small.trailingZeroBitCount,
+            \.real.magnitude, \.real.significand, \.real.nextUp, \.single?.magnitude, \.text.count, \.text.first,
+            \.text.utf8.count, \.text.localizedUppercase, \.flag.description,
+            \.maybe?.byteSwapped, \.maybe!.nonzeroBitCount, \.time.seconds, \.date.timeIntervalSince1970, \.jumps.value,
+            \.size.rawValue, \.bytes.count, \.words.count,
             \.any.int, \.next?.number, \.next?.next, \.before, \.doubled, \.upper, \.other, \.self, \.isFrozen,
         ]
         for (number, keyPath) in keyPaths.enumerated() {
-            #expect(code { try readings.observe(keyPaths: [keyPath]) { _ in } } == .invalidQuery, "\(number) \(keyPath)")
+            #expect(
+                code { try readings.observe(keyPaths: [keyPath]) { _ in } } == .invalidQuery, "\(number) \(keyPath)")
         }
         try store.write { tx in
-            _ = try tx.create(Reading.self, value: ["number": 6, "jumps": 0, "size": Size.small, "bytes": [UInt8]()] as [String: Any])
+            _ = try tx.create(
+                Reading.self, value: ["number": 6, "jumps": 0, "size": Size.small, "bytes": [UInt8]()] as [String: Any])
             #expect(code { _ = try readings.sum(of: \.number.nonzeroBitCount) } == .invalidQuery)
             #expect(code { try readings.set(\.number.bigEndian, to: 5) } == .invalidQuery)
             #expect(code { try tx.insert(Reading.self, [Column(\.text.localizedUppercase, ["x"])]) } == .invalidQuery)

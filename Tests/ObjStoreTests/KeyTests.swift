@@ -2,7 +2,8 @@ import Foundation
 import ObjStore
 import Testing
 
-// Primary keys of several properties, primary keys that can be nil, counters, classes that are dropped, objects that become embedded.
+// Primary keys of several properties, primary keys that can be nil, counters, classes that are dropped, objects that
+// become embedded.
 
 final class SensorReading: Object {
     @Persisted var sensor = ""
@@ -38,7 +39,9 @@ final class CounterAsKey: Object {
     @Persisted(primaryKey: true) var id: Counter
 }
 
-private func memory(_ models: [Object.Type]) throws -> Store { try Store(Store.Configuration(.memory(), models: models)) }
+private func memory(_ models: [Object.Type]) throws -> Store {
+    try Store(Store.Configuration(.memory(), models: models))
+}
 
 @Suite struct PrimaryKeyTests {
     @Test func keyOfSeveralProperties() throws {
@@ -49,8 +52,11 @@ private func memory(_ models: [Object.Type]) throws -> Store { try Store(Store.C
         first.value = 1.5
         try store.write { tx in
             try tx.add(first)
-            #expect { try tx.create(SensorReading.self, value: ["sensor": "a", "time": 1]) } throws: { ($0 as? ObjStoreError)?.code == .duplicateKey }
-            let same = try tx.create(SensorReading.self, value: ["sensor": "a", "time": 1, "value": 2.5], update: .modified)
+            #expect { try tx.create(SensorReading.self, value: ["sensor": "a", "time": 1]) } throws: {
+                ($0 as? ObjStoreError)?.code == .duplicateKey
+            }
+            let same = try tx.create(
+                SensorReading.self, value: ["sensor": "a", "time": 1, "value": 2.5], update: .modified)
             #expect(same == first && first.value == 2.5)
             // What is not given stays; a new one gets defaults.
             try tx.create(SensorReading.self, value: ["sensor": "a", "time": 1, "tags": ["x"]], update: .modified)
@@ -63,7 +69,9 @@ private func memory(_ models: [Object.Type]) throws -> Store { try Store(Store.C
             try tx.add(other, update: .all)
             #expect(other == first && first.value == 4)
             // Linked objects are found by their keys, too.
-            let report = try tx.create(SensorReport.self, value: ["id": 1, "best": ["sensor": "a", "time": 1, "value": 7.0]], update: .modified)
+            let report = try tx.create(
+                SensorReport.self, value: ["id": 1, "best": ["sensor": "a", "time": 1, "value": 7.0]], update: .modified
+            )
             #expect(report.best == first && first.value == 7)
             let second = SensorReport()
             second.id = 2
@@ -76,10 +84,14 @@ private func memory(_ models: [Object.Type]) throws -> Store { try Store(Store.C
         }
         #expect(try store.object(ofType: SensorReading.self, by: ["time": 1, "sensor": "a"]) == first)
         #expect(try store.object(ofType: SensorReading.self, by: ["time": 2, "sensor": "a"]) == nil)
-        #expect { _ = try store.object(ofType: SensorReading.self, forPrimaryKey: "a") } throws: { ($0 as? ObjStoreError)?.code == .invalidArgument }
+        #expect { _ = try store.object(ofType: SensorReading.self, forPrimaryKey: "a") } throws: {
+            ($0 as? ObjStoreError)?.code == .invalidArgument
+        }
         #expect { try store.write { _ in first.time = 2 } } throws: { ($0 as? ObjStoreError)?.code == .keyImmutable }
         #expect(first.time == 1)
-        #expect(Set([first]).contains(try #require(try store.object(ofType: SensorReading.self, by: ["sensor": "a", "time": 1]))))
+        #expect(
+            Set([first]).contains(
+                try #require(try store.object(ofType: SensorReading.self, by: ["sensor": "a", "time": 1]))))
     }
 
     /// What is written where a text goes no deeper can be read back.
@@ -88,7 +100,8 @@ private func memory(_ models: [Object.Type]) throws -> Store { try Store(Store.C
         try store.write { tx in
             try tx.create(OptionalKey.self, value: ["id": "a", "n": 1])
             try tx.create(OptionalKey.self, value: ["id": "b", "n": 2])
-            let holder = try tx.create(KeyHolder.self, json: #"{"one":"a","many":["b","a","b",{"id":"c","n":3}],"named":{"x":"b","y":null}}"#)
+            let holder = try tx.create(
+                KeyHolder.self, json: #"{"one":"a","many":["b","a","b",{"id":"c","n":3}],"named":{"x":"b","y":null}}"#)
             #expect(holder.one?.n == 1 && holder.many.map(\.n) == [2, 1, 2, 3] && holder.named["x"]??.n == 2)
             let text = try holder.json(depth: 0)
             #expect(text == #"{"one":"a","many":["b","a","b","c"],"named":{"x":"b","y":null}}"#)
@@ -97,9 +110,12 @@ private func memory(_ models: [Object.Type]) throws -> Store { try Store(Store.C
             #expect(tx.objects(OptionalKey.self).count == 3)
             #expect { try tx.create(KeyHolder.self, json: #"{"many":["a","zz"]}"#) } throws: { error in
                 let error = error as? ObjStoreError
-                return error?.code == .noSuchObject && error?.message.contains("$.many[1]") == true && error?.message.contains("OptionalKey with id = \"zz\"") == true
+                return error?.code == .noSuchObject && error?.message.contains("$.many[1]") == true
+                    && error?.message.contains("OptionalKey with id = \"zz\"") == true
             }
-            #expect { try tx.create(KeyHolder.self, json: #"{"one":5}"#) } throws: { ($0 as? ObjStoreError)?.code == .wrongType }
+            #expect { try tx.create(KeyHolder.self, json: #"{"one":5}"#) } throws: {
+                ($0 as? ObjStoreError)?.code == .wrongType
+            }
             #expect(tx.objects(KeyHolder.self).count == 2)
         }
     }
@@ -109,7 +125,9 @@ private func memory(_ models: [Object.Type]) throws -> Store { try Store(Store.C
         try store.write { tx in
             try tx.create(OptionalKey.self, value: ["id": "a", "n": 1])
             try tx.create(OptionalKey.self, value: ["id": nil, "n": 2])
-            #expect { try tx.create(OptionalKey.self, value: ["n": 3]) } throws: { ($0 as? ObjStoreError)?.code == .duplicateKey }
+            #expect { try tx.create(OptionalKey.self, value: ["n": 3]) } throws: {
+                ($0 as? ObjStoreError)?.code == .duplicateKey
+            }
             try tx.create(OptionalKey.self, value: ["id": nil, "n": 4], update: .modified)
             let object = OptionalKey()
             object.n = 5
@@ -143,12 +161,18 @@ private func memory(_ models: [Object.Type]) throws -> Store { try Store(Store.C
         #expect(frog.fliesEaten == 1 && frog.jumps.value + 1 == 4)
         #expect(store.objects(FlyCounter.self).where { $0.jumps > 2 }.count == 1)
         #expect(store.objects(FlyCounter.self).where { $0.fliesEaten == 7 }.count == 1)
-        #expect { try store.write { _ in
-            frog.jumps.set(.max)
-            try frog.jumps.increment()
-        } } throws: { ($0 as? ObjStoreError)?.code == .outOfRange }
+        #expect {
+            try store.write { _ in
+                frog.jumps.set(.max)
+                try frog.jumps.increment()
+            }
+        } throws: { ($0 as? ObjStoreError)?.code == .outOfRange }
         #expect(frog.jumps == 3)
-        #expect { try store.write { _ in frog.jumps.set(9); frog.id = 3 } } throws: { ($0 as? ObjStoreError)?.code == .keyImmutable }
+        #expect {
+            try store.write { _ in
+                frog.jumps.set(9); frog.id = 3
+            }
+        } throws: { ($0 as? ObjStoreError)?.code == .keyImmutable }
         #expect { _ = try memory([CounterAsKey.self]) } throws: { ($0 as? ObjStoreError)?.code == .invalidSchema }
     }
 }
@@ -180,7 +204,9 @@ private enum After {
 }
 
 @Suite struct SchemaChangeTests {
-    private func configuration(_ folder: Folder, _ models: [Object.Type], _ version: UInt64, dropping: [String] = []) -> Store.Configuration {
+    private func configuration(
+        _ folder: Folder, _ models: [Object.Type], _ version: UInt64, dropping: [String] = []
+    ) -> Store.Configuration {
         var result = Store.Configuration(path: folder.file(), models: models)
         result.schemaVersion = version
         result.droppedClasses = dropping
@@ -195,12 +221,17 @@ private enum After {
             for n in 0..<10 { try tx.create(Before.Old.self, value: ["n": n, "person": person]) }
         }
         try store.close()
-        #expect { _ = try Store(configuration(folder, [Before.Person.self, Before.Address.self], 1, dropping: ["Old"])) } throws: { ($0 as? ObjStoreError)?.code == .schemaMismatch }
-        #expect { _ = try Store(configuration(folder, [Before.Person.self, Before.Address.self], 2, dropping: ["Address"])) } throws: { ($0 as? ObjStoreError)?.code == .invalidSchema }
+        #expect {
+            _ = try Store(configuration(folder, [Before.Person.self, Before.Address.self], 1, dropping: ["Old"]))
+        } throws: { ($0 as? ObjStoreError)?.code == .schemaMismatch }
+        #expect {
+            _ = try Store(configuration(folder, [Before.Person.self, Before.Address.self], 2, dropping: ["Address"]))
+        } throws: { ($0 as? ObjStoreError)?.code == .invalidSchema }
         #expect { _ = try Store(configuration(folder, [], 2, dropping: ["Person"])) } throws: { error in
             (error as? ObjStoreError)?.code == .schemaMismatch && (error as? ObjStoreError)?.className == "Old"
         }
-        store = try Store(configuration(folder, [Before.Person.self, Before.Address.self], 2, dropping: ["Old", "NeverThere"]))
+        store = try Store(
+            configuration(folder, [Before.Person.self, Before.Address.self], 2, dropping: ["Old", "NeverThere"]))
         #expect(store.objects(Before.Person.self).count == 1)
         try store.close()
         // Another class of that name.
@@ -213,12 +244,14 @@ private enum After {
         let folder = Folder()
         var store = try Store(configuration(folder, [Before.Person.self, Before.Address.self], 1))
         try store.write { tx in
-            try tx.create(Before.Person.self, value: ["name": "Ada", "home": ["street": "One"], "others": [["street": "Two"]]])
+            try tx.create(
+                Before.Person.self, value: ["name": "Ada", "home": ["street": "One"], "others": [["street": "Two"]]])
             try tx.create(Before.Person.self, value: ["name": "Eve", "home": ["street": "Three"]])
         }
         let orphan = try store.write { tx in try tx.create(Before.Address.self, value: ["street": "Nowhere"]) }
         #expect { _ = try Store(configuration(folder, [After.Person.self, After.Address.self], 2)) } throws: { error in
-            (error as? ObjStoreError)?.code == .schemaMismatch && (error as? ObjStoreError)?.message.contains("1 of 4 objects do not have one parent") == true
+            (error as? ObjStoreError)?.code == .schemaMismatch
+                && (error as? ObjStoreError)?.message.contains("1 of 4 objects do not have one parent") == true
         }
         try store.write { tx in try tx.delete(orphan) }
         try store.close()
@@ -228,7 +261,9 @@ private enum After {
                 let street = old["street"]?.string
                 #expect(new?.parent?["name"]?.string == (street == "Three" ? "Eve" : "Ada") && old.parent == nil)
             }
-            try migration.enumerateObjects(ofType: "Person") { old, new in #expect(old.parent == nil && new?.parent == nil) }
+            try migration.enumerateObjects(ofType: "Person") { old, new in
+                #expect(old.parent == nil && new?.parent == nil)
+            }
             let addresses = migration.transaction.objects(After.Address.self)
             #expect(addresses.map { ($0.parent as? After.Person)?.name } == ["Ada", "Ada", "Eve"])
         }

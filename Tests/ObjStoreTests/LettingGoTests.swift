@@ -64,19 +64,26 @@ private struct WeakLink {
     @Test func valuesInsideOfEachOther() throws {
         let store = try memoryStore([ChainLink.self])
         for inside: (AnyValue) -> AnyValue in [{ [1, $0] }, { ["a": $0, "b": 2] }] {
-            func nested(_ last: AnyValue) -> AnyValue { (0..<LettingGoTests.length).reduce(last) { value, _ in inside(value) } }
+            func nested(_ last: AnyValue) -> AnyValue {
+                (0..<LettingGoTests.length).reduce(last) { value, _ in inside(value) }
+            }
             let link = ChainLink()
             link.extra = nested([:])
             #expect(link.extra == nested([:]) && link.extra != nested([]))
-            #expect(link.extra.description.hasSuffix("…" + String(repeating: link.extra.list == nil ? ", b: 2]" : "]", count: 201)))
+            #expect(
+                link.extra.description.hasSuffix(
+                    "…" + String(repeating: link.extra.list == nil ? ", b: 2]" : "]", count: 201)))
             let copy = link.extra.detached()
             link.extra = inside(3)
             #expect(copy == nested([:]))
-            #expect(code { try store.write { tx in try tx.create(ChainLink.self, value: ["extra": copy]) } } == .outOfRange)
+            #expect(
+                code { try store.write { tx in try tx.create(ChainLink.self, value: ["extra": copy]) } } == .outOfRange)
             #expect(link.extra == inside(3) && store.objects(ChainLink.self).isEmpty)
             var given: Any = 1
             for _ in 0..<1000 { given = link.extra.list == nil ? ["a": given] : [given] }
-            #expect(code { try store.write { tx in try tx.create(ChainLink.self, value: ["extra": given]) } } == .outOfRange)
+            #expect(
+                code { try store.write { tx in try tx.create(ChainLink.self, value: ["extra": given]) } } == .outOfRange
+            )
         }
     }
 

@@ -49,10 +49,17 @@ private final class RequiredValues: Object {
             two.cages["x"] = b
             #expect(a.shelters.count == 2, "the write sees its changes")
         }
-        #expect(one.dogs.map(\.name) == ["a", "b", "a"] && one.dogs[1].isSameObject(as: b) && one.dogs.index(of: b) == 1)
-        #expect(a.shelters.map(\.id) == [1, 2] && a.shelters.count == 2 && a.shelters.first?.id == 1 && b.shelters.count == 1 && c.shelters.isEmpty)
-        #expect(one.guests.map(\.name) == ["a", "c"] && one.guests.contains(c) && !one.guests.contains(b) && a.visited.map(\.id) == [1])
-        #expect(one.cages["x"]??.name == "a" && one.cages["y"] == .some(nil) && one.cages["z"] == nil && a.caged.map(\.id) == [1] && b.caged.map(\.id) == [2])
+        #expect(
+            one.dogs.map(\.name) == ["a", "b", "a"] && one.dogs[1].isSameObject(as: b) && one.dogs.index(of: b) == 1)
+        #expect(
+            a.shelters.map(\.id) == [1, 2] && a.shelters.count == 2 && a.shelters.first?.id == 1
+                && b.shelters.count == 1 && c.shelters.isEmpty)
+        #expect(
+            one.guests.map(\.name) == ["a", "c"] && one.guests.contains(c) && !one.guests.contains(b)
+                && a.visited.map(\.id) == [1])
+        #expect(
+            one.cages["x"]??.name == "a" && one.cages["y"] == .some(nil) && one.cages["z"] == nil
+                && a.caged.map(\.id) == [1] && b.caged.map(\.id) == [2])
         #expect(one.cages.map { $0.value?.name } == ["a", nil])
         #expect("\(one)".contains("dogs = [Hound, Hound, Hound]"))
 
@@ -69,7 +76,8 @@ private final class RequiredValues: Object {
             one.cages["x"] = nil
         }
         #expect(a.shelters.map(\.id) == [2] && a.visited.isEmpty && a.caged.isEmpty && one.cages.count == 1)
-        #expect(frozen.dogs.map(\.name) == ["c", "a", "b"] && frozen.dogs[1].isFrozen && frozen.dogs[1].shelters.count == 2)
+        #expect(
+            frozen.dogs.map(\.name) == ["c", "a", "b"] && frozen.dogs[1].isFrozen && frozen.dogs[1].shelters.count == 2)
         #expect(try one.detached().dogs.count == 2)
     }
 
@@ -102,7 +110,8 @@ private final class RequiredValues: Object {
         #expect(change.modifications == [0, 1, 2] && change.deletions.isEmpty)
         #expect(try change.changedProperties(at: 0) == ["dogs", "guests", "cages"])
         token.invalidate()
-        #expect(hounds[0].admirers.count == 39 && hounds[0].admirers.contains(where: { $0.isSameObject(as: hounds[0]) }))
+        #expect(
+            hounds[0].admirers.count == 39 && hounds[0].admirers.contains(where: { $0.isSameObject(as: hounds[0]) }))
 
         // What an owner had goes with it.
         try store.write { tx in try tx.delete(shelters[0]) }
@@ -115,7 +124,9 @@ private final class RequiredValues: Object {
         #expect(shelters[1].dogs.count == 78 && hounds[1].shelters.count == 2)
         let deleted = try store.write { tx in try tx.deleteAll(Hound.self) }
         #expect(deleted == 39)
-        #expect(shelters[1].dogs.isEmpty && shelters[1].guests.isEmpty && shelters[2].cages.count == 40 && shelters[2].cages.allSatisfy { $0.value == nil })
+        #expect(
+            shelters[1].dogs.isEmpty && shelters[1].guests.isEmpty && shelters[2].cages.count == 40
+                && shelters[2].cages.allSatisfy { $0.value == nil })
     }
 
     /// Unmanaged objects in lists come with who has them, each once, also in a circle; all, or none.
@@ -131,7 +142,9 @@ private final class RequiredValues: Object {
         try store.write { tx in try tx.add(shelter) }
         #expect(a.isManaged && b.isManaged && store.objects(Hound.self).count == 2)
         #expect(a.friends.map(\.name) == ["b", "a", "b"] && b.friends[0].isSameObject(as: a) && a.admirers.count == 2)
-        #expect(shelter.dogs.map(\.name) == ["a", "b"] && shelter.guests.count == 2 && shelter.cages["a"]??.isSameObject(as: a) == true)
+        #expect(
+            shelter.dogs.map(\.name) == ["a", "b"] && shelter.guests.count == 2
+                && shelter.cages["a"]??.isSameObject(as: a) == true)
 
         // Appending adds.
         let c = hound("c"), d = hound("d")
@@ -147,9 +160,18 @@ private final class RequiredValues: Object {
         try store.write { tx in try tx.add(twin, update: .modified) }
         #expect(shelter.dogs.map(\.name) == ["e"] && e.isManaged && shelter.guests.isEmpty && shelter.cages.isEmpty)
 
-        let created = try store.write { tx in try tx.create(Shelter.self, value: ["id": 5, "dogs": [a, b], "guests": [b], "cages": ["x": a]] as [String: Any]) }
-        #expect(created.dogs.map(\.name) == ["a", "b"] && created.guests.count == 1 && created.cages["x"]??.name == "a")
-        #expect(code { try store.write { tx in _ = try tx.create(Shelter.self, value: ["id": 6, "dogs": [shelter]] as [String: Any]) } } == .wrongType)
+        let created = try store.write { tx in
+            try tx.create(
+                Shelter.self, value: ["id": 5, "dogs": [a, b], "guests": [b], "cages": ["x": a]] as [String: Any])
+        }
+        #expect(
+            created.dogs.map(\.name) == ["a", "b"] && created.guests.count == 1 && created.cages["x"]??.name == "a")
+        #expect(
+            code {
+                try store.write { tx in
+                    _ = try tx.create(Shelter.self, value: ["id": 6, "dogs": [shelter]] as [String: Any])
+                }
+            } == .wrongType)
     }
 
     @Test func refusals() throws {
@@ -166,7 +188,9 @@ private final class RequiredValues: Object {
         #expect(code { try store.write { _ in shelter.guests.insert(stranger) } } == .wrongStore)
         #expect(code { try store.write { _ in shelter.cages["x"] = stranger } } == .wrongStore)
         #expect(code { try store.write { _ in shelter.dogs.append(b) } } == .noSuchObject)
-        #expect(shelter.dogs.isEmpty && shelter.guests.isEmpty && shelter.cages.isEmpty && !shelter.guests.contains(hound("new")))
+        #expect(
+            shelter.dogs.isEmpty && shelter.guests.isEmpty && shelter.cages.isEmpty
+                && !shelter.guests.contains(hound("new")))
         #expect(code { _ = try memoryStore([OptionalElements.self, Hound.self, Shelter.self]) } == .invalidSchema)
         #expect(code { _ = try memoryStore([RequiredValues.self, Hound.self, Shelter.self]) } == .invalidSchema)
         #expect(code { _ = try memoryStore([Shelter.self]) } == .invalidSchema)

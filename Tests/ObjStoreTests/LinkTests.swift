@@ -27,7 +27,10 @@ final class Pet: Object {
         try store.write { tx in try tx.add([ann, bob]) }
         var pets: [Pet] = []
         try store.write { tx in
-            for index in 0..<10 { pets.append(try tx.create(Pet.self, value: ["name": "pet \(index)", "owner": index % 2 == 0 ? ann : bob])) }
+            for index in 0..<10 {
+                pets.append(
+                    try tx.create(Pet.self, value: ["name": "pet \(index)", "owner": index % 2 == 0 ? ann : bob]))
+            }
             pets[9].owner = nil
             bob.boss = ann
             #expect(ann.pets.count == 5 && bob.pets.count == 4, "the write sees its changes")
@@ -67,7 +70,9 @@ final class Pet: Object {
         let ann = try Owner(value: ["id": 1])
         try store.write { tx in
             try tx.add(ann)
-            for index in 0..<3 { try tx.create(Pet.self, value: ["name": "\(index)", "owner": index == 1 ? nil : ann]) }
+            for index in 0..<3 {
+                try tx.create(Pet.self, value: ["name": "\(index)", "owner": index == 1 ? nil : ann])
+            }
         }
         let received = Received<ChangeSet<Pet>>()
         let token = try store.objects(Pet.self).observe { received.append($0) }
@@ -79,7 +84,9 @@ final class Pet: Object {
         #expect(pets.map(\.owner) == [nil, nil, nil])
         let change = try #require(received.take().first)
         #expect(change.modifications == [0, 2] && change.deletions.isEmpty && change.insertions.isEmpty)
-        #expect(try change.changedProperties(at: 0) == ["owner"] && change.modifiedBefore[1].owner?.id == 1 && change.modified[1].owner == nil)
+        #expect(
+            try change.changedProperties(at: 0) == ["owner"] && change.modifiedBefore[1].owner?.id == 1
+                && change.modified[1].owner == nil)
         #expect(ann.pets.count == 0, "nothing leads to what is gone")
         token.invalidate()
         let bob = try Owner(value: ["id": 2])
@@ -103,10 +110,14 @@ final class Pet: Object {
         try store.write { tx in try tx.add(a) }
         #expect(store.objects(Pet.self).count == 3 && store.objects(Owner.self).count == 1)
         #expect(a.isManaged && b.isManaged && c.isManaged && owner.isManaged)
-        #expect(a.friend?.isSameObject(as: b) == true && b.friend?.isSameObject(as: c) == true && c.friend?.isSameObject(as: a) == true)
+        #expect(
+            a.friend?.isSameObject(as: b) == true && b.friend?.isSameObject(as: c) == true
+                && c.friend?.isSameObject(as: a) == true)
         #expect(owner.boss == owner && owner.pets.count == 3 && a.admirers.map(\.name) == ["c"])
 
-        #expect("\(owner)" == "Owner { id = 7, name = , boss = Owner(7) }" && "\(a)" == "Pet { name = a, owner = Owner(7), friend = Pet }")
+        #expect(
+            "\(owner)" == "Owner { id = 7, name = , boss = Owner(7) }"
+                && "\(a)" == "Pet { name = a, owner = Owner(7), friend = Pet }")
 
         // None, where one of them is refused.
         let good = Pet(), twin = try Owner(value: ["id": 7])
@@ -131,8 +142,17 @@ final class Pet: Object {
         let newcomer = Pet()
         newcomer.friend = Pet()
         try store.write { _ in a.friend = newcomer }
-        #expect(store.objects(Pet.self).count == 7 && a.friend?.isSameObject(as: newcomer) == true && newcomer.friend?.isManaged == true)
-        #expect(code { try store.write { _ in a.friend = { let pet = Pet(); pet.owner = try? Owner(value: ["id": 7]); return pet }() } } == .duplicateKey)
+        #expect(
+            store.objects(Pet.self).count == 7 && a.friend?.isSameObject(as: newcomer) == true
+                && newcomer.friend?.isManaged == true)
+        #expect(
+            code {
+                try store.write { _ in
+                    a.friend = {
+                        let pet = Pet(); pet.owner = try? Owner(value: ["id": 7]); return pet
+                    }()
+                }
+            } == .duplicateKey)
         #expect(a.friend?.isSameObject(as: newcomer) == true && store.objects(Pet.self).count == 7)
         #expect(code { try Store.checked { a.friend = Pet() } } == .notInWrite)
         // A copy of a circle would have no end: nothing is inserted.
@@ -196,10 +216,15 @@ final class Pet: Object {
         try store.write { tx in try tx.add(ann) }
         try other.write { tx in try tx.add(stranger) }
         let owners = (0..<100).map { $0 % 3 == 0 ? ann : nil }
-        try store.write { tx in try tx.insert(Pet.self, [Column(\.owner, owners), Column(\.name, owners.indices.map { "\($0)" })]) }
+        try store.write { tx in
+            try tx.insert(Pet.self, [Column(\.owner, owners), Column(\.name, owners.indices.map { "\($0)" })])
+        }
         #expect(ann.pets.count == 34 && ann.pets[1].name == "3")
-        #expect(code { try store.write { tx in _ = try tx.insert(Pet.self, [Column(\.owner, [stranger])]) } } == .wrongStore)
-        #expect(code { try store.write { tx in _ = try tx.insert(Pet.self, [Column(\.owner, [Owner()])]) } } == .wrongView)
+        #expect(
+            code { try store.write { tx in _ = try tx.insert(Pet.self, [Column(\.owner, [stranger])]) } } == .wrongStore
+        )
+        #expect(
+            code { try store.write { tx in _ = try tx.insert(Pet.self, [Column(\.owner, [Owner()])]) } } == .wrongView)
         #expect(store.objects(Pet.self).count == 100)
         #expect(code { try store.write { _ in ann.pets[0].owner = stranger } } == .wrongStore)
     }
@@ -214,13 +239,18 @@ final class Pet: Object {
 
     @Test func modelsThatCannotBeStored() throws {
         for (models, name, property) in [
-            ([Lost.self], "Lost", "owner"), ([BadInverse.self, Pet.self, Owner.self], "BadInverse", "pets"), ([NoInverse.self], "NoInverse", "pets"),
-            ([IndexedLink.self, Owner.self, Pet.self], "IndexedLink", "owner"), ([UniqueLink.self, Owner.self, Pet.self], "UniqueLink", "owner"),
-            ([IndexedList.self], "IndexedList", "marks"), ([UniqueSet.self, Owner.self, Pet.self], "UniqueSet", "owners"), ([Owner.self], "Owner", "pets"),
+            ([Lost.self], "Lost", "owner"), ([BadInverse.self, Pet.self, Owner.self], "BadInverse", "pets"),
+            ([NoInverse.self], "NoInverse", "pets"),
+            ([IndexedLink.self, Owner.self, Pet.self], "IndexedLink", "owner"),
+            ([UniqueLink.self, Owner.self, Pet.self], "UniqueLink", "owner"),
+            ([IndexedList.self], "IndexedList", "marks"),
+            ([UniqueSet.self, Owner.self, Pet.self], "UniqueSet", "owners"), ([Owner.self], "Owner", "pets"),
         ] as [([Object.Type], String, String)] {
             var error: ObjStoreError?
             do { _ = try memoryStore(models) } catch let refusal as ObjStoreError { error = refusal }
-            #expect(error?.code == .invalidSchema && error?.className == name && error?.propertyName == property, "\(String(describing: error))")
+            #expect(
+                error?.code == .invalidSchema && error?.className == name && error?.propertyName == property,
+                "\(String(describing: error))")
         }
         let store = try open()
         try store.write { tx in try tx.create(Owner.self, value: ["id": 1]) }

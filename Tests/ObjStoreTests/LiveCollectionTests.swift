@@ -89,106 +89,251 @@ struct Ways<C: RandomAccessCollection> where C.Index == Int {
     /// Those that knowing only `RandomAccessCollection` can go.
     static var generic: [Way] {
         [
-            ("for", { c, seen in
-                var count = 0
-                for _ in c { seen(); count += 1 }
-                return count
-            }),
-            ("map", { c, seen in c.map { element in seen(); return element }.count }),
-            ("filter", { c, seen in c.filter { _ in seen(); return true }.count }),
-            ("compactMap", { c, seen in c.compactMap { element in seen(); return element }.count }),
-            ("flatMap", { c, seen in c.flatMap { element in seen(); return [element] }.count }),
-            ("reduce", { c, seen in c.reduce(0) { count, _ in seen(); return count + 1 } }),
-            ("sorted", { c, seen in c.sorted { _, _ in seen(); return false }.count }),
-            ("Array", { c, seen in
-                defer { seen() }
-                return Array(c).count
-            }),
-            ("append(contentsOf:)", { c, seen in
-                var all: [C.Element] = []
-                all.append(contentsOf: c)
-                seen()
-                return all.count
-            }),
-            ("replaceSubrange", { c, seen in
-                var all: [C.Element] = []
-                all.insert(contentsOf: Array(c), at: 0)
-                seen()
-                return all.count
-            }),
-            ("zip", { c, seen in zip(c, 0...).reduce(0) { count, _ in seen(); return count + 1 } }),
-            ("while", { c, seen in
-                var index = c.startIndex, count = 0
-                while index != c.endIndex {
-                    _ = c[index]
-                    seen()
-                    count += 1
-                    c.formIndex(after: &index)
+            (
+                "for",
+                { c, seen in
+                    var count = 0
+                    for _ in c { seen(); count += 1 }
+                    return count
                 }
-                return count
-            }),
-            ("backwards", { c, seen in
-                var index = c.endIndex, count = 0
-                while index != c.startIndex {
-                    c.formIndex(before: &index)
-                    _ = c[index]
-                    seen()
-                    count += 1
+            ),
+            (
+                "map",
+                { c, seen in
+                    c.map { element in
+                        seen(); return element
+                    }.count
                 }
-                return count
-            }),
-            ("indices", { c, seen in
-                var count = 0
-                for index in c.indices { _ = c[index]; seen(); count += 1 }
-                return count
-            }),
-            ("firstIndex", { c, seen in
-                var count = 0
-                _ = c.firstIndex { _ in seen(); count += 1; return false }
-                return count
-            }),
-            ("lastIndex", { c, seen in
-                var count = 0
-                _ = c.lastIndex { _ in seen(); count += 1; return false }
-                return count
-            }),
-            ("contains", { c, seen in
-                var count = 0
-                _ = c.contains { _ in seen(); count += 1; return false }
-                return count
-            }),
-            ("reversed", { c, seen in c.reversed().map { element in seen(); return element }.count }),
-            ("reversed, copied", { c, seen in
-                defer { seen() }
-                return Array(c.reversed()).count
-            }),
-            ("lazy reversed", { c, seen in
-                defer { seen() }
-                return Array(c.lazy.reversed()).count
-            }),
-            ("enumerated", { c, seen in c.enumerated().map { element in seen(); return element }.count }),
-            ("joined twice", { c, seen in [c, c].joined().map { element in seen(); return element }.count / 2 }),
-            ("lazy flatMap reversed", { c, seen in
-                defer { seen() }
-                return [0, 1].lazy.flatMap { _ in c }.reversed().map { $0 }.count / 2
-            }),
-            ("range set", { c, seen in c[c.indices { _ in true }].map { element in seen(); return element }.count }),
-            ("removingSubranges", { c, seen in c.removingSubranges(c.indices { _ in false }).map { element in seen(); return element }.count }),
-            ("difference of it", { c, seen in
-                defer { seen() }
-                return c.difference(from: [] as [C.Element]) { _, _ in false }.count
-            }),
-            ("difference from it", { c, seen in
-                defer { seen() }
-                return ([] as [C.Element]).difference(from: c) { _, _ in false }.count
-            }),
-            ("slice of an array", { c, seen in
-                var kept: ArraySlice<C.Element> = []
-                kept.insert(contentsOf: c, at: 0)
-                seen()
-                return kept.count
-            }),
-            ("AnyCollection", { c, seen in AnyRandomAccessCollection(c).map { element in seen(); return element }.count }),
+            ),
+            (
+                "filter",
+                { c, seen in
+                    c.filter { _ in
+                        seen(); return true
+                    }.count
+                }
+            ),
+            (
+                "compactMap",
+                { c, seen in
+                    c.compactMap { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "flatMap",
+                { c, seen in
+                    c.flatMap { element in
+                        seen(); return [element]
+                    }.count
+                }
+            ),
+            (
+                "reduce",
+                { c, seen in
+                    c.reduce(0) { count, _ in
+                        seen(); return count + 1
+                    }
+                }
+            ),
+            (
+                "sorted",
+                { c, seen in
+                    c.sorted { _, _ in
+                        seen(); return false
+                    }.count
+                }
+            ),
+            (
+                "Array",
+                { c, seen in
+                    defer { seen() }
+                    return Array(c).count
+                }
+            ),
+            (
+                "append(contentsOf:)",
+                { c, seen in
+                    var all: [C.Element] = []
+                    all.append(contentsOf: c)
+                    seen()
+                    return all.count
+                }
+            ),
+            (
+                "replaceSubrange",
+                { c, seen in
+                    var all: [C.Element] = []
+                    all.insert(contentsOf: Array(c), at: 0)
+                    seen()
+                    return all.count
+                }
+            ),
+            (
+                "zip",
+                { c, seen in
+                    zip(c, 0...).reduce(0) { count, _ in
+                        seen(); return count + 1
+                    }
+                }
+            ),
+            (
+                "while",
+                { c, seen in
+                    var index = c.startIndex, count = 0
+                    while index != c.endIndex {
+                        _ = c[index]
+                        seen()
+                        count += 1
+                        c.formIndex(after: &index)
+                    }
+                    return count
+                }
+            ),
+            (
+                "backwards",
+                { c, seen in
+                    var index = c.endIndex, count = 0
+                    while index != c.startIndex {
+                        c.formIndex(before: &index)
+                        _ = c[index]
+                        seen()
+                        count += 1
+                    }
+                    return count
+                }
+            ),
+            (
+                "indices",
+                { c, seen in
+                    var count = 0
+                    for index in c.indices { _ = c[index]; seen(); count += 1 }
+                    return count
+                }
+            ),
+            (
+                "firstIndex",
+                { c, seen in
+                    var count = 0
+                    _ = c.firstIndex { _ in
+                        seen(); count += 1; return false
+                    }
+                    return count
+                }
+            ),
+            (
+                "lastIndex",
+                { c, seen in
+                    var count = 0
+                    _ = c.lastIndex { _ in
+                        seen(); count += 1; return false
+                    }
+                    return count
+                }
+            ),
+            (
+                "contains",
+                { c, seen in
+                    var count = 0
+                    _ = c.contains { _ in
+                        seen(); count += 1; return false
+                    }
+                    return count
+                }
+            ),
+            (
+                "reversed",
+                { c, seen in
+                    c.reversed().map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "reversed, copied",
+                { c, seen in
+                    defer { seen() }
+                    return Array(c.reversed()).count
+                }
+            ),
+            (
+                "lazy reversed",
+                { c, seen in
+                    defer { seen() }
+                    return Array(c.lazy.reversed()).count
+                }
+            ),
+            (
+                "enumerated",
+                { c, seen in
+                    c.enumerated().map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "joined twice",
+                { c, seen in
+                    [c, c].joined().map { element in
+                        seen(); return element
+                    }.count / 2
+                }
+            ),
+            (
+                "lazy flatMap reversed",
+                { c, seen in
+                    defer { seen() }
+                    return [0, 1].lazy.flatMap { _ in c }.reversed().map { $0 }.count / 2
+                }
+            ),
+            (
+                "range set",
+                { c, seen in
+                    c[c.indices { _ in true }].map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "removingSubranges",
+                { c, seen in
+                    c.removingSubranges(c.indices { _ in false }).map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "difference of it",
+                { c, seen in
+                    defer { seen() }
+                    return c.difference(from: [] as [C.Element]) { _, _ in false }.count
+                }
+            ),
+            (
+                "difference from it",
+                { c, seen in
+                    defer { seen() }
+                    return ([] as [C.Element]).difference(from: c) { _, _ in false }.count
+                }
+            ),
+            (
+                "slice of an array",
+                { c, seen in
+                    var kept: ArraySlice<C.Element> = []
+                    kept.insert(contentsOf: c, at: 0)
+                    seen()
+                    return kept.count
+                }
+            ),
+            (
+                "AnyCollection",
+                { c, seen in
+                    AnyRandomAccessCollection(c).map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
         ]
     }
 }
@@ -197,64 +342,200 @@ extension Ways where C: LiveCollection {
     /// Those that knowing a `LiveCollection` can go.
     static var live: [Way] {
         [
-            ("for", { c, seen in
-                var count = 0
-                for _ in c { seen(); count += 1 }
-                return count
-            }),
-            ("map", { c, seen in c.map { element in seen(); return element }.count }),
-            ("reversed", { c, seen in c.reversed().map { element in seen(); return element }.count }),
-            ("lazy", { c, seen in c.lazy.map { element in seen(); return element }.reduce(0) { count, _ in count + 1 } }),
-            ("lazy filter", { c, seen in c.lazy.filter { _ in seen(); return true }.map { $0 }.count }),
-            ("enumerated", { c, seen in c.enumerated().map { element in seen(); return element }.count }),
-            ("firstIndex", { c, seen in
-                var count = 0
-                _ = c.firstIndex { _ in seen(); count += 1; return false }
-                return count
-            }),
-            ("lastIndex", { c, seen in
-                var count = 0
-                _ = c.lastIndex { _ in seen(); count += 1; return false }
-                return count
-            }),
-            ("last(where:)", { c, seen in
-                var count = 0
-                _ = c.last { _ in seen(); count += 1; return false }
-                return count
-            }),
-            ("prefix(while:)", { c, seen in c.prefix { _ in seen(); return true }.count }),
-            ("drop(while:)", { c, seen in
-                var count = 0
-                _ = c.drop { _ in seen(); count += 1; return true }
-                return count
-            }),
-            ("split", { c, seen in c.split { _ in seen(); return false }.first?.count ?? 0 }),
-            ("trimmingPrefix", { c, seen in c.trimmingPrefix { _ in seen(); return false }.count }),
-            ("joined", { c, seen in [c].joined().map { element in seen(); return element }.count }),
-            ("lazy joined", { c, seen in
-                var count = 0
-                for _ in [0].lazy.map({ _ in c }).joined() { seen(); count += 1 }
-                return count
-            }),
-            ("lazy flatMap", { c, seen in
-                let all = [0].lazy.flatMap { _ in c }, kept = all.filter { _ in seen(); return true }
-                return kept.reduce(0) { count, _ in count + 1 }
-            }),
-            ("slice", { c, seen in c[...].map { element in seen(); return element }.count }),
-            ("slice of a slice", { c, seen in
-                var count = 0
-                let slice = c[0...].dropFirst(0)
-                for index in slice.indices { _ = slice[index]; seen(); count += 1 }
-                return count
-            }),
-            ("prefix", { c, seen in c.prefix(100).map { element in seen(); return element }.count }),
-            ("suffix", { c, seen in c.suffix(100).map { element in seen(); return element }.count }),
-            ("dropFirst", { c, seen in c.dropFirst(0).map { element in seen(); return element }.count }),
-            ("dropLast", { c, seen in c.dropLast(0).map { element in seen(); return element }.count }),
-            ("shuffled", { c, seen in
-                seen()
-                return c.shuffled().count
-            }),
+            (
+                "for",
+                { c, seen in
+                    var count = 0
+                    for _ in c { seen(); count += 1 }
+                    return count
+                }
+            ),
+            (
+                "map",
+                { c, seen in
+                    c.map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "reversed",
+                { c, seen in
+                    c.reversed().map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "lazy",
+                { c, seen in
+                    c.lazy.map { element in
+                        seen(); return element
+                    }.reduce(0) { count, _ in count + 1 }
+                }
+            ),
+            (
+                "lazy filter",
+                { c, seen in
+                    c.lazy.filter { _ in
+                        seen(); return true
+                    }.map { $0 }.count
+                }
+            ),
+            (
+                "enumerated",
+                { c, seen in
+                    c.enumerated().map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "firstIndex",
+                { c, seen in
+                    var count = 0
+                    _ = c.firstIndex { _ in
+                        seen(); count += 1; return false
+                    }
+                    return count
+                }
+            ),
+            (
+                "lastIndex",
+                { c, seen in
+                    var count = 0
+                    _ = c.lastIndex { _ in
+                        seen(); count += 1; return false
+                    }
+                    return count
+                }
+            ),
+            (
+                "last(where:)",
+                { c, seen in
+                    var count = 0
+                    _ = c.last { _ in
+                        seen(); count += 1; return false
+                    }
+                    return count
+                }
+            ),
+            (
+                "prefix(while:)",
+                { c, seen in
+                    c.prefix { _ in
+                        seen(); return true
+                    }.count
+                }
+            ),
+            (
+                "drop(while:)",
+                { c, seen in
+                    var count = 0
+                    _ = c.drop { _ in
+                        seen(); count += 1; return true
+                    }
+                    return count
+                }
+            ),
+            (
+                "split",
+                { c, seen in
+                    c.split { _ in
+                        seen(); return false
+                    }.first?.count ?? 0
+                }
+            ),
+            (
+                "trimmingPrefix",
+                { c, seen in
+                    c.trimmingPrefix { _ in
+                        seen(); return false
+                    }.count
+                }
+            ),
+            (
+                "joined",
+                { c, seen in
+                    [c].joined().map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "lazy joined",
+                { c, seen in
+                    var count = 0
+                    for _ in [0].lazy.map({ _ in c }).joined() { seen(); count += 1 }
+                    return count
+                }
+            ),
+            (
+                "lazy flatMap",
+                { c, seen in
+                    let all = [0].lazy.flatMap { _ in c },
+                        kept = all.filter { _ in
+                            seen(); return true
+                        }
+                    return kept.reduce(0) { count, _ in count + 1 }
+                }
+            ),
+            (
+                "slice",
+                { c, seen in
+                    c[...].map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "slice of a slice",
+                { c, seen in
+                    var count = 0
+                    let slice = c[0...].dropFirst(0)
+                    for index in slice.indices { _ = slice[index]; seen(); count += 1 }
+                    return count
+                }
+            ),
+            (
+                "prefix",
+                { c, seen in
+                    c.prefix(100).map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "suffix",
+                { c, seen in
+                    c.suffix(100).map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "dropFirst",
+                { c, seen in
+                    c.dropFirst(0).map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "dropLast",
+                { c, seen in
+                    c.dropLast(0).map { element in
+                        seen(); return element
+                    }.count
+                }
+            ),
+            (
+                "shuffled",
+                { c, seen in
+                    seen()
+                    return c.shuffled().count
+                }
+            ),
             ("difference", { c, seen in c.difference(from: [] as [C.Element]) { _, _ in false }.count }),
         ]
     }
@@ -264,16 +545,27 @@ extension Ways where C: LiveCollection {
             ("count and index", { c in for index in 0..<c.count { _ = c[index] } }),
             ("first", { c in _ = c.first }), ("last", { c in _ = c.last }), ("suffix", { c in _ = c.suffix(2) }),
             ("dropFirst", { c in _ = c.dropFirst(3).map { $0 } }), ("dropLast", { c in _ = c.dropLast(1) }),
-            ("randomElement", { c in _ = c.randomElement() }), ("range", { c in _ = c[3..<5] }), ("open range", { c in _ = c[4...] }),
-            ("range up to", { c in _ = c[..<5].reversed() }), ("distance", { c in _ = c.distance(from: c.startIndex, to: c.endIndex) }),
-            ("joined twice", { c in
-                let both = [c, c].joined()
-                _ = (both.map { $0 }, both.prefix(3).map { $0 }, both.first, both.last, both.reversed().map { $0 }, both.count)
-            }),
-            ("lazy flatMap twice", { c in
-                let both = [0, 1].lazy.flatMap { _ in c }
-                _ = (both.map { $0 }.count, both.first, both.last, Array(both), both.reversed().count)
-            }),
+            ("randomElement", { c in _ = c.randomElement() }), ("range", { c in _ = c[3..<5] }),
+            ("open range", { c in _ = c[4...] }),
+            ("range up to", { c in _ = c[..<5].reversed() }),
+            ("distance", { c in _ = c.distance(from: c.startIndex, to: c.endIndex) }),
+            (
+                "joined twice",
+                { c in
+                    let both = [c, c].joined()
+                    _ = (
+                        both.map { $0 }, both.prefix(3).map { $0 }, both.first, both.last, both.reversed().map { $0 },
+                        both.count
+                    )
+                }
+            ),
+            (
+                "lazy flatMap twice",
+                { c in
+                    let both = [0, 1].lazy.flatMap { _ in c }
+                    _ = (both.map { $0 }.count, both.first, both.last, Array(both), both.reversed().count)
+                }
+            ),
             ("description", { c in _ = "\(c) \(c.prefix(3))" }), ("isEmpty", { c in _ = c.isEmpty ? nil : c[0] }),
         ]
     }
@@ -388,7 +680,9 @@ extension Ways where C: LiveCollection {
         }
         whileAnotherThreadWrites(subject) {
             // What is not there any more when it is asked for is reported, and nothing else.
-            do { try Store.checked { try subject.forEachKind(Meanwhile()) } } catch let error as ObjStoreError where error.code == .outOfRange {}
+            do { try Store.checked { try subject.forEachKind(Meanwhile()) } } catch let error as ObjStoreError
+                where error.code == .outOfRange
+            {}
         }
     }
 
@@ -404,8 +698,13 @@ extension Ways where C: LiveCollection {
                 #expect(ranges == [1..<2] && numbers.contains([0, 1]) && !numbers.contains([1, 0]))
                 let parts = numbers.split(separator: [1]).map { Array($0) }
                 #expect(parts == [[0]] || parts == [[0], [2, 3, 4, 5]])
-                #expect([1, 5].contains(numbers.trimmingPrefix([0]).count) && [1, 5].contains(numbers.trimmingPrefix { $0 == 0 }.count))
-                _ = (pups.firstRange(of: pups), pups.trimmingPrefix { $0.name == "pup 0" }.map { $0 }, [pups, pups].joined().map(\.name))
+                #expect(
+                    [1, 5].contains(numbers.trimmingPrefix([0]).count)
+                        && [1, 5].contains(numbers.trimmingPrefix { $0 == 0 }.count))
+                _ = (
+                    pups.firstRange(of: pups), pups.trimmingPrefix { $0.name == "pup 0" }.map { $0 },
+                    [pups, pups].joined().map(\.name)
+                )
             }
         }
     }
@@ -450,7 +749,9 @@ extension Ways where C: LiveCollection {
         func ofPairs(_ collection: any LiveCollection, _ change: () -> Void) -> Int { pairs(collection, change) }
         for body in [ofSteps, ofPairs] {
             // A position that is gone may be asked for, and is reported.
-            do { try subject.forEachKind(Counted(subject: subject, body: body)) } catch let error as ObjStoreError where error.code == .outOfRange {}
+            do { try subject.forEachKind(Counted(subject: subject, body: body)) } catch let error as ObjStoreError
+                where error.code == .outOfRange
+            {}
         }
     }
 
@@ -507,13 +808,16 @@ extension Ways where C: LiveCollection {
 
     /// Results show what is there now; what is taken from them stays.
     @Test func liveAndPinned() throws {
-        let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self), pinned = pups.pinned(), part = subject.kennel.numbers[2..<5]
+        let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self), pinned = pups.pinned(),
+            part = subject.kennel.numbers[2..<5]
         try subject.thin(subject.store)
         #expect(pups.count == 2 && pups.endIndex == 2 && pups.indices == 0..<2 && pups.last?.name == "pup 1")
         #expect(pinned.count == 6 && pinned.map(\.isInvalidated) == [false, false, true, true, true, true])
         #expect(Array(part) == [2, 3, 4] && part.startIndex == 2 && part[3] == 3)
         // Generic code that comes again sees what is there then.
-        func names<C: RandomAccessCollection>(_ c: C) -> (Int, Int, Int, C.Element?) { (c.map { $0 }.count, c.suffix(4).count, c.count, c.last) }
+        func names<C: RandomAccessCollection>(_ c: C) -> (Int, Int, Int, C.Element?) {
+            (c.map { $0 }.count, c.suffix(4).count, c.count, c.last)
+        }
         #expect(names(pups).0 == 2 && names(pups).1 == 2)
         try subject.fill(subject.store)
         #expect(names(pups).0 == 6 && names(pups).1 == 4 && names(pups).2 == 6 && names(pups).3?.name == "pup 5")
@@ -523,12 +827,18 @@ extension Ways where C: LiveCollection {
     /// Who learns from another thread that something has changed sees it.
     @Test func generallyAfterAnotherThread() throws {
         let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self)
-        func counts<C: RandomAccessCollection>(_ c: C) -> [Int] { [c.map { $0 }.count, c.count, c.reversed().count, c.first == nil ? 0 : c.suffix(9).count] }
+        func counts<C: RandomAccessCollection>(_ c: C) -> [Int] {
+            [c.map { $0 }.count, c.count, c.reversed().count, c.first == nil ? 0 : c.suffix(9).count]
+        }
         for _ in 0..<20 {
-            for (count, change) in [(LiveSubject.few, subject.thin), (LiveSubject.full, subject.fill)] as [(Int, (Store) throws -> Void)] {
+            for (count, change) in [(LiveSubject.few, subject.thin), (LiveSubject.full, subject.fill)]
+                as [(Int, (Store) throws -> Void)]
+            {
                 nonisolated(unsafe) let change = change
                 onThreads(1) { _ in try? change(subject.store) }
-                #expect(counts(pups) == [count, count, count, count] && counts(subject.kennel.numbers) == [count, count, count, count])
+                #expect(
+                    counts(pups) == [count, count, count, count]
+                        && counts(subject.kennel.numbers) == [count, count, count, count])
             }
         }
     }
@@ -538,8 +848,14 @@ extension Ways where C: LiveCollection {
         let store = try Store(Store.Configuration(.memory(), models: [LiveKennel.self, LivePup.self]))
         let ends = Atomic<Bool>(false)
         @Sendable func general<C: RandomAccessCollection>(_ c: C) {
-            _ = (c.reversed().map { $0 }, c.enumerated().map { $0.offset }, [c, c].joined().map { $0 }, Array(c.lazy.reversed()))
-            _ = (c[c.indices { _ in true }].map { $0 }, c.removingSubranges(c.indices { _ in false }).map { $0 }, c.suffix(2), c.last, c.first)
+            _ = (
+                c.reversed().map { $0 }, c.enumerated().map { $0.offset }, [c, c].joined().map { $0 },
+                Array(c.lazy.reversed())
+            )
+            _ = (
+                c[c.indices { _ in true }].map { $0 }, c.removingSubranges(c.indices { _ in false }).map { $0 },
+                c.suffix(2), c.last, c.first
+            )
         }
         onThreads(2) { number in
             if number == 0 {
@@ -570,7 +886,8 @@ extension Ways where C: LiveCollection {
             var numbers: List<Int>?
             var told = 0
         }
-        @Sendable func steps<C: RandomAccessCollection>(_ c: C, _ between: () throws -> Void) rethrows -> Int where C.Index == Int {
+        @Sendable func steps<C: RandomAccessCollection>(_ c: C, _ between: () throws -> Void) rethrows -> Int
+        where C.Index == Int {
             _ = c.count
             try between()
             _ = c[c.startIndex]
@@ -609,7 +926,9 @@ extension Ways where C: LiveCollection {
                     #expect(code { try Store.checked { c.prefix(through: c.count - 2) } } == .outOfRange, "\(kind)")
                     #expect(code { try Store.checked { c.prefix(through: .max) } } == .outOfRange, "\(kind)")
                     #expect(code { try Store.checked { c.suffix(from: 3) } } == .outOfRange, "\(kind)")
-                    #expect(try Store.checked { c[..<c.count].isEmpty && c[...(c.count - 1)].isEmpty && c[0...].isEmpty }, "\(kind)")
+                    #expect(
+                        try Store.checked { c[..<c.count].isEmpty && c[...(c.count - 1)].isEmpty && c[0...].isEmpty },
+                        "\(kind)")
                 }
                 try all(collection)
             }
@@ -652,17 +971,29 @@ extension Ways where C: LiveCollection {
                     #expect(code { try Store.checked { c[...Int.max] } } == .outOfRange, "\(kind)")
                     #expect(code { try Store.checked { c[...Int.min] } } == .outOfRange, "\(kind)")
                     #expect(code { try Store.checked { c[..<Int.min] } } == .outOfRange, "\(kind)")
-                    for index in [Int.max, Int.min, -1] { #expect(code { try Store.checked { c[index] } } == .outOfRange, "\(kind) \(index)") }
-                    #expect(c.index(1, offsetBy: .max, limitedBy: count) == nil && c.index(1, offsetBy: .min, limitedBy: 0) == nil, "\(kind)")
-                    #expect(c.index(-2, offsetBy: .min, limitedBy: 0) == .min && c.index(1, offsetBy: .max, limitedBy: 0) == .max, "\(kind)")
-                    #expect(c.index(1, offsetBy: .max) == .max && c.index(-2, offsetBy: .min) == .min && c.index(after: .max) >= count, "\(kind)")
-                    #expect(c.index(before: .min) == .min && c.distance(from: .min, to: .max) == .max && c.distance(from: .max, to: .min) == .min, "\(kind)")
+                    for index in [Int.max, Int.min, -1] {
+                        #expect(code { try Store.checked { c[index] } } == .outOfRange, "\(kind) \(index)")
+                    }
+                    #expect(
+                        c.index(1, offsetBy: .max, limitedBy: count) == nil
+                            && c.index(1, offsetBy: .min, limitedBy: 0) == nil, "\(kind)")
+                    #expect(
+                        c.index(-2, offsetBy: .min, limitedBy: 0) == .min
+                            && c.index(1, offsetBy: .max, limitedBy: 0) == .max, "\(kind)")
+                    #expect(
+                        c.index(1, offsetBy: .max) == .max && c.index(-2, offsetBy: .min) == .min
+                            && c.index(after: .max) >= count, "\(kind)")
+                    #expect(
+                        c.index(before: .min) == .min && c.distance(from: .min, to: .max) == .max
+                            && c.distance(from: .max, to: .min) == .min, "\(kind)")
                     #expect(count == c.count, "\(kind)")
                 }
                 func steps<C: Collection>(_ c: C) -> Bool where C.Index == Int {
-                    c.index(1, offsetBy: .max) == .max && c.index(1, offsetBy: .max, limitedBy: c.count) == nil && c.distance(from: .min, to: .max) == .max
+                    c.index(1, offsetBy: .max) == .max && c.index(1, offsetBy: .max, limitedBy: c.count) == nil
+                        && c.distance(from: .min, to: .max) == .max
                 }
-                func generic<C: Collection, R: RangeExpression>(_ c: C, _ range: R) -> C.SubSequence where C: LiveCollection, R.Bound == Int { c[range] }
+                func generic<C: Collection, R: RangeExpression>(_ c: C, _ range: R) -> C.SubSequence
+                where C: LiveCollection, R.Bound == Int { c[range] }
                 try all(collection)
                 #expect(steps(collection), "\(kind)")
             }
@@ -706,13 +1037,17 @@ extension Ways where C: LiveCollection {
     /// Without a primary key `==` is about instances; whether something is in a collection is not.
     @Test func objectsAreFoundWithoutAPrimaryKey() throws {
         let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self), third = pups[2]
-        func generic<C: Collection<LivePup>>(_ c: C) -> (Bool, C.Index?) { (c.contains(third), c.firstIndex(of: third)) }
+        func generic<C: Collection<LivePup>>(_ c: C) -> (Bool, C.Index?) {
+            (c.contains(third), c.firstIndex(of: third))
+        }
         struct Finder: LiveBody {
             let third: LivePup
             func run(_ kind: String, _ collection: some LiveCollection) throws {
                 guard let pups = collection as? any LiveCollection<LivePup> else { return }
                 func find(_ pups: some LiveCollection<LivePup>) {
-                    #expect(pups.contains(third) && pups.firstIndex(of: third) == 2 && pups.lastIndex(of: third) == 2, "\(kind)")
+                    #expect(
+                        pups.contains(third) && pups.firstIndex(of: third) == 2 && pups.lastIndex(of: third) == 2,
+                        "\(kind)")
                     #expect(!pups.contains(LivePup()) && pups.firstIndex(of: LivePup()) == nil, "\(kind)")
                 }
                 find(pups)
@@ -720,7 +1055,8 @@ extension Ways where C: LiveCollection {
         }
         try subject.forEachKind(Finder(third: third))
         #expect(generic(pups).0 && generic(pups).1 == 2)
-        #expect(pups.prefix(3).contains(third) && pups[1...].firstIndex(of: third) == 2 && !pups.suffix(2).contains(third))
+        #expect(
+            pups.prefix(3).contains(third) && pups[1...].firstIndex(of: third) == 2 && !pups.suffix(2).contains(third))
         #expect(generic(pups.dropFirst()).1 == 2)
     }
 
@@ -732,7 +1068,12 @@ extension Ways where C: LiveCollection {
                 let few = collection.count - 10
                 func reported(_ name: String, _ count: Int, _ body: () throws -> Int) {
                     let length = Mutex(-1)
-                    #expect(code { try Store.checked { let found = try body(); length.withLock { $0 = found } } } == .outOfRange, "\(kind), \(name)")
+                    #expect(
+                        code {
+                            try Store.checked {
+                                let found = try body(); length.withLock { $0 = found }
+                            }
+                        } == .outOfRange, "\(kind), \(name)")
                     #expect(length.withLock { $0 } == count, "\(kind), \(name)")
                 }
                 for length in [few, -1, .min] {
@@ -740,9 +1081,13 @@ extension Ways where C: LiveCollection {
                     reported("suffix", 0) { collection.suffix(length).count }
                     reported("dropFirst", LiveSubject.full) { collection.dropFirst(length).count }
                     reported("dropLast", LiveSubject.full) { collection.dropLast(length).count }
-                    reported("split", 1) { (collection.split(maxSplits: length) { _ in true } as [Pinned<C.Element>]).count }
+                    reported("split", 1) {
+                        (collection.split(maxSplits: length) { _ in true } as [Pinned<C.Element>]).count
+                    }
                 }
-                #expect(collection.prefix(.max).count == LiveSubject.full && collection.suffix(.max).count == LiveSubject.full)
+                #expect(
+                    collection.prefix(.max).count == LiveSubject.full
+                        && collection.suffix(.max).count == LiveSubject.full)
                 #expect(collection.dropFirst(.max).isEmpty && collection.dropLast(.max).isEmpty)
             }
         }
@@ -765,11 +1110,23 @@ extension Ways where C: LiveCollection {
             func run(_ kind: String, _ collection: some LiveCollection) throws {
                 let some = RangeSet([1..<3, 5..<9]), all = collection.indices { _ in true }
                 let kept = Mutex(0), left = Mutex(0)
-                #expect(code { try Store.checked { let count = collection[some].count; kept.withLock { $0 = count } } } == .outOfRange, "\(kind)")
-                #expect(code { try Store.checked { let count = collection.removingSubranges(some).count; left.withLock { $0 = count } } } == .outOfRange, "\(kind)")
+                #expect(
+                    code {
+                        try Store.checked {
+                            let count = collection[some].count; kept.withLock { $0 = count }
+                        }
+                    } == .outOfRange, "\(kind)")
+                #expect(
+                    code {
+                        try Store.checked {
+                            let count = collection.removingSubranges(some).count; left.withLock { $0 = count }
+                        }
+                    } == .outOfRange, "\(kind)")
                 #expect(kept.withLock { $0 } == 3 && left.withLock { $0 } == 3, "\(kind)")
                 try Store.checked {
-                    #expect(collection[all].count == LiveSubject.full && collection.removingSubranges(all).isEmpty, "\(kind)")
+                    #expect(
+                        collection[all].count == LiveSubject.full && collection.removingSubranges(all).isEmpty,
+                        "\(kind)")
                     #expect(collection.removingSubranges(RangeSet<Int>()).count == LiveSubject.full, "\(kind)")
                 }
             }
@@ -780,7 +1137,8 @@ extension Ways where C: LiveCollection {
     /// All that asks which object it is says the same of one without a primary key.
     @Test func objectsWithoutAPrimaryKeyAreTheSameForAll() throws {
         let subject = try LiveSubject()
-        let third = subject.store.objects(LivePup.self)[2], fourth = subject.store.objects(LivePup.self)[3], last = subject.store.objects(LivePup.self)[5]
+        let third = subject.store.objects(LivePup.self)[2], fourth = subject.store.objects(LivePup.self)[3],
+            last = subject.store.objects(LivePup.self)[5]
         #expect(third != subject.store.objects(LivePup.self)[2], "== is about instances")
         struct Finder: LiveBody {
             let third: LivePup, fourth: LivePup, last: LivePup
@@ -788,21 +1146,37 @@ extension Ways where C: LiveCollection {
                 guard let pups = collection as? any LiveCollection<LivePup> else { return }
                 func find(_ pups: some LiveCollection<LivePup>) {
                     #expect(pups.indices(of: third) == RangeSet(2..<3), "\(kind)")
-                    #expect(pups.split(separator: third).map(\.count) == [2, 3] && pups.split(separator: [third, fourth]).map(\.indices) == [0..<2, 4..<6], "\(kind)")
-                    #expect(pups.contains([third, fourth]) && !pups.contains([fourth, third]) && pups.firstRange(of: [third, fourth]) == 2..<4, "\(kind)")
+                    #expect(
+                        pups.split(separator: third).map(\.count) == [2, 3]
+                            && pups.split(separator: [third, fourth]).map(\.indices) == [0..<2, 4..<6], "\(kind)")
+                    #expect(
+                        pups.contains([third, fourth]) && !pups.contains([fourth, third])
+                            && pups.firstRange(of: [third, fourth]) == 2..<4, "\(kind)")
                     #expect(pups.ranges(of: [fourth]) == [3..<4], "\(kind)")
-                    #expect(pups.trimmingPrefix(pups.prefix(2)).map(\.name).first == "pup 2" && pups[2...].trimmingPrefix([third]).startIndex == 3, "\(kind)")
-                    #expect(pups.elementsEqual(pups) && pups.starts(with: pups.prefix(2)) && !pups.starts(with: [third]), "\(kind)")
-                    #expect(pups.difference(from: pups).isEmpty && pups.difference(from: pups.dropLast()).insertions.count == 1, "\(kind)")
+                    #expect(
+                        pups.trimmingPrefix(pups.prefix(2)).map(\.name).first == "pup 2"
+                            && pups[2...].trimmingPrefix([third]).startIndex == 3, "\(kind)")
+                    #expect(
+                        pups.elementsEqual(pups) && pups.starts(with: pups.prefix(2)) && !pups.starts(with: [third]),
+                        "\(kind)")
+                    #expect(
+                        pups.difference(from: pups).isEmpty
+                            && pups.difference(from: pups.dropLast()).insertions.count == 1, "\(kind)")
                     #expect(pups.reversed().contains(third), "\(kind)")
-                    #expect(pups.reversed().firstIndex(of: last) == pups.reversed().startIndex && pups.reversed().lastIndex(of: third) != nil, "\(kind)")
-                    #expect(pups.pinned().indices(of: third) == RangeSet(2..<3) && pups.pinned().ranges(of: [third]) == [2..<3], "\(kind)")
+                    #expect(
+                        pups.reversed().firstIndex(of: last) == pups.reversed().startIndex
+                            && pups.reversed().lastIndex(of: third) != nil, "\(kind)")
+                    #expect(
+                        pups.pinned().indices(of: third) == RangeSet(2..<3)
+                            && pups.pinned().ranges(of: [third]) == [2..<3], "\(kind)")
                     #expect(pups.lazy.contains(third) && pups.indices(of: LivePup()).isEmpty, "\(kind)")
                 }
                 find(pups)
             }
         }
         try subject.forEachKind(Finder(third: third, fourth: fourth, last: last))
-        #expect(subject.kennel.numbers.indices(of: 2) == RangeSet(2..<3) && subject.kennel.numbers.split(separator: 2).map(\.count) == [2, 3])
+        #expect(
+            subject.kennel.numbers.indices(of: 2) == RangeSet(2..<3)
+                && subject.kennel.numbers.split(separator: 2).map(\.count) == [2, 3])
     }
 }

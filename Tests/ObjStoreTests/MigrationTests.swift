@@ -58,7 +58,10 @@ private enum Keyed {
 private struct NotToday: Error {}
 
 @Suite struct MigrationTests {
-    private func configuration(_ folder: Folder, _ type: Object.Type, _ version: UInt64, _ block: (@Sendable (Migration, UInt64) throws -> Void)? = nil) -> Store.Configuration {
+    private func configuration(
+        _ folder: Folder, _ type: Object.Type, _ version: UInt64,
+        _ block: (@Sendable (Migration, UInt64) throws -> Void)? = nil
+    ) -> Store.Configuration {
         var result = Store.Configuration(path: folder.file(), models: [type])
         result.schemaVersion = version
         result.migrationBlock = block
@@ -70,7 +73,9 @@ private struct NotToday: Error {}
         var store = try Store(configuration(folder, V1.Person.self, 1))
         try store.write { tx in
             for number in 0..<4 {
-                try tx.create(V1.Person.self, value: ["firstName": "First\(number)", "lastName": "Last\(number)", "tags": ["t\(number)"]])
+                try tx.create(
+                    V1.Person.self,
+                    value: ["firstName": "First\(number)", "lastName": "Last\(number)", "tags": ["t\(number)"]])
             }
             let people = tx.objects(V1.Person.self)
             people[0].age = 7
@@ -92,7 +97,8 @@ private struct NotToday: Error {}
                 #expect(old.elements("tags").compactMap(\.string) == ["t\(count)"] && new.elements("labels").count == 1)
                 new["fullName"] = .string("\(old["firstName"]?.string ?? "") \(old["lastName"]?.string ?? "")")
                 if old["age"] == nil { new["age"] = 0 }
-                #expect(old.object("friend")?["firstName"]?.string == (count == 1 ? "First0" : count == 2 ? "First3" : nil))
+                #expect(
+                    old.object("friend")?["firstName"]?.string == (count == 1 ? "First0" : count == 2 ? "First3" : nil))
                 if count == 3 { try migration.delete(new) }
                 count += 1
             }
@@ -100,22 +106,40 @@ private struct NotToday: Error {}
             try migration.transaction.create(V2.Person.self, value: ["fullName": "New", "age": 1])
         }
         // What fails leaves the file as it was.
-        #expect(code { try Store(configuration(folder, V2.Person.self, 3) { migration, version in
-            try block(migration, version)
-            throw NotToday()
-        }) } == .callback)
-        #expect(code { try Store(configuration(folder, V2.Person.self, 3) { migration, _ in
-            try migration.enumerateObjects(ofType: "Person") { _, new in new?["fullName"] = .string("the same") }
-        }) } == .schemaMismatch)
-        #expect(code { try Store(configuration(folder, V2.Person.self, 3) { migration, _ in
-            try migration.enumerateObjects(ofType: "Person") { _, new in
-                new?["fullName"] = .string("the same")
-                new?["age"] = 0
-            }
-        }) } == .duplicateKey)
-        #expect(code { try Store(configuration(folder, V2.Person.self, 3) { migration, _ in
-            try migration.enumerateObjects(ofType: "Person") { _, new in new?["shoe"] = 1 }
-        }) } == .noSuchProperty)
+        #expect(
+            code {
+                try Store(
+                    configuration(folder, V2.Person.self, 3) { migration, version in
+                        try block(migration, version)
+                        throw NotToday()
+                    })
+            } == .callback)
+        #expect(
+            code {
+                try Store(
+                    configuration(folder, V2.Person.self, 3) { migration, _ in
+                        try migration.enumerateObjects(ofType: "Person") { _, new in
+                            new?["fullName"] = .string("the same")
+                        }
+                    })
+            } == .schemaMismatch)
+        #expect(
+            code {
+                try Store(
+                    configuration(folder, V2.Person.self, 3) { migration, _ in
+                        try migration.enumerateObjects(ofType: "Person") { _, new in
+                            new?["fullName"] = .string("the same")
+                            new?["age"] = 0
+                        }
+                    })
+            } == .duplicateKey)
+        #expect(
+            code {
+                try Store(
+                    configuration(folder, V2.Person.self, 3) { migration, _ in
+                        try migration.enumerateObjects(ofType: "Person") { _, new in new?["shoe"] = 1 }
+                    })
+            } == .noSuchProperty)
         #expect(code { try Store(configuration(folder, V2.Person.self, 3)) } == .schemaMismatch)
         seen.withLock { $0 = [] }
         store = try Store(configuration(folder, V2.Person.self, 3, block))
@@ -143,12 +167,19 @@ private struct NotToday: Error {}
             return store
         }
         var store = try Store(configuration(folder, Keyed.Dog.self, 1))
-        try store.write { tx in for id in 1...3 { try tx.create(Keyed.Dog.self, value: ["id": id, "chip": "c\(id)", "name": "n\(id)"]) } }
+        try store.write { tx in
+            for id in 1...3 { try tx.create(Keyed.Dog.self, value: ["id": id, "chip": "c\(id)", "name": "n\(id)"]) }
+        }
         try store.close()
         let ways: [@Sendable (Transaction, DynamicObject, Int) throws -> Void] = [
-            { _, dog, id in dog["id"] = .int(id) }, { _, dog, id in dog.id = .int(id) }, { _, dog, id in try dog.set("id", to: id) },
+            { _, dog, id in dog["id"] = .int(id) }, { _, dog, id in dog.id = .int(id) },
+            { _, dog, id in try dog.set("id", to: id) },
             { _, dog, id in try dog.set("id", to: id, update: .modified) },
-            { tx, dog, id in try tx.create(Keyed.Dog.self, value: ["id": id, "chip": try #require(dog["chip"]?.string)], update: .modified, by: ["chip"]) },
+            { tx, dog, id in
+                try tx.create(
+                    Keyed.Dog.self, value: ["id": id, "chip": try #require(dog["chip"]?.string)], update: .modified,
+                    by: ["chip"])
+            },
         ]
         for (number, way) in ways.enumerated() {
             store = try migrated(Keyed.Dog.self) { migration in
@@ -158,30 +189,56 @@ private struct NotToday: Error {}
                 }
             }
             #expect(store.objects(Keyed.Dog.self).map(\.id) == (number % 2 == 0 ? [3, 2, 1] : [1, 2, 3]), "\(number)")
-            #expect(try store.object(ofType: Keyed.Dog.self, forPrimaryKey: 3)?.name == (number % 2 == 0 ? "n1" : "n3"), "\(number)")
+            #expect(
+                try store.object(ofType: Keyed.Dog.self, forPrimaryKey: 3)?.name == (number % 2 == 0 ? "n1" : "n3"),
+                "\(number)")
             #expect(try store.verify().isEmpty)
             try store.close()
-            #expect(code { try migrated(Keyed.Dog.self) { migration in
-                try migration.enumerateObjects(ofType: "Dog") { _, new in try way(migration.transaction, try #require(new), 1) }
-            } } == .duplicateKey, "\(number)")
+            #expect(
+                code {
+                    try migrated(Keyed.Dog.self) { migration in
+                        try migration.enumerateObjects(ofType: "Dog") { _, new in
+                            try way(migration.transaction, try #require(new), 1)
+                        }
+                    }
+                } == .duplicateKey, "\(number)")
         }
         // After it they stay what they are.
         store = try Store(configuration(folder, Keyed.Dog.self, version))
-        #expect(code { try store.write { _ in try store.objects(Keyed.Dog.self)[0].dynamic().set("id", to: 9) } } == .keyImmutable)
-        #expect(code { try store.write { tx in try tx.create(Keyed.Dog.self, value: ["id": 9, "chip": "c1"], update: .modified, by: ["chip"]) } } == .keyImmutable)
+        #expect(
+            code { try store.write { _ in try store.objects(Keyed.Dog.self)[0].dynamic().set("id", to: 9) } }
+                == .keyImmutable)
+        #expect(
+            code {
+                try store.write { tx in
+                    try tx.create(Keyed.Dog.self, value: ["id": 9, "chip": "c1"], update: .modified, by: ["chip"])
+                }
+            } == .keyImmutable)
     }
 
     @Test func partsOfKeysChange() throws {
         let folder = Folder()
         var store = try Store(configuration(folder, Keyed.Town.self, 1))
-        try store.write { tx in for code in 1...2 { try tx.create(Keyed.Town.self, value: ["country": "ch", "code": code, "name": "n\(code)"] as [String: Any]) } }
+        try store.write { tx in
+            for code in 1...2 {
+                try tx.create(
+                    Keyed.Town.self, value: ["country": "ch", "code": code, "name": "n\(code)"] as [String: Any])
+            }
+        }
         try store.close()
-        #expect(code { try Store(configuration(folder, Keyed.Town.self, 2) { migration, _ in
-            try migration.enumerateObjects(ofType: "Town") { _, new in new?["code"] = 7 }
-        }) } == .duplicateKey)
-        store = try Store(configuration(folder, Keyed.Town.self, 2) { migration, _ in
-            try migration.enumerateObjects(ofType: "Town") { old, new in new?["code"] = .int(3 - (try #require(old["code"]?.int))) }
-        })
+        #expect(
+            code {
+                try Store(
+                    configuration(folder, Keyed.Town.self, 2) { migration, _ in
+                        try migration.enumerateObjects(ofType: "Town") { _, new in new?["code"] = 7 }
+                    })
+            } == .duplicateKey)
+        store = try Store(
+            configuration(folder, Keyed.Town.self, 2) { migration, _ in
+                try migration.enumerateObjects(ofType: "Town") { old, new in
+                    new?["code"] = .int(3 - (try #require(old["code"]?.int)))
+                }
+            })
         #expect(try store.object(ofType: Keyed.Town.self, by: ["country": "ch", "code": 1])?.name == "n2")
         #expect(try store.verify().isEmpty)
     }
@@ -191,9 +248,12 @@ private struct NotToday: Error {}
         var store = try Store(configuration(folder, Keyed.Before.self, 1))
         try store.write { tx in for text in ["a", nil] { try tx.create(Keyed.Before.self, value: ["text": text]) } }
         try store.close()
-        store = try Store(configuration(folder, Keyed.After.self, 2) { migration, _ in
-            try migration.enumerateObjects(ofType: "Label") { old, new in if old["text"] == nil { new?["text"] = "none" } }
-        })
+        store = try Store(
+            configuration(folder, Keyed.After.self, 2) { migration, _ in
+                try migration.enumerateObjects(ofType: "Label") { old, new in
+                    if old["text"] == nil { new?["text"] = "none" }
+                }
+            })
         #expect(store.objects(Keyed.After.self).map(\.text) == ["a", "none"])
         #expect(try store.object(ofType: Keyed.After.self, forPrimaryKey: "none") != nil)
     }
@@ -205,13 +265,15 @@ private struct NotToday: Error {}
         try store.write { tx in try tx.create(V1.Person.self, value: ["firstName": "Ada", "age": 7]) }
         try Store(configuration(folder, V1b.Person.self, 2)).close()
         try store.write { tx in tx.objects(V1.Person.self)[0].age = 8 }
-        let latest = try Store(configuration(folder, V2.Person.self, 3) { migration, _ in
-            try migration.enumerateObjects(ofType: "Person") { old, new in new?["fullName"] = old["firstName"] }
-        })
+        let latest = try Store(
+            configuration(folder, V2.Person.self, 3) { migration, _ in
+                try migration.enumerateObjects(ofType: "Person") { old, new in new?["fullName"] = old["firstName"] }
+            })
         for _ in 0..<2 {
             #expect { try store.write { _ in Issue.record("begun") } } throws: { error in
                 let error = error as? ObjStoreError
-                return error?.code == .schemaMismatch && error?.className == "Person" && error?.message.contains("meanwhile") == true
+                return error?.code == .schemaMismatch && error?.className == "Person"
+                    && error?.message.contains("meanwhile") == true
             }
         }
         #expect(code { try store.beginWrite() } == .schemaMismatch)

@@ -26,11 +26,17 @@ extension MixedLinkTests {
         let frozen = try rex.freeze()
         for source in [rex, frozen, try rex.detached()] {
             let copy = try source.detached(), companion = try #require(copy.companion[0]?.object as? Dog)
-            #expect(copy !== source && !companion.isManaged && companion.name == "Max" && copy.companion[1]?["k"]?.object === companion)
-            #expect(companion.companion.object === copy && (copy.companion[2]?.object as? Cat)?.likes.object === copy && copy.companion[3] == 7)
+            #expect(
+                copy !== source && !companion.isManaged && companion.name == "Max"
+                    && copy.companion[1]?["k"]?.object === companion)
+            #expect(
+                companion.companion.object === copy && (copy.companion[2]?.object as? Cat)?.likes.object === copy
+                    && copy.companion[3] == 7)
             #expect(try source.detached(depth: 0).companion == [.none, ["k": .none], .none, 7])
             let one = try source.detached(depth: 1)
-            #expect((one.companion[0]?.object as? Dog)?.companion.isNone == true && (one.companion[2]?.object as? Cat)?.id == 1)
+            #expect(
+                (one.companion[0]?.object as? Dog)?.companion.isNone == true
+                    && (one.companion[2]?.object as? Cat)?.id == 1)
         }
         // An unmanaged copy is a graph like any other.
         let other = try memoryStore(MixedLinkTests.models), copy = try rex.detached()
@@ -43,33 +49,54 @@ extension MixedLinkTests {
         let other = try memoryStore(MixedLinkTests.models)
         let (rex, tom) = try store.write { tx in
             let rex = try tx.create(Dog.self, value: ["name": "Rex", "companion": 1])
-            return (try tx.create(Dog.self, value: ["name": "Owner", "companion": ["a": rex, "b": [rex, dog("Loose")]]]), try tx.create(Cat.self, value: [1, 2, [rex]]))
+            return (
+                try tx.create(Dog.self, value: ["name": "Owner", "companion": ["a": rex, "b": [rex, dog("Loose")]]]),
+                try tx.create(Cat.self, value: [1, 2, [rex]])
+            )
         }
         #expect(rex.companion["a"] == rex.companion["b"]?[0] && dogs() == ["Loose", "Owner", "Rex"])
         #expect((tom.likes[0]?.object as? Dog)?.name == "Rex")
         // The same class of another store, and as a part of other values.
         let copy = try other.write { tx in try tx.create(copying: rex) }
         #expect(copy.companion["a"] == copy.companion["b"]?[0] && dogs(other) == ["Loose", "Owner", "Rex"])
-        let second = try other.write { tx in try tx.create(Cat.self, value: ["id": 9, "likes": ["x": tom, "y": [tom]]] as [String: Any]) }
-        #expect(second.likes["x"] == second.likes["y"]?[0] && (second.likes["x"]?.object as? Cat)?.id == 1 && other.objects(Cat.self).count == 2)
+        let second = try other.write { tx in
+            try tx.create(Cat.self, value: ["id": 9, "likes": ["x": tom, "y": [tom]]] as [String: Any])
+        }
+        #expect(
+            second.likes["x"] == second.likes["y"]?[0] && (second.likes["x"]?.object as? Cat)?.id == 1
+                && other.objects(Cat.self).count == 2)
         #expect(dogs(other) == ["Loose", "Owner", "Rex", "Rex"])
         // The instance that is given stays unmanaged: it is copied.
         let loose = dog("given")
-        let nested = try other.write { tx in try tx.create(Dog.self, value: ["friend": ["name": "f", "companion": [loose]] as [String: Any]]) }
+        let nested = try other.write { tx in
+            try tx.create(Dog.self, value: ["friend": ["name": "f", "companion": [loose]] as [String: Any]])
+        }
         #expect(!loose.isManaged && (nested.friend?.companion[0]?.object as? Dog)?.name == "given")
         // An unmanaged object is described, and described in a property.
         let unmanaged = try Dog(value: ["companion": [loose]])
         #expect(unmanaged.companion[0]?.object === loose)
-        try other.write { _ in try nested.setValue(["name": "g", "companion": [loose, loose]] as [String: Any], forKey: "friend") }
-        #expect(nested.friend?.companion[0] == nested.friend?.companion[1] && dogs(other).filter { $0 == "given" }.count == 2)
+        try other.write { _ in
+            try nested.setValue(["name": "g", "companion": [loose, loose]] as [String: Any], forKey: "friend")
+        }
+        #expect(
+            nested.friend?.companion[0] == nested.friend?.companion[1]
+                && dogs(other).filter { $0 == "given" }.count == 2)
         // All or nothing, also what was made before.
         let count = other.objects(Dog.self).count
         try other.write { tx in
-            let error = ObjStoreError.of { try tx.create(Cat.self, value: ["id": 1, "likes": [loose]] as [String: Any]) }
+            let error = ObjStoreError.of {
+                try tx.create(Cat.self, value: ["id": 1, "likes": [loose]] as [String: Any])
+            }
             #expect(error?.code == .duplicateKey)
-            let inner = ObjStoreError.of { try tx.create(Cat.self, value: ["id": 50, "likes": [loose, cat(9)]] as [String: Any]) }
-            #expect(inner?.code == .duplicateKey && inner?.message.hasPrefix("$.likes") == true, "\(String(describing: inner))")
-            #expect(code { try tx.create(Cat.self, value: ["id": 50, "likes": [loose, Part()]] as [String: Any]) } == .embedded)
+            let inner = ObjStoreError.of {
+                try tx.create(Cat.self, value: ["id": 50, "likes": [loose, cat(9)]] as [String: Any])
+            }
+            #expect(
+                inner?.code == .duplicateKey && inner?.message.hasPrefix("$.likes") == true,
+                "\(String(describing: inner))")
+            #expect(
+                code { try tx.create(Cat.self, value: ["id": 50, "likes": [loose, Part()]] as [String: Any]) }
+                    == .embedded)
             loose.companion = [.object(loose)]
             #expect(code { try tx.create(Cat.self, value: ["id": 50, "likes": loose]) } == .invalidArgument)
         }
@@ -81,20 +108,31 @@ extension MixedLinkTests {
     @Test func askedFor() throws {
         let rex = dog("Rex"), max = dog("Max")
         try store.write { tx in
-            for (id, likes) in [.object(rex), .object(max), .object(rex), [.object(rex)], "Rex", AnyValue.none].enumerated() { try tx.add(cat(id, likes)) }
+            for (id, likes) in [.object(rex), .object(max), .object(rex), [.object(rex)], "Rex", AnyValue.none]
+                .enumerated()
+            { try tx.add(cat(id, likes)) }
             rex.companion = .object(max)
         }
         func ids(_ results: Results<Cat>) -> [Int] { results.map(\.id) }
         let cats = store.objects(Cat.self)
-        #expect(ids(cats.where { $0.likes == .object(rex) }) == [0, 2] && ids(cats.where { $0.likes == .object(max) }) == [1])
-        #expect(ids(cats.where { $0.likes == [.object(rex)] }) == [3] && ids(cats.where { $0.likes != .object(rex) }) == [1, 3, 4, 5])
-        #expect(try ids(cats.filter("likes == $0", rex)) == [0, 2] && store.objects(Dog.self).where { $0.companion == .object(max) }.count == 1)
+        #expect(
+            ids(cats.where { $0.likes == .object(rex) }) == [0, 2]
+                && ids(cats.where { $0.likes == .object(max) }) == [1])
+        #expect(
+            ids(cats.where { $0.likes == [.object(rex)] }) == [3]
+                && ids(cats.where { $0.likes != .object(rex) }) == [1, 3, 4, 5])
+        #expect(
+            try ids(cats.filter("likes == $0", rex)) == [0, 2]
+                && store.objects(Dog.self).where { $0.companion == .object(max) }.count == 1)
         #expect(code { try cats.where { $0.likes == .object(dog("loose")) }.validate() } == .wrongView)
         #expect(code { try cats.where { $0.likes == [.object(dog("loose"))] }.validate() } == .wrongView)
         #expect(code { try cats.where { $0.likes == .object(Part()) }.validate() } == .embedded)
         let foreign = try memoryStore(MixedLinkTests.models).write { tx in try tx.create(Dog.self) }
         #expect(code { try cats.where { $0.likes == .object(foreign) }.validate() } == .wrongStore)
-        #expect(ids(store.objects(Cat.self, in: ["likes"], from: [AnyValue.object(rex)], to: [AnyValue.object(rex)])) == [0, 2])
+        #expect(
+            ids(store.objects(Cat.self, in: ["likes"], from: [AnyValue.object(rex)], to: [AnyValue.object(rex)])) == [
+                0, 2,
+            ])
         try store.write { tx in try tx.delete(rex) }
         #expect(ids(cats.where { $0.likes == AnyValue.none }) == [0, 2, 5])
     }
@@ -151,8 +189,11 @@ extension MixedLinkTests {
             }
         }
         let store = try Store(configuration)
-        let one = try #require(try store.object(ofType: New.Cat.self, forPrimaryKey: 1)), two = try #require(try store.object(ofType: New.Cat.self, forPrimaryKey: 2))
-        #expect(one.loves[0] == ["x": .object(two)] && two.loves[0] == .object(two) && (two.loves[1]?.object as? New.Cat)?.id == 12)
+        let one = try #require(try store.object(ofType: New.Cat.self, forPrimaryKey: 1)),
+            two = try #require(try store.object(ofType: New.Cat.self, forPrimaryKey: 2))
+        #expect(
+            one.loves[0] == ["x": .object(two)] && two.loves[0] == .object(two)
+                && (two.loves[1]?.object as? New.Cat)?.id == 12)
         #expect(two.loves[2] == .object(one) && two.friends.count == 1 && store.objects(New.Cat.self).count == 4)
         #expect(try store.verify() == [])
     }

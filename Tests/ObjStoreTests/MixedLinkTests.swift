@@ -39,15 +39,24 @@ import Testing
     func dogs(_ store: Store? = nil) -> [String] { (store ?? self.store).objects(Dog.self).map(\.name).sorted() }
 
     @Test func referencesToWhatComesLater() throws {
-        let json = #"[{"id":1,"likes":[{"$ref":"Cat","$id":2},{"all":[{"$ref":"Cat","$id":1}]}]},{"id":2,"likes":{"$ref":"Cat","$id":3}},{"id":3,"likes":null}]"#
+        let json =
+            #"""
+            [{"id":1,"likes":[{"$ref":"Cat","$id":2},{"all":[{"$ref":"Cat","$id":1}]}]},{"id":2,\#
+            "likes":{"$ref":"Cat","$id":3}},{"id":3,"likes":null}]
+            """#
         try store.write { tx in
-            #expect(throws: ObjStoreError.self) { try tx.createAll(Cat.self, json: #"[{"id":1,"likes":[{"$ref":"Cat","$id":9}]},{"id":2}]"#, syntax: .extended) }
+            #expect(throws: ObjStoreError.self) {
+                try tx.createAll(
+                    Cat.self, json: #"[{"id":1,"likes":[{"$ref":"Cat","$id":9}]},{"id":2}]"#, syntax: .extended)
+            }
             #expect(store.objects(Cat.self).isEmpty)
             let count = try tx.createAll(Cat.self, json: json, syntax: .extended)
             #expect(count == 3)
         }
         let cats = Array(store.objects(Cat.self))
-        #expect(cats[0].likes == [.object(cats[1]), ["all": [.object(cats[0])]]] && cats[1].likes == .object(cats[2]) && cats[2].likes == .none)
+        #expect(
+            cats[0].likes == [.object(cats[1]), ["all": [.object(cats[0])]]] && cats[1].likes == .object(cats[2])
+                && cats[2].likes == .none)
     }
 
     @Test func writtenAndRead() throws {
@@ -56,14 +65,19 @@ import Testing
             try tx.add(rex)
             try tx.add(tom)
             rex.companion = .object(tom)
-            #expect(rex.companion.object?.isSameObject(as: tom) == true && rex.companion == .object(tom) && rex.companion != .object(rex))
-            #expect((rex.companion.object as? Cat)?.id == 1 && "\(rex.companion)" == "Cat(1)" && rex.companion.list == nil)
+            #expect(
+                rex.companion.object?.isSameObject(as: tom) == true && rex.companion == .object(tom)
+                    && rex.companion != .object(rex))
+            #expect(
+                (rex.companion.object as? Cat)?.id == 1 && "\(rex.companion)" == "Cat(1)" && rex.companion.list == nil)
             rex.companion = ["best": .object(tom), "all": [.object(rex), 5, ["deep": .object(tom)]]]
             rex.companion["all"]?.list?.append(.object(tom))
             rex.companion["next"] = .object(rex)
             tom.likes = [.object(rex)]
         }
-        let expected: AnyValue = ["best": .object(tom), "all": [.object(rex), 5, ["deep": .object(tom)], .object(tom)], "next": .object(rex)]
+        let expected: AnyValue = [
+            "best": .object(tom), "all": [.object(rex), 5, ["deep": .object(tom)], .object(tom)], "next": .object(rex),
+        ]
         #expect(rex.companion == expected && rex.companion.detached() == expected)
         #expect("\(rex)".contains("best: Cat(1)"))
         #expect(rex.companion["all"]?[2]?["deep"]?.object?.isManaged == true)
@@ -81,7 +95,9 @@ import Testing
         #expect(try store.verify() == [])
         // Of no store: the instance.
         let loose = dog("Loose")
-        #expect(AnyValue.object(loose) == .object(loose) && AnyValue.object(loose) != .object(dog("Loose")) && AnyValue.object(loose) != AnyValue.none)
+        #expect(
+            AnyValue.object(loose) == .object(loose) && AnyValue.object(loose) != .object(dog("Loose"))
+                && AnyValue.object(loose) != AnyValue.none)
     }
 
     @Test func deletionsGiveNone() throws {
@@ -101,7 +117,9 @@ import Testing
         try store.write { tx in try tx.delete(tom) }
         try store.deliver()
         token.invalidate()
-        #expect(rex.companion == ["a": [.none, .object(tim), ["b": [.none]]], "c": .none] && tim.likes.isNone && heard == [["companion"]])
+        #expect(
+            rex.companion == ["a": [.none, .object(tim), ["b": [.none]]], "c": .none] && tim.likes.isNone
+                && heard == [["companion"]])
         #expect((frozen.companion["c"]?.object as? Cat)?.id == 1 && frozen.companion["c"]?.object?.isFrozen == true)
         try store.write { tx in try tx.deleteAll(Cat.self) }
         #expect(rex.companion["a"]?[1]?.isNone == true)
@@ -128,7 +146,9 @@ import Testing
             try tx.add(a)
         }
         #expect(dogs() == ["a", "b", "c"] && store.objects(Cat.self).count == 1)
-        #expect(a.companion == [.object(b), .object(tom), .object(b)] && b.companion["x"]?["y"] == .object(a) && c.companion == .object(c))
+        #expect(
+            a.companion == [.object(b), .object(tom), .object(b)] && b.companion["x"]?["y"] == .object(a)
+                && c.companion == .object(c))
         #expect(tom.likes == .object(a))
         // Embedded objects lead on, too, and what an object embeds may lead back to it.
         let whole = dog("whole"), part = Part()
@@ -152,7 +172,9 @@ import Testing
             rex.companion["list"]?[0] = .object(dog("4"))
             let twice = dog("5")
             rex.companion["both"] = [.object(twice), .object(twice)]
-            #expect(twice.isManaged && rex.companion["both"]?[0] == .object(twice) && rex.companion["both"]?[1] == .object(twice))
+            #expect(
+                twice.isManaged && rex.companion["both"]?[0] == .object(twice)
+                    && rex.companion["both"]?[1] == .object(twice))
             try rex.setValue(dog("6"), forKey: "companion")
             #expect((rex.companion.object as? Dog)?.name == "6")
             let all = dog("7")
@@ -173,15 +195,24 @@ import Testing
             try tx.add(rex)
             try tx.add(tom)
         }
-        func refused(_ wanted: ObjStoreError.Code, _ value: AnyValue, _ where: SourceLocation = #_sourceLocation) throws {
+        func refused(_ wanted: ObjStoreError.Code, _ value: AnyValue, _ where: SourceLocation = #_sourceLocation) throws
+        {
             let bodies: [(Transaction) throws -> Void] = [
-                { _ in rex.companion = value }, { _ in rex.companion["k"] = value }, { _ in try rex.setValue(value, forKey: "companion") },
-                { tx in try tx.objects(Dog.self).set(\.companion, to: value) }, { tx in try tx.add(self.dog("new", value)) },
+                { _ in rex.companion = value }, { _ in rex.companion["k"] = value },
+                { _ in try rex.setValue(value, forKey: "companion") },
+                { tx in try tx.objects(Dog.self).set(\.companion, to: value) },
+                { tx in try tx.add(self.dog("new", value)) },
                 { tx in try tx.add(self.cat(5, value)) }, { tx in try tx.add(self.cat(1, value), update: .modified) },
             ]
             for (number, body) in bodies.enumerated() {
-                try store.write { tx in #expect(code { try Store.checked { try body(tx) } } == wanted, "\(number) \(value)", sourceLocation: `where`) }
-                #expect(dogs() == ["Rex"] && store.objects(Cat.self).count == 1 && !loose.isManaged && loose.companion.object?.isManaged == false, "\(number)", sourceLocation: `where`)
+                try store.write { tx in
+                    #expect(
+                        code { try Store.checked { try body(tx) } } == wanted, "\(number) \(value)",
+                        sourceLocation: `where`)
+                }
+                #expect(
+                    dogs() == ["Rex"] && store.objects(Cat.self).count == 1 && !loose.isManaged
+                        && loose.companion.object?.isManaged == false, "\(number)", sourceLocation: `where`)
             }
             #expect(rex.companion == ["k": 1] && tom.likes.isNone)
         }
@@ -193,8 +224,17 @@ import Testing
         var deep: AnyValue = .object(loose)
         for _ in 0..<110 { deep = [deep] }
         try refused(.outOfRange, deep)
-        #expect(code { try store.write { tx in try tx.insert(Cat.self, [Column(\.id, [3]), Column(\.likes, [[.object(foreign)]])]) } } == .wrongStore)
-        #expect(code { try store.write { tx in try tx.insert(Cat.self, [Column(\.id, [3]), Column(\.likes, [.object(loose)])]) } } == .wrongView)
+        #expect(
+            code {
+                try store.write { tx in
+                    try tx.insert(Cat.self, [Column(\.id, [3]), Column(\.likes, [[.object(foreign)]])])
+                }
+            } == .wrongStore)
+        #expect(
+            code {
+                try store.write { tx in try tx.insert(Cat.self, [Column(\.id, [3]), Column(\.likes, [.object(loose)])])
+                }
+            } == .wrongView)
         // An object that is there is updated, and then refused for what closes a circle.
         let own = cat(1)
         (own.age, own.likes) = (9, [.object(own), .object(foreign)])
@@ -205,7 +245,14 @@ import Testing
         let frozen = try rex.freeze()
         #expect(code { try store.write { _ in frozen.companion = .object(loose) } } == .wrongView)
         // A place that is not there, an owner that is gone.
-        try store.write { tx in #expect(code { try Store.checked { rex.companion = [1]; rex.companion.list?.insert(.object(loose), at: 7) } } == .outOfRange) }
+        try store.write { tx in
+            #expect(
+                code {
+                    try Store.checked {
+                        rex.companion = [1]; rex.companion.list?.insert(.object(loose), at: 7)
+                    }
+                } == .outOfRange)
+        }
         try store.write { tx in
             try tx.delete(rex)
             #expect(code { try Store.checked { rex.companion = .object(loose) } } == .noSuchObject)
@@ -215,7 +262,8 @@ import Testing
         owner.part = Part()
         try store.write { tx in
             try tx.add(owner)
-            #expect(code { try Store.checked { owner.companion = owner.part.map { .object($0) } ?? .none } } == .embedded)
+            #expect(
+                code { try Store.checked { owner.companion = owner.part.map { .object($0) } ?? .none } } == .embedded)
         }
         #expect(dogs() == ["owner"] && !loose.isManaged)
         #expect(try store.verify() == [])
@@ -245,17 +293,25 @@ import Testing
             try store.close()
         }
         let store = try Store.open(path: folder.file(), models: [Cat.self])
-        let one = try #require(try store.object(ofType: Cat.self, forPrimaryKey: 1)), two = try #require(try store.object(ofType: Cat.self, forPrimaryKey: 2))
-        for body in [{ _ = one.likes }, { _ = two.likes["a"]?[0] }, { _ = two.likes.detached() }, { _ = try one.detached() }] as [() throws -> Void] {
+        let one = try #require(try store.object(ofType: Cat.self, forPrimaryKey: 1)),
+            two = try #require(try store.object(ofType: Cat.self, forPrimaryKey: 2))
+        for body in [
+            { _ = one.likes }, { _ = two.likes["a"]?[0] }, { _ = two.likes.detached() }, { _ = try one.detached() },
+        ] as [() throws -> Void] {
             let error = ObjStoreError.of { try Store.checked { try body() } }
-            #expect(error?.code == .noSuchClass && error?.message.contains("class Dog, which is not among the models") == true, "\(String(describing: error))")
+            #expect(
+                error?.code == .noSuchClass
+                    && error?.message.contains("class Dog, which is not among the models") == true,
+                "\(String(describing: error))")
         }
         // What is beside can be read, and changed.
         #expect(two.likes["b"] == 1)
         try store.write { _ in two.likes["b"] = 2 }
         try store.close()
         let all = try Store.open(path: folder.file(), models: MixedLinkTests.models)
-        #expect((try #require(try all.object(ofType: Cat.self, forPrimaryKey: 2)).likes["a"]?[0]?.object as? Dog)?.name == "Max")
+        #expect(
+            (try #require(try all.object(ofType: Cat.self, forPrimaryKey: 2)).likes["a"]?[0]?.object as? Dog)?.name
+                == "Max")
     }
 
     @Test func upserts() throws {
@@ -290,7 +346,9 @@ import Testing
             return one
         }
         try store.write { tx in try tx.add(circle(), update: .modified) }
-        #expect(tom.likes == [.object(second), .object(tom)] && second.likes == .object(tom) && store.objects(Cat.self).count == 2)
+        #expect(
+            tom.likes == [.object(second), .object(tom)] && second.likes == .object(tom)
+                && store.objects(Cat.self).count == 2)
         nonisolated(unsafe) var heard = 0
         let token = try tom.observe { _ in heard += 1 }
         try store.deliver()
@@ -298,8 +356,12 @@ import Testing
         try store.deliver()
         token.invalidate()
         #expect(heard == 0)
-        try store.write { tx in try tx.create(Cat.self, value: ["id": 1, "likes": [tom, cat(2), cat(3)]], update: .modified) }
-        #expect(tom.likes[1] == .object(second) && (tom.likes[2]?.object as? Cat)?.id == 3 && store.objects(Cat.self).count == 3)
+        try store.write { tx in
+            try tx.create(Cat.self, value: ["id": 1, "likes": [tom, cat(2), cat(3)]], update: .modified)
+        }
+        #expect(
+            tom.likes[1] == .object(second) && (tom.likes[2]?.object as? Cat)?.id == 3
+                && store.objects(Cat.self).count == 3)
         #expect(try store.verify() == [])
     }
 
@@ -317,7 +379,8 @@ import Testing
     }
 
     @Test func inverses() throws {
-        let store = try memoryStore([Tag.self, Page.self]), one = Tag(), two = Tag(), pages = (0..<4).map { _ in Page() }
+        let store = try memoryStore([Tag.self, Page.self]), one = Tag(), two = Tag(),
+            pages = (0..<4).map { _ in Page() }
         try store.write { tx in
             (one.id, two.id) = (1, 2)
             try tx.add(one)
@@ -335,7 +398,8 @@ import Testing
         }
         func check(_ tag: Tag, _ about: [Int], _ listed: [Int], _ grouped: [Int]) throws {
             for (found, wanted) in [(tag.about, about), (tag.listed, listed), (tag.grouped, grouped)] {
-                #expect(found.map(\.number) == wanted && found.count == wanted.count && found.first?.number == wanted.first)
+                #expect(
+                    found.map(\.number) == wanted && found.count == wanted.count && found.first?.number == wanted.first)
                 let results = try found.results()
                 #expect(try results.sum(of: \.number) == wanted.reduce(0, +))
                 if results.isEmpty == false { #expect(results[0].number == wanted[0]) }
@@ -346,7 +410,9 @@ import Testing
         #expect(try one.about.results().freeze().map(\.number) == [0, 1])
 
         nonisolated(unsafe) var heard: [[Int]] = []
-        let token = try one.about.results().observe { change in heard.append([change.deletions.count, change.insertions.count, change.modifications.count]) }
+        let token = try one.about.results().observe { change in
+            heard.append([change.deletions.count, change.insertions.count, change.modifications.count])
+        }
         try store.deliver()
         try store.write { (_) throws in
             pages[3].extra = [[.object(one)]]
@@ -375,7 +441,8 @@ import Testing
     }
 
     @Test func inversesWithoutDeclaration() throws {
-        let store = try memoryStore(MixedLinkTests.models + [Pen.self, Page.self, Tag.self]), one = dog("1"), two = dog("2"), pen = Pen(), page = Page()
+        let store = try memoryStore(MixedLinkTests.models + [Pen.self, Page.self, Tag.self]), one = dog("1"),
+            two = dog("2"), pen = Pen(), page = Page()
         try store.write { tx in
             for dog in [one, two] { try tx.add(dog) }
             try tx.add(pen)

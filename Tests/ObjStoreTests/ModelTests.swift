@@ -12,9 +12,18 @@ import Testing
         let folder = Folder()
         let extremes: [(String, Int, Int8, Double, [UInt8], Timestamp)] = [
             ("", 0, 0, 0, [], Timestamp(seconds: 0)),
-            ("low", .min, .min, -.greatestFiniteMagnitude, [0], Timestamp(seconds: -62_135_596_800, nanoseconds: 999_999_999)),
-            ("high", .max, .max, .infinity, Array(repeating: 255, count: 100_000), Timestamp(seconds: 253_402_300_799, nanoseconds: 1)),
-            ("a\u{0}b — Zürich 🐕", 1 << 40, -1, Double.leastNonzeroMagnitude, Array("x\0y".utf8), Timestamp(seconds: 1, nanoseconds: 500_000_000)),
+            (
+                "low", .min, .min, -.greatestFiniteMagnitude, [0],
+                Timestamp(seconds: -62_135_596_800, nanoseconds: 999_999_999)
+            ),
+            (
+                "high", .max, .max, .infinity, Array(repeating: 255, count: 100_000),
+                Timestamp(seconds: 253_402_300_799, nanoseconds: 1)
+            ),
+            (
+                "a\u{0}b — Zürich 🐕", 1 << 40, -1, Double.leastNonzeroMagnitude, Array("x\0y".utf8),
+                Timestamp(seconds: 1, nanoseconds: 500_000_000)
+            ),
         ]
         do {
             let store = try Store.open(path: folder.file(), models: [Everything.self])
@@ -80,7 +89,9 @@ import Testing
                 #expect(object.time == time)
                 #expect(object.color == .white)
                 #expect(object.size == .large)
-                #expect(object.flagOrNot == nil && object.numberOrNot == nil && object.tinyOrNot == nil && object.realOrNot == nil)
+                #expect(
+                    object.flagOrNot == nil && object.numberOrNot == nil && object.tinyOrNot == nil
+                        && object.realOrNot == nil)
                 #expect(object.textOrNot == nil && object.bytesOrNot == nil && object.timeOrNot == nil)
                 #expect(object.colorOrNot == nil && object.sizeOrNot == nil)
                 let full = try #require(try store.object(ofType: Everything.self, forPrimaryKey: "optional " + text))
@@ -94,18 +105,22 @@ import Testing
                 #expect(full.colorOrNot == .black)
                 #expect(full.sizeOrNot == .small)
                 let set = try #require(try store.object(ofType: Everything.self, forPrimaryKey: "set " + text))
-                #expect(set.number == number && set.tiny == tiny && set.real == real && set.text == text && set.bytes == bytes && set.time == time)
+                #expect(
+                    set.number == number && set.tiny == tiny && set.real == real && set.text == text
+                        && set.bytes == bytes && set.time == time)
                 #expect(set.numberOrNot == number && set.textOrNot == nil)
             }
         }
-        let nan = try store.write { tx in try tx.create(Everything.self, value: try sample("nan", ["real": Double.nan])) }
+        let nan = try store.write { tx in try tx.create(Everything.self, value: try sample("nan", ["real": Double.nan]))
+        }
         #expect(nan.real.isNaN)
     }
 
     /// All required properties of `Everything`, and more.
     private func sample(_ key: String, _ more: [String: Any] = [:]) throws -> [String: Any] {
         let values: [String: Any] = [
-            "key": key, "flag": true, "number": 1, "tiny": 1, "short": 1, "medium": 1, "long": 1, "real": 1.5, "text": "t", "bytes": [1, 2] as [UInt8],
+            "key": key, "flag": true, "number": 1, "tiny": 1, "short": 1, "medium": 1, "long": 1, "real": 1.5,
+            "text": "t", "bytes": [1, 2] as [UInt8],
             "time": Timestamp(seconds: 1), "color": "black", "size": 2,
         ]
         return values.merging(more) { $1 }
@@ -120,7 +135,10 @@ import Testing
             @Persisted var dataOrNot: Data?
         }
         let store = try memoryStore([Event.self])
-        let dates = [0, 1e-3, -0.5, 700_000_000.123_456, 800_000_000.987_654_321, -63_000_000_000, 1e10].map { Date(timeIntervalSinceReferenceDate: $0) } + [Date()]
+        let dates =
+            [0, 1e-3, -0.5, 700_000_000.123_456, 800_000_000.987_654_321, -63_000_000_000, 1e10].map {
+                Date(timeIntervalSinceReferenceDate: $0)
+            } + [Date()]
         try store.write { tx in
             for (id, date) in dates.enumerated() {
                 let event = Event()
@@ -215,7 +233,9 @@ import Testing
         let folder = Folder()
         let store = try Store.open(path: folder.file(), models: [Counted.self])
         let before = Counted.made.load(ordering: .relaxed)
-        let (first, second) = try store.write { tx in (try tx.create(Counted.self), try tx.create(Counted.self, value: ["label": "x"])) }
+        let (first, second) = try store.write { tx in
+            (try tx.create(Counted.self), try tx.create(Counted.self, value: ["label": "x"]))
+        }
         #expect(Counted.made.load(ordering: .relaxed) == before + 2)
         #expect(first.id == before + 1 && second.id == before + 2)
         #expect(first.label == "constant" && second.label == "x")
@@ -227,7 +247,9 @@ import Testing
         _ = try Store.open(path: folder.file(), models: [Counted.self])
         // An update leaves alone what is not given.
         let random = first.random
-        try store.write { tx in _ = try tx.create(Counted.self, value: ["id": first.id, "label": "new"], update: .modified) }
+        try store.write { tx in
+            _ = try tx.create(Counted.self, value: ["id": first.id, "label": "new"], update: .modified)
+        }
         #expect(first.random == random && first.label == "new")
     }
 
@@ -284,7 +306,8 @@ import Testing
         for (model, code, name, property) in [
             (Album.self, ObjStoreError.Code.invalidSchema, "Album", "titles"),
             (TwoKeys.self, .invalidSchema, "TwoKeys", "second"), (DoubleKey.self, .invalidSchema, "DoubleKey", "key"),
-            (OptionalKey.self, .invalidSchema, "OptionalKey", "key"), (BytesIndex.self, .invalidSchema, "BytesIndex", "bytes"),
+            (OptionalKey.self, .invalidSchema, "OptionalKey", "key"),
+            (BytesIndex.self, .invalidSchema, "BytesIndex", "bytes"),
         ] as [(Object.Type, ObjStoreError.Code, String, String)] {
             let error = refusal(model)
             #expect(error?.code == code)
@@ -367,11 +390,15 @@ import Testing
             @Persisted var other: ObjectId?
         }
         let store = try memoryStore([Todo.self]), todos = [Todo(), Todo(), Todo()]
-        #expect(Set(todos.map(\.id)).count == 3 && Set(todos.map(\.mark)).count == 3 && todos.allSatisfy { $0.other == nil && $0.number == ObjectId() })
+        #expect(
+            Set(todos.map(\.id)).count == 3 && Set(todos.map(\.mark)).count == 3
+                && todos.allSatisfy { $0.other == nil && $0.number == ObjectId() })
         let ids = todos.map(\.id), marks = todos.map(\.mark)
         try store.write { tx in try tx.add(todos) }
         #expect(todos.map(\.id) == ids && todos.map(\.mark) == marks && Set(todos.map(\.number)).count == 3)
-        for (id, mark) in zip(ids, marks) { #expect(try store.object(ofType: Todo.self, forPrimaryKey: id)?.mark == mark) }
+        for (id, mark) in zip(ids, marks) {
+            #expect(try store.object(ofType: Todo.self, forPrimaryKey: id)?.mark == mark)
+        }
         // One that is gone, and one that is given.
         try store.write { tx in try tx.delete(todos[0]) }
         #expect(code { try Store.checked { _ = todos[0].mark } } == .noSuchObject)

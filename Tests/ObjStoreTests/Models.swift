@@ -89,7 +89,9 @@ final class Folder {
     deinit {
         if let folder = opendir(path) {
             while let entry = readdir(folder) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) { $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) } }
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
                 if name != "." && name != ".." { unlink(path + "/" + name) }
             }
             closedir(folder)
@@ -114,11 +116,13 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     for number in 0..<count {
         var thread = pthread_t()
         let job = Unmanaged.passRetained(Job(number, body)).toOpaque()
-        let code = pthread_create(&thread, nil, { argument in
-            let job = Unmanaged<Job>.fromOpaque(argument!).takeRetainedValue()
-            job.body(job.number)
-            return nil
-        }, job)
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                let job = Unmanaged<Job>.fromOpaque(argument!).takeRetainedValue()
+                job.body(job.number)
+                return nil
+            }, job)
         precondition(code == 0)
         threads.append(thread)
     }
@@ -134,7 +138,8 @@ final class Errors: Sendable {
     var all: [ObjStoreError] { list.withLock { $0 } }
     func add(_ error: ObjStoreError) { list.withLock { $0.append(error) } }
 
-    /// All of them, once there are so many: another thread tells of a write that was left after it has made room for the next one.
+    /// All of them, once there are so many: another thread tells of a write that was left after it has made room for
+    /// the next one.
     func all(_ count: Int) async -> [ObjStoreError] {
         while all.count < count { await Task.yield() }
         return all

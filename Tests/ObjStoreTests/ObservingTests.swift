@@ -25,7 +25,9 @@ final class Received<T>: @unchecked Sendable {
         return store
     }
 
-    private func dog(_ store: Store, _ id: Int) throws -> Dog { try #require(try store.object(ofType: Dog.self, forPrimaryKey: id)) }
+    private func dog(_ store: Store, _ id: Int) throws -> Dog {
+        try #require(try store.object(ofType: Dog.self, forPrimaryKey: id))
+    }
 
     // MARK: Handlers
 
@@ -53,7 +55,9 @@ final class Received<T>: @unchecked Sendable {
         #expect(try store.deliver() == 1, "two commits, one change set")
         let change = try #require(received.take().first)
         #expect(!change.isInitial && !change.isFromOtherProcess && change.toVersion == change.fromVersion + 2)
-        #expect(change.deletions == [1] && change.insertions == [4] && change.modifications == [2] && change.modificationsBefore == [3])
+        #expect(
+            change.deletions == [1] && change.insertions == [4] && change.modifications == [2]
+                && change.modificationsBefore == [3])
         #expect(change.deleted.map(\.name) == ["dog 1"])
         #expect(change.inserted.map(\.name) == ["nine"])
         #expect(change.modified.map(\.name) == ["three"] && change.modifiedBefore.map(\.name) == ["dog 3"])
@@ -61,7 +65,9 @@ final class Received<T>: @unchecked Sendable {
         #expect(try change.hasChanged(\.weight, at: 0) && !change.hasChanged(\.age, at: 0))
         #expect(code { try change.changedProperties(at: 1) } == .outOfRange)
         #expect(code { try Store.checked { _ = change.inserted[1] } } == .outOfRange)
-        guard case .update(let results, let deletions, let insertions, let modifications) = change.kind else { throw Unexpected("no update") }
+        guard case .update(let results, let deletions, let insertions, let modifications) = change.kind else {
+            throw Unexpected("no update")
+        }
         #expect(deletions == [1] && insertions == [4] && modifications == [2])
         #expect(results[insertions[0]].name == "nine" && results[modifications[0]].name == "three")
         // It stays as it is.
@@ -134,13 +140,17 @@ final class Received<T>: @unchecked Sendable {
             try dog(store, 3).age = 50
         }
         #expect(try store.deliver() == 1)
-        guard case .change(let dog, let properties) = try #require(received.take().first) else { throw Unexpected("no change") }
+        guard case .change(let dog, let properties) = try #require(received.take().first) else {
+            throw Unexpected("no change")
+        }
         #expect(dog.name == "Rex" && dog.isFrozen)
         #expect(properties.map(\.name) == ["name"])
         #expect(properties[0].oldValue as? String == "dog 2" && properties[0].newValue as? String == "Rex")
         try store.write { _ in two.weight = 3 }
         #expect(try store.deliver() == 1)
-        guard case .change(_, let properties) = try #require(received.take().first) else { throw Unexpected("no change") }
+        guard case .change(_, let properties) = try #require(received.take().first) else {
+            throw Unexpected("no change")
+        }
         #expect(properties[0].oldValue == nil && properties[0].newValue as? Double == 3)
         try store.write { tx in try tx.delete(two) }
         #expect(try store.deliver() == 2)
@@ -182,7 +192,8 @@ final class Received<T>: @unchecked Sendable {
         let tokens = [
             try store.objects(Dog.self).observe { change in if !change.isInitial { throw ApplicationError() } },
             try store.objects(Dog.self).observe { change in received.append("called") },
-            try store.objects(Toy.self).observe { _ in try store.write { tx in _ = try tx.create(Dog.self, value: [1]) } },
+            try store.objects(Toy.self).observe { _ in try store.write { tx in _ = try tx.create(Dog.self, value: [1]) }
+            },
             try store.objects(Toy.self).observe { change in if !change.isInitial { received.append(gone.value.name) } },
         ]
         #expect(code { try store.deliver() } == .duplicateKey, "the handler's own error")
@@ -240,7 +251,9 @@ final class Received<T>: @unchecked Sendable {
         }
         #expect(errors.all.isEmpty)
         onThreads(2) { number in
-            do throws(ObjStoreError) { if number == 0 { try store.wait() } else { try store.close() } } catch { errors.add(error) }
+            do throws(ObjStoreError) { if number == 0 { try store.wait() } else { try store.close() } } catch {
+                errors.add(error)
+            }
         }
         #expect(errors.all.map(\.code) == [.closedHandle])
         #expect(code { try store.deliver() } == .closedHandle)
@@ -289,7 +302,9 @@ final class Received<T>: @unchecked Sendable {
         let store = try kennel()
         #expect(code { try store.freeze().objects(Dog.self).observe { _ in } } == .wrongView)
         #expect(code { try store.objects(KennelDog.self).observe { _ in } } == .noSuchClass)
-        #expect(code { try store.objects(Dog.self).where { $0.name == "x" }.where { $0.age == 1 }.observe { _ in } } == .notSupported)
+        #expect(
+            code { try store.objects(Dog.self).where { $0.name == "x" }.where { $0.age == 1 }.observe { _ in } }
+                == .notSupported)
         let received = Received<ChangeSet<Dog>>()
         let token = try store.objects(Dog.self).observe { received.append($0) }
         try store.deliver()
@@ -342,12 +357,16 @@ final class Received<T>: @unchecked Sendable {
         let initial = try #require(await changes.next())
         #expect(initial.isInitial && initial.results.count == 5)
         // A slow reader gets one change set of all that happened.
-        for name in ["a", "b", "c"] { try store.write { tx in try tx.create(Dog.self, value: [50 + Int(name.utf8.first!), name, 1]) } }
+        for name in ["a", "b", "c"] {
+            try store.write { tx in try tx.create(Dog.self, value: [50 + Int(name.utf8.first!), name, 1]) }
+        }
         let change = try #require(await changes.next())
         #expect(change.insertions == [5, 6, 7] && change.inserted.map(\.name) == ["a", "b", "c"])
         // One who waits is woken.
         async let next: [Int]? = { [results] in
-            for await change in results.changes(keyPaths: [\.name]) where !change.isInitial { return change.modifications }
+            for await change in results.changes(keyPaths: [\.name]) where !change.isInitial {
+                return change.modifications
+            }
             return nil
         }()
         try store.write { _ in try dog(store, 0).age = 5 }
@@ -420,7 +439,10 @@ final class Received<T>: @unchecked Sendable {
         let store = try Store.open(path: path, models: [Dog.self])
         try store.write { tx in try tx.create(Dog.self, value: [1, "Rex", 3]) }
         let received = Received<ChangeSet<Dog>>(), single = Received<ObjectChange<Dog>>()
-        let tokens = [try store.objects(Dog.self).observe { received.append($0) }, try dog(store, 1).observe { single.append($0) }]
+        let tokens = [
+            try store.objects(Dog.self).observe { received.append($0) },
+            try dog(store, 1).observe { single.append($0) },
+        ]
         try store.deliver()
         _ = received.take()
         var changes = store.objects(Dog.self).where { $0.age > 2 }.changes.makeAsyncIterator()
@@ -451,7 +473,10 @@ final class Received<T>: @unchecked Sendable {
         for count in [2_000, 40_000] {
             let store = try memoryStore([Dog.self])
             try store.write { tx in _ = try tx.insert(Dog.self, [Column(\.id, Array(0..<count))]) }
-            let tokens = [try store.objects(Dog.self).observe { _ = $0.modified.first?.age }, try store.objects(Dog.self).where { $0.age < 10 }.observe { _ in }]
+            let tokens = [
+                try store.objects(Dog.self).observe { _ = $0.modified.first?.age },
+                try store.objects(Dog.self).where { $0.age < 10 }.observe { _ in },
+            ]
             try store.deliver()
             let dog = try dog(store, count / 2)
             var best = Double.infinity

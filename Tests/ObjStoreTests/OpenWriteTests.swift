@@ -16,11 +16,15 @@ import Testing
         let (store, errors) = try OpenWriteTests.told()
         for round in 1...3 {
             onThreads(1) { _ in
-                do { try store.beginWrite().create(Dog.self, value: [round, "lost", 3]) } catch { errors.add(ObjStoreErrorSample.missing) }
+                do { try store.beginWrite().create(Dog.self, value: [round, "lost", 3]) } catch {
+                    errors.add(ObjStoreErrorSample.missing)
+                }
             }
             // It would wait for ever.
             try store.write { tx in try tx.create(Dog.self, value: [round]) }
-            #expect(errors.all.count == round && errors.all.allSatisfy { $0.code == .cancelled && $0.message.contains("thread") })
+            #expect(
+                errors.all.count == round
+                    && errors.all.allSatisfy { $0.code == .cancelled && $0.message.contains("thread") })
         }
         #expect(store.lastError?.code == .cancelled)
         #expect(store.objects(Dog.self).map(\.name) == ["", "", ""])
@@ -119,14 +123,17 @@ import Testing
         #expect(store.objects(Dog.self).map(\.id) == [2])
     }
 
-    /// Writers that wait for writes that were left on each other's threads: as many of them as there are threads for tasks, and more.
+    /// Writers that wait for writes that were left on each other's threads: as many of them as there are threads for
+    /// tasks, and more.
     @Test func tasksThatWaitForEachOther() async throws {
         let stores = try (0..<8).map { _ in try OpenWriteTests.told().0 }
         await withTaskGroup(of: Void.self) { group in
             for store in stores { group.addTask { try? OpenWriteTests.begin(store, 1) } }
         }
         await withTaskGroup(of: Void.self) { group in
-            for store in stores.reversed() { group.addTask { _ = try? store.write { tx in try tx.create(Dog.self, value: [2]) } } }
+            for store in stores.reversed() {
+                group.addTask { _ = try? store.write { tx in try tx.create(Dog.self, value: [2]) } }
+            }
         }
         for store in stores { #expect(store.objects(Dog.self).map(\.id) == [2]) }
     }
@@ -154,7 +161,8 @@ import Testing
         try store.write { tx in try tx.create(Dog.self, value: [100]) }
     }
 
-    /// Memory of a task that has ended is that of another one at once; the thread on which it left its write may have nothing to do.
+    /// Memory of a task that has ended is that of another one at once; the thread on which it left its write may have
+    /// nothing to do.
     @Test func aTaskInThePlaceOfAnotherOne() async throws {
         let (store, errors) = try OpenWriteTests.told()
         for id in 0..<40 {
@@ -193,7 +201,9 @@ import Testing
         await second.value
         // It may have been seen by the one who watches, and cancelled.
         let isLost = await first.result.failed
-        #expect(errors.all.map(\.code) == [.notInWrite] + (isLost ? [.cancelled] : []) || errors.all.map(\.code) == [.cancelled, .notInWrite])
+        #expect(
+            errors.all.map(\.code) == [.notInWrite] + (isLost ? [.cancelled] : [])
+                || errors.all.map(\.code) == [.cancelled, .notInWrite])
         #expect(store.objects(Dog.self).map(\.id) == (isLost ? [1] : [1, 2]) && dog.name == "Rex")
     }
 

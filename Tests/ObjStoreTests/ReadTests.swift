@@ -6,7 +6,10 @@ import Testing
     private func kennel() throws -> Store {
         let store = try memoryStore([Dog.self, Everything.self])
         try store.write { tx in
-            for id in 0..<100 { try tx.create(Dog.self, value: [id, "dog \(id % 10)", id % 7, id % 4 == 0 ? nil : Double(id) / 2] as [Any?]) }
+            for id in 0..<100 {
+                try tx.create(
+                    Dog.self, value: [id, "dog \(id % 10)", id % 7, id % 4 == 0 ? nil : Double(id) / 2] as [Any?])
+            }
         }
         return store
     }
@@ -89,10 +92,14 @@ import Testing
             return nil
         }
         for (text, code, place) in [
-            ("", .invalidQuery, 0), ("age", .invalidQuery, 3), ("age <", .invalidQuery, 5), ("age < x", .invalidQuery, 6), ("age ~ 2", .invalidQuery, 4),
-            ("age < 2 AND id > 3", .invalidQuery, 8), ("age < $x", .invalidQuery, 6), ("age < 'x", .invalidQuery, 6), ("age < 1.2.3", .invalidQuery, 6),
-            ("age < 99999999999999999999", .invalidQuery, 6), ("owner.name == 'x'", .invalidQuery, 5), ("age < $1", .invalidQuery, nil),
-            ("height < 2", .noSuchProperty, nil), ("age < 'old'", .wrongType, nil), ("age < 2.5", .wrongType, nil), ("name == 5", .wrongType, nil),
+            ("", .invalidQuery, 0), ("age", .invalidQuery, 3), ("age <", .invalidQuery, 5),
+            ("age < x", .invalidQuery, 6), ("age ~ 2", .invalidQuery, 4),
+            ("age < 2 AND id > 3", .invalidQuery, 8), ("age < $x", .invalidQuery, 6), ("age < 'x", .invalidQuery, 6),
+            ("age < 1.2.3", .invalidQuery, 6),
+            ("age < 99999999999999999999", .invalidQuery, 6), ("owner.name == 'x'", .invalidQuery, 5),
+            ("age < $1", .invalidQuery, nil),
+            ("height < 2", .noSuchProperty, nil), ("age < 'old'", .wrongType, nil), ("age < 2.5", .wrongType, nil),
+            ("name == 5", .wrongType, nil),
         ] as [(String, ObjStoreError.Code, Int?)] {
             let found = position(text, 1)
             #expect(found?.0 == code, "\(text)")
@@ -176,7 +183,10 @@ import Testing
     @Test func aggregatesOfAPart() throws {
         let store = try kennel()
         let dogs = store.objects(Dog.self)
-        let parts = [dogs.where { $0.age == 3 }, dogs.where { $0.age > 0 }, dogs.where { $0.name == "dog 4" }, dogs.where { $0.weight != nil }]
+        let parts = [
+            dogs.where { $0.age == 3 }, dogs.where { $0.age > 0 }, dogs.where { $0.name == "dog 4" },
+            dogs.where { $0.weight != nil },
+        ]
         for part in parts {
             let ids = part.map(\.id), weights = part.compactMap(\.weight)
             #expect(try part.sum(of: \.id) == ids.reduce(0, +))
@@ -187,9 +197,13 @@ import Testing
             #expect(try part.average(of: \.weight) == weights.reduce(0, +) / Double(weights.count))
         }
         let none = dogs.where { $0.age == 99 }
-        #expect(try none.sum(of: \.weight) == 0 && none.average(of: \.age) == nil && none.min(of: \.weight) == nil && none.max(of: \.id) == nil)
+        #expect(
+            try none.sum(of: \.weight) == 0 && none.average(of: \.age) == nil && none.min(of: \.weight) == nil
+                && none.max(of: \.id) == nil)
         try store.write { tx in
-            for (id, weight) in [(200, Double.nan), (201, -Double.infinity), (202, 7)] { try tx.create(Dog.self, value: [id, "odd", 50, weight]) }
+            for (id, weight) in [(200, Double.nan), (201, -Double.infinity), (202, 7)] {
+                try tx.create(Dog.self, value: [id, "odd", 50, weight])
+            }
             let odd = dogs.where { $0.age == 50 }
             #expect(try odd.sum(of: \.weight).isNaN)
             #expect(try odd.min(of: \.weight) == -Double.infinity && odd.max(of: \.weight) == 7)
@@ -205,7 +219,9 @@ import Testing
             }
         }
         let some = store.objects(Everything.self).where { $0.number < 3 }
-        #expect(try some.min(of: \.time) == Timestamp(seconds: -2, nanoseconds: 1) && some.max(of: \.time) == Timestamp(seconds: -1, nanoseconds: 1))
+        #expect(
+            try some.min(of: \.time) == Timestamp(seconds: -2, nanoseconds: 1)
+                && some.max(of: \.time) == Timestamp(seconds: -1, nanoseconds: 1))
         #expect(code { try dogs.where { $0.age == 1 }.where { $0.id == 1 }.sum(of: \.age) } == .notSupported)
         #expect(store.lastError == nil)
     }
@@ -288,10 +304,19 @@ import Testing
             return done <= total
         }
         #expect(report.isComplete && report.findings.isEmpty && calls >= 2 && report.classes.map(\.objects) == [1000])
-        #expect(code { _ = try Store.salvage(from: folder.file("second.objstore"), to: folder.file("new.objstore")) { _, _ in false } } == .cancelled)
+        #expect(
+            code {
+                _ = try Store.salvage(from: folder.file("second.objstore"), to: folder.file("new.objstore")) { _, _ in
+                    false
+                }
+            } == .cancelled)
         let salvaged = try Store.salvage(from: folder.file("second.objstore"), to: folder.file("new.objstore"))
-        #expect(salvaged.isComplete && salvaged.classes.map(\.name) == ["Dog"] && salvaged.classes[0].lost == 0 && salvaged.classes[0].lostValues.isEmpty)
-        #expect(code { _ = try Store.salvage(from: folder.file("second.objstore"), to: folder.file("new.objstore")) } == .alreadyExists)
+        #expect(
+            salvaged.isComplete && salvaged.classes.map(\.name) == ["Dog"] && salvaged.classes[0].lost == 0
+                && salvaged.classes[0].lostValues.isEmpty)
+        #expect(
+            code { _ = try Store.salvage(from: folder.file("second.objstore"), to: folder.file("new.objstore")) }
+                == .alreadyExists)
         #expect(try Store.exists(atPath: folder.file("copy.objstore")))
         #expect(code { try Store.delete(atPath: folder.file("copy.objstore")) } == .busy)
         try copy.close()

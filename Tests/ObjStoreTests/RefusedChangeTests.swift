@@ -48,8 +48,10 @@ import Testing
     private var list: AnyList { shelf.extra.list! }
 
     private func isUnchanged() -> Bool {
-        Array(shelf.numbers) == [1, 2, 3, 4, 5] && Array(shelf.things) == [[1], [2], [3]] && shelf.extra == [[1], [2], [3]] && shelf.shelves.count == 1
-            && shelf.boxes.map(\.n) == [0, 1, 2, 3] && shelf.links.count == 0 && shelf.named.map { $0.value?.n } == [1, 2] && shelf.notes["a"] == [1]
+        Array(shelf.numbers) == [1, 2, 3, 4, 5] && Array(shelf.things) == [[1], [2], [3]]
+            && shelf.extra == [[1], [2], [3]] && shelf.shelves.count == 1
+            && shelf.boxes.map(\.n) == [0, 1, 2, 3] && shelf.links.count == 0
+            && shelf.named.map { $0.value?.n } == [1, 2] && shelf.notes["a"] == [1]
             && store.objects(Shelf.self).count == 1
     }
 
@@ -76,12 +78,16 @@ import Testing
             try refuses(.outOfRange, "boxes set \(index)") { [new = box(7)] in $0.boxes[index] = new }
             if index != 5 {
                 try refuses(.outOfRange, "insert \(index)") { $0.numbers.insert(7, at: index) }
-                try refuses(.outOfRange, "boxes.insert \(index)") { [new = boxes(7..<9)] in $0.boxes.insert(contentsOf: new, at: index) }
+                try refuses(.outOfRange, "boxes.insert \(index)") { [new = boxes(7..<9)] in
+                    $0.boxes.insert(contentsOf: new, at: index)
+                }
             }
         }
         for range in [3..<9, -1..<2, 7..<8, Int.min..<Int.max, 0..<Int.max, Int.max..<Int.max, Int.min..<0] {
             try refuses(.outOfRange, "replaceSubrange \(range)") { $0.numbers.replaceSubrange(range, with: [77, 78]) }
-            try refuses(.outOfRange, "boxes.replaceSubrange \(range)") { [new = boxes(7..<9)] in $0.boxes.replaceSubrange(range, with: new) }
+            try refuses(.outOfRange, "boxes.replaceSubrange \(range)") { [new = boxes(7..<9)] in
+                $0.boxes.replaceSubrange(range, with: new)
+            }
             try refuses(.outOfRange, "removeSubrange \(range)") { $0.numbers.removeSubrange(range) }
             try refuses(.outOfRange, "slice \(range)") { $0.numbers[range] = $0.numbers[0..<2] }
             try refuses(.outOfRange, "slice of any values \(range)") { _ in list[range] = list[0..<2] }
@@ -114,14 +120,22 @@ import Testing
 
     @Test func elementsThatAreRefused() throws {
         try refuses(.wrongStore, "replaceSubrange") { $0.shelves.replaceSubrange(0..<1, with: [foreign]) }
-        try refuses(.wrongStore, "a new one before a foreign one") { $0.shelves.replaceSubrange(0..<1, with: [Shelf(), foreign]) }
+        try refuses(.wrongStore, "a new one before a foreign one") {
+            $0.shelves.replaceSubrange(0..<1, with: [Shelf(), foreign])
+        }
         try refuses(.wrongStore, "merge") { $0.links.merge([(key: "a", value: shelf), (key: "b", value: foreign)]) }
         try refuses(.wrongStore, "merge") { $0.links.merge(["a": Shelf(), "b": foreign] as [String: Shelf?]) { $1 } }
-        try refuses(.embedded, "boxes.replaceSubrange") { $0.boxes.replaceSubrange(0..<1, with: [box(9), $0.boxes[2]]) }
+        try refuses(.embedded, "boxes.replaceSubrange") {
+            $0.boxes.replaceSubrange(0..<1, with: [box(9), $0.boxes[2]])
+        }
         try refuses(.embedded, "named.merge") { $0.named.merge([("c", box(9)), ("d", $0.boxes[0])]) }
         struct Refused: Error {}
-        try refuses(.internalError, "a condition") { try $0.numbers.removeAll { if $0 > 3 { throw Refused() } else { true } } }
-        try refuses(.internalError, "a function of merge") { try $0.notes.merge(["a": 1, "c": 2] as [String: AnyValue]) { _, _ in throw Refused() } }
+        try refuses(.internalError, "a condition") {
+            try $0.numbers.removeAll { if $0 > 3 { throw Refused() } else { true } }
+        }
+        try refuses(.internalError, "a function of merge") {
+            try $0.notes.merge(["a": 1, "c": 2] as [String: AnyValue]) { _, _ in throw Refused() }
+        }
     }
 
     @Test func changesOfSeveralSteps() throws {
@@ -135,8 +149,12 @@ import Testing
             shelf.notes.merge([("a", 5), ("c", 1), ("c", 2)]) { .list(AnyList([$0, $1])) }
             shelf.named.merge([(key: "b", value: box(8)), (key: "c", value: nil)])
         }
-        #expect(Array(shelf.numbers) == [5, 7, 8, 9, 4, 1] && shelf.boxes.map(\.n) == [20, 21, 3, 2, 1] && shelf.shelves.map(\.id) == [1, 0])
-        #expect(shelf.links.keys == ["x", "y"] && shelf.notes["a"] == [[1], 5] && shelf.notes["b"] == [2] && shelf.notes["c"] == [1, 2])
+        #expect(
+            Array(shelf.numbers) == [5, 7, 8, 9, 4, 1] && shelf.boxes.map(\.n) == [20, 21, 3, 2, 1]
+                && shelf.shelves.map(\.id) == [1, 0])
+        #expect(
+            shelf.links.keys == ["x", "y"] && shelf.notes["a"] == [[1], 5] && shelf.notes["b"] == [2]
+                && shelf.notes["c"] == [1, 2])
         #expect(shelf.named.map { $0.value?.n } == [1, 8, nil] && store.objects(Shelf.self).count == 2)
         #expect(try store.verify() == [])
     }
@@ -232,7 +250,10 @@ import Testing
         }
         #expect(asked == [1, 2, 3, 4, 5, 6] && Array(unmanaged) == [1, 3, 5])
         asked = []
-        #expect(unmanaged.indices { asked.append($0); return $0 < 4 } == RangeSet([0..<2]) && asked == [1, 3, 5])
+        #expect(
+            unmanaged.indices {
+                asked.append($0); return $0 < 4
+            } == RangeSet([0..<2]) && asked == [1, 3, 5])
         try store.write { tx in
             shelf.shelves.removeAll()
             for id in 1..<7 { shelf.shelves.append(try tx.create(Shelf.self, value: ["id": id])) }
@@ -258,7 +279,9 @@ import Testing
                 return element % 3 == 0
             }
             let kept = (0..<20).filter { $0 % 3 != 0 && $0 != (number + 7) % 20 }
-            #expect(list.filter { $0 < 100 } == kept && list.filter { $0 >= 100 } == [100 + number / 2], "\(number): \(list)")
+            #expect(
+                list.filter { $0 < 100 } == kept && list.filter { $0 >= 100 } == [100 + number / 2],
+                "\(number): \(list)")
         }
     }
 }

@@ -42,15 +42,20 @@ import Testing
         let heard = Errors(), insertions = Atomic(0)
         let token = try store.objects(WPerson.self).observe { change in
             if change.isInitial { return }
-            if insertions.exchange(change.insertions.count, ordering: .relaxed) != 0 { heard.add(ObjStoreErrorSample.missing) }
+            if insertions.exchange(change.insertions.count, ordering: .relaxed) != 0 {
+                heard.add(ObjStoreErrorSample.missing)
+            }
         }
         try store.deliver()
         try store.write { tx in
-            try tx.add(["Figrin D'an", "Greedo", "Toro"].enumerated().map { try WPerson(value: ["id": $0, "name": $1]) })
+            try tx.add(
+                ["Figrin D'an", "Greedo", "Toro"].enumerated().map { try WPerson(value: ["id": $0, "name": $1]) })
         }
         #expect(store.objects(WPerson.self).map(\.name) == ["Figrin D'an", "Greedo", "Toro"])
         #expect(try store.version == before + 1)
-        #expect(try store.deliver() == 1 && insertions.load(ordering: .relaxed) == 3 && heard.all.isEmpty, "the observer hears of it once")
+        #expect(
+            try store.deliver() == 1 && insertions.load(ordering: .relaxed) == 3 && heard.all.isEmpty,
+            "the observer hears of it once")
         token.invalidate()
     }
 
@@ -166,7 +171,9 @@ import Testing
         onThreads(2) { _ in
             do {
                 let mine = try Store(Store.Configuration(path: path, models: [Dog.self]))
-                guard let dog = try mine.object(ofType: Dog.self, forPrimaryKey: 1) else { return errors.add(ObjStoreErrorSample.missing) }
+                guard let dog = try mine.object(ofType: Dog.self, forPrimaryKey: 1) else {
+                    return errors.add(ObjStoreErrorSample.missing)
+                }
                 for _ in 0..<500 { try mine.write { _ in dog.age += 1 } }
             } catch let error as ObjStoreError {
                 errors.add(error)
@@ -214,7 +221,8 @@ import Testing
         let path = folder.file()
         let counter = folder.file("acknowledged")
         for round in 1...3 {
-            await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, counter = counter as String, round = round as Int] in
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = path as String, counter = counter as String, round = round as Int] in
                 let store = try Store.open(path: path, models: [KennelDog.self])
                 let file = open(counter, O_CREAT | O_RDWR, 0o600)
                 var total = Int64(store.objects(KennelDog.self).count)
@@ -223,12 +231,14 @@ import Testing
                 let left = Left()
                 left.count.store(round * 3, ordering: .releasing)
                 var thread = pthread_t()
-                pthread_create(&thread, nil, { argument in
-                    let left = Unmanaged<Left>.fromOpaque(argument!).takeRetainedValue()
-                    while left.count.load(ordering: .acquiring) > 0 { usleep(50) }
-                    kill(getpid(), SIGKILL)
-                    return nil
-                }, Unmanaged.passRetained(left).toOpaque())
+                pthread_create(
+                    &thread, nil,
+                    { argument in
+                        let left = Unmanaged<Left>.fromOpaque(argument!).takeRetainedValue()
+                        while left.count.load(ordering: .acquiring) > 0 { usleep(50) }
+                        kill(getpid(), SIGKILL)
+                        return nil
+                    }, Unmanaged.passRetained(left).toOpaque())
                 while true {
                     try store.write { tx in
                         for _ in 0..<50 { try tx.create(KennelDog.self, value: ["name": "Rex"]) }
@@ -370,7 +380,9 @@ import Testing
         let store = try memoryStore([KennelDog.self])
         for policy in [UpdatePolicy.modified, .all] {
             #expect(code { try store.write { tx in try tx.add(KennelDog(), update: policy) } } == .noPrimaryKey)
-            #expect(code { try store.write { tx in try tx.create(KennelDog.self, value: ["name": "x"], update: policy) } } == .noPrimaryKey)
+            #expect(
+                code { try store.write { tx in try tx.create(KennelDog.self, value: ["name": "x"], update: policy) } }
+                    == .noPrimaryKey)
         }
         #expect(store.objects(KennelDog.self).isEmpty)
     }
@@ -441,7 +453,7 @@ import Testing
 /// An error to record where a test found something else than it should.
 enum ObjStoreErrorSample {
     static var missing: ObjStoreError {
-        do { try Store.open(path: "/nonexistent/folder/x") .close() } catch { return error }
+        do { try Store.open(path: "/nonexistent/folder/x").close() } catch { return error }
         preconditionFailure("a store in a folder that does not exist was opened")
     }
 }

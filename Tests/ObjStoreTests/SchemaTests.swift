@@ -47,7 +47,9 @@ private enum Wrong {
         let old = try Store(configuration(First.Guest.self, 1))
         try old.write { tx in
             for id in 0..<10 {
-                try tx.create(First.Guest.self, value: ["id": id, "nick": "n\(id)", "name": "name \(id)", "tags": ["a", "b\(id)"], "age": id * 10])
+                try tx.create(
+                    First.Guest.self,
+                    value: ["id": id, "nick": "n\(id)", "name": "name \(id)", "tags": ["a", "b\(id)"], "age": id * 10])
             }
         }
         let frozen = try old.freeze()
@@ -64,7 +66,10 @@ private enum Wrong {
             third.labels.append("c")
             try tx.create(Second.Guest.self, value: ["number": 20, "fullName": "twentieth", "mail": "x@y"])
         }
-        #expect(store.objects(Second.Guest.self, in: ["fullName", "age"], from: ["third"], to: ["third"]).map(\.number) == [3])
+        #expect(
+            store.objects(Second.Guest.self, in: ["fullName", "age"], from: ["third"], to: ["third"]).map(\.number) == [
+                3
+            ])
         // Who has the old model open is told, and reads nothing else instead.
         let stale = old.objects(First.Guest.self)
         #expect(stale.first?.nick == "n0")

@@ -15,7 +15,10 @@ private struct NoObject: Error {}
         @Persisted var extra: AnyValue
         @Persisted(originProperty: "bestFriend") var friendsOfMine: LinkingObjects<Person>
         override class var storedNames: KeyValuePairs<String, String> {
-            ["number": "_id", "firstName": "first_name", "bestFriend": "best_friend", "homeAddress": "home_address", "nickNames": "nick_names"]
+            [
+                "number": "_id", "firstName": "first_name", "bestFriend": "best_friend", "homeAddress": "home_address",
+                "nickNames": "nick_names",
+            ]
         }
         override class var storedName: String? { "people" }
         override class var indexes: [Index] { [Index("firstName", "age")] }
@@ -46,8 +49,15 @@ private struct NoObject: Error {}
         let folder = Folder()
         let store = try Store.open(path: folder.file(), models: [Person.self, Address.self])
         try store.write { tx in
-            let ann = try tx.create(Person.self, value: ["number": 1, "firstName": "Ann", "age": 3, "nickNames": ["A"], "homeAddress": ["zipCode": "x"]])
-            let bob = try tx.create(Person.self, value: ["_id": 2, "first_name": "Bob", "best_friend": ["number": 1, "first_name": "Anna"], "homeAddress": ["zip_code": "y"]], update: .modified)
+            let ann = try tx.create(
+                Person.self,
+                value: ["number": 1, "firstName": "Ann", "age": 3, "nickNames": ["A"], "homeAddress": ["zipCode": "x"]])
+            let bob = try tx.create(
+                Person.self,
+                value: [
+                    "_id": 2, "first_name": "Bob", "best_friend": ["number": 1, "first_name": "Anna"],
+                    "homeAddress": ["zip_code": "y"],
+                ], update: .modified)
             bob.extra = .object(ann)
             let cleo = Person()
             cleo.number = 3
@@ -55,11 +65,19 @@ private struct NoObject: Error {}
             cleo.bestFriend = bob
             try tx.add(cleo)
             #expect(ann.firstName == "Anna" && ann.age == 3 && Array(ann.nickNames) == ["A"])
-            #expect(bob.bestFriend?.isSameObject(as: ann) == true && bob.homeAddress?.zipCode == "y" && ann.friendsOfMine.map(\.number) == [2])
+            #expect(
+                bob.bestFriend?.isSameObject(as: ann) == true && bob.homeAddress?.zipCode == "y"
+                    && ann.friendsOfMine.map(\.number) == [2])
             guard case .object(let linked) = bob.extra else { throw NoObject() }
             #expect(linked is Person && linked.isSameObject(as: ann))
             #expect(try tx.object(ofType: Person.self, forPrimaryKey: 3)?.firstName == "Cleo")
-            #expect(try ann.json() == #"{"number":1,"firstName":"Anna","age":3,"bestFriend":null,"homeAddress":{"zipCode":"x"},"nickNames":["A"],"extra":null}"#)
+            #expect(
+                try ann.json()
+                    == #"""
+                    {"number":1,"firstName":"Anna","age":3,"bestFriend":null,"homeAddress":{"zipCode":"x"},\#
+                    "nickNames":["A"],"extra":null}
+                    """#
+            )
             _ = try tx.create(Person.self, json: #"{"number": 4, "first_name": "Dan", "age": 5}"#)
             #expect(try tx.object(ofType: Person.self, forPrimaryKey: 4)?.firstName == "Dan")
         }

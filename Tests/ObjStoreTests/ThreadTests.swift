@@ -66,7 +66,9 @@ final class Named: Object {
     @Test func describedWhileTheyGo() throws {
         let store = try memoryStore([Named.self])
         let keys = (0..<8).map { "the key of number \($0), longer than what a String holds in itself" }
-        @Sendable func fill(_ tx: Transaction) throws { for key in keys { try tx.create(Named.self, value: ["key": key, "note": key]) } }
+        @Sendable func fill(_ tx: Transaction) throws {
+            for key in keys { try tx.create(Named.self, value: ["key": key, "note": key]) }
+        }
         try store.write(fill)
         let texts = Set(store.objects(Named.self).map { "\($0)" } + ["Named { deleted or closed }"])
         let names = Set(keys.map { "Named(\($0))" } + ["Named"])
@@ -110,7 +112,9 @@ final class Named: Object {
             let hash = try #require(try store.object(ofType: Named.self, forPrimaryKey: key)).hashValue
             let others = Atomic<Int>(0)
             onThreads(3) { _ in
-                for _ in 0..<50 where object.value.hashValue != hash || object.value.key != key { others.add(1, ordering: .relaxed) }
+                for _ in 0..<50 where object.value.hashValue != hash || object.value.key != key {
+                    others.add(1, ordering: .relaxed)
+                }
             }
             try store.write { tx in try tx.delete(object.value) }
             #expect(others.load(ordering: .relaxed) == 0 && object.value.hashValue == hash)
@@ -141,7 +145,9 @@ final class Named: Object {
                             if count < last { errors.add(ObjStoreErrorSample.missing) }
                             last = count
                             if !dog.value.name.hasPrefix("Rex") { errors.add(ObjStoreErrorSample.missing) }
-                            for found in results.prefix(5) where found.age < 0 { errors.add(ObjStoreErrorSample.missing) }
+                            for found in results.prefix(5) where found.age < 0 {
+                                errors.add(ObjStoreErrorSample.missing)
+                            }
                         }
                     }
                 }
@@ -161,7 +167,8 @@ final class Named: Object {
         do {
             let store = try Store.open(path: folder.file(), models: [Dog.self])
             try store.write { tx in
-                _ = try tx.insert(Dog.self, [Column(\.id, Array(0..<count)), Column(\.name, (0..<count).map { "dog number \($0)" })])
+                _ = try tx.insert(
+                    Dog.self, [Column(\.id, Array(0..<count)), Column(\.name, (0..<count).map { "dog number \($0)" })])
             }
             try store.close()
         }
@@ -202,7 +209,8 @@ final class Named: Object {
 
 /// A store that goes, or is closed, while other threads are at work with it, or end.
 @Suite struct GoingTests {
-    /// Who writes meanwhile has committed, or is told that the store is closed. What it is closed with is not used any more.
+    /// Who writes meanwhile has committed, or is told that the store is closed. What it is closed with is not used any
+    /// more.
     @Test(arguments: [false, true]) func writersThatMeetClose(inMemory: Bool) throws {
         let folder = Folder(), errors = Errors()
         for round in 0..<(inMemory ? 300 : 60) {
@@ -272,7 +280,11 @@ final class Named: Object {
         let writing = try Store(Store.Configuration(path: folder.file("a"), models: [Dog.self]))
         var configuration = Store.Configuration(path: folder.file("a"), models: [Dog.self])
         configuration.onWait = {
-            if asked.withLock({ $0 += 1; return $0 }) >= 2 { throw Enough() }
+            if asked.withLock({
+                $0 += 1; return $0
+            }) >= 2 {
+                throw Enough()
+            }
         }
         let waiting = try Store(configuration)
         configuration.models = [Dog.self, Named.self]
@@ -281,10 +293,17 @@ final class Named: Object {
             try tx.create(Dog.self, value: ["id": 1])
             onThreads(1) { _ in
                 for call in [
-                    { try waiting.checkpoint() }, { try waiting.compact() }, { try waiting.write { _ in } }, { _ = try Store(other) },
+                    { try waiting.checkpoint() }, { try waiting.compact() }, { try waiting.write { _ in } },
+                    { _ = try Store(other) },
                 ] as [() throws -> Void] {
-                    #expect { try call() } throws: { ($0 as? ObjStoreError)?.code == .cancelled && ($0 as? ObjStoreError)?.message.contains("Enough") == true }
-                    #expect(asked.withLock { let count = $0; $0 = 0; return count } == 2)
+                    #expect { try call() } throws: {
+                        ($0 as? ObjStoreError)?.code == .cancelled
+                            && ($0 as? ObjStoreError)?.message.contains("Enough") == true
+                    }
+                    #expect(
+                        asked.withLock {
+                            let count = $0; $0 = 0; return count
+                        } == 2)
                 }
             }
         }

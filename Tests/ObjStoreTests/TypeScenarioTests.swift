@@ -19,7 +19,9 @@ import Testing
     }
 
     /// What an observer of an object hears of a write: the properties that were written, each time.
-    private func heard<T: Object>(of object: T, _ store: Store, _ body: (Transaction) throws -> Void) throws -> [[String]] {
+    private func heard<T: Object>(
+        of object: T, _ store: Store, _ body: (Transaction) throws -> Void
+    ) throws -> [[String]] {
         let all = Mutex<[[String]]>([])
         let token = try object.observe { change in
             if case .change(_, let properties) = change { all.withLock { $0.append(properties.map(\.name).sorted()) } }
@@ -35,9 +37,12 @@ import Testing
         let store = try memoryStore([Frog.self])
         try store.write { tx in
             let kermit = try tx.create(Frog.self, value: ["name": "Kermit"])
-            let values: [String: Any] = ["_id": kermit._id, "name": "Wirt", "age": 4, "species": "Greyfrog", "owner": "L'oric"]
+            let values: [String: Any] = [
+                "_id": kermit._id, "name": "Wirt", "age": 4, "species": "Greyfrog", "owner": "L'oric",
+            ]
             #expect(try tx.create(Frog.self, value: values, update: .all) == kermit)
-            #expect(kermit.name == "Wirt" && kermit.age == 4 && kermit.species == "Greyfrog" && kermit.owner == "L'oric")
+            #expect(
+                kermit.name == "Wirt" && kermit.age == 4 && kermit.species == "Greyfrog" && kermit.owner == "L'oric")
         }
         #expect(store.objects(Frog.self).count == 1)
     }
@@ -61,8 +66,14 @@ import Testing
         }
         #expect(try heard(of: joe, store) { tx in try tx.add(again(), update: .modified) } == [])
         #expect(try heard(of: joe, store) { tx in try tx.add(again(), update: .all) } == [["address", "dogs", "name"]])
-        #expect(try heard(of: joe, store) { tx in try tx.create(K.Person.self, value: ["id": 1, "name": "Joe"], update: .modified) } == [])
-        #expect(try heard(of: joe, store) { tx in try tx.create(K.Person.self, value: ["id": 1, "name": "Joe"], update: .all) } == [["name"]])
+        #expect(
+            try heard(of: joe, store) { tx in
+                try tx.create(K.Person.self, value: ["id": 1, "name": "Joe"], update: .modified)
+            } == [])
+        #expect(
+            try heard(of: joe, store) { tx in
+                try tx.create(K.Person.self, value: ["id": 1, "name": "Joe"], update: .all)
+            } == [["name"]])
     }
 
     @Test func A39_map() throws {
@@ -75,7 +86,9 @@ import Testing
             wolfie.favoriteParksByCity.setValue("Bush Park", forKey: "Ottawa")
         }
         let parks = wolfie.favoriteParksByCity
-        #expect(parks.count == 3 && parks["New York"] == "Domino Park" && parks["Chicago"] == "Wiggly Field" && parks["Ottawa"] == "Bush Park")
+        #expect(
+            parks.count == 3 && parks["New York"] == "Domino Park" && parks["Chicago"] == "Wiggly Field"
+                && parks["Ottawa"] == "Bush Park")
     }
 
     @Test func A40_set() throws {
@@ -119,14 +132,18 @@ import Testing
         }
         #expect(seen == ["Rex": "none", "Wolfie": "Fluffy the Cat", "Fido": "the dog Spot", "Spot": "none"])
         let wolfie = try #require(store.objects(K.Dog.self).where { $0.name == "Wolfie" }.first)
-        #expect(wolfie.companion.int == nil && wolfie.companion.object == nil && wolfie.companion.string == "Fluffy the Cat")
+        #expect(
+            wolfie.companion.int == nil && wolfie.companion.object == nil && wolfie.companion.string == "Fluffy the Cat"
+        )
     }
 
     @Test func A43_appendSeveral() throws {
         let store = try memoryStore(K.models)
         let dachary = try store.write { tx in try tx.create(K.Person.self, value: ["id": 1, "name": "Dachary"]) }
         try store.write { _ in dachary.dogs.append(objectsIn: [K.dog("Ben", 13), K.dog("Lita", 9), K.dog("Maui", 1)]) }
-        #expect(dachary.dogs.map(\.name) == ["Ben", "Lita", "Maui"] && store.objects(K.Dog.self).where { $0.name == "Ben" }.count == 1)
+        #expect(
+            dachary.dogs.map(\.name) == ["Ben", "Lita", "Maui"]
+                && store.objects(K.Dog.self).where { $0.name == "Ben" }.count == 1)
     }
 
     @Test func A44_generatedId() throws {
@@ -146,7 +163,9 @@ import Testing
         boston.citiesVisited.insert("Boston")
         try store.write { tx in
             try tx.add([maui, lita, boston])
-            #expect(maui.citiesVisited.intersects(lita.citiesVisited) && maui.citiesVisited.isSubset(of: lita.citiesVisited))
+            #expect(
+                maui.citiesVisited.intersects(lita.citiesVisited) && maui.citiesVisited.isSubset(of: lita.citiesVisited)
+            )
             maui.citiesVisited.formUnion(boston.citiesVisited)
             #expect(maui.citiesVisited.count == 3)
             maui.citiesVisited.subtract(boston.citiesVisited)

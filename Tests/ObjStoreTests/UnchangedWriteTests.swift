@@ -2,7 +2,8 @@ import Foundation
 import ObjStore
 import Testing
 
-/// A write that leaves nothing has read the newest commit, which may not be shown yet: when it has ended, nobody sees less.
+/// A write that leaves nothing has read the newest commit, which may not be shown yet: when it has ended, nobody sees
+/// less.
 @Suite struct UnchangedWriteTests {
     final class Counted: Object {
         @Persisted(primaryKey: true) var id: Int
@@ -21,7 +22,9 @@ import Testing
         Thread.detachNewThread {
             do {
                 let store = try Store.open(path: folder + "/store", models: [Counted.self])
-                while !stop.isSet { try store.write { _ in try store.object(ofType: Counted.self, forPrimaryKey: 1)?.n += 1 } }
+                while !stop.isSet {
+                    try store.write { _ in try store.object(ofType: Counted.self, forPrimaryKey: 1)?.n += 1 }
+                }
                 try store.close()
             } catch {
                 Issue.record(error)

@@ -4,7 +4,9 @@ import Testing
 
 /// Writing: create, add, update, delete, cancel, nesting; and what is refused.
 @Suite struct WriteTests {
-    private func dogs(_ store: Store) -> [String] { store.objects(Dog.self).map { "\($0.id) \($0.name) \($0.age) \($0.weight.map { "\($0)" } ?? "-")" } }
+    private func dogs(_ store: Store) -> [String] {
+        store.objects(Dog.self).map { "\($0.id) \($0.name) \($0.age) \($0.weight.map { "\($0)" } ?? "-")" }
+    }
 
     @Test func createFromDictionariesAndArrays() throws {
         let store = try memoryStore([Dog.self])
@@ -26,7 +28,9 @@ import Testing
             #expect(code { try tx.create(Dog.self, value: ["id": 8.5]) } == .wrongType)
             #expect(code { try tx.create(Dog.self, value: ["id": true]) } == .wrongType)
             #expect(code { try tx.create(Dog.self, value: ["id": 8, "age": 2.5]) } == .wrongType)
-            #expect(code { try tx.create(Dog.self, value: ["id": 8, "weight": Int.max]) } == .wrongType, "no double is 2^63 - 1")
+            #expect(
+                code { try tx.create(Dog.self, value: ["id": 8, "weight": Int.max]) } == .wrongType,
+                "no double is 2^63 - 1")
             #expect(code { try tx.create(Dog.self, value: ["id": 8, "name": 5]) } == .wrongType)
             #expect(code { try tx.create(Dog.self, value: ["name": "without a key"]) } == .missingValue)
             #expect(code { try tx.create(Dog.self, value: 8) } == .wrongType)
@@ -124,7 +128,9 @@ import Testing
         let store = try memoryStore([Dog.self])
         try store.write { tx in
             try tx.create(Dog.self, value: [1, "A"])
-            #expect(code { try tx.add([try Dog(value: [2, "B"]), try Dog(value: [1, "C"]), try Dog(value: [3, "D"])]) } == .duplicateKey)
+            #expect(
+                code { try tx.add([try Dog(value: [2, "B"]), try Dog(value: [1, "C"]), try Dog(value: [3, "D"])]) }
+                    == .duplicateKey)
             try tx.create(Dog.self, value: [4, "E"])
         }
         #expect(store.objects(Dog.self).map(\.id) == [1, 2, 4])
@@ -135,7 +141,9 @@ import Testing
     /// An accessor's error that nobody looked at: the write does not commit half of what was meant.
     @Test func anAccessorErrorUndoesTheWrite() throws {
         let store = try memoryStore([Dog.self])
-        let (first, second) = try store.write { tx in (try tx.create(Dog.self, value: [1, "A"]), try tx.create(Dog.self, value: [2, "B"])) }
+        let (first, second) = try store.write { tx in
+            (try tx.create(Dog.self, value: [1, "A"]), try tx.create(Dog.self, value: [2, "B"]))
+        }
         try store.write { tx in try tx.delete(second) }
         do {
             try store.write { tx in
@@ -248,18 +256,23 @@ import Testing
     @Test func columns() throws {
         let store = try memoryStore([Dog.self, Everything.self, Ticket.self])
         try store.write { tx in
-            let counts = try tx.insert(Dog.self, [
-                Column(\.id, Array(0..<3000)), Column(\.name, (0..<3000).map { "dog \($0)" }),
-                Column(\.weight, (0..<3000).map { $0 % 3 == 0 ? nil : Double($0) }),
-            ])
+            let counts = try tx.insert(
+                Dog.self,
+                [
+                    Column(\.id, Array(0..<3000)), Column(\.name, (0..<3000).map { "dog \($0)" }),
+                    Column(\.weight, (0..<3000).map { $0 % 3 == 0 ? nil : Double($0) }),
+                ])
             #expect(counts == InsertCounts(created: 3000, changed: 0, unchanged: 0))
         }
         let dogs = store.objects(Dog.self)
         #expect(dogs.count == 3000 && dogs.map(\.id) == Array(0..<3000))
-        #expect(dogs[2047].name == "dog 2047" && dogs[2047].weight == 2047 && dogs[3 * 700].weight == nil && dogs[5].age == 0)
+        #expect(
+            dogs[2047].name == "dog 2047" && dogs[2047].weight == 2047 && dogs[3 * 700].weight == nil
+                && dogs[5].age == 0)
         #expect(try dogs.where { $0.weight == nil }.count == 1000 && dogs.sum(of: \.age) == 0)
         try store.write { tx in
-            let counts = try tx.insert(Dog.self, [Column(\.id, [1, 2, 5000]), Column(\.name, ["dog 1", "two", "new"])], update: .modified)
+            let counts = try tx.insert(
+                Dog.self, [Column(\.id, [1, 2, 5000]), Column(\.name, ["dog 1", "two", "new"])], update: .modified)
             #expect(counts == InsertCounts(created: 1, changed: 1, unchanged: 1))
             // Refused as a whole.
             do throws(ObjStoreError) {
@@ -279,22 +292,38 @@ import Testing
         #expect(dogs.count == 3001 && dogs[2].name == "two")
         // Every type, with and without null.
         try store.write { tx in
-            try tx.insert(Everything.self, [
-                Column(\.key, ["a", "", "ü"]), Column(\.flag, [true, false, true]), Column(\.number, [1, -1, .max]), Column(\.tiny, [1, -1, .min]),
-                Column(\.short, [1, 2, 3]), Column(\.medium, [1, 2, 3]), Column(\.long, [1, 2, 3]), Column(\.real, [1.5, -0.0, .infinity]),
-                Column(\.text, ["", "x", "two\nlines"]), Column(\.bytes, [[], [0], [1, 2, 255]]),
-                Column(\.time, [-1, 0, 1].map { Timestamp(seconds: $0, nanoseconds: 999_999_999) }), Column(\.color, [.brown, .white, .black]),
-                Column(\.size, [.small, .large, .small]), Column(\.flagOrNot, [nil, false, true]), Column(\.textOrNot, ["", nil, "t"]),
-                Column(\.bytesOrNot, [nil, [], [7]]), Column(\.timeOrNot, [Timestamp(seconds: 5), nil, nil]), Column(\.colorOrNot, [nil, .white, nil]),
-            ])
+            try tx.insert(
+                Everything.self,
+                [
+                    Column(\.key, ["a", "", "ü"]), Column(\.flag, [true, false, true]),
+                    Column(\.number, [1, -1, .max]), Column(\.tiny, [1, -1, .min]),
+                    Column(\.short, [1, 2, 3]), Column(\.medium, [1, 2, 3]), Column(\.long, [1, 2, 3]),
+                    Column(\.real, [1.5, -0.0, .infinity]),
+                    Column(\.text, ["", "x", "two\nlines"]), Column(\.bytes, [[], [0], [1, 2, 255]]),
+                    Column(\.time, [-1, 0, 1].map { Timestamp(seconds: $0, nanoseconds: 999_999_999) }),
+                    Column(\.color, [.brown, .white, .black]),
+                    Column(\.size, [.small, .large, .small]), Column(\.flagOrNot, [nil, false, true]),
+                    Column(\.textOrNot, ["", nil, "t"]),
+                    Column(\.bytesOrNot, [nil, [], [7]]), Column(\.timeOrNot, [Timestamp(seconds: 5), nil, nil]),
+                    Column(\.colorOrNot, [nil, .white, nil]),
+                ])
         }
         let all = store.objects(Everything.self)
-        #expect(all.map(\.key) == ["a", "", "ü"] && all.map(\.flag) == [true, false, true] && all.map(\.number) == [1, -1, .max])
-        #expect(all.map(\.tiny) == [1, -1, .min] && all.map(\.real) == [1.5, 0, .infinity] && all.map(\.text) == ["", "x", "two\nlines"])
-        #expect(all.map(\.bytes) == [[], [0], [1, 2, 255]] && all.map(\.color) == [.brown, .white, .black] && all.map(\.size) == [.small, .large, .small])
+        #expect(
+            all.map(\.key) == ["a", "", "ü"] && all.map(\.flag) == [true, false, true]
+                && all.map(\.number) == [1, -1, .max])
+        #expect(
+            all.map(\.tiny) == [1, -1, .min] && all.map(\.real) == [1.5, 0, .infinity]
+                && all.map(\.text) == ["", "x", "two\nlines"])
+        #expect(
+            all.map(\.bytes) == [[], [0], [1, 2, 255]] && all.map(\.color) == [.brown, .white, .black]
+                && all.map(\.size) == [.small, .large, .small])
         #expect(all.map(\.time.seconds) == [-1, 0, 1] && all[0].time.nanoseconds == 999_999_999)
-        #expect(all.map(\.flagOrNot) == [nil, false, true] && all.map(\.textOrNot) == ["", nil, "t"] && all.map(\.bytesOrNot) == [nil, [], [7]])
-        #expect(all.map(\.timeOrNot) == [Timestamp(seconds: 5), nil, nil] && all.map(\.colorOrNot) == [nil, .white, nil])
+        #expect(
+            all.map(\.flagOrNot) == [nil, false, true] && all.map(\.textOrNot) == ["", nil, "t"]
+                && all.map(\.bytesOrNot) == [nil, [], [7]])
+        #expect(
+            all.map(\.timeOrNot) == [Timestamp(seconds: 5), nil, nil] && all.map(\.colorOrNot) == [nil, .white, nil])
         // Defaults that are another value each time.
         try store.write { tx in
             try tx.insert(Ticket.self, [Column(\.label, ["x", "y"])])

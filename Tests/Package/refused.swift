@@ -1,5 +1,5 @@
-// What the compiler says of a type that cannot be persisted, and of a condition that cannot be asked yet. examples.sh looks for the
-// text of each comment among the errors of its line.
+// What the compiler says of a type that cannot be persisted, and of a condition that cannot be asked yet. examples.sh
+// looks for the text of each comment among the errors of its line.
 import Foundation
 import ObjStore
 
@@ -59,19 +59,20 @@ struct NoObject {
 }
 
 func ask(_ store: Store) {
-    _ = store.objects(Person.self).where { $0.name == "Ada" && $0.name != "Bea" }  // this version knows one comparison in a where
-    _ = store.objects(Person.self).where { $0.name == "Ada" || $0.name == "Bea" }  // this version knows one comparison in a where
-    _ = store.objects(Person.self).where { $0.count == 1 }
-    _ = store.objects(Person.self).where { $0.name.count > 3 }  // this version compares values, not how many there are
-    _ = store.objects(Person.self).where { $0.name.isEmpty }  // this version compares values, not how many there are
-    _ = store.objects(Person.self).where { $0.staff.count > 1 }  // this version compares values, not how many there are
-    _ = store.objects(Person.self).where { $0.friends.count > 2 }  // this version compares values, not how many there are
-    _ = store.objects(Person.self).where { $0.tags.contains("x") }  // this version does not search in texts and collections
-    _ = store.objects(Person.self).where { $0.name.contains("x") }  // this version does not search in texts and collections
-    _ = store.objects(Person.self).where { $0.name.hasPrefix("x") }  // this version does not search in texts
-    _ = store.objects(Person.self).where { $0.notes["a"] == 1 }  // this version does not ask about single elements
-    _ = store.objects(Person.self).where { $0.friends.count > 3 }  // this version compares values, not how many there are
-    _ = store.objects(Person.self).where { $0.friends.name == "x" }  // this version does not ask about elements in a where
-    _ = store.objects(Person.self).where { $0.boss.name == "x" }  // this version does not follow links in a where
-    _ = store.objects(Person.self).where { !($0.name == "Ada") }  // this version does not negate
+    let people = store.objects(Person.self)
+    _ = people.where { $0.name == "Ada" && $0.name != "Bea" }  // this version knows one comparison in a where
+    _ = people.where { $0.name == "Ada" || $0.name == "Bea" }  // this version knows one comparison in a where
+    _ = people.where { $0.count == 1 }
+    _ = people.where { $0.name.count > 3 }  // this version compares values, not how many there are
+    _ = people.where { $0.name.isEmpty }  // this version compares values, not how many there are
+    _ = people.where { $0.staff.count > 1 }  // this version compares values, not how many there are
+    _ = people.where { $0.friends.count > 2 }  // this version compares values, not how many there are
+    _ = people.where { $0.tags.contains("x") }  // this version does not search in texts and collections
+    _ = people.where { $0.name.contains("x") }  // this version does not search in texts and collections
+    _ = people.where { $0.name.hasPrefix("x") }  // this version does not search in texts
+    _ = people.where { $0.notes["a"] == 1 }  // this version does not ask about single elements
+    _ = people.where { $0.friends.count > 3 }  // this version compares values, not how many there are
+    _ = people.where { $0.friends.name == "x" }  // this version does not ask about elements in a where
+    _ = people.where { $0.boss.name == "x" }  // this version does not follow links in a where
+    _ = people.where { !($0.name == "Ada") }  // this version does not negate
 }

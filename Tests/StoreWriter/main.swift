@@ -43,7 +43,9 @@ func write(_ body: (ClassState) throws -> Void) throws -> String {
 func usage() -> (microseconds: Int, switches: Int) {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-    let time = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1_000_000 + Int(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+    let time =
+        (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1_000_000
+        + Int(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
     return (time, usage.ru_nvcsw + usage.ru_nivcsw)
 }
 
@@ -54,12 +56,13 @@ func answer(_ words: [Substring]) throws -> String {
     case "delete": return try write { try $0.delete(Int64(words[1])!) }
     case "observe":
         let cls = try database.snapshot().schema.classes[0]
-        observers.append(try hub.observe(ObservedQuery(class: cls)) { changes in
-            counts.deleted += changes.deleted.count
-            counts.inserted += changes.inserted.count
-            counts.modified += changes.modified.count
-            return nil
-        })
+        observers.append(
+            try hub.observe(ObservedQuery(class: cls)) { changes in
+                counts.deleted += changes.deleted.count
+                counts.inserted += changes.inserted.count
+                counts.modified += changes.modified.count
+                return nil
+            })
         return "ok 0"
     case "deliver":
         counts = (0, 0, 0)

@@ -2,11 +2,11 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// A writer or reader of a path that `lives.py` gives to another file now and then: `storm lives-writer PATH ID FOLDER`,
-/// `storm lives-reader PATH`, `storm lives-check PATH FOLDER`.
+/// A writer or reader of a path that `lives.py` gives to another file now and then:
+/// `storm lives-writer PATH ID FOLDER`, `storm lives-reader PATH`, `storm lives-check PATH FOLDER`.
 ///
-/// What a writer was promised it notes for the file that it had open, by its inode: FOLDER/ID-INODE. (The one who replaces files keeps
-/// the old ones open, so that no number comes again.)
+/// What a writer was promised it notes for the file that it had open, by its inode: FOLDER/ID-INODE. (The one who
+/// replaces files keeps the old ones open, so that no number comes again.)
 enum Lives {
     static func writer(_ path: String, _ id: Int64, _ folder: String) throws(StoreError) -> Never {
         var random = RandomNumbers(seed: UInt64(getpid()) &* 131 &+ UInt64(id))
@@ -21,7 +21,9 @@ enum Lives {
                     count += 1
                     let wasPast = inodeAt(path) != inode
                     try transfer(database, id, count, &random)
-                    if wasPast { fail("P10: transaction \(count) is committed to file \(inode), which had lost its name before") }
+                    if wasPast {
+                        fail("P10: transaction \(count) is committed to file \(inode), which had lost its name before")
+                    }
                     var value = count
                     if pwrite(acks, &value, 8, 0) != 8 { fail("cannot note what was promised") }
                 }
@@ -56,7 +58,9 @@ enum Lives {
         let counts = snapshot.schema.classes.isEmpty ? [:] : try counters(snapshot)
         for id in 0..<Int64(8) {
             let count = counts[id, default: 0], value = promised("\(folder)/\(id)-\(inode)")
-            if count < value { fail("writer \(id) was promised transaction \(value) in file \(inode), which has \(count)") }
+            if count < value {
+                fail("writer \(id) was promised transaction \(value) in file \(inode), which has \(count)")
+            }
         }
         print("file \(inode): version \(snapshot.version), sound")
         _ = consume snapshot

@@ -3,7 +3,8 @@ import ObjStoreCore
 import ObjStoreSimulation
 
 /// Real processes on one file, to be killed at any time by `storm.py`:
-/// `storm writer PATH ID ACKS [fork]`, `storm reader PATH`, `storm check PATH ACKS…`, `storm commit PATH N`; or by `lives.py` (`Lives`).
+/// `storm writer PATH ID ACKS [fork]`, `storm reader PATH`, `storm check PATH ACKS…`, `storm commit PATH N`; or by
+/// `lives.py` (`Lives`).
 ///
 /// A bank: every transaction moves an amount between two accounts, so that the sum of all never changes, and
 /// counts itself in the writer's own row. A writer notes the count in its ACKS file after the commit returned.
@@ -135,7 +136,9 @@ func reader(_ path: String) throws(StoreError) -> Never {
             _ = try counters(snapshot)
         }
         reads += 1
-        if reads % 1000 == 0, let finding = Verifier.findings(snapshot).first { fail("version \(snapshot.version): \(finding)") }
+        if reads % 1000 == 0, let finding = Verifier.findings(snapshot).first {
+            fail("version \(snapshot.version): \(finding)")
+        }
     }
 }
 
@@ -192,8 +195,12 @@ func spin(_ path: String, _ rounds: Int) throws(StoreError) {
 
 let words = CommandLine.arguments
 // The control: a mistake that must be noticed.
-if let name = getenv("STORM_BUG"), let bug = InjectedBug.allCases.first(where: { "\($0)" == String(cString: name) }) { InjectedBug.set(bug, true) }
-guard words.count >= 3 else { fail("usage: storm writer|reader|check|commit|spin|lives-writer|lives-reader|lives-check PATH …") }
+if let name = getenv("STORM_BUG"), let bug = InjectedBug.allCases.first(where: { "\($0)" == String(cString: name) }) {
+    InjectedBug.set(bug, true)
+}
+guard words.count >= 3 else {
+    fail("usage: storm writer|reader|check|commit|spin|lives-writer|lives-reader|lives-check PATH …")
+}
 do throws(StoreError) {
     switch words[1] {
     case "writer": try writer(words[2], Int64(words[3])!, words[4], forks: words.count > 5)

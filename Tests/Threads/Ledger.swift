@@ -81,7 +81,9 @@ final class Ledger {
             values[2] = .string(text, length)
         } else if !values[2].isNull {
             // Its bytes die with the row that it was read from.
-            if let pointer = values[2].pointer { UnsafeMutableRawPointer(text).copyMemory(from: pointer, byteCount: values[2].count) }
+            if let pointer = values[2].pointer {
+                UnsafeMutableRawPointer(text).copyMemory(from: pointer, byteCount: values[2].count)
+            }
             values[2] = .string(text, values[2].count)
         }
         digest &+= Ledger.digest(values)
@@ -99,7 +101,9 @@ final class Ledger {
     }
 
     private static func key(_ state: ClassState, _ id: Int64) throws(StoreError) -> Int64 {
-        guard let key = try state.find(primaryKey: .int(id)) else { throw StoreError(.corrupt, "row \(id) is not there") }
+        guard let key = try state.find(primaryKey: .int(id)) else {
+            throw StoreError(.corrupt, "row \(id) is not there")
+        }
         return key
     }
 

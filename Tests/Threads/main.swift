@@ -85,10 +85,12 @@ func startThread(_ body: @escaping () -> Void) -> pthread_t {
         init(_ body: @escaping () -> Void) { self.body = body }
     }
     var thread = pthread_t()
-    let code = pthread_create(&thread, nil, { box in
-        Unmanaged<Box>.fromOpaque(box!).takeRetainedValue().body()
-        return nil
-    }, Unmanaged.passRetained(Box(body)).toOpaque())
+    let code = pthread_create(
+        &thread, nil,
+        { box in
+            Unmanaged<Box>.fromOpaque(box!).takeRetainedValue().body()
+            return nil
+        }, Unmanaged.passRetained(Box(body)).toOpaque())
     if code != 0 { fatalError("no thread: error \(code)") }
     return thread
 }
@@ -112,22 +114,35 @@ func run(_ arguments: Arguments, folder: String) -> Int32 {
         let progress = Progress(scans: arguments.scans)
         var threads: [pthread_t] = []
         for index in 0..<arguments.writers {
-            threads.append(startThread {
-                let ledger = Ledger(database, seed: arguments.seed &+ UInt64(index) &* 7919)
-                do throws(StoreError) { while !progress.isOver { try ledger.write() } } catch { progress.fail("writer: \(error)") }
-            })
+            threads.append(
+                startThread {
+                    let ledger = Ledger(database, seed: arguments.seed &+ UInt64(index) &* 7919)
+                    do throws(StoreError) { while !progress.isOver { try ledger.write() } } catch {
+                        progress.fail("writer: \(error)")
+                    }
+                })
         }
         for index in 0..<arguments.readers {
-            threads.append(startThread {
-                do throws(StoreError) { try read(database, progress, seed: arguments.seed &+ 1000 &+ UInt64(index)) } catch { progress.fail("reader: \(error)") }
-            })
+            threads.append(
+                startThread {
+                    do throws(StoreError) {
+                        try read(database, progress, seed: arguments.seed &+ 1000 &+ UInt64(index))
+                    } catch { progress.fail("reader: \(error)") }
+                })
         }
         for thread in threads { pthread_join(thread, nil) }
         let seconds = now() - start
         let versions = database.publishedVersion - first
         let usage = try pageUse(database)
-        if progress.problem == nil, let finding = Verifier.findings(try database.snapshot()).first { progress.fail("verify: \(finding)") }
-        print("\(progress.done) scans and \(versions) versions in \(Int(seconds)) s; \(usage.written) pages were written into a file of \(usage.pages)")
+        if progress.problem == nil, let finding = Verifier.findings(try database.snapshot()).first {
+            progress.fail("verify: \(finding)")
+        }
+        print(
+            """
+            \(progress.done) scans and \(versions) versions in \(Int(seconds)) s; \(usage.written) pages were written \
+            into a file of \(usage.pages)
+            """
+        )
         if let problem = progress.problem {
             print("threads: inconsistent after \(progress.done) scans: \(problem)")
             return 1
@@ -138,7 +153,12 @@ func run(_ arguments: Arguments, folder: String) -> Int32 {
             return 1
         }
         try database.close()
-        print("threads: \(progress.done) scans, 0 inconsistent, each page written \(usage.written / usage.pages) times, seed \(arguments.seed)")
+        print(
+            """
+            threads: \(progress.done) scans, 0 inconsistent, each page written \(usage.written / usage.pages) times, \
+            seed \(arguments.seed)
+            """
+        )
         return 0
     } catch {
         print("threads: \(error)")

@@ -58,14 +58,19 @@ package struct Chance: RandomNumberGenerator {
         case 1...5: return scalar(one(Plan.scalars))
         case 6...8: return link(content) ?? .null
         case 9, 10: return .list((0..<below(5)).map { _ in mixed(content, depth: depth + 1) })
-        default: return .map(Dictionary((0..<below(5)).map { _ in (Datum.text("k\(below(9))"), mixed(content, depth: depth + 1)) }) { $1 })
+        default:
+            return .map(
+                Dictionary((0..<below(5)).map { _ in (Datum.text("k\(below(9))"), mixed(content, depth: depth + 1)) }) {
+                    $1
+                })
         }
     }
 
     /// One that a set may have: no list, no map.
     mutating func single(_ content: Content) -> Datum { mixed(content, depth: 4) }
 
-    /// A link to an object of any class that is not embedded, often to one of a few: so some have many. Nil: the class has none.
+    /// A link to an object of any class that is not embedded, often to one of a few: so some have many. Nil: the class
+    /// has none.
     mutating func link(_ content: Content) -> Datum? {
         let cls = one(content.plan.classes.filter { !$0.isEmbedded }).name, keys = content[cls].keys.sorted()
         return keys.isEmpty ? nil : .linkTo(cls, keys[below(percent(50) ? min(3, keys.count) : keys.count)])

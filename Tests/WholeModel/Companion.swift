@@ -20,7 +20,8 @@ package final class Companion {
     /// - Parameter pause: lets it run, where the life waits.
     /// - Parameter isThere: false where its process is dead.
     package init(
-        machine: Machine, pause: @escaping (Companion) -> Void, isThere: @escaping (Companion) -> Bool, mayFail: @escaping () -> Bool
+        machine: Machine, pause: @escaping (Companion) -> Void, isThere: @escaping (Companion) -> Bool,
+        mayFail: @escaping () -> Bool
     ) {
         self.machine = machine
         self.pause = pause
@@ -55,7 +56,8 @@ package final class Companion {
 }
 
 extension WholeHistory {
-    /// Has the companion do something. Where it dies over that, or its machine fails, it is gone, and what it did is found out.
+    /// Has the companion do something. Where it dies over that, or its machine fails, it is gone, and what it did is
+    /// found out.
     func ofCompanion(_ body: @escaping (WholeHistory, Companion) throws -> Void) throws {
         guard let companion else { return }
         do {
@@ -103,7 +105,8 @@ extension WholeHistory {
         try must("cancel") { () throws(StoreError) in try view.cancel() }
         // Readers see it only when it is durable, which is nobody's business now but the next writer's.
         try must("checkpoint") { () throws(StoreError) in try user.store.checkpoint() }
-        // What is not there can still come back when all have died, as long as no later commit is durable: its record stands in the log.
+        // What is not there can still come back when all have died, as long as no later commit is durable: its record
+        // stands in the log.
         if contents.last!.difference(content) == nil {
             isDurable()
             abandoned = pending

@@ -39,13 +39,16 @@ package struct Content: Equatable, Sendable {
             let wanted = unique.properties.map { values[$0] ?? .null }
             // What is null is nobody's, but as a key of one property.
             if wanted.contains(.null), !(unique.isKey && wanted.count == 1) { continue }
-            for (other, thing) in self[cls] where other != key && unique.properties.map({ thing.values[$0] ?? .null }) == wanted { return true }
+            for (other, thing) in self[cls]
+            where other != key && unique.properties.map({ thing.values[$0] ?? .null }) == wanted { return true }
         }
         return false
     }
 
     /// Two objects have the same of something that is unique.
-    var hasTaken: Bool { plan.classes.contains { cls in self[cls.name].contains { isTaken(cls.name, $0.value.values, except: $0.key) } } }
+    var hasTaken: Bool {
+        plan.classes.contains { cls in self[cls.name].contains { isTaken(cls.name, $0.value.values, except: $0.key) } }
+    }
 
     /// Whom the values of a key name.
     func find(_ cls: String, key values: [Int: Datum]) -> Int64? {
@@ -69,7 +72,11 @@ package struct Content: Equatable, Sendable {
     /// Who has links in a property to each object.
     func owners(_ cls: String, _ property: Int) -> [Int64: [Int64]] {
         var owners: [Int64: [Int64]] = [:]
-        for key in self[cls].keys.sorted() { for target in Set(Content.targets(self[cls][key]!.values[property]!)) { owners[target, default: []].append(key) } }
+        for key in self[cls].keys.sorted() {
+            for target in Set(Content.targets(self[cls][key]!.values[property]!)) {
+                owners[target, default: []].append(key)
+            }
+        }
         return owners
     }
 
@@ -85,7 +92,9 @@ package struct Content: Equatable, Sendable {
             }
         }
         var owners: [Name: Int] = [:]
-        for thing in self[cls].values { for target in Set(targets(thing.values[property]!)) { owners[target, default: 0] += 1 } }
+        for thing in self[cls].values {
+            for target in Set(targets(thing.values[property]!)) { owners[target, default: 0] += 1 }
+        }
         return owners
     }
 
@@ -103,17 +112,24 @@ package struct Content: Equatable, Sendable {
             }
         }
         for name in gone { things[name.cls]?[name.key] = nil }
-        change(where: \.isLink) { property, value in Content.forget(value) { gone.contains(Name(cls: property.target!, key: $0)) } }
+        change(where: \.isLink) { property, value in
+            Content.forget(value) { gone.contains(Name(cls: property.target!, key: $0)) }
+        }
         forgetMixed(gone.contains)
     }
 
     /// Links in mixed values to what is gone.
-    mutating func forgetMixed(_ isGone: (Name) -> Bool) { change(where: { $0.valueKind == .mixed }) { _, value in Content.forgetMixed(value, isGone) } }
+    mutating func forgetMixed(_ isGone: (Name) -> Bool) {
+        change(where: { $0.valueKind == .mixed }) { _, value in Content.forgetMixed(value, isGone) }
+    }
 
     private mutating func change(where fits: (PropertyPlan) -> Bool, _ new: (PropertyPlan, Datum) -> Datum) {
         for cls in plan.classes {
             for property in cls.properties where fits(property) {
-                for key in self[cls.name].keys { things[cls.name]![key]!.values[property.id] = new(property, things[cls.name]![key]!.values[property.id]!) }
+                for key in self[cls.name].keys {
+                    things[cls.name]![key]!.values[property.id] = new(
+                        property, things[cls.name]![key]!.values[property.id]!)
+                }
             }
         }
     }
@@ -132,7 +148,9 @@ package struct Content: Equatable, Sendable {
 
     /// In mixed values every link to what is gone is null, wherever it stands; but as an element of a set it leaves.
     static func forgetMixed(_ value: Datum, _ isGone: (Name) -> Bool) -> Datum {
-        func isDead(_ value: Datum) -> Bool { if case .linkTo(let cls, let key) = value { isGone(Name(cls: cls, key: key)) } else { false } }
+        func isDead(_ value: Datum) -> Bool {
+            if case .linkTo(let cls, let key) = value { isGone(Name(cls: cls, key: key)) } else { false }
+        }
         switch value {
         case .linkTo: return isDead(value) ? .null : value
         case .list(let all): return .list(all.map { forgetMixed($0, isGone) })
@@ -148,10 +166,16 @@ package struct Content: Equatable, Sendable {
             var housed: Set<Name> = []
             for cls in plan.classes {
                 for property in cls.properties where property.isLink && plan.isEmbedded(property.target) {
-                    for thing in self[cls.name].values { for key in Content.targets(thing.values[property.id]!) { housed.insert(Name(cls: property.target!, key: key)) } }
+                    for thing in self[cls.name].values {
+                        for key in Content.targets(thing.values[property.id]!) {
+                            housed.insert(Name(cls: property.target!, key: key))
+                        }
+                    }
                 }
             }
-            let lost = plan.classes.filter(\.isEmbedded).flatMap { cls in self[cls.name].keys.map { Name(cls: cls.name, key: $0) } }.filter { !housed.contains($0) }
+            let lost = plan.classes.filter(\.isEmbedded).flatMap { cls in
+                self[cls.name].keys.map { Name(cls: cls.name, key: $0) }
+            }.filter { !housed.contains($0) }
             if lost.isEmpty { return }
             remove(lost)
         }
@@ -166,10 +190,18 @@ package struct Content: Equatable, Sendable {
         for cls in plan.classes {
             let keys = Set(self[cls.name].keys).union(found[cls.name].keys).sorted()
             for key in keys {
-                guard let wanted = self[cls.name][key] else { lines.append("\(cls.name)#\(key) is there, should not be"); continue }
+                guard let wanted = self[cls.name][key] else {
+                    lines.append("\(cls.name)#\(key) is there, should not be"); continue
+                }
                 guard let thing = found[cls.name][key] else { lines.append("\(cls.name)#\(key) is missing"); continue }
                 for property in cls.properties where wanted.values[property.id] != thing.values[property.id] {
-                    lines.append("\(cls.name)#\(key).\(property.name) is \(thing.values[property.id].map { "\($0)" } ?? "unknown"), should be \(wanted.values[property.id].map { "\($0)" } ?? "unknown")")
+                    lines.append(
+                        """
+                        \(cls.name)#\(key).\(property.name) is \
+                        \(thing.values[property.id].map { "\($0)" } ?? "unknown"), should be \
+                        \(wanted.values[property.id].map { "\($0)" } ?? "unknown")
+                        """
+                    )
                 }
             }
         }

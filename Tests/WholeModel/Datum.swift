@@ -1,7 +1,7 @@
 /// A value as the model knows it: nothing of the engine is in it.
 ///
-/// The elements of lists, sets and maps are data too; a link is the key of the object that it leads to, whose class the property says, or
-/// inside a mixed value the link itself.
+/// The elements of lists, sets and maps are data too; a link is the key of the object that it leads to, whose class the
+/// property says, or inside a mixed value the link itself.
 package indirect enum Datum: Hashable, Sendable, CustomStringConvertible {
     case null
     case bool(Bool), int(Int64), float(Float), double(Double)
@@ -37,12 +37,16 @@ package indirect enum Datum: Hashable, Sendable, CustomStringConvertible {
         case .linkTo(let cls, let key): "\(cls)#\(key)"
         case .list(let all): "[\(all.map(\.description).joined(separator: ", "))]"
         case .set(let all): "{\(all.sorted(by: Datum.isBefore).map(\.description).joined(separator: ", "))}"
-        case .map(let all): "{\(all.sorted { Datum.isBefore($0.key, $1.key) }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))}"
+        case .map(let all):
+            """
+            {\(all.sorted { Datum.isBefore($0.key, $1.key) }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))}
+            """
         case .described(let all): "new \(all.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" })"
         }
     }
 
-    /// The order of sets and of the keys of maps. Classes are in the order of their names: of their ids the model knows nothing.
+    /// The order of sets and of the keys of maps. Classes are in the order of their names: of their ids the model knows
+    /// nothing.
     static func isBefore(_ a: Datum, _ b: Datum) -> Bool {
         switch (a, b) {
         case (.bool(let a), .bool(let b)): !a && b

@@ -39,9 +39,11 @@ struct Evolution {
     var fails = false
     /// In the migration both sides are compared as a whole.
     var comparesInside = false
-    /// How the opening must be refused, one of these, for what the objects are; with a migration what it makes of them decides.
+    /// How the opening must be refused, one of these, for what the objects are; with a migration what it makes of them
+    /// decides.
     private(set) var contentRefusals: Set<StatusCode> = []
-    /// Properties that are new: what objects get in them is decided, and nothing else changes about them in the same schema.
+    /// Properties that are new: what objects get in them is decided, and nothing else changes about them in the same
+    /// schema.
     var added: Set<Int> = []
     var name = "reopen"
 
@@ -99,7 +101,9 @@ struct Evolution {
     /// For what the schema is, whatever the objects are; one of these.
     var schemaRefusals: Set<StatusCode> {
         var refusals: Set<StatusCode> = []
-        if plan.classes.contains(where: { $0.properties.contains { $0.kind == .set && plan.isEmbedded($0.target) } }) { refusals.insert(.invalidSchema) }
+        if plan.classes.contains(where: { $0.properties.contains { $0.kind == .set && plan.isEmbedded($0.target) } }) {
+            refusals.insert(.invalidSchema)
+        }
         if !migrates && needsMigration { refusals.insert(.schemaMismatch) }
         return refusals
     }
@@ -109,10 +113,12 @@ struct Evolution {
         plan.classes.contains { cls in
             guard let old = before.plan.classes.first(where: { $0.name == cls.name }) else { return false }
             func keys(_ cls: ClassPlan) -> [ClassPlan.Compound] { cls.compounds.filter(\.isKey) }
-            return keys(cls) != keys(old) || cls.properties.contains { property in
-                let there = old.properties.first { $0.id == property.id }
-                return property.isKey != (there?.isKey ?? false) || (there == nil && old.properties.contains { $0.name == property.name })
-            }
+            return keys(cls) != keys(old)
+                || cls.properties.contains { property in
+                    let there = old.properties.first { $0.id == property.id }
+                    return property.isKey != (there?.isKey ?? false)
+                        || (there == nil && old.properties.contains { $0.name == property.name })
+                }
         }
     }
 
@@ -123,11 +129,19 @@ struct Evolution {
         for cls in plan.classes {
             guard let old = before.plan.classes.first(where: { $0.name == cls.name }) else { continue }
             let keys = Set(cls.uniques.filter(\.isKey).flatMap(\.properties))
-            func isLong(_ value: Datum?) -> Bool { if case .text(let text) = value { text.utf8.count > 1024 } else { false } }
-            if content[cls.name].values.contains(where: { thing in keys.contains { isLong(thing.values[$0]) } }) { refusals.insert(.valueTooLarge) }
+            func isLong(_ value: Datum?) -> Bool {
+                if case .text(let text) = value { text.utf8.count > 1024 } else { false }
+            }
+            if content[cls.name].values.contains(where: { thing in keys.contains { isLong(thing.values[$0]) } }) {
+                refusals.insert(.valueTooLarge)
+            }
             if cls.isEmbedded, !old.isEmbedded {
                 let places = content.places(cls.name), rooted = content.rooted(cls.name, plan)
-                if content[cls.name].keys.contains(where: { places[$0] != 1 || !rooted.contains($0) }) || content.hasMixedLinks(to: cls.name) { refusals.insert(.schemaMismatch) }
+                if content[cls.name].keys.contains(where: { places[$0] != 1 || !rooted.contains($0) })
+                    || content.hasMixedLinks(to: cls.name)
+                {
+                    refusals.insert(.schemaMismatch)
+                }
             }
         }
         return refusals
@@ -143,9 +157,13 @@ struct Evolution {
         let number = chance.below(plan.classes.count), cls = plan.classes[number]
         /// Properties that no key and no index of several has.
         let free = cls.properties.indices.filter { index in
-            !cls.isKeyPart(cls.properties[index].id) && !cls.compounds.contains { $0.properties.contains(cls.properties[index].id) }
+            !cls.isKeyPart(cls.properties[index].id)
+                && !cls.compounds.contains { $0.properties.contains(cls.properties[index].id) }
         }
-        let scalars = free.filter { !cls.properties[$0].isCollection && cls.properties[$0].kind != .link && cls.properties[$0].kind != .mixed && !cls.properties[$0].isCounter && !added.contains(cls.properties[$0].id) }
+        let scalars = free.filter {
+            !cls.properties[$0].isCollection && cls.properties[$0].kind != .link && cls.properties[$0].kind != .mixed
+                && !cls.properties[$0].isCounter && !added.contains(cls.properties[$0].id)
+        }
         switch chance.below(22) {
         case 13...15: changeKey(number, &chance)
         case 16...18: changeEmbedding(&chance)
@@ -163,15 +181,25 @@ struct Evolution {
             plan.classes[number].properties[index].formerNames.append(property.name)
             plan.classes[number].properties[index].name = new
         case 4:
-            guard let index = scalars.filter({ cls.properties[$0].kind != .binary && !cls.properties[$0].isUnique }).randomElement(using: &chance) else { return }
+            guard
+                let index = scalars.filter({ cls.properties[$0].kind != .binary && !cls.properties[$0].isUnique })
+                    .randomElement(using: &chance)
+            else { return }
             name += ", index \(cls.name).\(cls.properties[index].name)"
             plan.classes[number].properties[index].isIndexed.toggle()
         case 5:
-            guard let index = scalars.filter({ !cls.properties[$0].isOptional }).randomElement(using: &chance) else { return }
+            guard let index = scalars.filter({ !cls.properties[$0].isOptional }).randomElement(using: &chance) else {
+                return
+            }
             name += ", \(cls.name).\(cls.properties[index].name) becomes optional"
             plan.classes[number].properties[index].isOptional = true
         case 6:
-            guard let index = scalars.filter({ cls.properties[$0].isOptional && !cls.properties[$0].isUnique && cls.properties[$0].standard != .null }).randomElement(using: &chance) else { return }
+            guard
+                let index = scalars.filter({
+                    cls.properties[$0].isOptional && !cls.properties[$0].isUnique
+                        && cls.properties[$0].standard != .null
+                }).randomElement(using: &chance)
+            else { return }
             let property = cls.properties[index]
             name += ", \(cls.name).\(property.name) becomes required"
             plan.classes[number].properties[index].isOptional = false
@@ -186,12 +214,18 @@ struct Evolution {
             plan.add(new, "bag", .list, of: .mixed)
             content.things[new] = [:]
         case 8:
-            guard let index = scalars.filter({ !cls.properties[$0].isGenerated && !cls.properties[$0].isUnique }).randomElement(using: &chance) else { return }
+            guard
+                let index = scalars.filter({ !cls.properties[$0].isGenerated && !cls.properties[$0].isUnique })
+                    .randomElement(using: &chance)
+            else { return }
             name += ", another default of \(cls.name).\(cls.properties[index].name)"
             plan.classes[number].properties[index].standard = chance.scalar(cls.properties[index].kind)
         case 9:
             // Only such that nothing leads to.
-            guard steps.isEmpty, let index = plan.classes.indices.filter({ plan.classes[$0].name.hasPrefix("Extra") }).randomElement(using: &chance) else { return }
+            guard steps.isEmpty,
+                let index = plan.classes.indices.filter({ plan.classes[$0].name.hasPrefix("Extra") }).randomElement(
+                    using: &chance)
+            else { return }
             let name = plan.classes[index].name
             self.name += ", drop class \(name)"
             if plan.classes.contains(where: { $0.properties.contains { $0.target == name } }) { return }
@@ -213,7 +247,12 @@ struct Evolution {
                 plan.classes[number].compounds.append(.init(properties: picked))
             }
         default:
-            guard let index = scalars.filter({ cls.properties[$0].kind != .binary && cls.properties[$0].kind != .bool && !cls.properties[$0].isUnique }).randomElement(using: &chance) else { return }
+            guard
+                let index = scalars.filter({
+                    cls.properties[$0].kind != .binary && cls.properties[$0].kind != .bool
+                        && !cls.properties[$0].isUnique
+                }).randomElement(using: &chance)
+            else { return }
             name += ", unique \(cls.name).\(cls.properties[index].name)"
             plan.classes[number].properties[index].isUnique = true
             plan.classes[number].properties[index].isIndexed = false
@@ -233,7 +272,9 @@ struct Evolution {
         case 6: plan.add(cls, new, .map, of: .mixed, by: .string)
         default:
             let kind = chance.one(Plan.scalars)
-            plan.add(cls, new, kind, chance.percent(50) ? [.nullable] : [], standard: chance.percent(50) ? chance.scalar(kind) : nil)
+            plan.add(
+                cls, new, kind, chance.percent(50) ? [.nullable] : [],
+                standard: chance.percent(50) ? chance.scalar(kind) : nil)
         }
         didAdd(to: cls)
     }
@@ -242,7 +283,9 @@ struct Evolution {
     mutating func didAdd(to cls: String) {
         let property = plan.cls(cls).properties.last!
         added.insert(property.id)
-        for key in content[cls].keys { content.things[cls]![key]!.values[property.id] = property.missing ?? .zero(property.kind) }
+        for key in content[cls].keys {
+            content.things[cls]![key]!.values[property.id] = property.missing ?? .zero(property.kind)
+        }
     }
 
     mutating func drop(_ number: Int, _ index: Int) {

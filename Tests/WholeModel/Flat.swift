@@ -30,7 +30,8 @@ final class Flat {
         case .decimal(let value): values.append(Value(kind: .decimal128, low: value, high: 0x303c_0000_0000_0000))
         case .text(let text): own(Array(text.utf8), .string)
         case .binary(let bytes): own(bytes, .binary)
-        case .timestamp(let seconds, let nanoseconds): values.append(.timestamp(seconds: seconds, nanoseconds: nanoseconds))
+        case .timestamp(let seconds, let nanoseconds):
+            values.append(.timestamp(seconds: seconds, nanoseconds: nanoseconds))
         case .objectID(let low, let high): values.append(Value(kind: .objectID, low: low, high: high))
         case .uuid(let low, let high): values.append(Value(kind: .uuid, low: low, high: high))
         case .link(let key): values.append(.link(link(target!, key)))
@@ -102,7 +103,10 @@ extension Datum {
         case .float: self = .float(value.asFloat)
         case .double: self = .double(value.asDouble)
         // Zero is zero, as which number of digits it may be kept.
-        case .decimal128: self = value.high == 0x303c_0000_0000_0000 || value.low == 0 && value.high == 0x3040_0000_0000_0000 ? .decimal(value.low) : .text("a decimal with another exponent")
+        case .decimal128:
+            self =
+                value.high == 0x303c_0000_0000_0000 || value.low == 0 && value.high == 0x3040_0000_0000_0000
+                ? .decimal(value.low) : .text("a decimal with another exponent")
         case .string: self = .text(String(decoding: bytes(), as: UTF8.self))
         case .binary: self = .binary(bytes())
         case .timestamp: self = .timestamp(value.low, Int32(truncatingIfNeeded: value.high))

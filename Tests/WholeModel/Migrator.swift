@@ -47,14 +47,18 @@ struct Migrator {
     private mutating func set(_ name: Content.Name, _ property: PropertyPlan, _ value: Datum) throws {
         let flat = session.flat(value, property.target)
         try must("setting \(name).\(property.name)") { () throws(StoreError) in
-            try flat.use { (values) throws(StoreError) in try view.set(session.object(name), session.id(property.id), values[0]) }
+            try flat.use { (values) throws(StoreError) in
+                try view.set(session.object(name), session.id(property.id), values[0])
+            }
         }
         content[name, property.id] = value
     }
 
     private mutating func fill(_ cls: String, _ id: Int, _ value: Datum) throws {
         guard let property = content.plan.cls(cls).properties.first(where: { $0.id == id }) else { return }
-        for key in content[cls].keys.sorted() where content[Content.Name(cls: cls, key: key), id].isNull { try set(Content.Name(cls: cls, key: key), property, value) }
+        for key in content[cls].keys.sorted() where content[Content.Name(cls: cls, key: key), id].isNull {
+            try set(Content.Name(cls: cls, key: key), property, value)
+        }
     }
 
     /// But for what an index of several that stays forbids.
@@ -69,7 +73,9 @@ struct Migrator {
             default: value = .uuid(Int64(number) + 300, 0)
             }
             let name = Content.Name(cls: cls, key: key)
-            if !content.isTaken(cls, content[name]!.values.merging([id: value]) { $1 }, except: key) { try set(name, property, value) }
+            if !content.isTaken(cls, content[name]!.values.merging([id: value]) { $1 }, except: key) {
+                try set(name, property, value)
+            }
         }
     }
 
@@ -77,25 +83,34 @@ struct Migrator {
 
     private mutating func house(_ cls: String, _ clearsMixed: Bool) throws {
         // Half of those without a place get one, in the list of somebody.
-        let lists = content.plan.classes.flatMap { owner in owner.properties.filter { $0.kind == .list && $0.target == cls && owner.name != cls }.map { (owner.name, $0) } }
+        let lists = content.plan.classes.flatMap { owner in
+            owner.properties.filter { $0.kind == .list && $0.target == cls && owner.name != cls }.map {
+                (owner.name, $0)
+            }
+        }
         var places = content.places(cls)
         for (number, key) in content[cls].keys.sorted().enumerated() where places[key] == nil && number % 2 == 0 {
             guard let (owner, property) = lists.first(where: { !content[$0.0].isEmpty }) else { break }
-            let owners = content[owner].keys.sorted(), name = Content.Name(cls: owner, key: owners[number % owners.count])
+            let owners = content[owner].keys.sorted(),
+                name = Content.Name(cls: owner, key: owners[number % owners.count])
             guard case .list(let all) = content[name, property.id] else { break }
             let flat = session.flat(.link(key), cls)
             try must("giving \(cls)#\(key) a parent") { () throws(StoreError) in
-                try flat.use { (values) throws(StoreError) in try view.insert(session.collection(name, property.id), at: nil, values) }
+                try flat.use { (values) throws(StoreError) in
+                    try view.insert(session.collection(name, property.id), at: nil, values)
+                }
             }
             content[name, property.id] = .list(all + [.link(key)])
             counts["migration: given a parent", default: 0] += 1
         }
         while true {
             places = content.places(cls)
-            let rooted = content.rooted(cls, evolution.plan), wrong = content[cls].keys.filter { places[$0] != 1 || !rooted.contains($0) }.sorted()
+            let rooted = content.rooted(cls, evolution.plan),
+                wrong = content[cls].keys.filter { places[$0] != 1 || !rooted.contains($0) }.sorted()
             if wrong.isEmpty { break }
             for key in wrong where content[cls][key] != nil {
-                try must("deleting \(cls)#\(key)") { () throws(StoreError) in try view.delete(session.object(cls, key)) }
+                try must("deleting \(cls)#\(key)") { () throws(StoreError) in try view.delete(session.object(cls, key))
+                }
                 content.remove([Content.Name(cls: cls, key: key)])
             }
         }
@@ -107,9 +122,13 @@ struct Migrator {
             for property in owner.properties where property.valueKind == .mixed {
                 for key in content[owner.name].keys.sorted() {
                     let name = Content.Name(cls: owner.name, key: key)
-                    guard Content.forgetMixed(content[name, property.id], { $0.cls == cls }) != content[name, property.id] else { continue }
+                    guard
+                        Content.forgetMixed(content[name, property.id], { $0.cls == cls }) != content[name, property.id]
+                    else { continue }
                     if property.isCollection {
-                        try must("clearing \(name).\(property.name)") { () throws(StoreError) in try view.removeAllElements(session.collection(name, property.id)) }
+                        try must("clearing \(name).\(property.name)") { () throws(StoreError) in
+                            try view.removeAllElements(session.collection(name, property.id))
+                        }
                         content[name, property.id] = property.missing!
                     } else {
                         try set(name, property, .null)
@@ -124,9 +143,12 @@ struct Migrator {
     private mutating func copy(_ cls: String, _ from: Int, _ to: Int) throws {
         guard let target = content.plan.cls(cls).properties.first(where: { $0.id == to }) else { return }
         let source = evolution.before.plan.cls(cls).property(from)
-        let result = attempt { () throws(StoreError) in try view.copyProperty(session.id(to), from: old.view, old.id(from)) }
+        let result = attempt { () throws(StoreError) in
+            try view.copyProperty(session.id(to), from: old.view, old.id(from))
+        }
         var after = content, refusals: Set<StatusCode> = [], tolerated: Set<StatusCode> = [], count = 0
-        if target.kind != source.kind || target.elements != source.elements || target.keys != source.keys || target.target != source.target
+        if target.kind != source.kind || target.elements != source.elements || target.keys != source.keys
+            || target.target != source.target
             || (target.isCollection && target.isOptional != source.isOptional)
         {
             refusals = [.wrongType]
@@ -138,10 +160,14 @@ struct Migrator {
             for key in content[cls].keys.sorted() {
                 guard let before = evolution.before[cls][key] else { continue }
                 var value = before.values[from]!
-                if source.isLink { value = Content.forget(value) { content[Content.Name(cls: source.target!, key: $0)] == nil } }
+                if source.isLink {
+                    value = Content.forget(value) { content[Content.Name(cls: source.target!, key: $0)] == nil }
+                }
                 if source.valueKind == .mixed { value = Content.forgetMixed(value) { content[$0] == nil } }
                 count += 1
-                if value.isNull, !target.isOptional, !target.isLink, target.kind != .mixed { refusals.insert(.notNullable) }
+                if value.isNull, !target.isOptional, !target.isLink, target.kind != .mixed {
+                    refusals.insert(.notNullable)
+                }
                 after.things[cls]![key]!.values[to] = value
                 if after.isTaken(cls, after[cls][key]!.values, except: key) { tolerated.insert(.duplicateKey) }
             }
@@ -149,15 +175,29 @@ struct Migrator {
         }
         switch result {
         case .success(let copied):
-            if !refusals.isEmpty { throw problem("copying \(cls).\(source.name) to \(target.name) succeeded, should be refused as \(refusals)") }
-            if copied != count { throw problem("\(cls).\(source.name) was copied of \(copied) objects, should be of \(count)") }
+            if !refusals.isEmpty {
+                throw problem(
+                    "copying \(cls).\(source.name) to \(target.name) succeeded, should be refused as \(refusals)")
+            }
+            if copied != count {
+                throw problem("\(cls).\(source.name) was copied of \(copied) objects, should be of \(count)")
+            }
             counts["migration: copied", default: 0] += 1
             content = after
         case .failure(let error):
             if error.isOfMachine { throw Stop.engine(error) }
-            if !refusals.union(tolerated).contains(error.code) { throw problem("copying \(cls).\(source.name) to \(target.name): \(error.code) \(error.message), should be refused as \(refusals)") }
+            if !refusals.union(tolerated).contains(error.code) {
+                throw problem(
+                    """
+                    copying \(cls).\(source.name) to \(target.name): \(error.code) \(error.message), should be \
+                    refused as \(refusals)
+                    """
+                )
+            }
             counts["migration: copied refused", default: 0] += 1
         }
-        if evolution.comparesInside { try session.compare(content, "after a copy of \(cls).\(source.name) to \(target.name)") }
+        if evolution.comparesInside {
+            try session.compare(content, "after a copy of \(cls).\(source.name) to \(target.name)")
+        }
     }
 }

@@ -1,5 +1,5 @@
-/// What tests do often: they are not optimised, and what the standard library does for them by way of generics takes ten times as long
-/// there as here.
+/// What tests do often: they are not optimised, and what the standard library does for them by way of generics takes
+/// ten times as long there as here.
 
 extension Sequence where Element == Int64 {
     package func ascending() -> [Int64] {
@@ -31,4 +31,6 @@ package func digest(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
 }
 
 /// The numbers below `count`, in the order that `isBefore` says.
-package func order(_ count: Int, by isBefore: (Int, Int) throws -> Bool) rethrows -> [Int] { try (0..<count).sorted(by: isBefore) }
+package func order(_ count: Int, by isBefore: (Int, Int) throws -> Bool) rethrows -> [Int] {
+    try (0..<count).sorted(by: isBefore)
+}

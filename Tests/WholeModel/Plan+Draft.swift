@@ -20,8 +20,11 @@ extension Plan {
                 if property.isCounter { flags.insert(.counter) }
                 if property.cascades { flags.insert(.cascade) }
                 if property.isCollection {
-                    let elements = ElementSchema(kind: property.elements, isNullable: property.isOptional, keyKind: property.keys)
-                    try draft.addCollection(cls.name, property.name, property.kind, elements, target: property.target, property.cascades ? .cascade : [])
+                    let elements = ElementSchema(
+                        kind: property.elements, isNullable: property.isOptional, keyKind: property.keys)
+                    try draft.addCollection(
+                        cls.name, property.name, property.kind, elements, target: property.target,
+                        property.cascades ? .cascade : [])
                 } else if property.kind == .link {
                     try draft.addLink(cls.name, property.name, to: property.target!, flags)
                 } else {
@@ -29,10 +32,14 @@ extension Plan {
                 }
                 if let standard = property.standard {
                     let flat = Flat(standard, nil) { _, _ in .none }
-                    try flat.use { (values) throws(StoreError) in try draft.setDefault(cls.name, property.name, values[0]) }
+                    try flat.use { (values) throws(StoreError) in
+                        try draft.setDefault(cls.name, property.name, values[0])
+                    }
                 }
             }
-            for property in cls.properties { for name in property.formerNames { try draft.addFormerName(cls.name, property.name, name) } }
+            for property in cls.properties {
+                for name in property.formerNames { try draft.addFormerName(cls.name, property.name, name) }
+            }
             for compound in cls.compounds {
                 let flags: SchemaDraft.IndexFlags = compound.isKey ? [.primaryKey] : compound.isUnique ? [.unique] : []
                 try draft.addIndex(cls.name, compound.properties.map { cls.property($0).name }, flags)

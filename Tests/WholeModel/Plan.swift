@@ -53,15 +53,18 @@ package struct ClassPlan: Equatable, Sendable {
     func property(named name: String) -> PropertyPlan { properties.first { $0.name == name }! }
     var key: PropertyPlan? { properties.first(where: \.isKey) }
     var hasKey: Bool { key != nil || compounds.contains(where: \.isKey) }
-    func isKeyPart(_ id: Int) -> Bool { property(id).isKey || compounds.contains { $0.isKey && $0.properties.contains(id) } }
+    func isKeyPart(_ id: Int) -> Bool {
+        property(id).isKey || compounds.contains { $0.isKey && $0.properties.contains(id) }
+    }
     /// What no two objects may have the same of.
     var uniques: [(properties: [Int], isKey: Bool)] {
-        properties.filter { $0.isKey || $0.isUnique }.map { ([$0.id], $0.isKey) } + compounds.filter { $0.isUnique || $0.isKey }.map { ($0.properties, $0.isKey) }
+        properties.filter { $0.isKey || $0.isUnique }.map { ([$0.id], $0.isKey) }
+            + compounds.filter { $0.isUnique || $0.isKey }.map { ($0.properties, $0.isKey) }
     }
 }
 
-/// A schema of the model. To give the model another class or kind of property, describe it in `Plan.first`: everything else follows
-/// from what stands here. (What stands inside mixed values: `Chance.mixed` and `Content.forgetMixed`.)
+/// A schema of the model. To give the model another class or kind of property, describe it in `Plan.first`: everything
+/// else follows from what stands here. (What stands inside mixed values: `Chance.mixed` and `Content.forgetMixed`.)
 package struct Plan: Equatable, Sendable {
     var classes: [ClassPlan] = []
     var version: UInt64 = 1
@@ -70,15 +73,21 @@ package struct Plan: Equatable, Sendable {
     func cls(_ name: String) -> ClassPlan { classes.first { $0.name == name }! }
     func isEmbedded(_ name: String?) -> Bool { name.map { cls($0).isEmbedded } ?? false }
     /// An object goes with the one that has it in this property.
-    func owns(_ property: PropertyPlan) -> Bool { property.isLink && (property.cascades || isEmbedded(property.target)) }
+    func owns(_ property: PropertyPlan) -> Bool {
+        property.isLink && (property.cascades || isEmbedded(property.target))
+    }
 
     mutating func add(
-        _ cls: String, _ name: String, _ kind: ValueKind, to target: String? = nil, of elements: ValueKind = .null, by keys: ValueKind = .null,
+        _ cls: String, _ name: String, _ kind: ValueKind, to target: String? = nil, of elements: ValueKind = .null,
+        by keys: ValueKind = .null,
         _ flags: SchemaDraft.Flags = [], standard: Datum? = nil
     ) {
         let property = PropertyPlan(
-            id: nextID, name: name, kind: kind, target: target, elements: target != nil && kind != .link ? .link : elements, keys: keys, isOptional: flags.contains(.nullable),
-            isIndexed: flags.contains(.indexed), isUnique: flags.contains(.unique), isKey: flags.contains(.primaryKey), isGenerated: flags.contains(.generated),
+            id: nextID, name: name, kind: kind, target: target,
+            elements: target != nil && kind != .link ? .link : elements, keys: keys,
+            isOptional: flags.contains(.nullable),
+            isIndexed: flags.contains(.indexed), isUnique: flags.contains(.unique), isKey: flags.contains(.primaryKey),
+            isGenerated: flags.contains(.generated),
             isCounter: flags.contains(.counter), cascades: flags.contains(.cascade), standard: standard)
         nextID += 1
         if let index = classes.firstIndex(where: { $0.name == cls }) {
@@ -90,10 +99,13 @@ package struct Plan: Equatable, Sendable {
 
     mutating func addIndex(_ cls: String, _ names: [String], isUnique: Bool = false, isKey: Bool = false) {
         let index = classes.firstIndex { $0.name == cls }!
-        classes[index].compounds.append(.init(properties: names.map { classes[index].property(named: $0).id }, isUnique: isUnique, isKey: isKey))
+        classes[index].compounds.append(
+            .init(properties: names.map { classes[index].property(named: $0).id }, isUnique: isUnique, isKey: isKey))
     }
 
-    static let scalars: [ValueKind] = [.bool, .int, .float, .double, .decimal128, .string, .binary, .timestamp, .objectID, .uuid]
+    static let scalars: [ValueKind] = [
+        .bool, .int, .float, .double, .decimal128, .string, .binary, .timestamp, .objectID, .uuid,
+    ]
 
     static let first: Plan = {
         var plan = Plan()
@@ -102,8 +114,13 @@ package struct Plan: Equatable, Sendable {
         // Every kind, required and optional, with and without an index, alone and as elements.
         plan.add("Kinds", "id", .int, [.primaryKey, .generated])
         for (index, kind) in scalars.enumerated() {
-            plan.add("Kinds", "r_\(name(kind))", kind, kind != .binary && index % 2 == 0 ? [.indexed] : [], standard: index % 3 == 0 ? nil : Chance.standard(kind))
-            plan.add("Kinds", "o_\(name(kind))", kind, kind != .binary && index % 2 == 1 ? [.nullable, .indexed] : [.nullable], standard: index % 4 == 1 ? Chance.standard(kind) : nil)
+            plan.add(
+                "Kinds", "r_\(name(kind))", kind, kind != .binary && index % 2 == 0 ? [.indexed] : [],
+                standard: index % 3 == 0 ? nil : Chance.standard(kind))
+            plan.add(
+                "Kinds", "o_\(name(kind))", kind,
+                kind != .binary && index % 2 == 1 ? [.nullable, .indexed] : [.nullable],
+                standard: index % 4 == 1 ? Chance.standard(kind) : nil)
         }
         plan.add("Kinds", "any", .mixed, [.indexed])
         plan.add("Kinds", "tally", .int, [.counter], standard: .int(0))
@@ -112,7 +129,9 @@ package struct Plan: Equatable, Sendable {
         for kind in scalars {
             plan.add("Many", "l_\(name(kind))", .list, of: kind, kind == .int || kind == .string ? [.nullable] : [])
             plan.add("Many", "s_\(name(kind))", .set, of: kind)
-            plan.add("Many", "m_\(name(kind))", .map, of: kind, by: [.int, .string, .objectID, .uuid][plan.nextID % 4], [.nullable])
+            plan.add(
+                "Many", "m_\(name(kind))", .map, of: kind, by: [.int, .string, .objectID, .uuid][plan.nextID % 4],
+                [.nullable])
         }
         // Links of every kind, with and without cascades; embedded objects two levels deep.
         plan.add("Person", "name", .string, [.primaryKey])

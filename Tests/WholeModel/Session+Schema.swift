@@ -1,12 +1,18 @@
 import ObjStoreCore
 
-/// The schema of a view, compared with the plan: where classes have no objects only that tells two contents from each other.
+/// The schema of a view, compared with the plan: where classes have no objects only that tells two contents from each
+/// other.
 extension Session {
     func compareSchema(_ when: String) throws {
         let found = try must("schema") { () throws(StoreError) in try describedSchema() }, wanted = describedPlan()
         if found == wanted { return }
         let first = zip(found, wanted).first { $0 != $1 }
-        throw problem("schema: \(when), there is \(first?.0 ?? "\(found.count) lines"), should be \(first?.1 ?? "\(wanted.count) lines")")
+        throw problem(
+            """
+            schema: \(when), there is \(first?.0 ?? "\(found.count) lines"), should be \
+            \(first?.1 ?? "\(wanted.count) lines")
+            """
+        )
     }
 
     private struct Line {
@@ -15,7 +21,11 @@ extension Session {
 
         /// Links and mixed values can always be null.
         var text: String {
-            "\(cls).\(name): \(kind) of \(elements) by \(keys) to \(target ?? "nothing"), \(isOptional || kind == .link || kind == .mixed || elements == .mixed ? "optional" : "required"), flags \(flags.rawValue), default \(standard)"
+            """
+            \(cls).\(name): \(kind) of \(elements) by \(keys) to \(target ?? "nothing"), \
+            \(isOptional || kind == .link || kind == .mixed || elements == .mixed ? "optional" : "required"), flags \
+            \(flags.rawValue), default \(standard)
+            """
         }
     }
 
@@ -31,8 +41,10 @@ extension Session {
                 let property = try view.propertyInfo(info.classID, at: place)
                 lines.append(
                     Line(
-                        cls: info.name, name: property.name, kind: property.kind, elements: property.elements?.kind ?? .null, keys: property.elements?.keyKind ?? .null,
-                        target: property.target == 0 ? nil : try view.classInfo(property.target).name, isOptional: property.flags.contains(.nullable),
+                        cls: info.name, name: property.name, kind: property.kind,
+                        elements: property.elements?.kind ?? .null, keys: property.elements?.keyKind ?? .null,
+                        target: property.target == 0 ? nil : try view.classInfo(property.target).name,
+                        isOptional: property.flags.contains(.nullable),
                         flags: property.flags.intersection(Session.plainFlags), standard: Datum(property.defaultValue)
                     ).text)
             }
@@ -59,14 +71,19 @@ extension Session {
                 if property.cascades { flags.insert(.cascade) }
                 lines.append(
                     Line(
-                        cls: cls.name, name: property.name, kind: property.kind, elements: property.elements, keys: property.keys, target: property.target,
+                        cls: cls.name, name: property.name, kind: property.kind, elements: property.elements,
+                        keys: property.keys, target: property.target,
                         isOptional: property.isOptional, flags: flags, standard: property.standard ?? .null
                     ).text)
             }
             // Each link has one, its inverse.
-            let single = cls.properties.filter { $0.isIndexed || $0.isUnique || $0.isKey || $0.kind == .link }.map { Session.index(cls.name, [$0.name], isUnique: $0.isUnique || $0.isKey, isKey: $0.isKey) }
+            let single = cls.properties.filter { $0.isIndexed || $0.isUnique || $0.isKey || $0.kind == .link }.map {
+                Session.index(cls.name, [$0.name], isUnique: $0.isUnique || $0.isKey, isKey: $0.isKey)
+            }
             let several = cls.compounds.map { compound in
-                Session.index(cls.name, compound.properties.map { cls.property($0).name }, isUnique: compound.isUnique || compound.isKey, isKey: compound.isKey)
+                Session.index(
+                    cls.name, compound.properties.map { cls.property($0).name },
+                    isUnique: compound.isUnique || compound.isKey, isKey: compound.isKey)
             }
             lines += (single + several).sorted()
         }

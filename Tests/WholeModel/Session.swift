@@ -1,6 +1,7 @@
 package import ObjStoreCore
 
-/// Why a history ends: the store and the model differ, or the engine gives up (in a simulated machine that may be right).
+/// Why a history ends: the store and the model differ, or the engine gives up (in a simulated machine that may be
+/// right).
 package enum Stop: Error {
     case problem(String)
     case engine(StoreError)
@@ -41,22 +42,33 @@ struct Session {
         self.plan = plan
         var names: Set<String> = []
         let all = try must("classes") { () throws(StoreError) in try view.classCount() }
-        for index in 0..<all { names.insert(try must("class \(index)") { () throws(StoreError) in try view.classInfo(at: index).name }) }
-        if names != Set(plan.classes.map(\.name)) { throw problem("the store has the classes \(names.sorted()), should have \(plan.classes.map(\.name).sorted())") }
+        for index in 0..<all {
+            names.insert(try must("class \(index)") { () throws(StoreError) in try view.classInfo(at: index).name })
+        }
+        if names != Set(plan.classes.map(\.name)) {
+            throw problem(
+                "the store has the classes \(names.sorted()), should have \(plan.classes.map(\.name).sorted())")
+        }
         for cls in plan.classes {
             let id = try must("class \(cls.name)") { () throws(StoreError) in try view.findClass(cls.name) }
             classes[cls.name] = id
             for property in cls.properties {
-                properties[property.id] = try must("\(cls.name).\(property.name)") { () throws(StoreError) in try view.findProperty(id, property.name) }
+                properties[property.id] = try must("\(cls.name).\(property.name)") { () throws(StoreError) in
+                    try view.findProperty(id, property.name)
+                }
             }
             let count = try must("class \(cls.name)") { () throws(StoreError) in try view.classInfo(id).propertyCount }
-            if count != cls.properties.count { throw problem("\(cls.name) has \(count) properties, should have \(cls.properties.count)") }
+            if count != cls.properties.count {
+                throw problem("\(cls.name) has \(count) properties, should have \(cls.properties.count)")
+            }
         }
     }
 
     func id(_ cls: String) -> UInt32 { classes[cls]! }
     func id(_ property: Int) -> UInt32 { properties[property]! }
-    func object(_ cls: String, _ key: Int64) -> ObjectID { ObjectID(classID: classes[cls]!, storeTag: view.shared.tag, key: key) }
+    func object(_ cls: String, _ key: Int64) -> ObjectID {
+        ObjectID(classID: classes[cls]!, storeTag: view.shared.tag, key: key)
+    }
     /// A value that is not a list or map, of a mixed property or element: its links know their class.
     func single(_ value: Value) -> Datum {
         guard value.kind == .link else { return Datum(value) }
@@ -65,17 +77,22 @@ struct Session {
     }
     /// The order of sets: links go by the ids of classes.
     func isBefore(_ a: Datum, _ b: Datum) -> Bool {
-        if case .linkTo(let first, let x) = a, case .linkTo(let second, let y) = b { return (classes[first] ?? 0, x) < (classes[second] ?? 0, y) }
+        if case .linkTo(let first, let x) = a, case .linkTo(let second, let y) = b {
+            return (classes[first] ?? 0, x) < (classes[second] ?? 0, y)
+        }
         return Datum.isBefore(a, b)
     }
     func object(_ name: Content.Name) -> ObjectID { object(name.cls, name.key) }
-    func collection(_ name: Content.Name, _ property: Int) -> CollectionID { CollectionID(owner: object(name), propertyID: id(property)) }
+    func collection(_ name: Content.Name, _ property: Int) -> CollectionID {
+        CollectionID(owner: object(name), propertyID: id(property))
+    }
 
     func flat(_ datum: Datum, _ target: String? = nil) -> Flat { Flat(datum, target, link: object) }
 
     /// Properties and values of one object, single ones, for the calls that take them.
     func withValues<T>(
-        _ cls: String, _ values: [Int: Datum], _ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> T
+        _ cls: String, _ values: [Int: Datum],
+        _ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> T
     ) -> Result<T, StoreError> {
         let flat = Flat(link: object)
         var ids: [UInt32] = []
@@ -136,24 +153,33 @@ struct Session {
         let object = object(cls.name, key), where_ = "\(cls.name)#\(key).\(property.name)"
         if property.kind == .mixed { return try mixed(object, property, []) }
         if !property.isCollection {
-            return try must("reading \(where_)") { () throws(StoreError) in Datum(try view.value(object, id(property.id), nil)) }
+            return try must("reading \(where_)") { () throws(StoreError) in
+                Datum(try view.value(object, id(property.id), nil))
+            }
         }
         let collection = CollectionID(owner: object, propertyID: id(property.id))
         var keys: [Datum] = [], values: [Datum] = [], documents: [Int] = []
         let (told, count) = try must("reading \(where_)") { () throws(StoreError) in
-            let told = try view.elements(collection, from: 0, limit: .max, wantsKeys: property.kind == .map, nil) { _, key, value in
+            let told = try view.elements(collection, from: 0, limit: .max, wantsKeys: property.kind == .map, nil) {
+                _, key, value in
                 keys.append(Datum(key))
                 if value.kind == .document { documents.append(values.count) }
                 values.append(property.elements == .mixed ? single(value) : Datum(value))
             }
             return (told, try view.elementCount(collection))
         }
-        if told != values.count || count != values.count { throw problem("\(where_): \(values.count) elements, told \(told), counted \(count)") }
+        if told != values.count || count != values.count {
+            throw problem("\(where_): \(values.count) elements, told \(told), counted \(count)")
+        }
         if !documents.isEmpty, property.elements != .mixed { throw problem("\(where_) has lists or maps as elements") }
-        for index in documents { values[index] = try mixed(object, property, [property.kind == .map ? keys[index] : .int(Int64(index))]) }
+        for index in documents {
+            values[index] = try mixed(object, property, [property.kind == .map ? keys[index] : .int(Int64(index))])
+        }
         let order = property.kind == .map ? keys : values
         if property.kind != .list {
-            for (a, b) in zip(order, order.dropFirst()) where !isBefore(a, b) { throw problem("\(where_): \(a) stands before \(b)") }
+            for (a, b) in zip(order, order.dropFirst()) where !isBefore(a, b) {
+                throw problem("\(where_): \(a) stands before \(b)")
+            }
         }
         switch property.kind {
         case .list: return .list(values)
@@ -172,13 +198,19 @@ struct Session {
                 return try body(steps)
             }
         }
-        let value = try call { (steps) throws(StoreError) in try view.mixed(object, id(property.id), steps, whole: false, nil).map { ($0.kind, Int($0.low), single($0)) } }
+        let value = try call { (steps) throws(StoreError) in
+            try view.mixed(object, id(property.id), steps, whole: false, nil).map { ($0.kind, Int($0.low), single($0)) }
+        }
         guard let value else { throw problem("\(property.name): nothing at \(path)") }
         switch value.0 {
         case .list: return .list(try (0..<value.1).map { try mixed(object, property, path + [.int(Int64($0))]) })
         case .map:
             var keys: [Datum] = []
-            _ = try call { (steps) throws(StoreError) in try view.mixedKeys(object, id(property.id), steps, from: 0, limit: .max, nil) { _, key in keys.append(Datum(key)) } }
+            _ = try call { (steps) throws(StoreError) in
+                try view.mixedKeys(object, id(property.id), steps, from: 0, limit: .max, nil) { _, key in
+                    keys.append(Datum(key))
+                }
+            }
             if keys.count != value.1 { throw problem("\(property.name) at \(path): \(keys.count) keys of \(value.1)") }
             var all: [Datum: Datum] = [:]
             for key in keys { all[key] = try mixed(object, property, path + [key]) }
@@ -217,7 +249,9 @@ struct Session {
         if let difference = wanted.difference(found) { throw problem("content: \(when), \(difference)") }
         for cls in plan.classes {
             for property in cls.properties where property.isLink { try compareIncoming(cls, property, wanted, when) }
-            for property in cls.properties where property.valueKind == .mixed { try compareMixedIncoming(cls, property, wanted, when) }
+            for property in cls.properties where property.valueKind == .mixed {
+                try compareMixedIncoming(cls, property, wanted, when)
+            }
             for unique in cls.uniques { try compareFinding(cls, unique.properties, isKey: unique.isKey, wanted, when) }
             for property in cls.properties where property.isIndexed { try compareIndex(cls, property, wanted, when) }
         }
@@ -231,42 +265,79 @@ struct Session {
                 (try keys(view.incoming(object, id(property.id))), try view.incomingCount(object, id(property.id)))
             }
             if found != expected || count != expected.count {
-                throw problem("inverse: \(when), to \(property.target!)#\(target) by \(cls.name).\(property.name) lead \(found) (counted \(count)), should be \(expected)")
+                throw problem(
+                    """
+                    inverse: \(when), to \(property.target!)#\(target) by \(cls.name).\(property.name) lead \(found) \
+                    (counted \(count)), should be \(expected)
+                    """
+                )
             }
             if plan.isEmbedded(property.target), let owner = expected.first {
                 let parent = try must("parent") { () throws(StoreError) in try view.parent(of: object) }
                 if parent?.object != self.object(cls.name, owner) || parent?.propertyID != id(property.id) {
-                    throw problem("parent: \(when), that of \(property.target!)#\(target) is \(String(describing: parent)), should be \(cls.name)#\(owner).\(property.name)")
+                    throw problem(
+                        """
+                        parent: \(when), that of \(property.target!)#\(target) is \(String(describing: parent)), \
+                        should be \(cls.name)#\(owner).\(property.name)
+                        """
+                    )
                 }
             }
         }
     }
 
     /// How many objects have links to each object in a mixed property or its elements.
-    private func compareMixedIncoming(_ cls: ClassPlan, _ property: PropertyPlan, _ wanted: Content, _ when: String) throws {
+    private func compareMixedIncoming(
+        _ cls: ClassPlan, _ property: PropertyPlan, _ wanted: Content, _ when: String
+    ) throws {
         let owners = wanted.mixedOwners(cls.name, property.id)
         for target in plan.classes {
             for key in wanted[target.name].keys.sorted() {
                 let name = Content.Name(cls: target.name, key: key), expected = owners[name] ?? 0
-                let count = try must("incoming") { () throws(StoreError) in try view.incomingCount(object(name), id(property.id)) }
-                if count != expected { throw problem("inverse: \(when), to \(name) lead \(count) \(cls.name).\(property.name), should be \(expected)") }
+                let count = try must("incoming") { () throws(StoreError) in
+                    try view.incomingCount(object(name), id(property.id))
+                }
+                if count != expected {
+                    throw problem(
+                        "inverse: \(when), to \(name) lead \(count) \(cls.name).\(property.name), should be \(expected)"
+                    )
+                }
             }
         }
     }
 
-    private func compareFinding(_ cls: ClassPlan, _ properties: [Int], isKey: Bool, _ wanted: Content, _ when: String) throws {
+    private func compareFinding(
+        _ cls: ClassPlan, _ properties: [Int], isKey: Bool, _ wanted: Content, _ when: String
+    ) throws {
         let ids = properties.map { id($0) }
-        let index = try must("index") { () throws(StoreError) in try ids.withUnsafeBufferPointer { (ids) throws(StoreError) in try view.findIndex(id(cls.name), ids) } }
+        let index = try must("index") { () throws(StoreError) in
+            try ids.withUnsafeBufferPointer { (ids) throws(StoreError) in try view.findIndex(id(cls.name), ids) }
+        }
         for (key, thing) in wanted[cls.name] {
             let values = properties.map { thing.values[$0]! }
             let isNobodys = values.contains(.null) && !(isKey && values.count == 1)
             let flat = Flat(link: object)
             for (property, value) in zip(properties, values) { flat.append(value, cls.property(property).target) }
-            let found = try must("unique") { () throws(StoreError) in try flat.use { (values) throws(StoreError) in try view.find(by: index, values) } }
-            if found?.key != (isNobodys ? nil : key) { throw problem("unique: \(when), \(cls.name) \(values) finds \(String(describing: found?.key)), should find \(key)") }
+            let found = try must("unique") { () throws(StoreError) in
+                try flat.use { (values) throws(StoreError) in try view.find(by: index, values) }
+            }
+            if found?.key != (isNobodys ? nil : key) {
+                throw problem(
+                    "unique: \(when), \(cls.name) \(values) finds \(String(describing: found?.key)), should find \(key)"
+                )
+            }
             if isKey, properties.count == 1 {
-                let byKey = try must("key") { () throws(StoreError) in try flat.use { (values) throws(StoreError) in try view.find(id(cls.name), values[0]) } }
-                if byKey?.key != key { throw problem("unique: \(when), \(cls.name) \(values) finds \(String(describing: byKey?.key)), should find \(key)") }
+                let byKey = try must("key") { () throws(StoreError) in
+                    try flat.use { (values) throws(StoreError) in try view.find(id(cls.name), values[0]) }
+                }
+                if byKey?.key != key {
+                    throw problem(
+                        """
+                        unique: \(when), \(cls.name) \(values) finds \(String(describing: byKey?.key)), should find \
+                        \(key)
+                        """
+                    )
+                }
             }
         }
     }
@@ -277,9 +348,14 @@ struct Session {
         if property.kind == .mixed { values = values.filter { if case .linkTo = $0.value { true } else { false } } }
         for value in Set(values.values).sorted(by: Datum.isBefore).prefix(6) {
             let flat = flat(value)
-            let found = try must("index") { () throws(StoreError) in try keys(view.find(id(cls.name), where: Condition(id(property.id), .equal, flat.values[0]))) }
+            let found = try must("index") { () throws(StoreError) in
+                try keys(view.find(id(cls.name), where: Condition(id(property.id), .equal, flat.values[0])))
+            }
             let expected = values.filter { $0.value == value }.keys.sorted()
-            if found.sorted() != expected { throw problem("index: \(when), \(cls.name).\(property.name) = \(value) finds \(found), should find \(expected)") }
+            if found.sorted() != expected {
+                throw problem(
+                    "index: \(when), \(cls.name).\(property.name) = \(value) finds \(found), should find \(expected)")
+            }
         }
     }
 

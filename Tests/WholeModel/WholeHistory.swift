@@ -1,7 +1,7 @@
 package import ObjStoreCore
 
-/// A random history of one store, made from its seed alone: lives of the store, each with transactions, and what stands in it after
-/// each of them.
+/// A random history of one store, made from its seed alone: lives of the store, each with transactions, and what stands
+/// in it after each of them.
 ///
 /// ```
 ///  life:  open (now and then with another schema, a migration, a compaction) ── transactions ── close
@@ -26,14 +26,15 @@ package final class WholeHistory {
     private var isUnknown = true
     /// Then it is what was committed last, or what a commit may have written: only processes were killed.
     private var isNewest = false
-    /// Contents since the last one that is certainly durable, which is the first; the last one is what was committed last.
+    /// Contents since the last one that is certainly durable, which is the first; the last one is what was committed
+    /// last.
     private(set) var contents: [Content]
     /// Whose those are.
     private var unsynced: [Machine] = []
     /// What a commit may have written that did not come to an end.
     var pending: Content?
-    /// What a companion may have written that died over it, though the next writer did not find it: its record can come back until a later
-    /// commit is durable.
+    /// What a companion may have written that died over it, though the next writer did not find it: its record can come
+    /// back until a later commit is durable.
     var abandoned: Content?
     private(set) var life = 0
     private var transactions = 0
@@ -99,7 +100,10 @@ package final class WholeHistory {
 
     /// Where the history is, for people.
     package var place: String {
-        "life \(life), transaction \(transactions), \(step)\(worker.map { ", after\n    " + $0.log.joined(separator: "\n    ") } ?? "")"
+        """
+        life \(life), transaction \(transactions), \
+        \(step)\(worker.map { ", after\n    " + $0.log.joined(separator: "\n    ") } ?? "")
+        """
     }
 
     // MARK: Lives
@@ -119,7 +123,9 @@ package final class WholeHistory {
                 try compareNow(user!, "after a transaction of the companion")
             } else {
                 try transact(user!, steps: steps)
-                if chance.percent(50) { try ofCompanion { this, _ in try this.compareNow(this.other!, "for the companion") } }
+                if chance.percent(50) {
+                    try ofCompanion { this, _ in try this.compareNow(this.other!, "for the companion") }
+                }
             }
             try lookBack()
         }
@@ -139,7 +145,9 @@ package final class WholeHistory {
             configuration.schemaVersion = plan.version
         }
         if chance.percent(30) { configuration.durability = .relaxed(milliseconds: 5) }
-        if chance.percent(30) { try must("limit") { () throws(StoreError) in try configuration.set(.transactionBytes, 64 << 10) } }
+        if chance.percent(30) {
+            try must("limit") { () throws(StoreError) in try configuration.set(.transactionBytes, 64 << 10) }
+        }
         return configuration
     }
 
@@ -160,7 +168,9 @@ package final class WholeHistory {
         let view = try must("view") { () throws(StoreError) in try store.store.openView().freeze() }
         // A commit that only processes outlived stands where the abandoned one stood.
         let returning = isNewest && contents.count > 1 ? nil : abandoned
-        let candidates = [pending].compactMap { $0 } + (isNewest ? contents.suffix(1) : contents.reversed()) + [returning].compactMap { $0 }
+        let candidates =
+            [pending].compactMap { $0 } + (isNewest ? contents.suffix(1) : contents.reversed())
+            + [returning].compactMap { $0 }
         let content = try recognise(view, candidates, "recovery")
         try Session.verify(view, "after recovery")
         comparedAfterCrash += 1
@@ -184,7 +194,12 @@ package final class WholeHistory {
                 problems.append(text)
             }
         }
-        throw problem("\(when): none of \(problems.count) contents that may be there; against the newest: \(problems.first ?? "none")")
+        throw problem(
+            """
+            \(when): none of \(problems.count) contents that may be there; against the newest: \
+            \(problems.first ?? "none")
+            """
+        )
     }
 
     private func open() throws {
@@ -217,9 +232,12 @@ package final class WholeHistory {
         switch result {
         case .success(let store):
             user = User(store: store, machine: machine, configuration: configuration)
-            if !refusals.isEmpty { throw problem("refusal: \(evolution.name) succeeded, should be refused as \(refusals)") }
+            if !refusals.isEmpty {
+                throw problem("refusal: \(evolution.name) succeeded, should be refused as \(refusals)")
+            }
             if evolution.migrates, migrated == nil { throw problem("\(evolution.name): the migration did not run") }
-            counts[evolution.plan.version == contents.last!.plan.version ? "open" : "open with another schema", default: 0] += 1
+            let isSame = evolution.plan.version == contents.last!.plan.version
+            counts[isSame ? "open" : "open with another schema", default: 0] += 1
             did(evolution.content)
         case .failure(let error):
             if error.isOfMachine { throw Stop.engine(error) }
@@ -270,7 +288,8 @@ package final class WholeHistory {
     }
 
     func compareNow(_ user: User, _ when: String) throws {
-        let view = try must("view") { () throws(StoreError) in try user.store.openView() }, frozen = try must("view") { () throws(StoreError) in try view.freeze() }
+        let view = try must("view") { () throws(StoreError) in try user.store.openView() },
+            frozen = try must("view") { () throws(StoreError) in try view.freeze() }
         defer {
             frozen.close()
             view.close()
@@ -304,7 +323,11 @@ package final class WholeHistory {
             pending = worker.content
             try must("commit") { () throws(StoreError) in try view.commit() }
             // One that changes nothing writes nothing, and makes nobody else's commits durable.
-            if contents.last!.difference(worker.content) == nil { pending = nil } else { did(worker.content, by: user.isRelaxed ? user : nil) }
+            if contents.last!.difference(worker.content) == nil {
+                pending = nil
+            } else {
+                did(worker.content, by: user.isRelaxed ? user : nil)
+            }
         }
         counts[step, default: 0] += 1
         try compareNow(user, "after \(step)")
@@ -354,7 +377,9 @@ package final class WholeHistory {
         let target = path + "-copy\(life)-\(transactions)"
         let view = try must("view") { () throws(StoreError) in try user.store.openView() }
         defer { view.close() }
-        try must("copy") { () throws(StoreError) in try view.copy(to: target, machine: user.machine) { (_, _) throws(StoreError) in } }
+        try must("copy") { () throws(StoreError) in
+            try view.copy(to: target, machine: user.machine) { (_, _) throws(StoreError) in }
+        }
         var configuration = StoreConfiguration()
         configuration.place = .file(target)
         try compareStore(configuration, contents.suffix(1), "copy", user.machine)

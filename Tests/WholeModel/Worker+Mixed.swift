@@ -12,7 +12,8 @@ extension Worker {
             var next: (Datum, Datum)?
             switch here {
             case .list(let all): next = all.indices.randomElement(using: &chance).map { (.int(Int64($0)), all[$0]) }
-            case .map(let all): next = all.keys.sorted(by: Datum.isBefore).randomElement(using: &chance).map { ($0, all[$0]!) }
+            case .map(let all):
+                next = all.keys.sorted(by: Datum.isBefore).randomElement(using: &chance).map { ($0, all[$0]!) }
             default: break
             }
             guard let next, next.1.isContainer, chance.percent(60) else { break }
@@ -39,19 +40,29 @@ extension Worker {
             defer { withExtendedLifetime(flats) {} }
             var path: [MixedStep] = []
             for flat in flats.dropLast() { path.append(try MixedStep(flat.values[0])) }
-            try view.edit(session.object(name), session.id(property.id), path, action, action == .remove ? .null : flats[flats.count - 1].values[0])
+            try view.edit(
+                session.object(name), session.id(property.id), path, action,
+                action == .remove ? .null : flats[flats.count - 1].values[0])
         }
-        try settle(property.isCollection ? "mixed element" : "mixed", result) { content[name, property.id] = content[name, property.id].edited(path[...], action, value) }
+        try settle(property.isCollection ? "mixed element" : "mixed", result) {
+            content[name, property.id] = content[name, property.id].edited(path[...], action, value)
+        }
     }
 
     /// An index counts from the end now and then.
     private func given(_ step: Datum, in container: Datum) -> Datum {
-        if case .list(let all) = container, case .int(let index) = step, chance.percent(25) { .int(index - Int64(all.count)) } else { step }
+        if case .list(let all) = container, case .int(let index) = step, chance.percent(25) {
+            .int(index - Int64(all.count))
+        } else {
+            step
+        }
     }
 
     /// What mixed values refuse: links to nobody, deep inside too, lists and maps in sets.
     func refusedMixed() throws {
-        guard let (_, name, property) = anyPlace({ $0.valueKind == .mixed }), let cls = anyClass(where: { !$0.isEmbedded }) else { return }
+        guard let (_, name, property) = anyPlace({ $0.valueKind == .mixed }),
+            let cls = anyClass(where: { !$0.isEmbedded })
+        else { return }
         let nobody = Datum.linkTo(cls.name, (content[cls.name].keys.max() ?? 0) + 1_000_000)
         let isContainer = property.kind == .set && chance.percent(50)
         var wrong = nobody
@@ -73,7 +84,10 @@ extension Worker {
                 }
             }
         }
-        try settle(isContainer ? "list in a set" : "mixed link to nobody", result, refusals: [isContainer ? .wrongType : .noSuchObject]) { _ in }
+        try settle(
+            isContainer ? "list in a set" : "mixed link to nobody", result,
+            refusals: [isContainer ? .wrongType : .noSuchObject]
+        ) { _ in }
     }
 }
 

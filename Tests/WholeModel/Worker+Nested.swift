@@ -10,7 +10,11 @@ extension Worker {
         let count = chance.below(4)
         switch property.kind {
         case .list: return .list((0..<count).map { _ in place(property, depth) })
-        case .map: return .map(Dictionary((0..<count).map { _ in (mapKey(property), chance.percent(20) ? .null : place(property, depth)) }) { $1 })
+        case .map:
+            return .map(
+                Dictionary(
+                    (0..<count).map { _ in (mapKey(property), chance.percent(20) ? .null : place(property, depth)) }
+                ) { $1 })
         default: return chance.percent(20) ? .null : place(property, depth)
         }
     }
@@ -19,14 +23,18 @@ extension Worker {
         var values: [String: Datum] = [:]
         for inner in plan.cls(property.target!).properties {
             if isEmbedding(inner) && depth > 1 { continue }
-            guard inner.missing == nil || chance.percent(40), let value = description(inner, depth + 1) else { continue }
+            guard inner.missing == nil || chance.percent(40), let value = description(inner, depth + 1) else {
+                continue
+            }
             values[inner.name] = value
         }
         return .described(values)
     }
 
     /// Whether a property's values can be written as nested values: keys of maps stand there as texts.
-    private func isWritable(_ property: PropertyPlan) -> Bool { property.kind != .map || property.keys == .int || property.keys == .string }
+    private func isWritable(_ property: PropertyPlan) -> Bool {
+        property.kind != .map || property.keys == .int || property.keys == .string
+    }
 
     /// The model takes over what descriptions have become: the keys of embedded objects are the store's choice.
     func adopt(_ name: Content.Name, _ property: PropertyPlan, _ described: Datum) throws {
@@ -50,16 +58,21 @@ extension Worker {
         }
         switch (found, described) {
         case (.list(let links), .list(let all)):
-            if links.count != all.count { throw problem("\(name).\(property.name) became \(links.count) objects of \(all.count)") }
+            if links.count != all.count {
+                throw problem("\(name).\(property.name) became \(links.count) objects of \(all.count)")
+            }
             for (link, one) in zip(links, all) { try adopt(link, one) }
         case (.map(let links), .map(let all)):
-            if Set(links.keys) != Set(all.keys) { throw problem("\(name).\(property.name) has the keys \(links.keys), should have \(all.keys)") }
+            if Set(links.keys) != Set(all.keys) {
+                throw problem("\(name).\(property.name) has the keys \(links.keys), should have \(all.keys)")
+            }
             for (key, one) in all { try adopt(links[key]!, one) }
         default: try adopt(found, described)
         }
     }
 
-    /// Where embedded objects have unique values, a description may have one twice, or one of an object that it takes away.
+    /// Where embedded objects have unique values, a description may have one twice, or one of an object that it takes
+    /// away.
     private func toleratedOf(_ properties: [PropertyPlan]) -> Set<StatusCode> {
         properties.contains { isEmbedding($0) && !plan.cls($0.target!).uniques.isEmpty } ? [.duplicateKey] : []
     }
@@ -74,20 +87,31 @@ extension Worker {
         if let unique = cls.uniques.first(where: \.isKey), chance.percent(60) {
             policy = chance.one([.error, .modified, .all])
             let existing = chance.percent(60) ? anyKey(cls.name) : nil
-            for part in unique.properties { given[part] = existing.map { content[Content.Name(cls: cls.name, key: $0), part] } ?? given[part] ?? value(cls.property(part)) }
+            for part in unique.properties {
+                given[part] =
+                    existing.map { content[Content.Name(cls: cls.name, key: $0), part] } ?? given[part]
+                    ?? value(cls.property(part))
+            }
             found = content.find(cls.name, key: given)
         }
         var places: [Int: Datum] = [:]
-        for property in cls.properties where (property.isCollection || isEmbedding(property)) && isWritable(property) && chance.percent(30) {
+        for property in cls.properties
+        where (property.isCollection || isEmbedding(property)) && isWritable(property) && chance.percent(30) {
             places[property.id] = description(property)
         }
-        let names = Dictionary(uniqueKeysWithValues: given.merging(places) { $1 }.map { (cls.property($0.key).name, $0.value) })
+        let names = Dictionary(
+            uniqueKeysWithValues: given.merging(places) { $1 }.map { (cls.property($0.key).name, $0.value) })
         note("assemble \(policy) \(cls.name) \(names)")
         let flat = Flat(link: session.object)
         session.describe(cls.name, names, into: flat)
-        let result = attempt { () throws(StoreError) in try flat.use { (values) throws(StoreError) in try view.create(session.id(cls.name), from: values, policy) } }
+        let result = attempt { () throws(StoreError) in
+            try flat.use { (values) throws(StoreError) in try view.create(session.id(cls.name), from: values, policy) }
+        }
         let isRefused = found.map { policy == .error || isTaken(cls, $0, given) } ?? isTaken(cls, given)
-        try settle("assemble", result, refusals: isRefused ? [.duplicateKey] : [], tolerated: toleratedOf(places.keys.map { cls.property($0) })) { made in
+        try settle(
+            "assemble", result, refusals: isRefused ? [.duplicateKey] : [],
+            tolerated: toleratedOf(places.keys.map { cls.property($0) })
+        ) { made in
             if let found {
                 if made.0.key != found { throw problem("assemble changed #\(made.0.key), should change #\(found)") }
                 for (property, value) in given { content[Content.Name(cls: cls.name, key: found), property] = value }
@@ -95,29 +119,44 @@ extension Worker {
                 if made.1 != .created { throw problem("assemble of a new object was \(made.1)") }
                 try make(cls, made.0.key, given)
             }
-            for (property, value) in places { try adopt(Content.Name(cls: cls.name, key: made.0.key), cls.property(property), value) }
+            for (property, value) in places {
+                try adopt(Content.Name(cls: cls.name, key: made.0.key), cls.property(property), value)
+            }
             content.sweep()
         }
     }
 
     /// The same from a JSON text, of values that JSON has.
     func json() throws {
-        guard let cls = anyClass(where: { !$0.isEmbedded && ($0.name == "Person" || $0.name == "Loose") }) else { return }
+        guard let cls = anyClass(where: { !$0.isEmbedded && ($0.name == "Person" || $0.name == "Loose") }) else {
+            return
+        }
         var given: [Int: Datum] = [:], members: [String] = []
         func text(_ datum: Datum) -> String? {
             switch datum {
             case .null: "null"
             case .bool(let value): "\(value)"
             case .int(let value): "\(value)"
-            case .text(let text): "\"" + text.unicodeScalars.map { $0.value < 32 || $0 == "\"" || $0 == "\\" ? "\\u" + String(repeating: "0", count: 4 - String($0.value, radix: 16).count) + String($0.value, radix: 16) : String($0) }.joined() + "\""
-            case .list(let all): all.allSatisfy { text($0) != nil } ? "[" + all.map { text($0)! }.joined(separator: ", ") + "]" : nil
+            case .text(let text):
+                "\""
+                    + text.unicodeScalars.map {
+                        $0.value < 32 || $0 == "\"" || $0 == "\\"
+                            ? "\\u" + String(repeating: "0", count: 4 - String($0.value, radix: 16).count)
+                                + String($0.value, radix: 16) : String($0)
+                    }.joined() + "\""
+            case .list(let all):
+                all.allSatisfy { text($0) != nil } ? "[" + all.map { text($0)! }.joined(separator: ", ") + "]" : nil
             case .map(let all):
-                all.values.allSatisfy { text($0) != nil } ? "{" + all.sorted { Datum.isBefore($0.key, $1.key) }.map { text($0.key)! + ": " + text($0.value)! }.joined(separator: ", ") + "}" : nil
+                all.values.allSatisfy { text($0) != nil }
+                    ? "{"
+                        + all.sorted { Datum.isBefore($0.key, $1.key) }.map { text($0.key)! + ": " + text($0.value)! }
+                        .joined(separator: ", ") + "}" : nil
             default: nil
             }
         }
         for property in cls.properties where !property.isLink && (property.missing == nil || chance.percent(50)) {
-            guard let value = property.isCollection ? elements(property) : value(property), let text = text(value) else { continue }
+            guard let value = property.isCollection ? elements(property) : value(property), let text = text(value)
+            else { continue }
             given[property.id] = value
             members.append("\"\(property.name)\": \(text)")
         }
@@ -125,9 +164,13 @@ extension Worker {
         let source = "{\(members.joined(separator: ", "))}"
         note("json \(cls.name) \(source.prefix(300))")
         let result = Array(source.utf8).withUnsafeBytes { bytes in
-            attempt { () throws(StoreError) in try view.create(session.id(cls.name), json: .memory(bytes), [], .error, nil) }
+            attempt { () throws(StoreError) in
+                try view.create(session.id(cls.name), json: .memory(bytes), [], .error, nil)
+            }
         }
-        try settle("json", result, refusals: isTaken(cls, given) ? [.duplicateKey] : []) { made in try make(cls, made.0.key, given) }
+        try settle("json", result, refusals: isTaken(cls, given) ? [.duplicateKey] : []) { made in
+            try make(cls, made.0.key, given)
+        }
     }
 
     // MARK: Embedded objects
@@ -149,7 +192,10 @@ extension Worker {
         let result = session.withValues(target.name, given) { (ids, values) throws(StoreError) in
             try view.createEmbedded(in: session.object(name), session.id(property.id), at: flat.values[0], ids, values)
         }
-        try settle("embed", result, refusals: isOut ? [.outOfRange, .duplicateKey] : isTaken(target, given) ? [.duplicateKey] : []) { made in
+        try settle(
+            "embed", result,
+            refusals: isOut ? [.outOfRange, .duplicateKey] : isTaken(target, given) ? [.duplicateKey] : []
+        ) { made in
             try make(target, made.key, given)
             switch (old, place) {
             case (.list(var all), .int(let index)):
@@ -172,7 +218,11 @@ extension Worker {
         note("replace \(policy) \(name).\(property.name) by \(described)")
         let flat = Flat(link: session.object)
         session.describe(property, described, into: flat)
-        let result = attempt { () throws(StoreError) in try flat.use { (values) throws(StoreError) in try view.set(session.object(name), session.id(property.id), from: values, policy) } }
+        let result = attempt { () throws(StoreError) in
+            try flat.use { (values) throws(StoreError) in
+                try view.set(session.object(name), session.id(property.id), from: values, policy)
+            }
+        }
         try settle("replace", result, tolerated: toleratedOf([property])) { _ in
             try adopt(name, property, described)
             content.sweep()

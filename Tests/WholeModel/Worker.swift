@@ -28,9 +28,13 @@ final class Worker {
     }
     func count(_ name: String) { counts[name, default: 0] += 1 }
 
-    /// What came of an operation that must succeed, unless `refusals` says how it must fail instead, or `tolerated` how it may. Whoever was refused has changed
-    /// nothing: the model stays as it is, and everything is compared now and then.
-    func settle<T>(_ name: String, _ result: Result<T, StoreError>, refusals: Set<StatusCode> = [], tolerated: Set<StatusCode> = [], _ apply: (T) throws -> Void) throws {
+    /// What came of an operation that must succeed, unless `refusals` says how it must fail instead, or `tolerated` how
+    /// it may. Whoever was refused has changed nothing: the model stays as it is, and everything is compared now and
+    /// then.
+    func settle<T>(
+        _ name: String, _ result: Result<T, StoreError>, refusals: Set<StatusCode> = [],
+        tolerated: Set<StatusCode> = [], _ apply: (T) throws -> Void
+    ) throws {
         switch result {
         case .success(let value):
             if !refusals.isEmpty { throw problem("\(name) succeeded, should be refused as \(refusals)") }
@@ -38,7 +42,14 @@ final class Worker {
             try apply(value)
         case .failure(let error):
             if error.isOfMachine { throw Stop.engine(error) }
-            if !refusals.contains(error.code), !tolerated.contains(error.code) { throw problem("\(name): \(error.code) \(error.message)\(refusals.isEmpty ? "" : ", should be refused as \(refusals)")") }
+            if !refusals.contains(error.code), !tolerated.contains(error.code) {
+                throw problem(
+                    """
+                    \(name): \(error.code) \
+                    \(error.message)\(refusals.isEmpty ? "" : ", should be refused as \(refusals)")
+                    """
+                )
+            }
             count(name + " refused")
             if chance.percent(15) { try session.compare(content, "after \(name) was refused") }
         }
@@ -57,7 +68,9 @@ final class Worker {
     }
 
     func anyObject(where fits: (ClassPlan) -> Bool = { _ in true }) -> (cls: ClassPlan, name: Content.Name)? {
-        guard let cls = anyClass(where: { fits($0) && !content[$0.name].isEmpty }), let key = anyKey(cls.name) else { return nil }
+        guard let cls = anyClass(where: { fits($0) && !content[$0.name].isEmpty }), let key = anyKey(cls.name) else {
+            return nil
+        }
         return (cls, Content.Name(cls: cls.name, key: key))
     }
 
@@ -67,7 +80,9 @@ final class Worker {
         return (cls, name, chance.one(cls.properties.filter(fits)))
     }
 
-    func isKeyPart(_ property: PropertyPlan) -> Bool { plan.classes.contains { cls in cls.properties.contains { $0.id == property.id } && cls.isKeyPart(property.id) } }
+    func isKeyPart(_ property: PropertyPlan) -> Bool {
+        plan.classes.contains { cls in cls.properties.contains { $0.id == property.id } && cls.isKeyPart(property.id) }
+    }
 
     func isEmbedding(_ property: PropertyPlan) -> Bool { property.isLink && plan.isEmbedded(property.target) }
 
@@ -77,7 +92,9 @@ final class Worker {
             if (property.kind == .link || property.isOptional) && chance.percent(20) { return .null }
             return anyKey(property.target!).map { .link($0) }
         }
-        if property.valueKind == .mixed { return property.kind == .set ? chance.single(content) : chance.mixed(content) }
+        if property.valueKind == .mixed {
+            return property.kind == .set ? chance.single(content) : chance.mixed(content)
+        }
         if property.isOptional, chance.percent(20) { return .null }
         // Generated ones go on behind the greatest.
         if property.isKey, property.kind == .int { return .int(Int64(chance.below(200))) }
@@ -86,7 +103,9 @@ final class Worker {
     }
 
     func mapKey(_ property: PropertyPlan) -> Datum {
-        property.keys == .string ? .text(["", "a", "Ärger", "k\(chance.below(30))", String(repeating: "y", count: 200)][chance.below(5)]) : property.keys == .int ? .int(Int64(chance.below(40)) - 5) : chance.scalar(property.keys)
+        property.keys == .string
+            ? .text(["", "a", "Ärger", "k\(chance.below(30))", String(repeating: "y", count: 200)][chance.below(5)])
+            : property.keys == .int ? .int(Int64(chance.below(40)) - 5) : chance.scalar(property.keys)
     }
 
     /// What the values of a collection become; nil: there is nothing to link to.
@@ -116,24 +135,32 @@ final class Worker {
 
     /// A new object as the model has it; what is generated is read from the store.
     func make(_ cls: ClassPlan, _ key: Int64, _ given: [Int: Datum]) throws {
-        if content[cls.name][key] != nil { throw problem("a new object of \(cls.name) has the key \(key) of another one") }
+        if content[cls.name][key] != nil {
+            throw problem("a new object of \(cls.name) has the key \(key) of another one")
+        }
         var thing = Thing(values: given)
         for property in cls.properties where given[property.id] == nil {
             thing.values[property.id] = property.isGenerated ? try session.read(cls, key, property) : property.missing
         }
-        if content.isTaken(cls.name, thing.values) { throw problem("a new object of \(cls.name) has a unique value of another one: \(thing.values)") }
+        if content.isTaken(cls.name, thing.values) {
+            throw problem("a new object of \(cls.name) has a unique value of another one: \(thing.values)")
+        }
         content.things[cls.name, default: [:]][key] = thing
     }
 
     /// Whether the values that a new object gets are another's; what is generated never is.
     func isTaken(_ cls: ClassPlan, _ given: [Int: Datum]) -> Bool {
         var all = given
-        for property in cls.properties where all[property.id] == nil { all[property.id] = property.isGenerated ? nil : property.missing }
+        for property in cls.properties where all[property.id] == nil {
+            all[property.id] = property.isGenerated ? nil : property.missing
+        }
         // What is generated stands for nothing that is there.
         var reduced = content
         let generated = Set(cls.properties.filter { $0.isGenerated && given[$0.id] == nil }.map(\.id))
         if generated.isEmpty { return content.isTaken(cls.name, all) }
-        reduced.plan.classes[plan.classes.firstIndex { $0.name == cls.name }!].properties.removeAll { generated.contains($0.id) }
+        reduced.plan.classes[plan.classes.firstIndex { $0.name == cls.name }!].properties.removeAll {
+            generated.contains($0.id)
+        }
         return reduced.isTaken(cls.name, all)
     }
 
@@ -141,12 +168,16 @@ final class Worker {
 
     func scope() throws {
         if scopes.isEmpty || (scopes.count < 4 && chance.percent(40)) {
-            try settle("savepoint", attempt { () throws(StoreError) in try view.beginSavepoint() }) { scopes.append(($0, content)) }
+            try settle("savepoint", attempt { () throws(StoreError) in try view.beginSavepoint() }) {
+                scopes.append(($0, content))
+            }
         } else {
             // The innermost, or one further out, with those inside.
             let depth = chance.percent(70) ? scopes.count - 1 : chance.below(scopes.count), scope = scopes[depth]
             if chance.percent(50) {
-                try settle("release", attempt { () throws(StoreError) in try view.releaseSavepoint(scope.id) }) { scopes.removeSubrange(depth...) }
+                try settle("release", attempt { () throws(StoreError) in try view.releaseSavepoint(scope.id) }) {
+                    scopes.removeSubrange(depth...)
+                }
             } else {
                 try settle("rollback", attempt { () throws(StoreError) in try view.rollBack(toSavepoint: scope.id) }) {
                     scopes.removeSubrange(depth...)

@@ -26,7 +26,9 @@ public protocol _SingleElement: CollectionElement {}
 extension CollectionElement {
     public static func _linked(_ value: Self) -> Object? { nil }
     public static func _objects(_ value: Self) -> [Object] { _linked(value).map { [$0] } ?? [] }
-    public static func _mapped(_ value: Self, _ other: (Object) -> Object?) -> Self? { _linked(value).flatMap { other($0) }.flatMap { _convertElement($0) } }
+    public static func _mapped(_ value: Self, _ other: (Object) -> Object?) -> Self? {
+        _linked(value).flatMap { other($0) }.flatMap { _convertElement($0) }
+    }
     public static var _isMixed: Bool { false }
     /// For descriptions: of an object only its name, for links lead in circles.
     static func _text(_ value: Self) -> String { _linked(value)?.name ?? "\(value)" }
@@ -57,7 +59,9 @@ public struct _StoredValue {
         }
     }
 
-    var text: String { String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self) }
+    var text: String {
+        String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self)
+    }
 }
 
 extension _PersistableValue {
@@ -69,7 +73,9 @@ extension _PersistableValue {
 }
 
 extension _PersistableInteger {
-    public static func _element(_ value: _StoredValue) -> Self? { value.value.isNull ? nil : Self(exactly: value.value.low) }
+    public static func _element(_ value: _StoredValue) -> Self? {
+        value.value.isNull ? nil : Self(exactly: value.value.low)
+    }
 }
 
 extension Double {
@@ -87,7 +93,9 @@ extension Optional: CollectionElement where Wrapped: _SingleElement {
         return type
     }
     public static var _emptyElement: Wrapped? { nil }
-    public static func _element(_ value: _StoredValue) -> Wrapped?? { value.value.isNull ? .some(nil) : Wrapped._element(value).map { .some($0) } }
+    public static func _element(_ value: _StoredValue) -> Wrapped?? {
+        value.value.isNull ? .some(nil) : Wrapped._element(value).map { .some($0) }
+    }
     public static func _convertElement(_ value: Any?) -> Wrapped?? {
         guard let value = value.flatMap({ ClassInfo.unwrap($0) }) else { return .some(nil) }
         return Wrapped._convertElement(value).map { .some($0) }
@@ -97,13 +105,16 @@ extension Optional: CollectionElement where Wrapped: _SingleElement {
     }
     public static func _linked(_ value: Wrapped?) -> Object? { value.flatMap { Wrapped._linked($0) } }
     public static func _objects(_ value: Wrapped?) -> [Object] { value.map { Wrapped._objects($0) } ?? [] }
-    public static func _mapped(_ value: Wrapped?, _ other: (Object) -> Object?) -> Wrapped?? { .some(value.flatMap { Wrapped._mapped($0, other) }) }
+    public static func _mapped(_ value: Wrapped?, _ other: (Object) -> Object?) -> Wrapped?? {
+        .some(value.flatMap { Wrapped._mapped($0, other) })
+    }
     public static var _isMixed: Bool { Wrapped._isMixed }
 }
 
 /// Values of one call, in the memory of a `_RowEncoder`; nothing moves until `body` returns.
 ///
-/// - Parameter created: unmanaged objects that may be linked to, for they have just been stored. `.wrongView`: another one.
+/// - Parameter created: unmanaged objects that may be linked to, for they have just been stored. `.wrongView`: another
+///   one.
 func withEncoded<Element: CollectionElement, T>(
     _ elements: some Sequence<Element>, created: [ObjectIdentifier: ObjectID] = [:],
     _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T
@@ -118,6 +129,8 @@ func withEncoded<Element: CollectionElement, T>(
     }
     if let refusal = encoder.refusal { throw refusal.ofCore }
     var result: Result<T, StoreError>?
-    encoder.drain { _, values in result = Result { () throws(StoreError) in try body(UnsafeBufferPointer(start: values, count: count)) } }
+    encoder.drain { _, values in
+        result = Result { () throws(StoreError) in try body(UnsafeBufferPointer(start: values, count: count)) }
+    }
     return try result.unsafelyUnwrapped.get()
 }

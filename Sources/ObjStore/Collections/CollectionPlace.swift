@@ -22,8 +22,12 @@ struct CollectionPlace {
     func changing<T>(_ none: T, _ body: (View, CollectionID) throws(StoreError) -> T) -> T {
         let binding = binding
         do throws(StoreError) {
-            guard !binding.space.isFrozen else { throw StoreError(.wrongView, "\(binding.path(index)) cannot be changed: the object is frozen") }
-            guard binding.space.handle.isWriting else { throw binding.space.handle.notInWrite("\(binding.path(index)) cannot be changed outside a write") }
+            guard !binding.space.isFrozen else {
+                throw StoreError(.wrongView, "\(binding.path(index)) cannot be changed: the object is frozen")
+            }
+            guard binding.space.handle.isWriting else {
+                throw binding.space.handle.notInWrite("\(binding.path(index)) cannot be changed outside a write")
+            }
             return try body(binding.space.current, id)
         } catch {
             binding.report(error, index)
@@ -31,19 +35,26 @@ struct CollectionPlace {
         }
     }
 
-    /// The same with elements, which are encoded. Unmanaged objects among them are added first, with all that they lead to.
+    /// The same with elements, which are encoded. Unmanaged objects among them are added first, with all that they lead
+    /// to.
     func changing<Element: CollectionElement, T>(
-        _ none: T, with elements: some Sequence<Element>, _ body: (View, CollectionID, UnsafeBufferPointer<Value>) throws(StoreError) -> T
+        _ none: T, with elements: some Sequence<Element>,
+        _ body: (View, CollectionID, UnsafeBufferPointer<Value>) throws(StoreError) -> T
     ) -> T {
         changing(none) { (view, id) throws(StoreError) in
             let elements = Array(elements), new = try unmanaged(elements)
-            if new.isEmpty { return try withEncoded(elements) { (values) throws(StoreError) in try body(view, id, values) } }
+            if new.isEmpty {
+                return try withEncoded(elements) { (values) throws(StoreError) in try body(view, id, values) }
+            }
             var result: T?
             do throws(ObjStoreError) {
                 // All of it, or nothing.
-                try ObjectGraph(binding.space, view, .error).add(new, wantsSavepoint: true) { (created, _) throws(ObjStoreError) in
+                try ObjectGraph(binding.space, view, .error).add(new, wantsSavepoint: true) {
+                    (created, _) throws(ObjStoreError) in
                     result = try core { () throws(StoreError) in
-                        try withEncoded(elements, created: created) { (values) throws(StoreError) in try body(view, id, values) }
+                        try withEncoded(elements, created: created) { (values) throws(StoreError) in
+                            try body(view, id, values)
+                        }
                     }
                 }
             } catch {
@@ -63,7 +74,8 @@ struct CollectionPlace {
             if let other = target._space {
                 // What would be refused afterwards.
                 guard other.handle.sharesStore(with: binding.space.handle) else {
-                    throw StoreError(.wrongStore, "\(binding.path(index)): the object is managed by another store").at(class: binding.info.name)
+                    throw StoreError(.wrongStore, "\(binding.path(index)): the object is managed by another store").at(
+                        class: binding.info.name)
                 }
             } else if seen.insert(ObjectIdentifier(target)).inserted {
                 if Element._isMixed, target is EmbeddedObject { throw AnyValue.embedded(target) }
@@ -97,14 +109,22 @@ struct CollectionPlace {
         changing(()) { (view, id) throws(StoreError) in
             let count = try view.elementCount(id), first = start ?? count
             guard first >= 0, first <= count else { throw outOfRange(first, count) }
-            try embed(elements.compactMap { Element._linked($0) }.enumerated().map { ($1, .int(Int64(first + $0))) }, view, id)
+            try embed(
+                elements.compactMap { Element._linked($0) }.enumerated().map { ($1, .int(Int64(first + $0))) }, view, id
+            )
         }
     }
 
     /// Makes unmanaged embedded objects at places in the collection.
     func embed(_ objects: [(object: Object, place: Value)], _ view: View, _ id: CollectionID) throws(StoreError) {
         if let managed = objects.first(where: { $0.object.isManaged }) {
-            throw StoreError(.embedded, "\(binding.path(index)): an object of class \(ClassInfo.name(of: type(of: managed.object))) that has a place cannot have another")
+            throw StoreError(
+                .embedded,
+                """
+                \(binding.path(index)): an object of class \(ClassInfo.name(of: type(of: managed.object))) that has a \
+                place cannot have another
+                """
+            )
         }
         try embedding { (binding, property) throws(ObjStoreError) in
             try ObjectGraph(binding.space, view, .error).embed(objects, in: id.owner, binding, property)
@@ -120,7 +140,8 @@ struct CollectionPlace {
         }
     }
 
-    private func embedding(_ body: (ClassBinding, ClassInfo.Property) throws(ObjStoreError) -> Void) throws(StoreError) {
+    private func embedding(_ body: (ClassBinding, ClassInfo.Property) throws(ObjStoreError) -> Void) throws(StoreError)
+    {
         do throws(ObjStoreError) {
             guard binding.exists(object._key) else { throw binding.gone(object._key) }
             try body(binding, binding.info.properties[Int(index)])
@@ -134,7 +155,9 @@ struct CollectionPlace {
         _ none: T, about element: Element, _ body: (View, CollectionID, Value) throws(StoreError) -> T
     ) -> T {
         let own = binding.space.handle
-        if Element._objects(element).contains(where: { $0._space?.handle.sharesStore(with: own) != true }) { return none }
+        if Element._objects(element).contains(where: { $0._space?.handle.sharesStore(with: own) != true }) {
+            return none
+        }
         return reading(none) { (view, id) throws(StoreError) in
             try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try body(view, id, values[0]) }
         }
@@ -142,30 +165,42 @@ struct CollectionPlace {
 
     /// Makes a set what it and other values are together.
     func combine<Element: CollectionElement>(_ operation: SetOperation, _ elements: some Sequence<Element>) {
-        changing((), with: elements) { (view, id, values) throws(StoreError) in _ = try view.combine(id, operation, values.baseAddress, values.count) }
+        changing((), with: elements) { (view, id, values) throws(StoreError) in
+            _ = try view.combine(id, operation, values.baseAddress, values.count)
+        }
     }
 
     var count: Int { reading(0) { (view, id) throws(StoreError) in try view.elementCount(id) } }
 
     /// The same with memory for texts, where the view does not lend its own: a live one may move.
-    func readingTexts<T>(_ none: T, _ body: (View, CollectionID, UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> T) -> T {
+    func readingTexts<T>(
+        _ none: T, _ body: (View, CollectionID, UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> T
+    ) -> T {
         reading(none) { (view, id) throws(StoreError) in
             if view.lends { return try body(view, id, nil) }
             var buffer = OutputBuffer()
             defer { OutputBuffer.free(&buffer) }
-            return try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in try body(view, id, buffer) }
+            return try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in try body(view, id, buffer)
+            }
         }
     }
 
     /// Elements from `start` on, at most `limit`; keys are null but of maps.
-    func forEach(from start: Int = 0, limit: Int = .max, wantsKeys: Bool, _ body: (_ index: Int, _ key: Value, _ value: Value) -> Void) {
+    func forEach(
+        from start: Int = 0, limit: Int = .max, wantsKeys: Bool,
+        _ body: (_ index: Int, _ key: Value, _ value: Value) -> Void
+    ) {
         readingTexts(()) { (view, id, buffer) throws(StoreError) in
-            _ = try view.elements(id, from: start, limit: limit, wantsKeys: wantsKeys, buffer) { body(start + $0, $1, $2) }
+            _ = try view.elements(id, from: start, limit: limit, wantsKeys: wantsKeys, buffer) {
+                body(start + $0, $1, $2)
+            }
         }
     }
 
     func element<Element: CollectionElement>(at index: Int) -> Element {
-        readingTexts(Element._emptyElement) { (view, id, buffer) throws(StoreError) in element(try view.element(id, at: index, buffer).value, at: .index(index)) }
+        readingTexts(Element._emptyElement) { (view, id, buffer) throws(StoreError) in
+            element(try view.element(id, at: index, buffer).value, at: .index(index))
+        }
     }
 
     func values<Element: CollectionElement>(as _: Element.Type) -> [Element] {
@@ -182,7 +217,9 @@ struct CollectionPlace {
             let stamp = view.stamp, count = count, range = bounds(count)
             var elements: [Element] = []
             if !range.isEmpty {
-                forEach(from: range.lowerBound, limit: range.count, wantsKeys: false) { elements.append(element($2, at: .index($0))) }
+                forEach(from: range.lowerBound, limit: range.count, wantsKeys: false) {
+                    elements.append(element($2, at: .index($0)))
+                }
             }
             if view.stamp == stamp || elements.count == range.count { return Pinned(elements, from: range.lowerBound) }
         }
@@ -199,7 +236,10 @@ struct CollectionPlace {
         }
         let target = value.kind == .link ? binding.target(index) : nil
         if let element = Element._element(_StoredValue(value: value, target: target)) { return element }
-        binding.report(StoreError(.outOfRange, "\(binding.path(index)) has an element \(value.text) in the store, which is no \(Element.self)"), index)
+        binding.report(
+            StoreError(
+                .outOfRange,
+                "\(binding.path(index)) has an element \(value.text) in the store, which is no \(Element.self)"), index)
         return Element._emptyElement
     }
 
@@ -280,7 +320,10 @@ public final class _FillScope {
     let created: [ObjectIdentifier: ObjectID]
     private(set) var failure: StoreError?
 
-    init(_ view: View, _ id: CollectionID, comparesFirst: Bool, existed: Bool, created: [ObjectIdentifier: ObjectID] = [:]) {
+    init(
+        _ view: View, _ id: CollectionID, comparesFirst: Bool, existed: Bool,
+        created: [ObjectIdentifier: ObjectID] = [:]
+    ) {
         self.created = created
         self.view = view
         self.id = id
@@ -295,7 +338,9 @@ public final class _FillScope {
     }
 
     /// Calls `body` with elements, encoded.
-    func with<Element: CollectionElement>(_ elements: some Sequence<Element>, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> Void) {
+    func with<Element: CollectionElement>(
+        _ elements: some Sequence<Element>, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> Void
+    ) {
         do throws(StoreError) { try withEncoded(elements, created: created, body) } catch { failure = error }
     }
 

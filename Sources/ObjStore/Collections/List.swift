@@ -2,8 +2,8 @@ internal import ObjStoreCore
 
 /// Values in the order that they were given: `@Persisted var toys: List<String>`.
 ///
-/// Of a managed object it shows what the object has, and changes inside a write only; of an unmanaged one it is an array.
-/// Elements may be equal. Reading and changing cost O(log n) anywhere in the list. What fails is reported as for
+/// Of a managed object it shows what the object has, and changes inside a write only; of an unmanaged one it is an
+/// array. Elements may be equal. Reading and changing cost O(log n) anywhere in the list. What fails is reported as for
 /// properties (docs/swift.md).
 public final class List<Element: CollectionElement> {
     private var elements: [Element] = [] {
@@ -40,7 +40,8 @@ public final class List<Element: CollectionElement> {
     public func insert(contentsOf new: some Sequence<Element>, at index: Int) {
         guard let place else { return elements.insert(contentsOf: Array(new), at: index) }
         if place.embeds { return place.embed(new, at: index) }
-        place.changing((), with: new) { (view, id, values) throws(StoreError) in try view.insert(id, at: index, values) }
+        place.changing((), with: new) { (view, id, values) throws(StoreError) in try view.insert(id, at: index, values)
+        }
     }
 
     public func remove(at index: Int) {
@@ -72,11 +73,13 @@ public final class List<Element: CollectionElement> {
     }
     public func removeAll() { if let place { place.clear() } else { elements.removeAll() } }
 
-    /// Removes the elements for which `condition` is true. It is asked about those that are there now, once about each, in their order; then they are
-    /// removed, all of them or none: what it removes or inserts itself shifts nothing.
+    /// Removes the elements for which `condition` is true. It is asked about those that are there now, once about each,
+    /// in their order; then they are removed, all of them or none: what it removes or inserts itself shifts nothing.
     public func removeAll(where condition: (Element) throws -> Bool) rethrows {
         // Lists and dictionaries among the elements show what stands at their place.
-        func content() -> [Element] { Element._isMixed ? pinned().map { Element._mapped($0) { $0 } ?? $0 } : Array(pinned()) }
+        func content() -> [Element] {
+            Element._isMixed ? pinned().map { Element._mapped($0) { $0 } ?? $0 } : Array(pinned())
+        }
         let stamp = stamp, asked = pinned(), before = Element._isMixed ? content() : Array(asked)
         let indexes = try asked.indices(where: condition)
         if indexes.isEmpty { return }
@@ -102,7 +105,9 @@ public final class List<Element: CollectionElement> {
     }
 
     /// Puts others where the elements in `range` are.
-    public func replaceSubrange(_ range: Range<Int>, with new: some Sequence<Element>) { replace(range, with: Array(new), fits: false) }
+    public func replaceSubrange(_ range: Range<Int>, with new: some Sequence<Element>) {
+        replace(range, with: Array(new), fits: false)
+    }
 
     public func replaceSubrange(_ range: some RangeExpression<Int>, with new: some Sequence<Element>) {
         // Copied first: what comes may change the list when it is asked for.
@@ -116,10 +121,12 @@ public final class List<Element: CollectionElement> {
         func check(_ view: View, _ id: CollectionID) throws(StoreError) {
             try place.check(range, of: try view.elementCount(id))
             if !fits || new.count == range.count { return }
-            throw StoreError(.outOfRange, "\(place.binding.path(place.index)): \(new.count.counted("element")) for \(range)")
+            throw StoreError(
+                .outOfRange, "\(place.binding.path(place.index)): \(new.count.counted("element")) for \(range)")
         }
         if place.embeds { return replaceEmbedded(range, with: new, place, check) }
-        // What comes may be made of what goes: it is encoded now. What is wrong with it is told by the first of the two steps.
+        // What comes may be made of what goes: it is encoded now. What is wrong with it is told by the first of the two
+        // steps.
         place.changing((), with: new) { (view, id, values) throws(StoreError) in
             try check(view, id)
             try view.insert(id, at: range.upperBound, values)
@@ -128,7 +135,8 @@ public final class List<Element: CollectionElement> {
     }
 
     private func replaceEmbedded(
-        _ range: Range<Int>, with new: [Element], _ place: CollectionPlace, _ check: (View, CollectionID) throws(StoreError) -> Void
+        _ range: Range<Int>, with new: [Element], _ place: CollectionPlace,
+        _ check: (View, CollectionID) throws(StoreError) -> Void
     ) {
         let isHere = place.changing(false) { (view, id) throws(StoreError) in
             try check(view, id)
@@ -142,7 +150,9 @@ public final class List<Element: CollectionElement> {
             return place.embed(List(all))
         }
         place.changing(()) { (view, id) throws(StoreError) in
-            try place.embed(new.compactMap { Element._linked($0) }.enumerated().map { ($1, .int(Int64(range.upperBound + $0))) }, view, id)
+            try place.embed(
+                new.compactMap { Element._linked($0) }.enumerated().map { ($1, .int(Int64(range.upperBound + $0))) },
+                view, id)
             try view.remove(id, at: range.lowerBound, count: range.count)
         }
     }
@@ -173,16 +183,19 @@ public final class List<Element: CollectionElement> {
     /// The index of the first element that equals one. Cost: O(n).
     public func index(of element: Element) -> Int? {
         guard let place else { return elements.firstIndex { List.isSame($0, element) } }
-        return place.asking(nil, about: element) { (view, id, value) throws(StoreError) in try view.firstIndex(id, of: value) }
+        return place.asking(nil, about: element) { (view, id, value) throws(StoreError) in
+            try view.firstIndex(id, of: value)
+        }
     }
 
     private static func isSame(_ a: Element, _ b: Element) -> Bool {
         if Element._isMixed { return AnyValue._convert(a) == AnyValue._convert(b) }
         if let object = Element._linked(a) { return object.isSameObject(as: Element._linked(b)) }
         if Element._linked(b) != nil { return false }
-        return (try? withEncoded(CollectionOfOne(a)) { (a) throws(StoreError) in
-            try withEncoded(CollectionOfOne(b)) { (b) throws(StoreError) in a[0].isSame(as: b[0]) }
-        }) ?? false
+        return
+            (try? withEncoded(CollectionOfOne(a)) { (a) throws(StoreError) in
+                try withEncoded(CollectionOfOne(b)) { (b) throws(StoreError) in a[0].isSame(as: b[0]) }
+            }) ?? false
     }
 
     /// Whether the object is deleted, or its store closed.
@@ -193,7 +206,9 @@ public final class List<Element: CollectionElement> {
 
 extension List: MutableLiveCollection {
     public var _count: Int { place?.count ?? elements.count }
-    public func _element(at index: Int) -> Element { if let place { place.element(at: index) } else { elements[index] } }
+    public func _element(at index: Int) -> Element {
+        if let place { place.element(at: index) } else { elements[index] }
+    }
     public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> {
         guard let place else { return Pinned(elements)[bounds(elements.count)] }
         return place.pinned(bounds)
@@ -210,8 +225,12 @@ extension List: MutableLiveCollection {
             return
         }
         // A managed one may be given where it is already.
-        if place.embeds, let object = Element._linked(element), !object.isManaged { return embed(object, at: index, place) }
-        place.changing((), with: CollectionOfOne(element)) { (view, id, values) throws(StoreError) in try view.set(id, at: index, values[0]) }
+        if place.embeds, let object = Element._linked(element), !object.isManaged {
+            return embed(object, at: index, place)
+        }
+        place.changing((), with: CollectionOfOne(element)) { (view, id, values) throws(StoreError) in
+            try view.set(id, at: index, values[0])
+        }
     }
 
     public func _set(_ new: Pinned<Element>, in bounds: Range<Int>) {
@@ -220,9 +239,11 @@ extension List: MutableLiveCollection {
         for (index, element) in zip(bounds, new) { elements[index] = element }
     }
 
-    /// What sorts elements gets embedded objects in an array of its own, and afterwards they are moved: one by one they could not be given
-    /// places of each other. Cost for such: O(n²) moves in memory, O(n) in the store.
-    public func withContiguousMutableStorageIfAvailable<R>(_ body: (inout UnsafeMutableBufferPointer<Element>) throws -> R) rethrows -> R? {
+    /// What sorts elements gets embedded objects in an array of its own, and afterwards they are moved: one by one they
+    /// could not be given places of each other. Cost for such: O(n²) moves in memory, O(n) in the store.
+    public func withContiguousMutableStorageIfAvailable<R>(
+        _ body: (inout UnsafeMutableBufferPointer<Element>) throws -> R
+    ) rethrows -> R? {
         guard let place, place.embeds else { return nil }
         var elements = ContiguousArray(self)
         var keys = elements.map { Element._linked($0)?._key }
@@ -250,7 +271,9 @@ extension List: MutableLiveCollection {
     }
 
     /// The elements as they are now: what changes meanwhile does not disturb.
-    public func makeIterator() -> IndexingIterator<[Element]> { (walked.map { Array($0) } ?? place?.values(as: Element.self) ?? elements).makeIterator() }
+    public func makeIterator() -> IndexingIterator<[Element]> {
+        (walked.map { Array($0) } ?? place?.values(as: Element.self) ?? elements).makeIterator()
+    }
 }
 
 /// What generic code sees; see ``LiveCollection``.
@@ -271,8 +294,12 @@ extension List {
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) {
+        index = walk(to: index.moved(by: -1), from: index)
+    }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int {
+        walk(to: index.moved(by: distance), from: index)
+    }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }
@@ -290,11 +317,15 @@ extension List: CustomStringConvertible {
 extension List: Persistable, _CollectionProperty {
     public typealias _Storage = List?
     public static var _type: _PropertyType { _PropertyType(.list, of: Element._elementType) }
-    public static func _managed(_ object: Object, _ index: UInt32) -> List { List(CollectionPlace(object: object, index: index)) }
+    public static func _managed(_ object: Object, _ index: UInt32) -> List {
+        List(CollectionPlace(object: object, index: index))
+    }
     public func _copy() -> List { Element._isMixed ? _mapped { $0 } : List(self) }
     public var _links: [Object] { flatMap { Element._objects($0) } }
     public func _mapped(_ other: (Object) -> Object?) -> List { List(compactMap { Element._mapped($0, other) }) }
-    public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool { Element.encode(any: value, encoder) }
+    public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool {
+        Element.encode(any: value, encoder)
+    }
     public func _replace(_ object: Object, _ index: UInt32) {
         let place = CollectionPlace(object: object, index: index)
         if place.embeds { return place.embed(self) }

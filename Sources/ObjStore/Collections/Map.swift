@@ -3,8 +3,8 @@ internal import ObjStoreCore
 /// A value for each key, in ascending order of the keys: `@Persisted var notes: Map<String, Double>`.
 ///
 /// Links are optional, `Map<String, Dog?>`: when an object is deleted, its keys stay and have nil.
-/// Keys are texts, integers, ``ObjectId`` or `UUID`. Of a managed object it shows what the object has, and changes inside a
-/// write only. Cost of finding and changing: O(log n).
+/// Keys are texts, integers, ``ObjectId`` or `UUID`. Of a managed object it shows what the object has, and changes
+/// inside a write only. Cost of finding and changing: O(log n).
 public final class Map<Key: _PersistableValue & Hashable, Value: CollectionElement> {
     public typealias Element = (key: Key, value: Value)
 
@@ -25,7 +25,9 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
         get {
             guard let place else { return entries[ExactKey(key)] }
             return place.readingTexts(nil) { (view, id, buffer) throws(StoreError) in
-                try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.value(id, ofKey: keys[0], buffer).map { place.element($0, at: Map.step(keys[0])) } }
+                try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in
+                    try view.value(id, ofKey: keys[0], buffer).map { place.element($0, at: Map.step(keys[0])) }
+                }
             }
         }
         set { if let newValue { updateValue(newValue, forKey: key) } else { removeValue(forKey: key) } }
@@ -49,7 +51,9 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
         // A managed one may be given where it is already.
         if place.embeds, let object = Value._linked(value), !object.isManaged { return embed(object, key, place) }
         return place.changing(false, with: CollectionOfOne(value)) { (view, id, values) throws(StoreError) in
-            try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.set(id, key: keys[0], values[0]) }
+            try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in
+                try view.set(id, key: keys[0], values[0])
+            }
         }
     }
 
@@ -95,8 +99,11 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
 
     public func merge(_ other: some Sequence<(Key, Value)>) { merge(other.map { (key: $0, value: $1) }) }
 
-    /// The same; of a key that is there, or comes twice, `combine` makes one value of both. It is asked before anything changes.
-    public func merge(_ other: some Sequence<(key: Key, value: Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows {
+    /// The same; of a key that is there, or comes twice, `combine` makes one value of both. It is asked before anything
+    /// changes.
+    public func merge(
+        _ other: some Sequence<(key: Key, value: Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value
+    ) rethrows {
         var new: [Element] = [], places: [ExactKey<Key>: Int] = [:]
         for (key, value) in Array(other) {
             if let place = places[ExactKey(key)] {
@@ -108,7 +115,9 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
         }
         merge(new)
     }
-    public func merge(_ other: some Sequence<(Key, Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows {
+    public func merge(
+        _ other: some Sequence<(Key, Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value
+    ) rethrows {
         try merge(other.map { (key: $0, value: $1) }, uniquingKeysWith: combine)
     }
 
@@ -145,13 +154,17 @@ extension Map: ExpressibleByDictionaryLiteral {
 }
 
 extension Map: CustomStringConvertible {
-    public var description: String { isEmpty ? "[:]" : "[" + map { "\($0.key): \(Value._text($0.value))" }.joined(separator: ", ") + "]" }
+    public var description: String {
+        isEmpty ? "[:]" : "[" + map { "\($0.key): \(Value._text($0.value))" }.joined(separator: ", ") + "]"
+    }
 }
 
 extension Map: Persistable, _CollectionProperty {
     public typealias _Storage = Map?
     public static var _type: _PropertyType { _PropertyType(.map, of: Value._elementType, keys: Key._type) }
-    public static func _managed(_ object: Object, _ index: UInt32) -> Map { Map(CollectionPlace(object: object, index: index)) }
+    public static func _managed(_ object: Object, _ index: UInt32) -> Map {
+        Map(CollectionPlace(object: object, index: index))
+    }
     public func _copy() -> Map {
         if Value._isMixed { return _mapped { $0 } }
         let copy = Map()
@@ -164,7 +177,9 @@ extension Map: Persistable, _CollectionProperty {
         for (key, value) in self { copy.entries[ExactKey(key)] = Value._mapped(value, other) }
         return copy
     }
-    public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool { Value.encode(any: value, encoder) }
+    public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool {
+        Value.encode(any: value, encoder)
+    }
     public static func _encodeKey(_ key: Any, _ encoder: _RowEncoder) -> Bool {
         guard let key = Key._convert(key) else { return false }
         encoder.appendKey { Key._encode(key, $0) }
@@ -190,7 +205,9 @@ extension Map: Persistable, _CollectionProperty {
             scope.with(entries.map(\.value)) { (values) throws(StoreError) in
                 scope.replace(count: keys.count) { () throws(StoreError) in
                     for index in keys.indices {
-                        guard let stored = try scope.view.value(scope.id, ofKey: keys[index], nil), scope.isSame(stored, values[index], isMixed: Value._isMixed) else { return false }
+                        guard let stored = try scope.view.value(scope.id, ofKey: keys[index], nil),
+                            scope.isSame(stored, values[index], isMixed: Value._isMixed)
+                        else { return false }
                     }
                     return true
                 } _: { () throws(StoreError) in
@@ -205,7 +222,9 @@ extension Map: Persistable, _CollectionProperty {
         guard let dictionary = value as? any GivenDictionary else { return nil }
         let map = Map()
         for (key, value) in dictionary.givenEntries {
-            guard let key = Key._convert(key.base), let value = Value._convertElement(ClassInfo.unwrap(value)) else { return nil }
+            guard let key = Key._convert(key.base), let value = Value._convertElement(ClassInfo.unwrap(value)) else {
+                return nil
+            }
             map.entries[ExactKey(key)] = value
         }
         return map

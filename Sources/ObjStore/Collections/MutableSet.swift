@@ -3,8 +3,8 @@ internal import ObjStoreCore
 /// Different values in ascending order: `@Persisted var seen: MutableSet<String>`.
 ///
 /// Of a managed object it shows what the object has, and changes inside a write only. What is equal is what the store's
-/// order says: numbers by size (NaN equals NaN), text by code point. Objects are in the order of their creation, in an unmanaged set in
-/// that of their insertion. Cost of finding and changing: O(log n).
+/// order says: numbers by size (NaN equals NaN), text by code point. Objects are in the order of their creation, in an
+/// unmanaged set in that of their insertion. Cost of finding and changing: O(log n).
 public final class MutableSet<Element: _SingleElement> {
     /// Of an unmanaged one; ascending.
     private var elements: [Element] = [] { didSet { ThisThread.didMove() } }
@@ -35,8 +35,8 @@ public final class MutableSet<Element: _SingleElement> {
         return (low, false)
     }
 
-    /// Whether it has a place in the store's order: objects have none, nor has what has one inside, or is too deep for a store, which is
-    /// refused when it is stored.
+    /// Whether it has a place in the store's order: objects have none, nor has what has one inside, or is too deep for
+    /// a store, which is refused when it is stored.
     private static func isOrdered(_ element: Element) -> Bool {
         guard Element._linked(element) == nil else { return false }
         guard Element._isMixed, AnyValue._convert(element)?.reference != nil else { return true }
@@ -53,7 +53,8 @@ public final class MutableSet<Element: _SingleElement> {
     private static func compare(_ a: Element, _ b: Element) -> Int {
         if !isOrdered(a) { return 1 }
         let order = try? withEncoded([a, b]) { (values) throws(StoreError) in
-            Element._isMixed ? MixedOrder.compareElements(values[0], values[1]) : CollectionOrder.compare(values[0], values[1])
+            Element._isMixed
+                ? MixedOrder.compareElements(values[0], values[1]) : CollectionOrder.compare(values[0], values[1])
         }
         return order ?? 1
     }
@@ -68,7 +69,9 @@ public final class MutableSet<Element: _SingleElement> {
             if !found { elements.insert(element, at: index) }
             return !found
         }
-        return place.changing(false, with: CollectionOfOne(element)) { (view, id, values) throws(StoreError) in try view.insert(id, member: values[0]) }
+        return place.changing(false, with: CollectionOfOne(element)) { (view, id, values) throws(StoreError) in
+            try view.insert(id, member: values[0])
+        }
     }
 
     /// All of them, or none.
@@ -90,7 +93,9 @@ public final class MutableSet<Element: _SingleElement> {
         }
         if Element._objects(element).contains(where: { !$0.isManaged }) { return false }
         return place.changing(false) { (view, id) throws(StoreError) in
-            try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.remove(id, member: values[0]) }
+            try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in
+                try view.remove(id, member: values[0])
+            }
         }
     }
 
@@ -120,7 +125,9 @@ public final class MutableSet<Element: _SingleElement> {
 
     public func contains(_ element: Element) -> Bool {
         guard let place else { return search(element).found }
-        return place.asking(nil, about: element) { (view, id, value) throws(StoreError) in try view.firstIndex(id, of: value) } != nil
+        return place.asking(nil, about: element) { (view, id, value) throws(StoreError) in
+            try view.firstIndex(id, of: value)
+        } != nil
     }
 
     public func isSubset(of other: MutableSet) -> Bool { allSatisfy { other.contains($0) } }
@@ -134,7 +141,9 @@ public final class MutableSet<Element: _SingleElement> {
 
 extension MutableSet: LiveCollection {
     public var _count: Int { place?.count ?? elements.count }
-    public func _element(at index: Int) -> Element { if let place { place.element(at: index) } else { elements[index] } }
+    public func _element(at index: Int) -> Element {
+        if let place { place.element(at: index) } else { elements[index] }
+    }
     public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> {
         guard let place else { return Pinned(elements)[bounds(elements.count)] }
         return place.pinned(bounds)
@@ -145,7 +154,9 @@ extension MutableSet: LiveCollection {
         place.binding.report(StoreError(.outOfRange, "\(range) of \(count.counted("element"))"), place.index)
     }
     /// The elements as they are now.
-    public func makeIterator() -> IndexingIterator<[Element]> { (walked.map { Array($0) } ?? place?.values(as: Element.self) ?? elements).makeIterator() }
+    public func makeIterator() -> IndexingIterator<[Element]> {
+        (walked.map { Array($0) } ?? place?.values(as: Element.self) ?? elements).makeIterator()
+    }
 }
 
 /// What generic code sees; see ``LiveCollection``.
@@ -160,8 +171,12 @@ extension MutableSet {
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) {
+        index = walk(to: index.moved(by: -1), from: index)
+    }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int {
+        walk(to: index.moved(by: distance), from: index)
+    }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }
@@ -179,7 +194,9 @@ extension MutableSet: CustomStringConvertible {
 extension MutableSet: Persistable, _CollectionProperty {
     public typealias _Storage = MutableSet?
     public static var _type: _PropertyType { _PropertyType(.set, of: Element._elementType) }
-    public static func _managed(_ object: Object, _ index: UInt32) -> MutableSet { MutableSet(CollectionPlace(object: object, index: index)) }
+    public static func _managed(_ object: Object, _ index: UInt32) -> MutableSet {
+        MutableSet(CollectionPlace(object: object, index: index))
+    }
     public func _copy() -> MutableSet {
         if Element._isMixed { return _mapped { $0 } }
         let copy = MutableSet()
@@ -196,9 +213,12 @@ extension MutableSet: Persistable, _CollectionProperty {
         }
         return copy
     }
-    public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool { Element.encode(any: value, encoder) }
+    public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool {
+        Element.encode(any: value, encoder)
+    }
     public func _replace(_ object: Object, _ index: UInt32) {
-        CollectionPlace(object: object, index: index).changing((), with: self) { (view, id, values) throws(StoreError) in
+        CollectionPlace(object: object, index: index).changing((), with: self) {
+            (view, id, values) throws(StoreError) in
             try view.assign(id, nil, values.baseAddress, values.count)
         }
     }
@@ -216,7 +236,9 @@ extension MutableSet: Persistable, _CollectionProperty {
     public static func _convert(_ value: Any?) -> MutableSet? {
         if let set = instance(value, of: MutableSet.self) { return set }
         if let results = value as? any AnyResults { return _convert(results.objects) }
-        guard let array = (value as? any GivenArray)?.givenElements ?? (value as? any GivenSet)?.givenMembers else { return nil }
+        guard let array = (value as? any GivenArray)?.givenElements ?? (value as? any GivenSet)?.givenMembers else {
+            return nil
+        }
         let elements = array.map { Element._convertElement(ClassInfo.unwrap($0)) }
         guard !elements.contains(where: { $0 == nil }) else { return nil }
         return MutableSet(elements.map { $0! })

@@ -18,12 +18,16 @@ struct Realigned {
     /// Some of them, by where they were.
     func now(_ indexes: RangeSet<Int>) -> RangeSet<Int> {
         var found = RangeSet<Int>()
-        for index in indexes.ranges.joined() { if let place = places[index] { found.insert(contentsOf: place..<place + 1) } }
+        for index in indexes.ranges.joined() {
+            if let place = places[index] { found.insert(contentsOf: place..<place + 1) }
+        }
         return found
     }
 
     /// Which of the old ones is which of the new ones.
-    private static func pairs<Element>(_ old: [Element], _ new: [Element], _ isSame: (Element, Element) -> Bool) -> [(from: Int, to: Int)] {
+    private static func pairs<Element>(
+        _ old: [Element], _ new: [Element], _ isSame: (Element, Element) -> Bool
+    ) -> [(from: Int, to: Int)] {
         // Mostly elements only went, or only came, which is found in one go.
         if let kept = places(of: new, in: old, isSame) { return kept.enumerated().map { ($1, $0) } }
         if let kept = places(of: old, in: new, isSame) { return kept.enumerated().map { ($0, $1) } }
@@ -39,7 +43,9 @@ struct Realigned {
     }
 
     /// Where all of `some` are in `all`, in the same order; nil: they are not.
-    private static func places<Element>(of some: [Element], in all: [Element], _ isSame: (Element, Element) -> Bool) -> [Int]? {
+    private static func places<Element>(
+        of some: [Element], in all: [Element], _ isSame: (Element, Element) -> Bool
+    ) -> [Int]? {
         var found: [Int] = [], next = 0
         for element in some {
             while next < all.count, !isSame(all[next], element) { next += 1 }

@@ -2,7 +2,8 @@ internal import ObjStoreCore
 
 /// A list, set or map of a ``DynamicObject``: `dog.collection("toys")`. Shows what the object has now.
 ///
-/// What cannot be read is reported, as in properties; what changes throws. Elements that are objects are read as such, others as values.
+/// What cannot be read is reported, as in properties; what changes throws. Elements that are objects are read as such,
+/// others as values.
 public struct DynamicCollection {
     private let object: DynamicObject
     private let name: String
@@ -12,7 +13,9 @@ public struct DynamicCollection {
         self.name = name
     }
 
-    private func place() throws(StoreError) -> CollectionID { CollectionID(owner: object.id, propertyID: try object.property(name)) }
+    private func place() throws(StoreError) -> CollectionID {
+        CollectionID(owner: object.id, propertyID: try object.property(name))
+    }
 
     // MARK: Reading
 
@@ -20,7 +23,9 @@ public struct DynamicCollection {
     public var isEmpty: Bool { count == 0 }
 
     /// The elements of a list or set, the values of a map in the order of its keys; objects are those of the models.
-    public var values: [AnyValue] { all([]) { (_, value) throws(StoreError) in try AnyValue(copying: value, object.space) } }
+    public var values: [AnyValue] {
+        all([]) { (_, value) throws(StoreError) in try AnyValue(copying: value, object.space) }
+    }
 
     /// The objects that the elements are; nil for a key of a map whose object was deleted.
     public var objects: [DynamicObject?] { all([]) { (_, value) throws(StoreError) in try linked(value) } }
@@ -32,11 +37,15 @@ public struct DynamicCollection {
 
     /// The element at an index of a list or set, which is a value; nil: null. `.outOfRange` is reported.
     public subscript(index: Int) -> AnyValue? {
-        element(at: index) { (value) throws(StoreError) in value.isNull ? nil : try AnyValue(copying: value, object.space) }
+        element(at: index) { (value) throws(StoreError) in
+            value.isNull ? nil : try AnyValue(copying: value, object.space)
+        }
     }
 
     /// The element at an index, which is an object.
-    public func object(at index: Int) -> DynamicObject? { element(at: index) { (value) throws(StoreError) in try linked(value) } }
+    public func object(at index: Int) -> DynamicObject? {
+        element(at: index) { (value) throws(StoreError) in try linked(value) }
+    }
 
     /// The value of a key of a map; nil: null, or the key is not there.
     public func value(forKey key: Any) -> AnyValue? {
@@ -44,7 +53,9 @@ public struct DynamicCollection {
     }
 
     /// The object of a key of a map; nil: none, or the key is not there.
-    public func object(forKey key: Any) -> DynamicObject? { value(of: key) { (value) throws(StoreError) in try linked(value) } }
+    public func object(forKey key: Any) -> DynamicObject? {
+        value(of: key) { (value) throws(StoreError) in try linked(value) }
+    }
 
     /// Is it an element? Of a map: one of the values.
     public func contains(_ value: Any?) -> Bool {
@@ -72,7 +83,8 @@ public struct DynamicCollection {
 
     // MARK: Changing
 
-    /// Adds an element at the end of a list: a value, an object, or what describes one that is made. Errors: as of ``DynamicObject/set(_:to:update:)``.
+    /// Adds an element at the end of a list: a value, an object, or what describes one that is made. Errors: as of
+    /// ``DynamicObject/set(_:to:update:)``.
     public func append(_ value: Any?) throws(ObjStoreError) { try insert(value, at: nil) }
 
     /// Inserts an element of a list before the one at `index`. `.outOfRange`.
@@ -84,9 +96,12 @@ public struct DynamicCollection {
         }
     }
 
-    /// Gives an element of a list another value; of embedded objects what describes a new one, which takes the place. `.outOfRange`.
+    /// Gives an element of a list another value; of embedded objects what describes a new one, which takes the place.
+    /// `.outOfRange`.
     public func set(_ value: Any?, at index: Int) throws(ObjStoreError) {
-        try changing(value, place: .int(Int64(index)), takesPlace: true) { (view, id, value) throws(StoreError) in try view.set(id, at: index, value) }
+        try changing(value, place: .int(Int64(index)), takesPlace: true) { (view, id, value) throws(StoreError) in
+            try view.set(id, at: index, value)
+        }
     }
 
     /// Removes an element of a list, set or map by its index. `.outOfRange`.
@@ -119,7 +134,9 @@ public struct DynamicCollection {
     public func set(_ value: Any?, forKey key: Any) throws(ObjStoreError) {
         try withKey(key) { (key) throws(StoreError) in
             do throws(ObjStoreError) {
-                try changing(value, place: key) { (view, id, value) throws(StoreError) in _ = try view.set(id, key: key, value) }
+                try changing(value, place: key) { (view, id, value) throws(StoreError) in
+                    _ = try view.set(id, key: key, value)
+                }
             } catch {
                 throw error.ofCore
             }
@@ -132,21 +149,31 @@ public struct DynamicCollection {
         try withKey(key) { (key) throws(StoreError) in try object.view.remove(try place(), key: key) }
     }
 
-    public func removeAll() throws(ObjStoreError) { try core { () throws(StoreError) in try object.view.removeAllElements(try place()) } }
+    public func removeAll() throws(ObjStoreError) {
+        try core { () throws(StoreError) in try object.view.removeAllElements(try place()) }
+    }
 
     // MARK: Inside
 
     private func linked(_ value: Value) throws(StoreError) -> DynamicObject? {
         if value.isNull { return nil }
-        guard value.kind == .link else { throw StoreError(.wrongType, "an element of \(name) is \(value.kind.indefinite), no object").at(class: nil, property: name) }
-        return DynamicObject(ObjectID(classID: UInt32(truncatingIfNeeded: value.high), storeTag: object.id.storeTag, key: value.low), object.space, fixed: object.fixedView)
+        guard value.kind == .link else {
+            throw StoreError(.wrongType, "an element of \(name) is \(value.kind.indefinite), no object").at(
+                class: nil, property: name)
+        }
+        return DynamicObject(
+            ObjectID(classID: UInt32(truncatingIfNeeded: value.high), storeTag: object.id.storeTag, key: value.low),
+            object.space, fixed: object.fixedView)
     }
 
-    private func all<T>(_ none: [T], wantsKeys: Bool = false, _ body: (_ key: Value, _ value: Value) throws(StoreError) -> T) -> [T] {
+    private func all<T>(
+        _ none: [T], wantsKeys: Bool = false, _ body: (_ key: Value, _ value: Value) throws(StoreError) -> T
+    ) -> [T] {
         object.reporting(none) { () throws(StoreError) in
             var found: [T] = [], failure: StoreError?, buffer = OutputBuffer()
             defer { OutputBuffer.free(&buffer) }
-            _ = try object.view.elements(try place(), from: 0, limit: .max, wantsKeys: wantsKeys, &buffer) { _, key, value in
+            _ = try object.view.elements(try place(), from: 0, limit: .max, wantsKeys: wantsKeys, &buffer) {
+                _, key, value in
                 if failure != nil { return }
                 do throws(StoreError) { found.append(try body(key, value)) } catch { failure = error }
             }
@@ -183,15 +210,17 @@ public struct DynamicCollection {
         return try info.withOperand(key, info.elements?.keyKind ?? .null, isKey: true, body)
     }
 
-    /// Calls `body` with an element as the core takes it. What describes an object is made first: with `place` an embedded one is
-    /// made there, and `body` is not called.
+    /// Calls `body` with an element as the core takes it. What describes an object is made first: with `place` an
+    /// embedded one is made there, and `body` is not called.
     ///
     /// - Parameter takesPlace: the one that is at this place of a list goes.
     private func changing(
-        _ value: Any?, place: Value? = nil, takesPlace: Bool = false, _ body: (View, CollectionID, Value) throws(StoreError) -> Void
+        _ value: Any?, place: Value? = nil, takesPlace: Bool = false,
+        _ body: (View, CollectionID, Value) throws(StoreError) -> Void
     ) throws(ObjStoreError) {
         let view = object.view, id = try core { () throws(StoreError) in try self.place() }
-        let info = try core { () throws(StoreError) in try view.propertyInfo(id.propertyID) }, kind = info.elements?.kind ?? .null
+        let info = try core { () throws(StoreError) in try view.propertyInfo(id.propertyID) },
+            kind = info.elements?.kind ?? .null
         let encoder = _RowEncoder()
         try encoder.append(nested: value)
         try encoder.withValues { (values) throws(StoreError) in
@@ -217,8 +246,12 @@ public struct DynamicCollection {
             if kind == .mixed, values.count > 1 {
                 // A list or dictionary in a value of any type: one document.
                 guard let given = AnyValue._convert(value) else {
-                    guard let value, AnyValue.isTooDeep(value) else { throw StoreError(.wrongType, "\(name): no value of any type").at(class: nil, property: name) }
-                    throw StoreError(.outOfRange, "\(name): values are more than \(ClassInfo.deepest) deep inside each other").at(class: nil, property: name)
+                    guard let value, AnyValue.isTooDeep(value) else {
+                        throw StoreError(.wrongType, "\(name): no value of any type").at(class: nil, property: name)
+                    }
+                    throw StoreError(
+                        .outOfRange, "\(name): values are more than \(ClassInfo.deepest) deep inside each other"
+                    ).at(class: nil, property: name)
                 }
                 return try given.withValue { (value) throws(StoreError) in try body(view, id, value) }
             }
@@ -226,7 +259,9 @@ public struct DynamicCollection {
         }
     }
 
-    private func withUnsafeBuffer<T>(of value: Value, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T) throws(StoreError) -> T {
+    private func withUnsafeBuffer<T>(
+        of value: Value, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         var result: Result<T, StoreError>!
         withUnsafePointer(to: value) { value in
             result = Result { () throws(StoreError) in try body(UnsafeBufferPointer(start: value, count: 1)) }

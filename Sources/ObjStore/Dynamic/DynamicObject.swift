@@ -13,8 +13,8 @@ internal import ObjStoreCore
 ///     try rex.set("toys", to: ["ball", "bone"])
 /// }
 /// ```
-/// Like an ``Object`` it shows what its store shows, changes inside a write only, and reports what an accessor cannot do. Those of a
-/// ``Migration`` are as they were, or as they become.
+/// Like an ``Object`` it shows what its store shows, changes inside a write only, and reports what an accessor cannot
+/// do. Those of a ``Migration`` are as they were, or as they become.
 @dynamicMemberLookup
 public struct DynamicObject: Sendable {
     let id: ObjectID
@@ -39,14 +39,16 @@ public struct DynamicObject: Sendable {
 
     /// Errors: `.noSuchClass` (it was dropped), `.closedHandle`.
     public var objectSchema: ObjectSchema {
-        get throws(ObjStoreError) { try core { () throws(StoreError) in try view.objectSchema(try view.classInfo(id.classID)) } }
+        get throws(ObjStoreError) {
+            try core { () throws(StoreError) in try view.objectSchema(try view.classInfo(id.classID)) }
+        }
     }
 
     /// Was it deleted, or its store closed?
     public var isInvalidated: Bool { (try? view.exists(id)) != true }
 
-    /// The object that an embedded one lies in; nil: it is not embedded. In the migration in which its class becomes embedded, the object
-    /// that leads to it; nil: none does.
+    /// The object that an embedded one lies in; nil: it is not embedded. In the migration in which its class becomes
+    /// embedded, the object that leads to it; nil: none does.
     public var parent: DynamicObject? {
         reporting(nil) { () throws(StoreError) in
             guard try view.classInfo(id.classID).hasParents else { return nil }
@@ -61,9 +63,9 @@ public struct DynamicObject: Sendable {
 
     // MARK: Values
 
-    /// A property that is no link and no list, set or map; nil: null. Set one with a value of the property's type (integers become the
-    /// property's kind of number where they are exactly that); others are set by ``set(_:to:update:)``. A value of any type that has links
-    /// to objects has those of the models.
+    /// A property that is no link and no list, set or map; nil: null. Set one with a value of the property's type
+    /// (integers become the property's kind of number where they are exactly that); others are set by
+    /// ``set(_:to:update:)``. A value of any type that has links to objects has those of the models.
     ///
     /// What is not possible is reported: `.noSuchProperty`, `.wrongType`, `.notInWrite`, `.notNullable` and others.
     public subscript(name: String) -> AnyValue? {
@@ -71,7 +73,13 @@ public struct DynamicObject: Sendable {
             reporting(nil) { () throws(StoreError) in
                 try withValue(name) { (value, info) throws(StoreError) in
                     if value.kind == .link && info.kind != .mixed || value.kind.isCollection {
-                        throw StoreError(.wrongType, "\(name) is \(value.kind.indefinite): ask for it with \(value.kind == .link ? "object" : "collection")").at(class: nil, property: name)
+                        throw StoreError(
+                            .wrongType,
+                            """
+                            \(name) is \(value.kind.indefinite): ask for it with \
+                            \(value.kind == .link ? "object" : "collection")
+                            """
+                        ).at(class: nil, property: name)
                     }
                     return value.isNull ? nil : try AnyValue(copying: value, space)
                 }
@@ -97,12 +105,12 @@ public struct DynamicObject: Sendable {
         nonmutating set { self[name] = newValue }
     }
 
-    /// Sets a property to whatever describes what it can have: a value, a ``DynamicObject`` or ``Object`` that a link leads to, a dictionary
-    /// or array that describes an object to be linked or embedded (one with a primary key that is there is updated), all elements of a
-    /// list or set as a sequence, all entries of a map as a dictionary.
+    /// Sets a property to whatever describes what it can have: a value, a ``DynamicObject`` or ``Object`` that a link
+    /// leads to, a dictionary or array that describes an object to be linked or embedded (one with a primary key that
+    /// is there is updated), all elements of a list or set as a sequence, all entries of a map as a dictionary.
     ///
-    /// Errors: `.notInWrite`, `.noSuchProperty`, `.wrongType`, `.notNullable`, `.noSuchObject`, `.keyImmutable` and others; what is nested
-    /// says where it is: "$.toys[1]: …". Nothing has happened then.
+    /// Errors: `.notInWrite`, `.noSuchProperty`, `.wrongType`, `.notNullable`, `.noSuchObject`, `.keyImmutable` and
+    /// others; what is nested says where it is: "$.toys[1]: …". Nothing has happened then.
     public func set(_ name: String, to value: Any?, update: UpdatePolicy = .all) throws(ObjStoreError) {
         do throws(StoreError) { try changing(name, value, update) } catch { throw ObjStoreError(error) }
     }
@@ -119,7 +127,9 @@ public struct DynamicObject: Sendable {
         let encoder = _RowEncoder()
         do throws(ObjStoreError) {
             try encoder.append(nested: value)
-            try encoder.withValues { (values) throws(StoreError) in _ = try view.set(id, property, from: values, update.core) }
+            try encoder.withValues { (values) throws(StoreError) in
+                _ = try view.set(id, property, from: values, update.core)
+            }
         } catch {
             throw error.ofCore
         }
@@ -132,28 +142,37 @@ public struct DynamicObject: Sendable {
         reporting(nil) { () throws(StoreError) in
             try withValue(name) { (value, _) throws(StoreError) in
                 if value.isNull { return nil }
-                guard value.kind == .link else { throw StoreError(.wrongType, "\(name) is \(value.kind.indefinite), not a link").at(class: nil, property: name) }
-                return other(ObjectID(classID: UInt32(truncatingIfNeeded: value.high), storeTag: id.storeTag, key: value.low))
+                guard value.kind == .link else {
+                    throw StoreError(.wrongType, "\(name) is \(value.kind.indefinite), not a link").at(
+                        class: nil, property: name)
+                }
+                return other(
+                    ObjectID(classID: UInt32(truncatingIfNeeded: value.high), storeTag: id.storeTag, key: value.low))
             }
         }
     }
 
     /// Makes a link lead to another object, or to none.
     public func setObject(_ name: String, _ target: DynamicObject?) {
-        reporting(()) { () throws(StoreError) in try view.set(id, try property(name), target.map { .link($0.id) } ?? .null) }
+        reporting(()) { () throws(StoreError) in
+            try view.set(id, try property(name), target.map { .link($0.id) } ?? .null)
+        }
     }
 
     /// A list, set or map.
     public func collection(_ name: String) -> DynamicCollection { DynamicCollection(self, name) }
 
-    /// The elements of a list or set, or the values of a map in the order of its keys, that are no objects, or objects of the models.
+    /// The elements of a list or set, or the values of a map in the order of its keys, that are no objects, or objects
+    /// of the models.
     public func elements(_ name: String) -> [AnyValue] { collection(name).values }
 
     // MARK: Inside
 
     func property(_ name: String) throws(StoreError) -> UInt32 { try view.findProperty(id.classID, name) }
 
-    private func withValue<T>(_ name: String, _ body: (Value, PropertyInfo) throws(StoreError) -> T) throws(StoreError) -> T {
+    private func withValue<T>(
+        _ name: String, _ body: (Value, PropertyInfo) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         let view = view, property = try property(name)
         var buffer = OutputBuffer()
         defer { OutputBuffer.free(&buffer) }
@@ -185,7 +204,8 @@ extension Object {
     /// The same object by the names of its properties. Errors: `.wrongView`: it is unmanaged.
     public final func dynamic() throws(ObjStoreError) -> DynamicObject {
         guard let space = _space, let binding = _binding?.takeUnretainedValue() else {
-            throw ObjStoreError(.wrongView, "an unmanaged object is in no store", class: ClassInfo.name(of: type(of: self)))
+            throw ObjStoreError(
+                .wrongView, "an unmanaged object is in no store", class: ClassInfo.name(of: type(of: self)))
         }
         return DynamicObject(binding.id(_key), space)
     }

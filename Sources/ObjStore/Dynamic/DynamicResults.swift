@@ -27,13 +27,18 @@ public struct DynamicResults: Sendable {
 
     /// Those that satisfy a comparison written as text: `.filter("age < $0", 2)`, `.filter("name == 'Rex'")`.
     ///
-    /// Errors: `.invalidQuery` (with `position`; also a text of more than one comparison), `.notSupported` (a second `filter`); what is wrong
-    /// with the property or the value is reported where the results are used, and thrown by ``validate()``.
+    /// Errors: `.invalidQuery` (with `position`; also a text of more than one comparison), `.notSupported` (a second
+    /// `filter`); what is wrong with the property or the value is reported where the results are used, and thrown by
+    /// ``validate()``.
     public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> DynamicResults {
-        guard case .all = question else { throw ObjStoreError(.notSupported, "one comparison is all that this version knows", class: className) }
+        guard case .all = question else {
+            throw ObjStoreError(.notSupported, "one comparison is all that this version knows", class: className)
+        }
         let query = try core { () throws(StoreError) in try ComparisonText(text) }
         if case .argument(let number) = query.operand, number >= arguments.count {
-            throw ObjStoreError(.invalidQuery, "the query asks for argument $\(number), and \(arguments.count) are given", class: className, property: query.property)
+            throw ObjStoreError(
+                .invalidQuery, "the query asks for argument $\(number), and \(arguments.count) are given",
+                class: className, property: query.property)
         }
         return DynamicResults(space, className, .comparison(query, arguments.map { Operand(value: $0) }))
     }
@@ -69,7 +74,13 @@ public struct DynamicResults: Sendable {
                 let property = try view.findProperty(classID, name), info = try view.propertyInfo(property)
                 let isMixed = info.kind == .mixed || info.elements?.kind == .mixed
                 guard isMixed || info.target == object.classID else {
-                    throw StoreError(.wrongType, "\(className).\(name) has no links to objects of class \(try view.classInfo(object.classID).name)").at(class: className, property: name)
+                    throw StoreError(
+                        .wrongType,
+                        """
+                        \(className).\(name) has no links to objects of class \
+                        \(try view.classInfo(object.classID).name)
+                        """
+                    ).at(class: className, property: name)
                 }
                 return try view.find(classID, where: Condition(property, .equal, .link(object), isInside: isMixed))
             }
@@ -83,7 +94,9 @@ public struct DynamicResults: Sendable {
                 case .double(let value): value
                 case .string(let value): value
                 }
-            let info = try core { () throws(StoreError) in try view.propertyInfo(try view.findProperty(classID, query.property)) }
+            let info = try core { () throws(StoreError) in
+                try view.propertyInfo(try view.findProperty(classID, query.property))
+            }
             return try info.withOperand(operand, info.kind) { (value) throws(StoreError) in
                 try view.find(classID, where: Condition(info.propertyID, query.comparison, value))
             }
@@ -103,7 +116,10 @@ extension DynamicResults: LiveCollection {
     public func _element(at index: Int) -> DynamicObject {
         reporting(DynamicObject(.none, space)) { () throws(ObjStoreError) in
             let list = try list()
-            return DynamicObject(try core { () throws(StoreError) in try list.object(at: try UInt64(index: index, of: list.count, "result")) }, space)
+            return DynamicObject(
+                try core { () throws(StoreError) in
+                    try list.object(at: try UInt64(index: index, of: list.count, "result"))
+                }, space)
         }
     }
     public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<DynamicObject> {
@@ -114,7 +130,8 @@ extension DynamicResults: LiveCollection {
     }
     public func _walking<R>(_ body: (inout _Walk<DynamicObject>) -> R) -> R { cache.walks.with(body) }
     public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
-        space.handle.reports.report(ObjStoreError(.outOfRange, "\(range) of \(count.counted("result"))", class: className))
+        space.handle.reports.report(
+            ObjStoreError(.outOfRange, "\(range) of \(count.counted("result"))", class: className))
     }
     /// Walks the objects that are there now.
     public func makeIterator() -> IndexingIterator<Pinned<DynamicObject>> { (walked ?? pinned()).makeIterator() }
@@ -132,8 +149,12 @@ extension DynamicResults {
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) {
+        index = walk(to: index.moved(by: -1), from: index)
+    }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int {
+        walk(to: index.moved(by: distance), from: index)
+    }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }
@@ -141,22 +162,29 @@ extension DynamicResults {
 }
 
 extension StoreReading {
-    /// All objects of a class, by its name, in the order of their creation. The class need not be among the models; `.noSuchClass` is
-    /// reported where the results are used.
+    /// All objects of a class, by its name, in the order of their creation. The class need not be among the models;
+    /// `.noSuchClass` is reported where the results are used.
     public func dynamicObjects(_ className: String) -> DynamicResults { DynamicResults(_scope.space, className) }
 
-    /// The object of a class that has that primary key; nil: there is none. Of a key of several properties an array has the values, in
-    /// the order of the key.
+    /// The object of a class that has that primary key; nil: there is none. Of a key of several properties an array has
+    /// the values, in the order of the key.
     ///
     /// Errors: `.noSuchClass`, `.noPrimaryKey`, `.wrongType`, `.closedHandle`. Cost: O(log n).
-    public func dynamicObject(ofType className: String, forPrimaryKey key: Any?) throws(ObjStoreError) -> DynamicObject? {
+    public func dynamicObject(ofType className: String, forPrimaryKey key: Any?) throws(ObjStoreError) -> DynamicObject?
+    {
         let space = _scope.space, view = space.current
         let cls = try core { () throws(StoreError) in try view.classInfo(try view.findClass(className)) }
         let found: ObjectID?
         if cls.primaryKey == 0, cls.keyIndex != 0 {
             let index = try core { () throws(StoreError) in try view.indexInfo(cls.keyIndex) }
             guard let parts = key.flatMap({ ClassInfo.elements(of: $0) }), parts.count == index.properties.count else {
-                throw ObjStoreError(.wrongType, "the primary key of \(className) is of \(index.properties.count) properties: an array has their values", class: className)
+                throw ObjStoreError(
+                    .wrongType,
+                    """
+                    the primary key of \(className) is of \(index.properties.count) properties: an array has their \
+                    values
+                    """,
+                    class: className)
             }
             let encoder = _RowEncoder()
             for part in parts { try encoder.append(nested: part) }
@@ -171,17 +199,23 @@ extension StoreReading {
 }
 
 extension StoreWriting {
-    /// Creates an object of a class, by its name, from a dictionary, or an array of values in the order of the properties, with everything
-    /// that is nested in it: as ``create(_:value:update:exact:)``, but links lead to objects of the store, or to what is described.
+    /// Creates an object of a class, by its name, from a dictionary, or an array of values in the order of the
+    /// properties, with everything that is nested in it: as ``create(_:value:update:exact:)``, but links lead to
+    /// objects of the store, or to what is described.
     ///
     /// Errors: as there.
     @discardableResult
-    public func dynamicCreate(_ className: String, value: Any = [String: Any](), update: UpdatePolicy = .error) throws(ObjStoreError) -> DynamicObject {
+    public func dynamicCreate(
+        _ className: String, value: Any = [String: Any](), update: UpdatePolicy = .error
+    ) throws(ObjStoreError) -> DynamicObject {
         let (space, view) = try writing("dynamicCreate")
         let classID = try core { () throws(StoreError) in try view.findClass(className) }
         let encoder = _RowEncoder()
         try encoder.append(nested: value)
-        return DynamicObject(try encoder.withValues { (values) throws(StoreError) in try view.create(classID, from: values, update.core).0 }, space)
+        return DynamicObject(
+            try encoder.withValues { (values) throws(StoreError) in
+                try view.create(classID, from: values, update.core).0
+            }, space)
     }
 
     /// Deletes an object. Errors: `.noSuchObject`, `.wrongStore`.

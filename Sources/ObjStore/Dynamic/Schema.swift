@@ -118,7 +118,8 @@ public enum CollectionType: Sendable, Hashable {
 }
 
 extension StoreReading {
-    /// What the store has at the moment: classes and properties, of other programs, too. Names are those of the program where it maps some.
+    /// What the store has at the moment: classes and properties, of other programs, too. Names are those of the program
+    /// where it maps some.
     ///
     /// Errors: `.closedHandle`. Cost: O(classes and properties).
     public var schema: Schema {
@@ -126,7 +127,9 @@ extension StoreReading {
             let view = _scope.space.current
             return try core { () throws(StoreError) in
                 var classes: [ObjectSchema] = []
-                for index in 0..<(try view.classCount()) { classes.append(try view.objectSchema(try view.classInfo(at: index))) }
+                for index in 0..<(try view.classCount()) {
+                    classes.append(try view.objectSchema(try view.classInfo(at: index)))
+                }
                 return Schema(objectSchema: classes)
             }
         }
@@ -139,12 +142,15 @@ extension View {
         for place in 0..<cls.propertyCount {
             let info = try propertyInfo(cls.classID, at: place)
             names[info.propertyID] = info.name
-            properties.append(ObjectSchema.Property(info, target: info.target == 0 ? nil : try classInfo(info.target).name))
+            properties.append(
+                ObjectSchema.Property(info, target: info.target == 0 ? nil : try classInfo(info.target).name))
         }
         var indexes: [Index] = []
         for place in 0..<(try indexCount(cls.classID)) {
             let info = try indexInfo(cls.classID, at: place)
-            if info.properties.count > 1 { indexes.append(Index(info.properties.compactMap { names[$0] }, info.isUnique, info.isPrimaryKey)) }
+            if info.properties.count > 1 {
+                indexes.append(Index(info.properties.compactMap { names[$0] }, info.isUnique, info.isPrimaryKey))
+            }
         }
         return ObjectSchema(className: cls.name, properties: properties, indexes: indexes, isEmbedded: cls.isEmbedded)
     }
@@ -161,7 +167,12 @@ extension ObjectSchema: CustomStringConvertible {
     public var description: String {
         var lines = ["\(isEmbedded ? "embedded " : "")class \(className)"]
         lines += properties.map { "    \($0)" }
-        lines += indexes.map { "    (\($0.properties.joined(separator: ", ")))\($0.isPrimaryKey ? " primary key" : $0.isUnique ? " unique" : " indexed")" }
+        lines += indexes.map {
+            """
+                (\($0.properties.joined(separator: ", "))\
+            )\($0.isPrimaryKey ? " primary key" : $0.isUnique ? " unique" : " indexed")
+            """
+        }
         return lines.joined(separator: "\n")
     }
 }
@@ -171,7 +182,9 @@ extension ObjectSchema.Property: CustomStringConvertible {
     public var description: String {
         // An object in a list or set, and a value of any type, cannot be required or not.
         let canBeRequired = type != .any && (type != .object || collection == .map)
-        let value = (objectClassName ?? "\(type)") + (isOptional && canBeRequired || type == .object && collection == nil ? "?" : "")
+        let value =
+            (objectClassName ?? "\(type)")
+            + (isOptional && canBeRequired || type == .object && collection == nil ? "?" : "")
         var text = "\(name): "
         switch collection {
         case .list: text += "list<\(value)>"
@@ -181,7 +194,13 @@ extension ObjectSchema.Property: CustomStringConvertible {
         }
         if let defaultValue { text += " = \(defaultValue)" }
         // A primary key is unique, what is unique is indexed.
-        if isPrimaryKey { text += " primary key" } else if isUnique { text += " unique" } else if isIndexed { text += " indexed" }
+        if isPrimaryKey {
+            text += " primary key"
+        } else if isUnique {
+            text += " unique"
+        } else if isIndexed {
+            text += " indexed"
+        }
         if isGenerated { text += " generated" }
         if isCascading { text += " cascade" }
         return text

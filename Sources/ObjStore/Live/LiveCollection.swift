@@ -1,21 +1,23 @@
 /// A collection that shows what its store has now, while this thread or another one changes it: ``Results``, ``List``,
 /// ``MutableSet``, ``LinkingObjects``, ``DynamicResults``, ``AnyList``.
 ///
-/// The algorithms of the standard library ask a collection for its end more than once, and stop the program when the answers differ.
-/// So each of them stands here on one ``Pinned`` list (docs/decisions/0034-live-collections.md):
+/// The algorithms of the standard library ask a collection for its end more than once, and stop the program when the
+/// answers differ. So each of them stands here on one ``Pinned`` list (docs/decisions/0034-live-collections.md):
 ///
 /// ```
 ///  results.map { … }, .prefix(2), [1..<3], .reversed(), .lazy …   the extension below: Pinned, read once
-///  for dog in results, Array(results), .filter, .reduce …         makeIterator, _copyToContiguousArray: the same
-///  results.count, results[0], .first, .last                       live: what is there now
-///  func f(_ c: some Collection) { c.map { … } }                   knows none of this: _Walk keeps a list for its thread
+///  for dog in results, Array(results), .filter, .reduce …      makeIterator, _copyToContiguousArray: the same
+///  results.count, results[0], .first, .last                  live: what is there now
+///  func f(_ c: some Collection) { c.map { … } }              knows none of this: _Walk keeps a list for its thread
 /// ```
-/// The conforming types have the requirements of `Collection` as witnesses for the last line; everybody who knows the type gets
-/// the members of this extension, which are preferred.
-public protocol LiveCollection<Element>: RandomAccessCollection where Index == Int, Indices == Range<Int>, SubSequence == Pinned<Element> {
+/// The conforming types have the requirements of `Collection` as witnesses for the last line; everybody who knows the
+/// type gets the members of this extension, which are preferred.
+public protocol LiveCollection<Element>: RandomAccessCollection
+where Index == Int, Indices == Range<Int>, SubSequence == Pinned<Element> {
     /// How many there are now.
     var _count: Int { get }
-    /// The element that is there now. Where there is none (any more): one that stands for nothing, and `.outOfRange` is reported.
+    /// The element that is there now. Where there is none (any more): one that stands for nothing, and `.outOfRange` is
+    /// reported.
     func _element(at index: Int) -> Element
     /// The elements of one moment, or a part of them: `bounds` is told how many there are.
     func _pinned(_ bounds: (_ count: Int) -> Range<Int>) -> Pinned<Element>
@@ -43,15 +45,20 @@ extension LiveCollection {
     public func formIndex(after index: inout Int) { index = index.moved(by: 1) }
     public func formIndex(before index: inout Int) { index = index.moved(by: -1) }
     public func index(_ index: Int, offsetBy distance: Int) -> Int { index.moved(by: distance) }
-    public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? { Self.index(index, distance, limit) }
+    public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
+        Self.index(index, distance, limit)
+    }
     public func distance(from start: Int, to end: Int) -> Int { end.distance(from: start) }
 
     public func randomElement() -> Element? { pinned().randomElement() }
-    public func randomElement(using generator: inout some RandomNumberGenerator) -> Element? { pinned().randomElement(using: &generator) }
+    public func randomElement(using generator: inout some RandomNumberGenerator) -> Element? {
+        pinned().randomElement(using: &generator)
+    }
 
     // MARK: Of one moment
 
-    /// The elements there, in one moment. Of a range that there is not (any more) those that are there, and `.outOfRange` is reported.
+    /// The elements there, in one moment. Of a range that there is not (any more) those that are there, and
+    /// `.outOfRange` is reported.
     public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
     public subscript(bounds: some RangeExpression<Int>) -> Pinned<Element> { _slice(bounds) }
     public subscript(_: UnboundedRange) -> Pinned<Element> { pinned() }
@@ -81,7 +88,8 @@ extension LiveCollection {
         return here
     }
 
-    /// How many of `count` elements a length is. One below 0, as `count - 10` may be, is none, and `.outOfRange` is reported.
+    /// How many of `count` elements a length is. One below 0, as `count - 10` may be, is none, and `.outOfRange` is
+    /// reported.
     private func length(_ length: Int, _ count: Int) -> Int {
         if length < 0 { _reportOutOfRange(length..<0, count) }
         return Swift.min(Swift.max(0, length), count)
@@ -104,33 +112,58 @@ extension LiveCollection {
     public func prefix(upTo end: Int) -> Pinned<Element> { self[..<end] }
     public func prefix(through index: Int) -> Pinned<Element> { self[...index] }
     public func suffix(from start: Int) -> Pinned<Element> { self[start...] }
-    public func prefix(while condition: (Element) throws -> Bool) rethrows -> Pinned<Element> { try pinned().prefix(while: condition) }
-    public func drop(while condition: (Element) throws -> Bool) rethrows -> Pinned<Element> { try pinned().drop(while: condition) }
+    public func prefix(while condition: (Element) throws -> Bool) rethrows -> Pinned<Element> {
+        try pinned().prefix(while: condition)
+    }
+    public func drop(while condition: (Element) throws -> Bool) rethrows -> Pinned<Element> {
+        try pinned().drop(while: condition)
+    }
 
-    public func map<T, Failure: Error>(_ transform: (Element) throws(Failure) -> T) throws(Failure) -> [T] { try pinned().map(transform) }
+    public func map<T, Failure: Error>(_ transform: (Element) throws(Failure) -> T) throws(Failure) -> [T] {
+        try pinned().map(transform)
+    }
     public func reversed() -> ReversedCollection<Pinned<Element>> { pinned().reversed() }
     public var lazy: LazySequence<Pinned<Element>> { pinned().lazy }
     public func enumerated() -> EnumeratedSequence<Pinned<Element>> { pinned().enumerated() }
-    public func split(maxSplits: Int = .max, omittingEmptySubsequences: Bool = true, whereSeparator isSeparator: (Element) throws -> Bool) rethrows -> [Pinned<Element>] {
-        try pinned().split(maxSplits: splits(maxSplits), omittingEmptySubsequences: omittingEmptySubsequences, whereSeparator: isSeparator)
+    public func split(
+        maxSplits: Int = .max, omittingEmptySubsequences: Bool = true,
+        whereSeparator isSeparator: (Element) throws -> Bool
+    ) rethrows -> [Pinned<Element>] {
+        try pinned().split(
+            maxSplits: splits(maxSplits), omittingEmptySubsequences: omittingEmptySubsequences,
+            whereSeparator: isSeparator)
     }
 
-    public func firstIndex(where condition: (Element) throws -> Bool) rethrows -> Int? { try pinned().firstIndex(where: condition) }
-    public func lastIndex(where condition: (Element) throws -> Bool) rethrows -> Int? { try pinned().lastIndex(where: condition) }
-    public func last(where condition: (Element) throws -> Bool) rethrows -> Element? { try pinned().last(where: condition) }
-    public func indices(where condition: (Element) throws -> Bool) rethrows -> RangeSet<Int> { try pinned().indices(where: condition) }
-    public func difference<C: BidirectionalCollection>(from other: C, by areEquivalent: (Element, C.Element) -> Bool) -> CollectionDifference<Element>
+    public func firstIndex(where condition: (Element) throws -> Bool) rethrows -> Int? {
+        try pinned().firstIndex(where: condition)
+    }
+    public func lastIndex(where condition: (Element) throws -> Bool) rethrows -> Int? {
+        try pinned().lastIndex(where: condition)
+    }
+    public func last(where condition: (Element) throws -> Bool) rethrows -> Element? {
+        try pinned().last(where: condition)
+    }
+    public func indices(where condition: (Element) throws -> Bool) rethrows -> RangeSet<Int> {
+        try pinned().indices(where: condition)
+    }
+    public func difference<C: BidirectionalCollection>(
+        from other: C, by areEquivalent: (Element, C.Element) -> Bool
+    ) -> CollectionDifference<Element>
     where C.Element == Element { pinned().difference(from: Array(other), by: areEquivalent) }
 }
 
 extension LiveCollection where Element: Equatable {
-    public func split(separator: Element, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned<Element>] {
-        pinned().split(separator: separator, maxSplits: splits(maxSplits), omittingEmptySubsequences: omittingEmptySubsequences)
+    public func split(
+        separator: Element, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true
+    ) -> [Pinned<Element>] {
+        pinned().split(
+            separator: separator, maxSplits: splits(maxSplits), omittingEmptySubsequences: omittingEmptySubsequences)
     }
     public func firstIndex(of element: Element) -> Int? { pinned().firstIndex(of: element) }
     public func lastIndex(of element: Element) -> Int? { pinned().lastIndex(of: element) }
     public func indices(of element: Element) -> RangeSet<Int> { pinned().indices(of: element) }
-    public func difference<C: BidirectionalCollection>(from other: C) -> CollectionDifference<Element> where C.Element == Element {
+    public func difference<C: BidirectionalCollection>(from other: C) -> CollectionDifference<Element>
+    where C.Element == Element {
         pinned().difference(from: Array(other))
     }
 }
@@ -138,22 +171,37 @@ extension LiveCollection where Element: Equatable {
 // MARK: Patterns
 
 extension LiveCollection {
-    public func trimmingPrefix(while condition: (Element) throws -> Bool) rethrows -> Pinned<Element> { try pinned().trimmingPrefix(while: condition) }
+    public func trimmingPrefix(while condition: (Element) throws -> Bool) rethrows -> Pinned<Element> {
+        try pinned().trimmingPrefix(while: condition)
+    }
 }
 
 extension LiveCollection where Element: Equatable {
-    public func contains<C: Collection>(_ other: C) -> Bool where C.Element == Element { pinned().contains(Array(other)) }
-    public func firstRange<C: Collection>(of other: C) -> Range<Int>? where C.Element == Element { pinned().firstRange(of: Array(other)) }
-    public func ranges<C: Collection>(of other: C) -> [Range<Int>] where C.Element == Element { pinned().ranges(of: Array(other)) }
-    public func split<C: Collection>(separator: C, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned<Element>] where C.Element == Element {
-        pinned().split(separator: Array(separator), maxSplits: splits(maxSplits), omittingEmptySubsequences: omittingEmptySubsequences)
+    public func contains<C: Collection>(_ other: C) -> Bool where C.Element == Element {
+        pinned().contains(Array(other))
     }
-    public func trimmingPrefix<Prefix: Sequence>(_ prefix: Prefix) -> Pinned<Element> where Prefix.Element == Element { pinned().trimmingPrefix(Array(prefix)) }
+    public func firstRange<C: Collection>(of other: C) -> Range<Int>? where C.Element == Element {
+        pinned().firstRange(of: Array(other))
+    }
+    public func ranges<C: Collection>(of other: C) -> [Range<Int>] where C.Element == Element {
+        pinned().ranges(of: Array(other))
+    }
+    public func split<C: Collection>(
+        separator: C, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true
+    ) -> [Pinned<Element>] where C.Element == Element {
+        pinned().split(
+            separator: Array(separator), maxSplits: splits(maxSplits),
+            omittingEmptySubsequences: omittingEmptySubsequences)
+    }
+    public func trimmingPrefix<Prefix: Sequence>(_ prefix: Prefix) -> Pinned<Element> where Prefix.Element == Element {
+        pinned().trimmingPrefix(Array(prefix))
+    }
 }
 
 extension RangeExpression<Int> {
-    /// Which positions of so many it names, where one side may be open. An end before the start, as `..<(results.count - 1)` of none has,
-    /// is the positions between them, which are not there. What ends at the largest number there is ends before it: it is not there either.
+    /// Which positions of so many it names, where one side may be open. An end before the start, as
+    /// `..<(results.count - 1)` of none has, is the positions between them, which are not there. What ends at the
+    /// largest number there is ends before it: it is not there either.
     func range(of count: Int) -> Range<Int> {
         func after(_ index: Int) -> Int { index.moved(by: 1) }
         let start: Int, end: Int
@@ -197,7 +245,9 @@ extension LazySequenceProtocol where Element: LiveCollection {
 
 extension LazySequenceProtocol {
     /// The collections are taken when this is called, their elements when they are asked for.
-    public func flatMap<Live: LiveCollection>(_ transform: @escaping (Elements.Element) -> Live) -> LazySequence<FlattenSequence<[Pinned<Live.Element>]>> {
+    public func flatMap<Live: LiveCollection>(
+        _ transform: @escaping (Elements.Element) -> Live
+    ) -> LazySequence<FlattenSequence<[Pinned<Live.Element>]>> {
         var pins: [Pinned<Live.Element>] = []
         for element in elements { pins.append(transform(element).pinned()) }
         return pins.joined().lazy
@@ -210,10 +260,18 @@ extension LiveCollection {
     /// What is there now may be less when it is copied.
     public var underestimatedCount: Int { 0 }
     public func _copyToContiguousArray() -> ContiguousArray<Element> { walkCopy() }
-    public func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<Element>) throws -> R) rethrows -> R? { nil }
-    public func _customContainsEquatableElement(_ element: Element) -> Bool? { element is Object ? pinned()._customContainsEquatableElement(element) : nil }
-    public func _customIndexOfEquatableElement(_ element: Element) -> Int?? { element is Object ? pinned()._customIndexOfEquatableElement(element) : nil }
-    public func _customLastIndexOfEquatableElement(_ element: Element) -> Int?? { element is Object ? pinned()._customLastIndexOfEquatableElement(element) : nil }
+    public func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<Element>) throws -> R) rethrows -> R? {
+        nil
+    }
+    public func _customContainsEquatableElement(_ element: Element) -> Bool? {
+        element is Object ? pinned()._customContainsEquatableElement(element) : nil
+    }
+    public func _customIndexOfEquatableElement(_ element: Element) -> Int?? {
+        element is Object ? pinned()._customIndexOfEquatableElement(element) : nil
+    }
+    public func _customLastIndexOfEquatableElement(_ element: Element) -> Int?? {
+        element is Object ? pinned()._customLastIndexOfEquatableElement(element) : nil
+    }
     // What is out of range is dealt with where it is used.
     public func _failEarlyRangeCheck(_ index: Int, bounds: Range<Int>) {}
     public func _failEarlyRangeCheck(_ index: Int, bounds: ClosedRange<Int>) {}
@@ -228,29 +286,48 @@ extension LiveCollection {
 
 // MARK: Objects
 
-/// Which object is meant: the same one of the store, with or without a primary key (``Object/isSameObject(as:)``), which is more than `==`
-/// says. One of another store, or unmanaged, is not there.
+/// Which object is meant: the same one of the store, with or without a primary key (``Object/isSameObject(as:)``),
+/// which is more than `==` says. One of another store, or unmanaged, is not there.
 extension LiveCollection where Element: Object {
     public func contains(_ object: Element) -> Bool { firstIndex(of: object) != nil }
     public func firstIndex(of object: Element) -> Int? { firstIndex { $0.isSameObject(as: object) } }
     public func lastIndex(of object: Element) -> Int? { lastIndex { $0.isSameObject(as: object) } }
     public func indices(of object: Element) -> RangeSet<Int> { pinned().indices(of: object) }
-    public func split(separator: Element, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned<Element>] {
-        split(maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences) { $0.isSameObject(as: separator) }
+    public func split(
+        separator: Element, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true
+    ) -> [Pinned<Element>] {
+        split(maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences) {
+            $0.isSameObject(as: separator)
+        }
     }
-    public func difference<C: BidirectionalCollection>(from other: C) -> CollectionDifference<Element> where C.Element == Element {
+    public func difference<C: BidirectionalCollection>(from other: C) -> CollectionDifference<Element>
+    where C.Element == Element {
         pinned().difference(from: Array(other))
     }
-    public func elementsEqual<S: Sequence>(_ other: S) -> Bool where S.Element == Element { pinned().elementsEqual(other) }
+    public func elementsEqual<S: Sequence>(_ other: S) -> Bool where S.Element == Element {
+        pinned().elementsEqual(other)
+    }
     public func starts<S: Sequence>(with prefix: S) -> Bool where S.Element == Element { pinned().starts(with: prefix) }
 
-    public func contains<C: Collection>(_ other: C) -> Bool where C.Element == Element { pinned().contains(Array(other)) }
-    public func firstRange<C: Collection>(of other: C) -> Range<Int>? where C.Element == Element { pinned().firstRange(of: Array(other)) }
-    public func ranges<C: Collection>(of other: C) -> [Range<Int>] where C.Element == Element { pinned().ranges(of: Array(other)) }
-    public func split<C: Collection>(separator: C, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned<Element>] where C.Element == Element {
-        pinned().split(separator: Array(separator), maxSplits: splits(maxSplits), omittingEmptySubsequences: omittingEmptySubsequences)
+    public func contains<C: Collection>(_ other: C) -> Bool where C.Element == Element {
+        pinned().contains(Array(other))
     }
-    public func trimmingPrefix<Prefix: Sequence>(_ prefix: Prefix) -> Pinned<Element> where Prefix.Element == Element { pinned().trimmingPrefix(Array(prefix)) }
+    public func firstRange<C: Collection>(of other: C) -> Range<Int>? where C.Element == Element {
+        pinned().firstRange(of: Array(other))
+    }
+    public func ranges<C: Collection>(of other: C) -> [Range<Int>] where C.Element == Element {
+        pinned().ranges(of: Array(other))
+    }
+    public func split<C: Collection>(
+        separator: C, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true
+    ) -> [Pinned<Element>] where C.Element == Element {
+        pinned().split(
+            separator: Array(separator), maxSplits: splits(maxSplits),
+            omittingEmptySubsequences: omittingEmptySubsequences)
+    }
+    public func trimmingPrefix<Prefix: Sequence>(_ prefix: Prefix) -> Pinned<Element> where Prefix.Element == Element {
+        pinned().trimmingPrefix(Array(prefix))
+    }
 }
 
 // MARK: Changing elements

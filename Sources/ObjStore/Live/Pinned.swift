@@ -1,8 +1,9 @@
 /// Elements of a ``LiveCollection`` as they were at one moment: what is taken from it, and what it is walked over by.
 ///
-/// Which elements there are, and in which order, no change of the store touches. Objects among them are live: one that was deleted
-/// since is invalid (``Object/isInvalidated``). Of ``Results`` the objects are made when they are asked for. Its indices are those that
-/// the elements had in the whole. It is a value: setting an element changes this one alone, neither the store nor the collection.
+/// Which elements there are, and in which order, no change of the store touches. Objects among them are live: one that
+/// was deleted since is invalid (``Object/isInvalidated``). Of ``Results`` the objects are made when they are asked
+/// for. Its indices are those that the elements had in the whole. It is a value: setting an element changes this one
+/// alone, neither the store nor the collection.
 public struct Pinned<Element> {
     public let startIndex: Int
     public let endIndex: Int
@@ -19,7 +20,9 @@ public struct Pinned<Element> {
     init(_ bounds: Range<Int>, _ element: @escaping (Int) -> Element) { self.init(bounds, .made(element)) }
 
     /// - Parameter start: the index of the first.
-    init(_ elements: [Element], from start: Int = 0) { self.init(start..<start + elements.count, .array(elements, start)) }
+    init(_ elements: [Element], from start: Int = 0) {
+        self.init(start..<start + elements.count, .array(elements, start))
+    }
 
     private init(_ bounds: Range<Int>, _ storage: Storage) {
         startIndex = bounds.lowerBound
@@ -54,7 +57,9 @@ extension Pinned: RandomAccessCollection, MutableCollection {
 
     public subscript(bounds: Range<Int>) -> Pinned {
         get {
-            precondition(bounds.lowerBound >= startIndex && bounds.upperBound <= endIndex, "\(bounds) is not in \(startIndex)..<\(endIndex)")
+            precondition(
+                bounds.lowerBound >= startIndex && bounds.upperBound <= endIndex,
+                "\(bounds) is not in \(startIndex)..<\(endIndex)")
             return Pinned(bounds, storage)
         }
         set {
@@ -88,20 +93,38 @@ extension Pinned where Element: Object {
     public func lastIndex(of object: Element) -> Int? { lastIndex { $0.isSameObject(as: object) } }
     public func indices(of object: Element) -> RangeSet<Int> { indices { $0.isSameObject(as: object) } }
     public func split(separator: Element, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned] {
-        split(maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences) { $0.isSameObject(as: separator) }
+        split(maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences) {
+            $0.isSameObject(as: separator)
+        }
     }
-    public func difference<C: BidirectionalCollection>(from other: C) -> CollectionDifference<Element> where C.Element == Element {
+    public func difference<C: BidirectionalCollection>(from other: C) -> CollectionDifference<Element>
+    where C.Element == Element {
         difference(from: other) { $0.isSameObject(as: $1) }
     }
-    public func elementsEqual<S: Sequence>(_ other: S) -> Bool where S.Element == Element { elementsEqual(other) { $0.isSameObject(as: $1) } }
-    public func starts<S: Sequence>(with prefix: S) -> Bool where S.Element == Element { starts(with: prefix) { $0.isSameObject(as: $1) } }
+    public func elementsEqual<S: Sequence>(_ other: S) -> Bool where S.Element == Element {
+        elementsEqual(other) { $0.isSameObject(as: $1) }
+    }
+    public func starts<S: Sequence>(with prefix: S) -> Bool where S.Element == Element {
+        starts(with: prefix) { $0.isSameObject(as: $1) }
+    }
 
-    public func contains<C: Collection>(_ other: C) -> Bool where C.Element == Element { compared.contains(other.map { SameObject($0) }) }
-    public func firstRange<C: Collection>(of other: C) -> Range<Int>? where C.Element == Element { compared.firstRange(of: other.map { SameObject($0) }) }
-    public func ranges<C: Collection>(of other: C) -> [Range<Int>] where C.Element == Element { compared.ranges(of: other.map { SameObject($0) }) }
-    public func split<C: Collection>(separator: C, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned] where C.Element == Element {
-        compared.split(separator: separator.map { SameObject($0) }, maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences)
-            .map { self[$0.startIndex..<$0.endIndex] }
+    public func contains<C: Collection>(_ other: C) -> Bool where C.Element == Element {
+        compared.contains(other.map { SameObject($0) })
+    }
+    public func firstRange<C: Collection>(of other: C) -> Range<Int>? where C.Element == Element {
+        compared.firstRange(of: other.map { SameObject($0) })
+    }
+    public func ranges<C: Collection>(of other: C) -> [Range<Int>] where C.Element == Element {
+        compared.ranges(of: other.map { SameObject($0) })
+    }
+    public func split<C: Collection>(
+        separator: C, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true
+    ) -> [Pinned] where C.Element == Element {
+        compared.split(
+            separator: separator.map { SameObject($0) }, maxSplits: maxSplits,
+            omittingEmptySubsequences: omittingEmptySubsequences
+        )
+        .map { self[$0.startIndex..<$0.endIndex] }
     }
     public func trimmingPrefix<Prefix: Sequence>(_ prefix: Prefix) -> Pinned where Prefix.Element == Element {
         self[compared.trimmingPrefix(prefix.map { SameObject($0) }).startIndex..<endIndex]
@@ -130,7 +153,9 @@ private struct SameObject: Equatable {
 }
 
 extension Pinned {
-    public func _customContainsEquatableElement(_ element: Element) -> Bool? { index(ofObject: element).map { $0 != nil } }
+    public func _customContainsEquatableElement(_ element: Element) -> Bool? {
+        index(ofObject: element).map { $0 != nil }
+    }
     public func _customIndexOfEquatableElement(_ element: Element) -> Int?? { index(ofObject: element) }
     public func _customLastIndexOfEquatableElement(_ element: Element) -> Int?? {
         (element as? Object).map { object in lastIndex { ($0 as? Object)?.isSameObject(as: object) == true } }

@@ -3,11 +3,11 @@ internal import ObjStoreCore
 
 /// Where generic code of one thread is in a live collection.
 ///
-/// Code that knows only that it has a `Collection` takes steps: how many, from where, the element here, the next index, is this the
-/// end? All of them get answers of one moment: how many there were when it first asked for the count or the end, and the list that is
-/// pinned when it first asks for an element, or a slice. Nothing says when an algorithm is at its end, and asks anew what the next one begins
-/// with. So a walk goes on until the thread has done something else between two steps (``ThisThread/step(_:)``), and then takes a step
-/// that a walk begins with:
+/// Code that knows only that it has a `Collection` takes steps: how many, from where, the element here, the next index,
+/// is this the end? All of them get answers of one moment: how many there were when it first asked for the count or the
+/// end, and the list that is pinned when it first asks for an element, or a slice. Nothing says when an algorithm is at
+/// its end, and asks anew what the next one begins with. So a walk goes on until the thread has done something else
+/// between two steps (``ThisThread/step(_:)``), and then takes a step that a walk begins with:
 ///
 /// ```
 ///              count, isEmpty, indices      startIndex                         endIndex
@@ -43,10 +43,12 @@ public struct _Walk<Element> {
 
     fileprivate var isOver: Bool { count == nil }
     private var wasElsewhere: Bool { now != stay || questions > 1000 }
-    /// At the end, and somebody has counted again: perhaps an algorithm that begins with it, as `map` does, and must find as many, also
-    /// where it is slow.
+    /// At the end, and somebody has counted again: perhaps an algorithm that begins with it, as `map` does, and must
+    /// find as many, also where it is slow.
     private var isCountedAgain = false
-    private var isAtEndAndElsewhere: Bool { place == .end && wasElsewhere && !(isCountedAgain && now >> 16 == stay >> 16) }
+    private var isAtEndAndElsewhere: Bool {
+        place == .end && wasElsewhere && !(isCountedAgain && now >> 16 == stay >> 16)
+    }
 
     private mutating func end() { self = _Walk(now: now) }
     private init(now: UInt64) { self.now = now }
@@ -157,7 +159,8 @@ struct Walks<Element>: ~Copyable, Sendable {
 
     func with<R>(_ body: (inout _Walk<Element>) -> R) -> R {
         ThisThread.step { now in
-            let thread = UInt(cr_thread_id()), own = walks.withLock { $0[thread] } ?? ThreadWalk(), wasOver = own.walk.isOver
+            let thread = UInt(cr_thread_id()), own = walks.withLock { $0[thread] } ?? ThreadWalk(),
+                wasOver = own.walk.isOver
             own.walk.now = now
             let result = body(&own.walk)
             if own.walk.isOver != wasOver { walks.withLock { $0[thread] = wasOver ? own : nil } }
@@ -166,8 +169,8 @@ struct Walks<Element>: ~Copyable, Sendable {
     }
 }
 
-/// What the witnesses of `Collection` are in every live collection. None of them is inside of `_walking` while it reads: what is wrong
-/// there is reported, and `onError` may look at the same collection.
+/// What the witnesses of `Collection` are in every live collection. None of them is inside of `_walking` while it
+/// reads: what is wrong there is reported, and `onError` may look at the same collection.
 extension LiveCollection {
     var walkCount: Int {
         if let count = _walking({ $0.counted() }) { return count }
@@ -190,15 +193,17 @@ extension LiveCollection {
         }
         return target
     }
-    /// At most the end: who goes on until he meets it, and began another walk on the way, has come beyond it where the collection has
-    /// become shorter.
+    /// At most the end: who goes on until he meets it, and began another walk on the way, has come beyond it where the
+    /// collection has become shorter.
     func walkNext(_ index: Int) -> Int {
         let end = _walking { $0.leave(index) } ?? apart { _count }, next = index >= end ? end : index + 1
         _walking { $0.move(from: index, to: next) }
         return next
     }
     func walkElement(_ index: Int) -> Element {
-        guard let pin = pin(_walking { $0.element(index) }), index >= pin.startIndex, index < pin.endIndex else { return apart { _element(at: index) } }
+        guard let pin = pin(_walking { $0.element(index) }), index >= pin.startIndex, index < pin.endIndex else {
+            return apart { _element(at: index) }
+        }
         return pin[index]
     }
     func walkSlice(_ bounds: Range<Int>) -> Pinned<Element> {

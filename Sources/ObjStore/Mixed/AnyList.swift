@@ -2,8 +2,8 @@ internal import ObjStoreCore
 
 /// A list of values of any type, in an ``AnyValue``.
 ///
-/// Of a managed object it shows what stands at its place in the document, and changes inside a write only; a change writes the
-/// element alone to the log. What fails is reported as for properties (docs/swift.md).
+/// Of a managed object it shows what stands at its place in the document, and changes inside a write only; a change
+/// writes the element alone to the log. What fails is reported as for properties (docs/swift.md).
 public final class AnyList {
     private var elements: [AnyValue] = [] { didSet { ThisThread.didMove() } }
     let place: AnyPlace?
@@ -25,7 +25,11 @@ public final class AnyList {
 
     /// Before the element at `index`; `count` is the end. `.outOfRange` is reported.
     public func insert(_ value: AnyValue, at index: Int) {
-        if let place { place.change(.insert, at: index, to: value) } else { elements.insert(value.detached(), at: index) }
+        if let place {
+            place.change(.insert, at: index, to: value)
+        } else {
+            elements.insert(value.detached(), at: index)
+        }
     }
 
     public func remove(at index: Int) {
@@ -98,8 +102,12 @@ extension AnyList {
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) {
+        index = walk(to: index.moved(by: -1), from: index)
+    }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int {
+        walk(to: index.moved(by: distance), from: index)
+    }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }

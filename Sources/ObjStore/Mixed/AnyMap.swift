@@ -2,8 +2,8 @@ internal import ObjStoreCore
 
 /// A dictionary from texts to values of any type, in an ``AnyValue``. Its keys are in ascending order of their UTF-8.
 ///
-/// Of a managed object it shows what stands at its place in the document, and changes inside a write only; a change writes the
-/// value of that key alone to the log. What fails is reported as for properties (docs/swift.md).
+/// Of a managed object it shows what stands at its place in the document, and changes inside a write only; a change
+/// writes the value of that key alone to the log. What fails is reported as for properties (docs/swift.md).
 public final class AnyMap {
     typealias Content = [ExactKey<String>: AnyValue]
     /// Of an unmanaged one.
@@ -15,7 +15,9 @@ public final class AnyMap {
 
     deinit { AnyValue.letGo(&content) }
 
-    public convenience init(_ entries: [String: AnyValue]) { self.init(entries: entries.lazy.map { ($0.key, $0.value) }) }
+    public convenience init(_ entries: [String: AnyValue]) {
+        self.init(entries: entries.lazy.map { ($0.key, $0.value) })
+    }
 
     /// Of a key that comes twice the last value.
     convenience init(entries: some Sequence<(String, AnyValue)>) {
@@ -41,7 +43,9 @@ public final class AnyMap {
 
     public var count: Int { place?.count(.map) ?? content.count }
     public var isEmpty: Bool { count == 0 }
-    public var keys: [String] { place?.keys() ?? content.keys.map(\.key).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+    public var keys: [String] {
+        place?.keys() ?? content.keys.map(\.key).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
 
     /// The entries as they are now, copied.
     var entries: Content { place.map { $0.copy(.map).dictionary?.content ?? [:] } ?? content }

@@ -13,7 +13,9 @@ enum AnyStep {
         }
     }
 
-    static func withBytes<T>(_ text: String, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> T) throws(StoreError) -> T {
+    static func withBytes<T>(
+        _ text: String, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         var text = text, result: Result<T, StoreError>?
         text.withUTF8 { bytes in result = Result { () throws(StoreError) in try body(UnsafeRawBufferPointer(bytes)) } }
         return try result.unsafelyUnwrapped.get()
@@ -31,7 +33,9 @@ enum AnyStep {
         switch first {
         case .index(let index): return try withPath(steps.dropFirst(), path + [.index(index)], body)
         case .key(let key):
-            return try withBytes(key) { (bytes) throws(StoreError) in try withPath(steps.dropFirst(), path + [.key(bytes)], body) }
+            return try withBytes(key) { (bytes) throws(StoreError) in
+                try withPath(steps.dropFirst(), path + [.key(bytes)], body)
+            }
         }
     }
 }
@@ -57,9 +61,13 @@ struct AnyPlace {
     }
 
     /// The value, its lists and dictionaries managed; nil: there is none.
-    func value() -> AnyValue? { place.readingTexts(nil) { (view, id, buffer) throws(StoreError) in try value(view, id, buffer) } }
+    func value() -> AnyValue? {
+        place.readingTexts(nil) { (view, id, buffer) throws(StoreError) in try value(view, id, buffer) }
+    }
 
-    private func value(_ view: View, _ id: CollectionID, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> AnyValue? {
+    private func value(
+        _ view: View, _ id: CollectionID, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> AnyValue? {
         try AnyStep.withPath(path) { (path) throws(StoreError) -> AnyValue? in
             guard let value = try view.mixed(id.owner, id.propertyID, path, whole: false, buffer) else { return nil }
             switch value.kind {
@@ -87,7 +95,9 @@ struct AnyPlace {
     ) throws(StoreError) -> AnyValue? {
         try AnyStep.withPath(path) { (path) throws(StoreError) in
             guard let value = try view.mixed(id.owner, id.propertyID, path, whole: true, buffer) else { return nil }
-            if let kind { try check(kind, value.kind == .document ? try MixedNode(value.pointer, value.count).kind : value.kind) }
+            if let kind {
+                try check(kind, value.kind == .document ? try MixedNode(value.pointer, value.count).kind : value.kind)
+            }
             return try AnyValue(copying: value, space)
         }
     }
@@ -97,15 +107,20 @@ struct AnyPlace {
         place.readingTexts(0) { (view, id, buffer) throws(StoreError) in try count(kind, view, id, buffer) }
     }
 
-    private func count(_ kind: ValueKind, _ view: View, _ id: CollectionID, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Int {
+    private func count(
+        _ kind: ValueKind, _ view: View, _ id: CollectionID, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> Int {
         try AnyStep.withPath(path) { (path) throws(StoreError) in
-            guard let value = try view.mixed(id.owner, id.propertyID, path, whole: false, buffer) else { throw gone(kind) }
+            guard let value = try view.mixed(id.owner, id.propertyID, path, whole: false, buffer) else {
+                throw gone(kind)
+            }
             try check(kind, value.kind)
             return Int(value.low)
         }
     }
 
-    /// An element of the list, its lists and dictionaries managed. `.outOfRange` is reported: to the core an index below 0 is one from the end.
+    /// An element of the list, its lists and dictionaries managed. `.outOfRange` is reported: to the core an index
+    /// below 0 is one from the end.
     func element(at index: Int) -> AnyValue {
         place.readingTexts(AnyValue.none) { (view, id, buffer) throws(StoreError) in
             if index >= 0, let value = try at(.index(index)).value(view, id, buffer) { return value }
@@ -121,7 +136,9 @@ struct AnyPlace {
         if found != kind { throw StoreError(.wrongType, "\(text) is \(found.indefinite) now, not \(kind.indefinite)") }
     }
 
-    private func gone(_ kind: ValueKind) -> StoreError { StoreError(.notFound, "\(text) is \(kind.indefinite) no more: there is nothing") }
+    private func gone(_ kind: ValueKind) -> StoreError {
+        StoreError(.notFound, "\(text) is \(kind.indefinite) no more: there is nothing")
+    }
 
     private var text: String { place.binding.path(place.index) + path.map(\.text).joined() }
 
@@ -129,7 +146,9 @@ struct AnyPlace {
         place.readingTexts([]) { (view, id, buffer) throws(StoreError) in
             try AnyStep.withPath(path) { (path) throws(StoreError) in
                 var keys: [String] = []
-                let count = try view.mixedKeys(id.owner, id.propertyID, path, from: 0, limit: .max, buffer) { _, key in keys.append(_StoredValue(value: key).text) }
+                let count = try view.mixedKeys(id.owner, id.propertyID, path, from: 0, limit: .max, buffer) { _, key in
+                    keys.append(_StoredValue(value: key).text)
+                }
                 if count == nil { throw gone(.map) }
                 return keys
             }
@@ -141,10 +160,13 @@ struct AnyPlace {
         place.changing(()) { (view, id) throws(StoreError) in try change(action, to: value, view, id) }
     }
 
-    private func change(_ action: MixedAction, to value: AnyValue, _ view: View, _ id: CollectionID) throws(StoreError) {
+    private func change(_ action: MixedAction, to value: AnyValue, _ view: View, _ id: CollectionID) throws(StoreError)
+    {
         try ObjectGraph.adding(value, space, view) { (created) throws(StoreError) in
             try AnyStep.withPath(path) { (path) throws(StoreError) in
-                try value.withValue(created) { (value) throws(StoreError) in try view.edit(id.owner, id.propertyID, path, action, value) }
+                try value.withValue(created) { (value) throws(StoreError) in
+                    try view.edit(id.owner, id.propertyID, path, action, value)
+                }
             }
         }
     }
@@ -155,7 +177,9 @@ struct AnyPlace {
     func change(_ action: MixedAction, at index: Int?, to value: AnyValue = AnyValue.none) {
         changingList { (view, id, count) throws(StoreError) in
             let index = index ?? count
-            guard index >= 0, index < count || action == .insert && index == count else { throw outOfRange(index, count) }
+            guard index >= 0, index < count || action == .insert && index == count else {
+                throw outOfRange(index, count)
+            }
             try at(.index(index)).change(action, to: value, view, id)
         }
     }
@@ -179,13 +203,16 @@ struct AnyPlace {
         }
     }
 
-    /// Gives elements of the list other values, as many as they are: in one step, for some may be refused, or come from the list itself.
+    /// Gives elements of the list other values, as many as they are: in one step, for some may be refused, or come from
+    /// the list itself.
     func set(_ new: Pinned<AnyValue>, in bounds: Range<Int>) {
         changingList { (view, id, count) throws(StoreError) in
             guard bounds.lowerBound >= 0, bounds.upperBound <= count else {
                 throw StoreError(.outOfRange, "\(text): \(bounds), \(count.elementsThere)")
             }
-            guard new.count == bounds.count else { throw StoreError(.outOfRange, "\(text): \(new.count.counted("element")) for \(bounds)") }
+            guard new.count == bounds.count else {
+                throw StoreError(.outOfRange, "\(text): \(new.count.counted("element")) for \(bounds)")
+            }
             var buffer = OutputBuffer()
             defer { OutputBuffer.free(&buffer) }
             guard let elements = try whole(view, id, &buffer, .list)?.list else { throw gone(.list) }

@@ -54,7 +54,13 @@ extension AnyValue {
             let container = try MixedContainer(node)
             var entries: [(String, AnyValue)] = []
             entries.reserveCapacity(container.count)
-            for index in 0..<container.count { entries.append((String(decoding: try container.key(index), as: UTF8.self), try AnyValue(copying: container.node(index), space))) }
+            for index in 0..<container.count {
+                entries.append(
+                    (
+                        String(decoding: try container.key(index), as: UTF8.self),
+                        try AnyValue(copying: container.node(index), space)
+                    ))
+            }
             self = .dictionary(AnyMap(entries: entries))
         case .link: try self.init(link: node.value(), space)
         default: self.init(scalar: try node.value())
@@ -106,8 +112,11 @@ extension AnyValue {
 
     /// Calls `body` with the value as the core takes it; valid until it returns.
     ///
-    /// - Parameter created: unmanaged objects that it may link to, for they have just been stored. `.wrongView`: another one.
-    func withValue<T>(_ created: [ObjectIdentifier: ObjectID] = [:], _ body: (CoreValue) throws(StoreError) -> T) throws(StoreError) -> T {
+    /// - Parameter created: unmanaged objects that it may link to, for they have just been stored. `.wrongView`:
+    ///   another one.
+    func withValue<T>(
+        _ created: [ObjectIdentifier: ObjectID] = [:], _ body: (CoreValue) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         let encoder = _RowEncoder()
         encoder.created = created
         try encode(to: encoder)

@@ -1,7 +1,8 @@
 internal import ObjStoreCore
 
-// Links in values of any type: `dog.companion = .object(spot)`, also inside lists and dictionaries. An object of a store is its class and
-// key there; one of no store is held as it is until the value comes into a store, and the object with it.
+// Links in values of any type: `dog.companion = .object(spot)`, also inside lists and dictionaries. An object of a
+// store is its class and key there; one of no store is held as it is until the value comes into a store, and the object
+// with it.
 
 extension AnyValue {
     /// The object that it links to; nil: it links to none, or its object was deleted.
@@ -9,12 +10,19 @@ extension AnyValue {
 
     /// What a link of the core leads to, in a space that shows its store.
     init(link: CoreValue, _ space: ObjectSpace?) throws(StoreError) {
-        guard let space else { throw StoreError(.notSupported, "the value has a link to an object, and belongs to no store in which it could be found") }
+        guard let space else {
+            throw StoreError(
+                .notSupported, "the value has a link to an object, and belongs to no store in which it could be found")
+        }
         let classID = UInt32(truncatingIfNeeded: link.high)
         guard let binding = space.bindings.first(where: { $0.classID == classID }) else {
             let name = try? space.current.classInfo(classID).name
             throw StoreError(
-                .noSuchClass, "the value links to an object of class \(name ?? "id \(classID)"), which is not among the models that the store was opened with"
+                .noSuchClass,
+                """
+                the value links to an object of class \(name ?? "id \(classID)"), which is not among the models that \
+                the store was opened with
+                """
             ).at(class: name)
         }
         self = .object(space.materialise(binding.info.type, binding, link.low))
@@ -22,7 +30,10 @@ extension AnyValue {
 
     static func embedded(_ object: Object) -> StoreError {
         let name = ClassInfo.name(of: type(of: object))
-        return StoreError(.embedded, "objects of class \(name) are embedded: they lie in their parent, and no value of any type links to one").at(class: name)
+        return StoreError(
+            .embedded,
+            "objects of class \(name) are embedded: they lie in their parent, and no value of any type links to one"
+        ).at(class: name)
     }
 }
 
@@ -49,23 +60,30 @@ extension ClassInfo {
         if mixed.contains(where: \.hasChangingDefault) { return true }
         func links(_ value: Any?) -> Bool { AnyValue._convert(value)?.objects.isEmpty == false }
         if let dictionary = value as? any GivenDictionary { return mixed.contains { links(dictionary.given($0.name)) } }
-        if let array = (value as? any GivenArray)?.givenElements { return mixed.contains { $0.index < array.count && links(array[Int($0.index)]) } }
-        for (property, value) in try pairs(value) where property.type.valueKind == .mixed && links(value) { return true }
+        if let array = (value as? any GivenArray)?.givenElements {
+            return mixed.contains { $0.index < array.count && links(array[Int($0.index)]) }
+        }
+        for (property, value) in try pairs(value) where property.type.valueKind == .mixed && links(value) {
+            return true
+        }
         return false
     }
 }
 
 extension ObjectGraph {
-    /// Adds the unmanaged objects in a value, with all that they lead to, then calls `body`, which links to them: all, or nothing.
+    /// Adds the unmanaged objects in a value, with all that they lead to, then calls `body`, which links to them: all,
+    /// or nothing.
     static func adding<T>(
-        _ value: AnyValue, _ space: ObjectSpace, _ view: View, _ body: (_ created: [ObjectIdentifier: ObjectID]) throws(StoreError) -> T
+        _ value: AnyValue, _ space: ObjectSpace, _ view: View,
+        _ body: (_ created: [ObjectIdentifier: ObjectID]) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         let objects = value.unmanagedObjects
         if objects.isEmpty { return try body([:]) }
         if let embedded = objects.first(where: { $0 is EmbeddedObject }) { throw AnyValue.embedded(embedded) }
         var result: T?
         do throws(ObjStoreError) {
-            try ObjectGraph(space, view, .error).add(objects, wantsSavepoint: true) { (created, _) throws(ObjStoreError) in
+            try ObjectGraph(space, view, .error).add(objects, wantsSavepoint: true) {
+                (created, _) throws(ObjStoreError) in
                 result = try core { () throws(StoreError) in try body(created) }
             }
         } catch {
@@ -88,7 +106,9 @@ extension ClassBinding {
                     var result: Result<T, StoreError>?
                     withUnsafePointer(to: value) { value in
                         withUnsafePointer(to: propertyID) { propertyID in
-                            result = Result { () throws(StoreError) in try body(UnsafeBufferPointer(start: propertyID, count: 1), value) }
+                            result = Result { () throws(StoreError) in
+                                try body(UnsafeBufferPointer(start: propertyID, count: 1), value)
+                            }
                         }
                     }
                     return try result.unsafelyUnwrapped.get()

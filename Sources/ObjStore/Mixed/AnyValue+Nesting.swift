@@ -1,6 +1,7 @@
 internal import ObjStoreCore
 
-// Values that are nested: copied, compared and let go with a list of what is still to do, for those of no store may be deep beyond any stack.
+// Values that are nested: copied, compared and let go with a list of what is still to do, for those of no store may be
+// deep beyond any stack.
 
 extension AnyValue {
     /// What it keeps alive.
@@ -55,7 +56,9 @@ extension AnyValue {
     public func detached() -> AnyValue { reference == nil ? self : copied(wholePlaces: true) { $0 } }
 
     /// A copy with other objects instead of these, and none instead of those that are nil.
-    func mapObjects(_ other: (Object) -> Object?) -> AnyValue { reference == nil ? self : copied(wholePlaces: false, other) }
+    func mapObjects(_ other: (Object) -> Object?) -> AnyValue {
+        reference == nil ? self : copied(wholePlaces: false, other)
+    }
 
     /// - Parameter wholePlaces: what a store has is copied in one step, with the same objects.
     private func copied(wholePlaces: Bool, _ other: (Object) -> Object?) -> AnyValue {
@@ -84,7 +87,8 @@ extension AnyValue {
     }
 }
 
-/// Values are equal when they are of one type and equal; an `.int` equals no `.double`. Objects are equal as ``Object/isSameObject(as:)`` says.
+/// Values are equal when they are of one type and equal; an `.int` equals no `.double`. Objects are equal as
+/// ``Object/isSameObject(as:)`` says.
 extension AnyValue: Equatable {
     public static func == (left: AnyValue, right: AnyValue) -> Bool {
         var uncompared: [(AnyValue, AnyValue)] = []

@@ -13,12 +13,13 @@ public import Foundation
 /// if case .dictionary(let map) = dog.extra, case .string(let name)? = map["name"] { … }
 /// dog.extra["seen"]?[0] = 7                        // writes that element alone
 /// ```
-/// What is stored comes back as the case that was set: an `.int` is never a `.double`, a `.bool` never a number. Lists and
-/// dictionaries hold values of any type again, 100 deep at most; those of a managed object show what the object has and write
-/// to it (``AnyList``, ``AnyMap``). `.none` is null.
+/// What is stored comes back as the case that was set: an `.int` is never a `.double`, a `.bool` never a number. Lists
+/// and dictionaries hold values of any type again, 100 deep at most; those of a managed object show what the object has
+/// and write to it (``AnyList``, ``AnyMap``). `.none` is null.
 ///
-/// An `.object` is a link to an object of any class but embedded ones, at any depth: `dog.companion = .object(spot)`. It becomes
-/// `.none` when the object is deleted. An unmanaged object is added with the value, with all that it leads to.
+/// An `.object` is a link to an object of any class but embedded ones, at any depth: `dog.companion = .object(spot)`.
+/// It becomes `.none` when the object is deleted. An unmanaged object is added with the value, with all that it leads
+/// to.
 public enum AnyValue {
     case none
     case bool(Bool)
@@ -35,7 +36,8 @@ public enum AnyValue {
     case dictionary(AnyMap)
     case object(Object)
 
-    /// An element of a list; nil: it is none, or has no such element. Setting replaces one that is there, nil removes it.
+    /// An element of a list; nil: it is none, or has no such element. Setting replaces one that is there, nil removes
+    /// it.
     ///
     /// Where it is no list, setting reports `.wrongType`: what a property has, somebody else may have changed.
     public subscript(index: Int) -> AnyValue? {
@@ -44,18 +46,25 @@ public enum AnyValue {
             return list[index]
         }
         nonmutating set {
-            guard let list else { return ErrorReports.reportOfNoStore(ObjStoreError(.wrongType, "an element is set of \(kindName), which is no list")) }
+            guard let list else {
+                return ErrorReports.reportOfNoStore(
+                    ObjStoreError(.wrongType, "an element is set of \(kindName), which is no list"))
+            }
             if let newValue { list[index] = newValue } else { list.remove(at: index) }
         }
     }
 
-    /// The value of a key of a dictionary; nil: it is none, or does not have the key. Setting adds or replaces, nil removes.
+    /// The value of a key of a dictionary; nil: it is none, or does not have the key. Setting adds or replaces, nil
+    /// removes.
     ///
     /// Where it is no dictionary, setting reports `.wrongType`: what a property has, somebody else may have changed.
     public subscript(key: String) -> AnyValue? {
         get { dictionary?[key] }
         nonmutating set {
-            guard let dictionary else { return ErrorReports.reportOfNoStore(ObjStoreError(.wrongType, "the key \"\(key)\" is set of \(kindName), which is no dictionary")) }
+            guard let dictionary else {
+                return ErrorReports.reportOfNoStore(
+                    ObjStoreError(.wrongType, "the key \"\(key)\" is set of \(kindName), which is no dictionary"))
+            }
             dictionary[key] = newValue
         }
     }
@@ -95,8 +104,8 @@ public enum AnyValue {
     public var dictionary: AnyMap? { if case .dictionary(let value) = self { value } else { nil } }
 }
 
-/// In a query numbers of all types are compared exactly, so that `.int(1)` equals `.double(1)`, and strings and data by their bytes;
-/// `<` and the like are false between others of different types. ``AnyValue/none`` equals only itself.
+/// In a query numbers of all types are compared exactly, so that `.int(1)` equals `.double(1)`, and strings and data by
+/// their bytes; `<` and the like are false between others of different types. ``AnyValue/none`` equals only itself.
 extension AnyValue: OrderedQueryOperand {
     public var _queryValue: _QueryValue {
         if case .none = self { return .null }
@@ -107,7 +116,8 @@ extension AnyValue: OrderedQueryOperand {
     }
 }
 
-extension AnyValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
+extension AnyValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     public init(booleanLiteral value: Bool) { self = .bool(value) }
@@ -146,7 +156,9 @@ extension AnyValue: Persistable {
     public static var _initial: AnyValue { AnyValue.none }
     public static var _type: _PropertyType { _PropertyType(.mixed) }
     public static func _write(_ storage: inout AnyValue, _ value: AnyValue) { storage = value.detached() }
-    public static func _get(_ object: Object, _ index: UInt32) -> AnyValue { AnyPlace(CollectionPlace(object: object, index: index)).value() ?? AnyValue.none }
+    public static func _get(_ object: Object, _ index: UInt32) -> AnyValue {
+        AnyPlace(CollectionPlace(object: object, index: index)).value() ?? AnyValue.none
+    }
     public static func _set(_ object: Object, _ index: UInt32, _ value: AnyValue) {
         AnyPlace(CollectionPlace(object: object, index: index)).change(.set, to: value)
     }
@@ -160,8 +172,8 @@ extension AnyValue: Persistable {
         wrapper(object, offset).pointee.value = .none
     }
 
-    /// A value of one of the types that a case has, an integer of any width that fits in 64 bits, nil, an array or a dictionary with
-    /// texts as keys of such; an object; or an `AnyValue`.
+    /// A value of one of the types that a case has, an integer of any width that fits in 64 bits, nil, an array or a
+    /// dictionary with texts as keys of such; an object; or an `AnyValue`.
     public static func _convert(_ value: Any?) -> AnyValue? { converted(value, AnyValue.deepest) }
 
     /// What is nested deeper is refused when it is stored; here it must not use up the stack.

@@ -2,8 +2,9 @@ internal import ObjStoreCore
 
 // What an application gives in an `Any`, told apart without conversions.
 //
-// `value as? [AnyHashable: Any]` converts a dictionary of another type, element by element, and every such cast of a value that is none
-// looks for a conversion once Foundation is in the process. A cast to a protocol looks at the type alone.
+// `value as? [AnyHashable: Any]` converts a dictionary of another type, element by element, and every such cast of a
+// value that is none looks for a conversion once Foundation is in the process. A cast to a protocol looks at the type
+// alone.
 
 /// Any dictionary of Swift.
 protocol GivenDictionary {
@@ -64,8 +65,8 @@ extension Set: GivenSet {
     var givenMembers: [Any] { map { AnyHashable($0).base } }
 }
 
-/// A value as an instance of a class; nil: it is none. A cast of a dictionary or an array to a class would make an object of it first, with
-/// everything in it, once Foundation is in the process.
+/// A value as an instance of a class; nil: it is none. A cast of a dictionary or an array to a class would make an
+/// object of it first, with everything in it, once Foundation is in the process.
 func instance<Class: AnyObject>(_ value: Any?, of _: Class.Type = Class.self) -> Class? {
     guard let value = value.flatMap({ ClassInfo.unwrap($0) }), type(of: value) is AnyClass else { return nil }
     return value as? Class
@@ -83,8 +84,8 @@ extension ClassInfo {
         return "\(value)"
     }
 
-    /// The classes that the large Foundation puts into what it parses, as what they hold: this library does without it. A number tells
-    /// whether it is a bool, an integer or has a fraction.
+    /// The classes that the large Foundation puts into what it parses, as what they hold: this library does without it.
+    /// A number tells whether it is a bool, an integer or has a fraction.
     static func native(_ object: AnyObject) -> Any? {
         switch String(describing: Swift.type(of: object)) {
         case "NSNull": nil
@@ -101,7 +102,9 @@ extension ClassInfo {
     private static func number(_ object: AnyObject) -> Any {
         let text = "\(object)"
         // 1.0 is equal to 1, but is no integer in JSON.
-        let hasFraction = text.utf8.contains { $0 != UInt8(ascii: "-") && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let hasFraction = text.utf8.contains {
+            $0 != UInt8(ascii: "-") && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
         if !hasFraction {
             if let integer = Int(text) { return integer }
             if UInt64(text) != nil { return GivenNumber(text) }

@@ -6,7 +6,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// A number of Foundation that no type of Swift has as it is: of many digits, or beyond 64 bits. It becomes what JSON makes of its text.
+/// A number of Foundation that no type of Swift has as it is: of many digits, or beyond 64 bits. It becomes what JSON
+/// makes of its text.
 struct GivenNumber: CustomStringConvertible {
     let description: String
 
@@ -14,12 +15,12 @@ struct GivenNumber: CustomStringConvertible {
 
     /// Nil: it is no `Decimal` of Foundation.
     init?(decimal value: Any) {
-#if canImport(FoundationEssentials) || canImport(Foundation)
+        #if canImport(FoundationEssentials) || canImport(Foundation)
         guard let decimal = value as? Decimal else { return nil }
         self.init("\(decimal)")
-#else
+        #else
         return nil
-#endif
+        #endif
     }
 
     /// As a property of that kind has it; nil: it cannot.
@@ -32,7 +33,9 @@ struct GivenNumber: CustomStringConvertible {
     func refusal(_ kind: ValueKind) -> StoreError? {
         var text = description
         return text.withUTF8 { bytes in
-            do throws(StoreError) { _ = try GivenNumber.convert(UnsafeRawBufferPointer(bytes), to: kind) } catch { return error }
+            do throws(StoreError) { _ = try GivenNumber.convert(UnsafeRawBufferPointer(bytes), to: kind) } catch {
+                return error
+            }
             return nil
         }
     }

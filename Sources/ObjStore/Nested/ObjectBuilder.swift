@@ -2,8 +2,8 @@ internal import ObjStoreCore
 
 /// Fills unmanaged objects from nested values: what `Object(value:)` does.
 ///
-/// Objects among the values stay the same instances, managed or not, but for embedded ones of an object that is copied: these have one
-/// parent each.
+/// Objects among the values stay the same instances, managed or not, but for embedded ones of an object that is copied:
+/// these have one parent each.
 struct ObjectBuilder {
     private var path: [String] = []
     /// Names in dictionaries that are no properties.
@@ -13,7 +13,9 @@ struct ObjectBuilder {
         let info = try ClassInfo.of(type(of: object))
         guard path.count < ClassInfo.deepest else { throw located(info.tooDeep()) }
         let pairs: [(property: ClassInfo.Property, value: Any?)]
-        do throws(ObjStoreError) { pairs = try info.pairs(value, ignoresUnknown: ignoresUnknown) } catch { throw located(error) }
+        do throws(ObjStoreError) { pairs = try info.pairs(value, ignoresUnknown: ignoresUnknown) } catch {
+            throw located(error)
+        }
         for (number, (property, given)) in pairs.enumerated() {
             path.append(".\(property.name)")
             do throws(ObjStoreError) {
@@ -22,7 +24,9 @@ struct ObjectBuilder {
             } catch {
                 // What came before the misfit does not stay either.
                 let new = info.type.init()
-                for (property, _) in pairs[..<number] { property.accessor._copy(from: new, to: object, property.offset) }
+                for (property, _) in pairs[..<number] {
+                    property.accessor._copy(from: new, to: object, property.offset)
+                }
                 throw error
             }
             path.removeLast()
@@ -30,7 +34,9 @@ struct ObjectBuilder {
     }
 
     /// The value with objects in it instead of their descriptions.
-    private mutating func prepared(_ info: ClassInfo, _ property: ClassInfo.Property, _ value: Any?, isCopy: Bool) throws(ObjStoreError) -> Any? {
+    private mutating func prepared(
+        _ info: ClassInfo, _ property: ClassInfo.Property, _ value: Any?, isCopy: Bool
+    ) throws(ObjStoreError) -> Any? {
         guard let linked = property.type.linked, let value else { return value }
         guard property.type.isCollection else { return try one(linked, value, isCopy: isCopy) }
         if let type = property.accessor as? any _CollectionProperty.Type, property.type.valueKind == .map {
@@ -47,7 +53,9 @@ struct ObjectBuilder {
         var objects: [Any] = []
         for (number, element) in elements.enumerated() {
             path.append("[\(number)]")
-            guard let object = try one(linked, element, isCopy: isCopy) else { throw located(info.wrongElement(property, nil)) }
+            guard let object = try one(linked, element, isCopy: isCopy) else {
+                throw located(info.wrongElement(property, nil))
+            }
             objects.append(object)
             path.removeLast()
         }
@@ -67,8 +75,11 @@ struct ObjectBuilder {
         if path.isEmpty { return error }
         if error.message.hasPrefix("$.") {
             // It says itself where in the property it is.
-            return ObjStoreError(error.code, "$\(path.dropLast().joined())\(error.message.dropFirst())", class: error.className, property: error.propertyName)
+            return ObjStoreError(
+                error.code, "$\(path.dropLast().joined())\(error.message.dropFirst())", class: error.className,
+                property: error.propertyName)
         }
-        return ObjStoreError(error.code, "$\(path.joined()): \(error.message)", class: error.className, property: error.propertyName)
+        return ObjStoreError(
+            error.code, "$\(path.joined()): \(error.message)", class: error.className, property: error.propertyName)
     }
 }

@@ -2,8 +2,9 @@ internal import ObjStoreCore
 
 /// Unmanaged copies of objects and of what they lead to: each once, whatever leads to it, so that circles stay circles.
 ///
-/// Breadth first: an object that can be reached in several ways has the shortest, so that `depth` does not depend on the order of
-/// properties. Embedded objects are parts of their parent at any depth. Without recursion, for a chain may be long.
+/// Breadth first: an object that can be reached in several ways has the shortest, so that `depth` does not depend on
+/// the order of properties. Embedded objects are parts of their parent at any depth. Without recursion, for a chain may
+/// be long.
 final class ObjectCopier {
     enum Identity: Hashable {
         case stored(space: ObjectIdentifier, model: Int, key: Int64)
@@ -90,9 +91,13 @@ final class ObjectCopier {
 
     private func fill(_ copy: Object, from source: Object, _ level: Int) throws(ObjStoreError) {
         let info = try ClassInfo.of(type(of: source))
-        if let binding = source._binding?.takeUnretainedValue(), !binding.exists(source._key) { throw binding.gone(source._key) }
+        if let binding = source._binding?.takeUnretainedValue(), !binding.exists(source._key) {
+            throw binding.gone(source._key)
+        }
         for property in info.properties {
-            if property.type.valueKind == .mixed, let value = (property.accessor._anyValue(source, property.offset) as? AnyValue)?.detached() {
+            if property.type.valueKind == .mixed,
+                let value = (property.accessor._anyValue(source, property.offset) as? AnyValue)?.detached()
+            {
                 let copied = value.mapObjects { level < depth ? self.copy($0, level: level + 1) : nil }
                 _ = property.accessor._assign(copied, to: copy, property.offset)
                 continue
@@ -108,7 +113,8 @@ final class ObjectCopier {
                 if target is EmbeddedObject {
                     _ = property.accessor._assign(part(target, level), to: copy, property.offset)
                 } else {
-                    _ = property.accessor._assign(level < depth ? self.copy(target, level: level + 1) : nil, to: copy, property.offset)
+                    _ = property.accessor._assign(
+                        level < depth ? self.copy(target, level: level + 1) : nil, to: copy, property.offset)
                 }
             } else {
                 _ = property.accessor._assign(nil, to: copy, property.offset)
@@ -120,10 +126,12 @@ final class ObjectCopier {
 extension Object {
     /// An unmanaged copy, with unmanaged copies of all that it leads to: each object once, also in a circle.
     ///
-    /// - Parameter depth: how many links are followed from the object; beyond, links are nil, lists and sets of links empty, maps
-    ///   of links have nil for each key, and values of any type `.none` for each object. Embedded objects belong to their parent. 0: the object alone.
+    /// - Parameter depth: how many links are followed from the object; beyond, links are nil, lists and sets of links
+    ///   empty, maps of links have nil for each key, and values of any type `.none` for each object. Embedded objects
+    ///   belong to their parent. 0: the object alone.
     ///
-    /// Read while the store may move: of a version that stays, copy what ``freeze()`` gives. Errors: `.noSuchObject`, `.closedHandle`.
+    /// Read while the store may move: of a version that stays, copy what ``freeze()`` gives. Errors: `.noSuchObject`,
+    /// `.closedHandle`.
     public final func detached(depth: Int = .max) throws(ObjStoreError) -> Self {
         let copy = try ObjectCopier.run(depth) { (copier) throws(ObjStoreError) in copier.copy(self) }
         return unsafeDowncast(copy, to: Self.self)
@@ -131,17 +139,20 @@ extension Object {
 }
 
 extension List {
-    /// An unmanaged list with the same elements; of links with copies of the objects, as ``Object/detached(depth:)`` makes them.
+    /// An unmanaged list with the same elements; of links with copies of the objects, as ``Object/detached(depth:)``
+    /// makes them.
     public func detached(depth: Int = .max) throws(ObjStoreError) -> List { try detachedCollection(self, depth) }
 }
 
 extension MutableSet {
-    /// An unmanaged set with the same elements; of links with copies of the objects, as ``Object/detached(depth:)`` makes them.
+    /// An unmanaged set with the same elements; of links with copies of the objects, as ``Object/detached(depth:)``
+    /// makes them.
     public func detached(depth: Int = .max) throws(ObjStoreError) -> MutableSet { try detachedCollection(self, depth) }
 }
 
 extension Map {
-    /// An unmanaged map with the same entries; of links with copies of the objects, as ``Object/detached(depth:)`` makes them.
+    /// An unmanaged map with the same entries; of links with copies of the objects, as ``Object/detached(depth:)``
+    /// makes them.
     public func detached(depth: Int = .max) throws(ObjStoreError) -> Map { try detachedCollection(self, depth) }
 }
 
@@ -154,6 +165,8 @@ extension Results {
     /// Unmanaged copies of the objects, as ``Object/detached(depth:)`` makes them; what several lead to is one copy.
     public func detached(depth: Int = .max) throws(ObjStoreError) -> [Element] {
         try validate()
-        return try ObjectCopier.run(depth) { (copier) throws(ObjStoreError) in map { unsafeDowncast(copier.copy($0), to: Element.self) } }
+        return try ObjectCopier.run(depth) { (copier) throws(ObjStoreError) in
+            map { unsafeDowncast(copier.copy($0), to: Element.self) }
+        }
     }
 }

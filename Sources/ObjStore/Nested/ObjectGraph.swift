@@ -1,6 +1,7 @@
 internal import ObjStoreCore
 
-/// Unmanaged objects that lead to each other by links, also in values of any type, on their way into a store: each once, all or none.
+/// Unmanaged objects that lead to each other by links, also in values of any type, on their way into a store: each
+/// once, all or none.
 ///
 /// ```
 ///  a ──► b ──► c          added in the order c, b, a: what a link leads to is there before the link,
@@ -41,26 +42,35 @@ struct ObjectGraph {
         let key: Int64
     }
 
-    func add(_ root: Object) throws(ObjStoreError) { try add([root], wantsSavepoint: false) { (_, _) throws(ObjStoreError) in } }
+    func add(_ root: Object) throws(ObjStoreError) {
+        try add([root], wantsSavepoint: false) { (_, _) throws(ObjStoreError) in }
+    }
 
-    /// Makes unmanaged embedded objects in a property of a stored object, each at its place as `View.createEmbedded` takes it.
+    /// Makes unmanaged embedded objects in a property of a stored object, each at its place as `View.createEmbedded`
+    /// takes it.
     func embed(
-        _ objects: [(object: Object, place: Value)], in owner: ObjectID, _ binding: ClassBinding, _ property: ClassInfo.Property
+        _ objects: [(object: Object, place: Value)], in owner: ObjectID, _ binding: ClassBinding,
+        _ property: ClassInfo.Property
     ) throws(ObjStoreError) {
         try add(objects.map(\.object), wantsSavepoint: objects.count > 1) { (created, stored) throws(ObjStoreError) in
             for (object, place) in objects {
                 let flattener = ValueFlattener(space, view, created: created)
                 try flattener.object(try space.binding(type(of: object)), object)
                 try flattener.store(&stored) { (values, tell) throws(StoreError) in
-                    try view.createEmbedded(in: owner, binding.properties[Int(property.index)], at: place, from: values, embedded: tell)
+                    try view.createEmbedded(
+                        in: owner, binding.properties[Int(property.index)], at: place, from: values, embedded: tell)
                 }
             }
         }
     }
 
     /// Gives a property of a stored object the elements of a collection of embedded objects instead of its own.
-    func embed(_ collection: any _CollectionProperty, in owner: ObjectID, _ binding: ClassBinding, _ property: ClassInfo.Property) throws(ObjStoreError) {
-        try add(collection._links.filter { $0._binding == nil }, wantsSavepoint: false) { (created, stored) throws(ObjStoreError) in
+    func embed(
+        _ collection: any _CollectionProperty, in owner: ObjectID, _ binding: ClassBinding,
+        _ property: ClassInfo.Property
+    ) throws(ObjStoreError) {
+        try add(collection._links.filter { $0._binding == nil }, wantsSavepoint: false) {
+            (created, stored) throws(ObjStoreError) in
             let flattener = ValueFlattener(space, view, created: created)
             try flattener.property(binding.info, property, collection)
             try set(flattener, owner, binding, property, .all, &stored)
@@ -68,7 +78,8 @@ struct ObjectGraph {
     }
 
     private func set(
-        _ flattener: ValueFlattener, _ owner: ObjectID, _ binding: ClassBinding, _ property: ClassInfo.Property, _ policy: UpdatePolicy, _ stored: inout [Stored]
+        _ flattener: ValueFlattener, _ owner: ObjectID, _ binding: ClassBinding, _ property: ClassInfo.Property,
+        _ policy: UpdatePolicy, _ stored: inout [Stored]
     ) throws(ObjStoreError) {
         try flattener.store(&stored) { (values, tell) throws(StoreError) in
             _ = try view.set(owner, binding.properties[Int(property.index)], from: values, policy.core, embedded: tell)
@@ -82,11 +93,19 @@ struct ObjectGraph {
     ) throws(ObjStoreError) {
         let all = try order(from: roots), order = all.filter { !$0.binding.info.isEmbedded }
         let encoder = _RowEncoder()
-        // The store is as before if one of them fails. Who only creates takes back what was created, which costs less; but not by deleting
-        // what deletes others.
+        // The store is as before if one of them fails. Who only creates takes back what was created, which costs less;
+        // but not by deleting what deletes others.
         var savepoint: UInt64?
-        let updates = update != .error && (all.count > 1 || all.contains { $0.binding.info.links.contains { $0.type.isCollection || $0.embeds } || !$0.binding.info.mixed.isEmpty })
-        if wantsSavepoint || updates || all.contains(where: \.binding.info.hasCascades) { savepoint = try core { () throws(StoreError) in try view.beginSavepoint() } }
+        let updates =
+            update != .error
+            && (all.count > 1
+                || all.contains {
+                    $0.binding.info.links.contains { $0.type.isCollection || $0.embeds }
+                        || !$0.binding.info.mixed.isEmpty
+                })
+        if wantsSavepoint || updates || all.contains(where: \.binding.info.hasCascades) {
+            savepoint = try core { () throws(StoreError) in try view.beginSavepoint() }
+        }
         var ids: [ObjectID] = [], stored: [Stored] = []
         do throws(ObjStoreError) {
             var late: [Late] = [], collections: [LateCollection] = []
@@ -98,12 +117,18 @@ struct ObjectGraph {
             }
             for link in late { try set(link, encoder.created) }
             for collection in collections { try fill(collection, encoder.created) }
-            for (number, (object, binding)) in order.enumerated() { try embed(object, binding, ids[number], encoder.created, &stored) }
+            for (number, (object, binding)) in order.enumerated() {
+                try embed(object, binding, ids[number], encoder.created, &stored)
+            }
             try last(encoder.created, &stored)
             if let savepoint { try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) } }
         } catch {
             try core { () throws(StoreError) in
-                if let savepoint { try view.rollBack(toSavepoint: savepoint) } else { for id in ids.reversed() { try view.delete(id) } }
+                if let savepoint {
+                    try view.rollBack(toSavepoint: savepoint)
+                } else {
+                    for id in ids.reversed() { try view.delete(id) }
+                }
             }
             throw error
         }
@@ -112,17 +137,20 @@ struct ObjectGraph {
 
     /// Gives an object that was stored its embedded objects.
     private func embed(
-        _ object: Object, _ binding: ClassBinding, _ id: ObjectID, _ created: [ObjectIdentifier: ObjectID], _ stored: inout [Stored]
+        _ object: Object, _ binding: ClassBinding, _ id: ObjectID, _ created: [ObjectIdentifier: ObjectID],
+        _ stored: inout [Stored]
     ) throws(ObjStoreError) {
         for property in binding.info.embedding {
             let flattener = ValueFlattener(space, view, created: created)
-            try flattener.property(binding.info, property, ClassInfo.unwrap(property.accessor._anyValue(object, property.offset)))
+            try flattener.property(
+                binding.info, property, ClassInfo.unwrap(property.accessor._anyValue(object, property.offset)))
             if update == .error, flattener.isNothing { continue }
             try set(flattener, id, binding, property, update, &stored)
         }
     }
 
-    /// Unmanaged objects in the order in which they are left when they are visited in depth: without recursion, for a chain may be long.
+    /// Unmanaged objects in the order in which they are left when they are visited in depth: without recursion, for a
+    /// chain may be long.
     private func order(from roots: [Object]) throws(ObjStoreError) -> [(object: Object, binding: ClassBinding)] {
         var order: [(object: Object, binding: ClassBinding)] = []
         var seen: Set<ObjectIdentifier> = []
@@ -131,7 +159,9 @@ struct ObjectGraph {
             guard seen.insert(ObjectIdentifier(object)).inserted else {
                 if !(object is EmbeddedObject) { return }
                 let name = ClassInfo.name(of: type(of: object))
-                throw ObjStoreError(.embedded, "objects of class \(name) are embedded: one has one parent, and this one has two places", class: name)
+                throw ObjStoreError(
+                    .embedded, "objects of class \(name) are embedded: one has one parent, and this one has two places",
+                    class: name)
             }
             let binding = try space.binding(type(of: object))
             var targets: [Object] = []
@@ -163,15 +193,19 @@ struct ObjectGraph {
     }
 
     /// Values of any type have no embedded objects.
-    private static func check(_ objects: [Object], _ property: ClassInfo.Property, _ binding: ClassBinding) throws(ObjStoreError) {
+    private static func check(
+        _ objects: [Object], _ property: ClassInfo.Property, _ binding: ClassBinding
+    ) throws(ObjStoreError) {
         guard let embedded = objects.first(where: { $0 is EmbeddedObject }) else { return }
         throw ObjStoreError(AnyValue.embedded(embedded).at(class: binding.info.name, property: property.name))
     }
 
     /// The unmanaged objects that a property leads to.
     private static func targets(_ object: Object, _ link: ClassInfo.Property) -> [Object] {
-        let all = link.type.isCollection
-            ? (link.accessor._anyValue(object, link.offset) as? any _CollectionProperty)?._links ?? [] : [target(object, link)].compactMap { $0 }
+        let all =
+            link.type.isCollection
+            ? (link.accessor._anyValue(object, link.offset) as? any _CollectionProperty)?._links ?? []
+            : [target(object, link)].compactMap { $0 }
         return all.filter { $0._binding == nil }
     }
 
@@ -189,7 +223,8 @@ struct ObjectGraph {
     }
 
     private func put(
-        _ object: Object, _ binding: ClassBinding, isRoot: Bool, _ encoder: _RowEncoder, _ late: inout [Late], _ lateCollections: inout [LateCollection]
+        _ object: Object, _ binding: ClassBinding, isRoot: Bool, _ encoder: _RowEncoder, _ late: inout [Late],
+        _ lateCollections: inout [LateCollection]
     ) throws(ObjStoreError) -> ObjectID {
         encoder.removeAll()
         var after: [(propertyID: UInt32, target: AnyValue)] = []
@@ -197,7 +232,9 @@ struct ObjectGraph {
             if property.embeds { return true }
             if property.type.valueKind == .mixed {
                 let value = ObjectGraph.value(object, property)
-                guard value.unmanagedObjects.contains(where: { encoder.created[ObjectIdentifier($0)] == nil }) else { return false }
+                guard value.unmanagedObjects.contains(where: { encoder.created[ObjectIdentifier($0)] == nil }) else {
+                    return false
+                }
                 after.append((binding.properties[Int(property.index)], value))
                 if update != .error { return true }
                 // Not its default, which somebody may have.
@@ -205,14 +242,17 @@ struct ObjectGraph {
                 encoder.append(.null)
                 return true
             }
-            guard property.type.valueKind == .link, let target = ObjectGraph.target(object, property), target._binding == nil,
+            guard property.type.valueKind == .link, let target = ObjectGraph.target(object, property),
+                target._binding == nil,
                 encoder.created[ObjectIdentifier(target)] == nil
             else { return false }
             after.append((binding.properties[Int(property.index)], .object(target)))
             return true
         }
         // A linked object without a primary key can only be created.
-        let (id, existed) = try view.put(binding, encoder, isRoot || !binding.info.key.isEmpty ? update : .error, collections.filter { !$0.property.type.hasLinks })
+        let (id, existed) = try view.put(
+            binding, encoder, isRoot || !binding.info.key.isEmpty ? update : .error,
+            collections.filter { !$0.property.type.hasLinks })
         for elements in collections where elements.property.type.hasLinks && !elements.property.embeds {
             lateCollections.append(LateCollection(object: id, binding: binding, elements: elements, existed: existed))
         }
@@ -231,7 +271,8 @@ struct ObjectGraph {
                 var result: Result<Void, StoreError>?
                 withUnsafePointer(to: value) { value in
                     result = Result { () throws(StoreError) in
-                        _ = try view.set(link.object, link.propertyID, from: UnsafeBufferPointer(start: value, count: 1), .modified)
+                        _ = try view.set(
+                            link.object, link.propertyID, from: UnsafeBufferPointer(start: value, count: 1), .modified)
                     }
                 }
                 try result.unsafelyUnwrapped.get()

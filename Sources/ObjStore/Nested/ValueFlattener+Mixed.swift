@@ -1,20 +1,26 @@
 internal import ObjStoreCore
 
-// Objects in values of any type cannot be described where they stand, for a map there is a value: those that are not of this store are
-// made before what links to them.
+// Objects in values of any type cannot be described where they stand, for a map there is a value: those that are not of
+// this store are made before what links to them.
 extension ValueFlattener {
     /// Calls `body` with a flattener, and takes back the objects that it made if that fails.
     static func run<T>(
-        _ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, by identity: ClassBinding.Identity? = nil, isExact: Bool, ignoresUnknown: Bool = false,
+        _ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, by identity: ClassBinding.Identity? = nil,
+        isExact: Bool, ignoresUnknown: Bool = false,
         _ body: (ValueFlattener) throws(ObjStoreError) -> T
     ) throws(ObjStoreError) -> T {
-        let flattener = ValueFlattener(space, view, update, by: identity, isExact: isExact, ignoresUnknown: ignoresUnknown)
+        let flattener = ValueFlattener(
+            space, view, update, by: identity, isExact: isExact, ignoresUnknown: ignoresUnknown)
         do throws(ObjStoreError) {
             let result = try body(flattener)
-            if let savepoint = flattener.savepoint { try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) } }
+            if let savepoint = flattener.savepoint {
+                try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) }
+            }
             return result
         } catch {
-            if let savepoint = flattener.savepoint { try core { () throws(StoreError) in try view.rollBack(toSavepoint: savepoint) } }
+            if let savepoint = flattener.savepoint {
+                try core { () throws(StoreError) in try view.rollBack(toSavepoint: savepoint) }
+            }
             throw error
         }
     }
@@ -43,11 +49,15 @@ extension ValueFlattener {
             // A linked object without a primary key can only be created.
             let policy = binding.info.key.isEmpty ? .error : update
             do throws(ObjStoreError) {
-                made[identity] = try store { (values) throws(StoreError) in try view.create(binding.classID, from: values, policy.core).0 }
+                made[identity] = try store { (values) throws(StoreError) in
+                    try view.create(binding.classID, from: values, policy.core).0
+                }
             } catch {
                 // The core says where in the object.
                 guard error.message.hasPrefix("$") else { throw located(error) }
-                throw ObjStoreError(error.code, "$\(path.joined())\(error.message.dropFirst())", class: error.className, property: error.propertyName)
+                throw ObjStoreError(
+                    error.code, "$\(path.joined())\(error.message.dropFirst())", class: error.className,
+                    property: error.propertyName)
             }
         }
         created[ObjectIdentifier(object)] = made[identity]

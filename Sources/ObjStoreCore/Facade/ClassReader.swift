@@ -49,7 +49,9 @@ package final class ClassReader: @unchecked Sendable {
 
     /// An int, a bool (0 or 1) or the bits of a float or double; nil = null. The property must be of such a kind.
     package func number(_ key: Int64, _ index: Int) throws(StoreError) -> Int64? {
-        if _fastPath(isFrozen) { return try inside { () throws(StoreError) in try cluster.int(try frozenRow(key), columns[index]) } }
+        if _fastPath(isFrozen) {
+            return try inside { () throws(StoreError) in try cluster.int(try frozenRow(key), columns[index]) }
+        }
         lock._withUnsafeGuaranteedRef { $0.lock() }
         defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         let row = try movingRow(key)
@@ -58,7 +60,9 @@ package final class ClassReader: @unchecked Sendable {
 
     /// Of any kind but text and binary.
     package func value(_ key: Int64, _ index: Int) throws(StoreError) -> Value {
-        if _fastPath(isFrozen) { return try inside { () throws(StoreError) in try cluster.value(try frozenRow(key), columns[index]) } }
+        if _fastPath(isFrozen) {
+            return try inside { () throws(StoreError) in try cluster.value(try frozenRow(key), columns[index]) }
+        }
         lock._withUnsafeGuaranteedRef { $0.lock() }
         defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         let row = try movingRow(key)
@@ -66,15 +70,22 @@ package final class ClassReader: @unchecked Sendable {
     }
 
     /// Calls `body` with a text or binary, which is valid until it returns; false = null. `body` must not use the view.
-    package func bytes(_ key: Int64, _ index: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws(StoreError) -> Bool {
-        if _fastPath(isFrozen) { return try inside { () throws(StoreError) in try pass(try cluster.bytes(try frozenRow(key), columns[index]), body) } }
+    package func bytes(_ key: Int64, _ index: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws(StoreError) -> Bool
+    {
+        if _fastPath(isFrozen) {
+            return try inside { () throws(StoreError) in
+                try pass(try cluster.bytes(try frozenRow(key), columns[index]), body)
+            }
+        }
         lock._withUnsafeGuaranteedRef { $0.lock() }
         defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         let row = try movingRow(key)
         return try pass(try cluster.bytes(row, columns[index]), body)
     }
 
-    private func pass(_ bytes: UnsafeRawBufferPointer?, _ body: (UnsafeRawBufferPointer) -> Void) throws(StoreError) -> Bool {
+    private func pass(
+        _ bytes: UnsafeRawBufferPointer?, _ body: (UnsafeRawBufferPointer) -> Void
+    ) throws(StoreError) -> Bool {
         guard let bytes else { return false }
         body(bytes)
         return true

@@ -6,7 +6,8 @@
 ///                                      └ again    ─► (a key that came before in the call) update, at the end
 /// ```
 /// Rows of different keys do not depend on each other, so the three groups may be done one after the other. Where other
-/// values are unique they do: each row is then done in its turn, and whoever calls undoes what was done before a refusal.
+/// values are unique they do: each row is then done in its turn, and whoever calls undoes what was done before a
+/// refusal.
 final class ColumnInsert {
     private let view: View
     private let cls: ClassSchema
@@ -28,11 +29,15 @@ final class ColumnInsert {
 
     private static let isNew: Int64 = -1
 
-    init(_ view: View, _ cls: ClassSchema, _ columns: UnsafeBufferPointer<InputColumn>, _ rows: Int) throws(StoreError) {
+    init(_ view: View, _ cls: ClassSchema, _ columns: UnsafeBufferPointer<InputColumn>, _ rows: Int) throws(StoreError)
+    {
         self.view = view
         self.cls = cls
         guard columns.count <= cls.columns.count else {
-            throw StoreError(.invalidArgument, "\(columns.count) columns are given, class \(cls.name) has \(cls.columns.count) properties").at(class: cls.name)
+            throw StoreError(
+                .invalidArgument,
+                "\(columns.count) columns are given, class \(cls.name) has \(cls.columns.count) properties"
+            ).at(class: cls.name)
         }
         let own = UnsafeMutableBufferPointer<InputColumn>.allocate(capacity: max(1, columns.count + cls.columns.count))
         for (index, column) in columns.enumerated() { own.initializeElement(at: index, to: column) }
@@ -43,7 +48,9 @@ final class ColumnInsert {
         if cls.isEmbedded { throw view.embeddedError(cls) }
         for (index, column) in columns.enumerated() {
             let position = try cls.position(column.propertyID)
-            if inputs[position] != nil { throw cls.named(StoreError(.invalidArgument, "\(path(position)) is given twice"), position) }
+            if inputs[position] != nil {
+                throw cls.named(StoreError(.invalidArgument, "\(path(position)) is given twice"), position)
+            }
             if cls.columns[position].kind == .link {
                 let target = try view.schema.classes[ClassID.index(cls.columns[position].target)]
                 if target.isEmbedded { throw view.givenEmbedded(position, cls, target) }
@@ -61,7 +68,8 @@ final class ColumnInsert {
     private func path(_ position: Int) -> String { cls.name + "." + cls.properties[position].name }
 
     private func refuse(_ code: StatusCode, _ position: Int, row: Int, _ what: String) -> StoreError {
-        StoreError(code, "row \(row), \(path(position)): \(what)").at(class: cls.name, property: cls.properties[position].name, position: row)
+        StoreError(code, "row \(row), \(path(position)): \(what)").at(
+            class: cls.name, property: cls.properties[position].name, position: row)
     }
 
     // MARK: Checking
@@ -72,11 +80,16 @@ final class ColumnInsert {
         for (index, column) in columns.enumerated() {
             let position = positions[index], spec = cls.columns[position]
             guard column.kind == spec.kind, !spec.kind.isCollection else {
-                throw cls.named(StoreError(.wrongType, "\(path(position)) is of type \(spec.kind), not \(column.kind)"), position)
+                throw cls.named(
+                    StoreError(.wrongType, "\(path(position)) is of type \(spec.kind), not \(column.kind)"), position)
             }
             if !spec.kind.isBytes, column.offsets != nil || column.valuesBytes != 0 {
-                let what = column.offsets != nil ? "offsets is not NULL" : "values_bytes is \(column.valuesBytes), not 0"
-                throw cls.named(StoreError(.invalidArgument, "\(path(position)): \(what), and a column of kind \(spec.kind) has none"), position)
+                let what =
+                    column.offsets != nil ? "offsets is not NULL" : "values_bytes is \(column.valuesBytes), not 0"
+                throw cls.named(
+                    StoreError(
+                        .invalidArgument, "\(path(position)): \(what), and a column of kind \(spec.kind) has none"),
+                    position)
             }
             if column.validity != nil, !spec.nullable { try validateNoNulls(column, position) }
             switch spec.kind {
@@ -85,14 +98,19 @@ final class ColumnInsert {
                 guard column.values != nil else { throw noValues(position) }
                 for row in 0..<rows where !column.isNull(row) {
                     let nanoseconds = column.value(row).high
-                    if nanoseconds < 0 || nanoseconds > 999_999_999 { throw refuse(.outOfRange, position, row: row, "nanoseconds are 0 to 999999999, not \(nanoseconds)") }
+                    if nanoseconds < 0 || nanoseconds > 999_999_999 {
+                        throw refuse(
+                            .outOfRange, position, row: row, "nanoseconds are 0 to 999999999, not \(nanoseconds)")
+                    }
                 }
             case .link:
                 guard column.values != nil else { throw noValues(position) }
                 try validateLinks(column, position)
             default: guard column.values != nil else { throw noValues(position) }
             }
-            if let enumeration = view.enumerations?.find(position, cls)?.values { try validate(column, position, enumeration) }
+            if let enumeration = view.enumerations?.find(position, cls)?.values {
+                try validate(column, position, enumeration)
+            }
         }
     }
 
@@ -107,7 +125,9 @@ final class ColumnInsert {
     }
 
     private func validateNoNulls(_ column: InputColumn, _ position: Int) throws(StoreError) {
-        for row in 0..<rows where column.isNull(row) { throw refuse(.notNullable, position, row: row, "it cannot be null") }
+        for row in 0..<rows where column.isNull(row) {
+            throw refuse(.notNullable, position, row: row, "it cannot be null")
+        }
     }
 
     private func validateLinks(_ column: InputColumn, _ position: Int) throws(StoreError) {
@@ -119,13 +139,19 @@ final class ColumnInsert {
                 row += 1
             }
         } catch {
-            throw StoreError(error.code, "row \(row), \(error.message)").at(class: error.className, property: error.propertyName, position: row)
+            throw StoreError(error.code, "row \(row), \(error.message)").at(
+                class: error.className, property: error.propertyName, position: row)
         }
     }
 
     private func validateText(_ column: InputColumn, _ position: Int) throws(StoreError) {
-        guard let offsets = column.offsets else { throw cls.named(StoreError(.invalidArgument, "\(path(position)): offsets is NULL"), position) }
-        guard column.valuesBytes <= UInt64(Int64.max) else { throw cls.named(StoreError(.invalidArgument, "\(path(position)): values_bytes is \(column.valuesBytes)"), position) }
+        guard let offsets = column.offsets else {
+            throw cls.named(StoreError(.invalidArgument, "\(path(position)): offsets is NULL"), position)
+        }
+        guard column.valuesBytes <= UInt64(Int64.max) else {
+            throw cls.named(
+                StoreError(.invalidArgument, "\(path(position)): values_bytes is \(column.valuesBytes)"), position)
+        }
         guard column.values != nil || column.valuesBytes == 0 else { throw noValues(position) }
         var limit = view.shared.database.options.valueLimit
         if cls.indexPosition(of: position) != nil { limit = min(limit, IndexLimits.longestText) }
@@ -143,11 +169,15 @@ final class ColumnInsert {
         for row in 0..<rows {
             let next = offsets[row &+ 1]
             guard next >= last, next <= Int64(column.valuesBytes) else {
-                throw refuse(.outOfRange, position, row: row, "offsets \(last) and \(next) of \(column.valuesBytes) bytes")
+                throw refuse(
+                    .outOfRange, position, row: row, "offsets \(last) and \(next) of \(column.valuesBytes) bytes")
             }
             let count = Int(next &- last)
             if !column.isNull(row) {
-                if count > limit { throw refuse(.valueTooLarge, position, row: row, "\(count) bytes are more than the limit of \(limit)") }
+                if count > limit {
+                    throw refuse(
+                        .valueTooLarge, position, row: row, "\(count) bytes are more than the limit of \(limit)")
+                }
                 if isString, count > 0, !ValueCheck.isUTF8(column.values.unsafelyUnwrapped + Int(last), count) {
                     throw refuse(.invalidUTF8, position, row: row, "the text is not valid UTF-8")
                 }
@@ -158,18 +188,22 @@ final class ColumnInsert {
     }
 
     private func validateMixed(_ cell: Value, _ position: Int, _ row: Int) throws(StoreError) {
-        do throws(StoreError) { try MixedCell.check(cell) } catch { throw refuse(.invalidArgument, position, row: row, error.message) }
+        do throws(StoreError) { try MixedCell.check(cell) } catch {
+            throw refuse(.invalidArgument, position, row: row, error.message)
+        }
         do throws(StoreError) {
             try MixedLinks.forEach(cell) { (link) throws(StoreError) in
                 // The bytes are the caller's, and go into the file as they are.
                 guard link.givenObject.storeTag == 0 else {
-                    throw StoreError(.invalidArgument, "\(path(position)): a link in a column says no store: its store_tag is 0")
+                    throw StoreError(
+                        .invalidArgument, "\(path(position)): a link in a column says no store: its store_tag is 0")
                 }
                 return true
             }
             try view.checkMixedLinks(cell, position, cls)
         } catch {
-            throw StoreError(error.code, "row \(row), \(error.message)").at(class: cls.name, property: cls.properties[position].name, position: row)
+            throw StoreError(error.code, "row \(row), \(error.message)").at(
+                class: cls.name, property: cls.properties[position].name, position: row)
         }
     }
 
@@ -178,7 +212,9 @@ final class ColumnInsert {
     /// Finds out which rows have objects already, or a key that came before. Nothing is changed.
     func findKeys(_ state: ClassState, _ policy: UpsertPolicy) throws(StoreError) {
         if rows == 0 { return }
-        for position in 0..<cls.columns.count where inputs[position] == nil && cls.properties[position].isGenerated { try generate(state, position) }
+        for position in 0..<cls.columns.count where inputs[position] == nil && cls.properties[position].isGenerated {
+            try generate(state, position)
+        }
         var needsDefaults = true
         if let index = cls.keyIndex {
             var parts: [Int] = []
@@ -228,7 +264,10 @@ final class ColumnInsert {
         } else {
             for row in 0..<rows { ValueCell.store(try view.generated(cls, position), memory + row &* bytes) }
         }
-        add(InputColumn(propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory), offsets: nil, validity: nil, valuesBytes: 0), position)
+        add(
+            InputColumn(
+                propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory), offsets: nil,
+                validity: nil, valuesBytes: 0), position)
     }
 
     private func add(_ column: InputColumn, _ position: Int) {
@@ -249,13 +288,16 @@ final class ColumnInsert {
 
     /// The same value for every row.
     private func fill(_ position: Int, _ value: Value) {
-        let kind = cls.columns[position].kind, bytes = kind.hasBytes ? value.count : value.isNull ? 8 : ValueCell.size(kind)
+        let kind = cls.columns[position].kind,
+            bytes = kind.hasBytes ? value.count : value.isNull ? 8 : ValueCell.size(kind)
         let memory = allocate(rows * max(1, bytes))
         var offsets: UnsafeMutableRawPointer?, validity: UnsafeMutableRawPointer?
         if kind.hasBytes {
             let ends = allocate((rows + 1) * 8)
             for row in 0...rows { ends.storeBytes(of: Int64(row * value.count), toByteOffset: row * 8, as: Int64.self) }
-            for row in 0..<rows where value.count > 0 { (memory + row * value.count).copyMemory(from: value.pointer.unsafelyUnwrapped, byteCount: value.count) }
+            for row in 0..<rows where value.count > 0 {
+                (memory + row * value.count).copyMemory(from: value.pointer.unsafelyUnwrapped, byteCount: value.count)
+            }
             offsets = ends
         } else if !value.isNull {
             for row in 0..<rows { ValueCell.store(value, memory + row * bytes) }
@@ -263,8 +305,10 @@ final class ColumnInsert {
         if value.isNull { validity = allocate((rows + 7) / 8) }
         add(
             InputColumn(
-                propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory), offsets: offsets.map { UnsafePointer($0.assumingMemoryBound(to: Int64.self)) },
-                validity: validity.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, valuesBytes: kind.hasBytes ? UInt64(rows * value.count) : 0), position)
+                propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory),
+                offsets: offsets.map { UnsafePointer($0.assumingMemoryBound(to: Int64.self)) },
+                validity: validity.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) },
+                valuesBytes: kind.hasBytes ? UInt64(rows * value.count) : 0), position)
     }
 
     /// Zeros, for as long as the insert.
@@ -285,7 +329,9 @@ final class ColumnInsert {
 
     private func duplicate(_ parts: [Int], _ row: Int) -> StoreError {
         let key = parts.map { columns[$0].value(row).text }.joined(separator: ", ")
-        return refuse(.duplicateKey, positions[parts[0]], row: row, "an object with the key \(key) exists already, or an earlier row has it")
+        return refuse(
+            .duplicateKey, positions[parts[0]], row: row,
+            "an object with the key \(key) exists already, or an earlier row has it")
     }
 
     /// Marks the rows whose key an earlier row has; with the policy `error` the first of them is returned.
@@ -297,7 +343,9 @@ final class ColumnInsert {
         let table = UnsafeMutablePointer<UInt32>.allocate(capacity: capacity)
         table.initialize(repeating: 0, count: capacity)
         defer { table.deallocate() }
-        guard rows < Int(UInt32.max) else { throw StoreError(.invalidArgument, "row_count is \(rows): more than 4294967294 rows in one call") }
+        guard rows < Int(UInt32.max) else {
+            throw StoreError(.invalidArgument, "row_count is \(rows): more than 4294967294 rows in one call")
+        }
         for row in 0..<rows {
             var hash: UInt64 = 0
             for part in parts { hash = hash &* 0x9e37_79b9_7f4a_7c15 ^ ColumnInsert.hash(columns[part].value(row)) }
@@ -331,14 +379,23 @@ final class ColumnInsert {
     }
 
     private static func hash(_ value: Value) -> UInt64 {
-        if value.kind.isPair { return PageHash.mix(UInt64(bitPattern: value.low) ^ 0x9e37_79b9_7f4a_7c15, UInt64(bitPattern: value.high) ^ 0xd6e8_feb8_6659_fd93) }
-        if value.kind == .string { return value.count == 0 ? 0 : IndexBits.hash(value.pointer.unsafelyUnwrapped, value.count, seed: 0x9e37_79b9_7f4a_7c15) }
+        if value.kind.isPair {
+            return PageHash.mix(
+                UInt64(bitPattern: value.low) ^ 0x9e37_79b9_7f4a_7c15,
+                UInt64(bitPattern: value.high) ^ 0xd6e8_feb8_6659_fd93)
+        }
+        if value.kind == .string {
+            return value.count == 0
+                ? 0 : IndexBits.hash(value.pointer.unsafelyUnwrapped, value.count, seed: 0x9e37_79b9_7f4a_7c15)
+        }
         return PageHash.mix(UInt64(bitPattern: value.low), 0x9e37_79b9_7f4a_7c15)
     }
 
     // MARK: Applying
 
-    func apply(_ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?) throws(StoreError) -> InsertCounts {
+    func apply(
+        _ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?
+    ) throws(StoreError) -> InsertCounts {
         var counts = InsertCounts()
         if rows == 0 { return counts }
         if !cls.constraints.isEmpty, hasExisting || hasRepeated { return try applyInOrder(state, policy, keys) }
@@ -373,7 +430,9 @@ final class ColumnInsert {
         return counts
     }
 
-    private func applyInOrder(_ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?) throws(StoreError) -> InsertCounts {
+    private func applyInOrder(
+        _ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?
+    ) throws(StoreError) -> InsertCounts {
         var counts = InsertCounts()
         var created: [Int: Int64] = [:]
         let values = UnsafeMutablePointer<Value>.allocate(capacity: cls.columns.count)
@@ -381,7 +440,11 @@ final class ColumnInsert {
         for row in 0..<rows {
             current = row
             var key: Int64? = found[row]
-            if found[row] <= -2 { key = created[Int(-2 - found[row])] } else if found[row] == ColumnInsert.isNew { key = nil }
+            if found[row] <= -2 {
+                key = created[Int(-2 - found[row])]
+            } else if found[row] == ColumnInsert.isNew {
+                key = nil
+            }
             if let key {
                 if try update(state, key, row, policy) { counts.changed += 1 } else { counts.unchanged += 1 }
                 keys?[row] = key
@@ -400,11 +463,14 @@ final class ColumnInsert {
     /// The error of an `apply` that was refused, with the row.
     func naming(_ error: StoreError) -> StoreError {
         guard error.code == .duplicateKey || error.code == .valueTooLarge else { return error }
-        return StoreError(error.code, "row \(current): \(error.message)").at(class: error.className, property: error.propertyName, position: current)
+        return StoreError(error.code, "row \(current): \(error.message)").at(
+            class: error.className, property: error.propertyName, position: current)
     }
 
     /// True where something was written.
-    private func update(_ state: ClassState, _ key: Int64, _ row: Int, _ policy: UpsertPolicy) throws(StoreError) -> Bool {
+    private func update(
+        _ state: ClassState, _ key: Int64, _ row: Int, _ policy: UpsertPolicy
+    ) throws(StoreError) -> Bool {
         var changes: [(position: Int, value: Value)] = []
         let reader = try state.reader()
         guard let place = try reader.find(key) else { throw state.noSuchObject(key) }
@@ -424,7 +490,9 @@ final class ColumnInsert {
     }
 
     /// Appends rows `first ..< end`, which are all new.
-    private func append(_ state: ClassState, _ first: Int, _ end: Int, _ keys: UnsafeMutablePointer<Int64>?, _ created: inout [Int64]) throws(StoreError) {
+    private func append(
+        _ state: ClassState, _ first: Int, _ end: Int, _ keys: UnsafeMutablePointer<Int64>?, _ created: inout [Int64]
+    ) throws(StoreError) {
         if end - first < ColumnInsert.fewRows {
             let values = UnsafeMutablePointer<Value>.allocate(capacity: cls.columns.count)
             defer { values.deallocate() }
@@ -488,7 +556,9 @@ private final class ColumnVectors {
         vectors.initialize(repeating: ColumnVector(layout: .words, allNull: true), count: cls.columns.count)
         for position in 0..<cls.columns.count {
             let kind = cls.columns[position].kind
-            if inputs[position] == nil { vectors[position] = constant(cls.properties[position].defaultValue?.value ?? .null, kind) }
+            if inputs[position] == nil {
+                vectors[position] = constant(cls.properties[position].defaultValue?.value ?? .null, kind)
+            }
             if kind.isPair, inputs[position] != nil {
                 pairs[position] = (room(Int64.self), room(Int64.self))
             }
@@ -508,14 +578,20 @@ private final class ColumnVectors {
 
     /// One value for every row.
     private func constant(_ value: Value, _ kind: ValueKind) -> ColumnVector {
-        let layout: ColumnVector.Layout = kind == .bool ? .bytes : kind == .float ? .singles : kind.isBytes ? .text : .words
+        let layout: ColumnVector.Layout =
+            kind == .bool ? .bytes : kind == .float ? .singles : kind.isBytes ? .text : .words
         if value.isNull { return ColumnVector(layout: layout, allNull: true) }
         let rows = ColumnVectors.rows
         switch kind {
         case .string, .binary, .list, .set, .map, .mixed:
             let offsets = room(Int64.self, rows + 1), bytes = room(UInt8.self, rows * value.count)
             for row in 0...rows { offsets[row] = Int64(row * value.count) }
-            if value.count > 0 { for row in 0..<rows { UnsafeMutableRawPointer(bytes + row * value.count).copyMemory(from: value.pointer!, byteCount: value.count) } }
+            if value.count > 0 {
+                for row in 0..<rows {
+                    UnsafeMutableRawPointer(bytes + row * value.count).copyMemory(
+                        from: value.pointer!, byteCount: value.count)
+                }
+            }
             return ColumnVector(layout: .text, offsets: offsets, bytes: UnsafeRawPointer(bytes))
         case .bool:
             let bytes = room(UInt8.self)
@@ -545,7 +621,8 @@ private final class ColumnVectors {
             let column = columns[input]
             var vector: ColumnVector
             switch column.kind {
-            case .string, .binary, .mixed: vector = ColumnVector(layout: .text, offsets: column.offsets.map { $0 + first }, bytes: column.values)
+            case .string, .binary, .mixed:
+                vector = ColumnVector(layout: .text, offsets: column.offsets.map { $0 + first }, bytes: column.values)
             case .bool: vector = ColumnVector(layout: .bytes, numbers: column.values.map { $0 + first })
             case .float: vector = ColumnVector(layout: .singles, numbers: column.values.map { $0 + first * 4 })
             case .timestamp, .decimal128, .objectID, .uuid:
@@ -555,7 +632,8 @@ private final class ColumnVectors {
                     words[row] = value.low
                     secondWords[row] = value.high
                 }
-                vector = ColumnVector(layout: .words, numbers: UnsafeRawPointer(words), secondWords: UnsafePointer(secondWords))
+                vector = ColumnVector(
+                    layout: .words, numbers: UnsafeRawPointer(words), secondWords: UnsafePointer(secondWords))
             default: vector = ColumnVector(layout: .words, numbers: column.values.map { $0 + first * 8 })
             }
             if let validity = column.validity { vector.validity = shifted(validity, first, count, position) }
@@ -567,12 +645,16 @@ private final class ColumnVectors {
     private var bitmaps: [Int: UnsafeMutablePointer<UInt8>] = [:]
 
     /// The bits from row `first` on, at bit 0.
-    private func shifted(_ validity: UnsafePointer<UInt8>, _ first: Int, _ count: Int, _ position: Int) -> UnsafePointer<UInt8> {
+    private func shifted(
+        _ validity: UnsafePointer<UInt8>, _ first: Int, _ count: Int, _ position: Int
+    ) -> UnsafePointer<UInt8> {
         if first & 7 == 0 { return validity + first >> 3 }
         let bits = bitmaps[position] ?? room(UInt8.self, ColumnVectors.rows / 8 + 1)
         bitmaps[position] = bits
         bits.update(repeating: 0, count: (count + 7) / 8)
-        for row in 0..<count where validity[(first + row) >> 3] >> UInt8((first + row) & 7) & 1 != 0 { bits[row >> 3] |= 1 << UInt8(row & 7) }
+        for row in 0..<count where validity[(first + row) >> 3] >> UInt8((first + row) & 7) & 1 != 0 {
+            bits[row >> 3] |= 1 << UInt8(row & 7)
+        }
         return UnsafePointer(bits)
     }
 }

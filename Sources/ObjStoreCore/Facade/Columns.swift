@@ -12,7 +12,8 @@ package struct InputColumn {
     package var valuesBytes: UInt64
 
     package init(
-        propertyID: UInt32, kind: ValueKind, values: UnsafeRawPointer?, offsets: UnsafePointer<Int64>?, validity: UnsafePointer<UInt8>?,
+        propertyID: UInt32, kind: ValueKind, values: UnsafeRawPointer?, offsets: UnsafePointer<Int64>?,
+        validity: UnsafePointer<UInt8>?,
         valuesBytes: UInt64
     ) {
         self.propertyID = propertyID; self.kind = kind; self.values = values; self.offsets = offsets
@@ -32,13 +33,17 @@ package struct InputColumn {
         switch kind {
         case .string, .binary, .mixed:
             let start = Int(offsets.unsafelyUnwrapped[row])
-            return Value(kind: kind, pointer: values.map { $0 + start }, count: Int(offsets.unsafelyUnwrapped[row &+ 1]) &- start)
+            return Value(
+                kind: kind, pointer: values.map { $0 + start }, count: Int(offsets.unsafelyUnwrapped[row &+ 1]) &- start
+            )
         case .bool:
-            return Value(kind: .bool, low: values.unsafelyUnwrapped.load(fromByteOffset: row, as: UInt8.self) == 0 ? 0 : 1)
+            return Value(
+                kind: .bool, low: values.unsafelyUnwrapped.load(fromByteOffset: row, as: UInt8.self) == 0 ? 0 : 1)
         case .float, .timestamp, .decimal128, .objectID, .uuid:
             return ValueCell.load(kind, values.unsafelyUnwrapped + row &* ValueCell.size(kind))
         default:
-            return Value(kind: kind, low: values.unsafelyUnwrapped.loadUnaligned(fromByteOffset: row &* 8, as: Int64.self))
+            return Value(
+                kind: kind, low: values.unsafelyUnwrapped.loadUnaligned(fromByteOffset: row &* 8, as: Int64.self))
         }
     }
 }
@@ -55,7 +60,8 @@ extension View {
     ///
     /// Everything is checked before the first change. Errors name the row in `position`.
     package func insert(
-        _ classID: UInt32, _ policy: UpsertPolicy, _ columns: UnsafeBufferPointer<InputColumn>, rows: Int, keys: UnsafeMutablePointer<Int64>?
+        _ classID: UInt32, _ policy: UpsertPolicy, _ columns: UnsafeBufferPointer<InputColumn>, rows: Int,
+        keys: UnsafeMutablePointer<Int64>?
     ) throws(StoreError) -> InsertCounts {
         try write(classID) { (state) throws(StoreError) in
             let cls = state.schema
@@ -64,7 +70,9 @@ extension View {
             try insert.validate()
             try insert.findKeys(state, policy)
             return try changing(state) { () throws(StoreError) in
-                if !cls.constraints.isEmpty || cls.hasEncodedIndexes { return try applyUndoably(insert, state, policy, keys) }
+                if !cls.constraints.isEmpty || cls.hasEncodedIndexes {
+                    return try applyUndoably(insert, state, policy, keys)
+                }
                 do throws(StoreError) {
                     return try insert.apply(state, policy, keys)
                 } catch {
@@ -104,12 +112,18 @@ extension View {
         try serialised { () throws(StoreError) in
             let (cls, reader, column) = try column(classID, propertyID)
             let kind = cls.columns[column].kind
-            guard !kind.hasOffsets else { throw wrongColumn(cls, column, "is \(kind == .mixed ? "mixed" : "text"): read it with objstore_read_text_column") }
-            guard !kind.isCollection else { throw wrongColumn(cls, column, "is \(kind.indefinite): its elements are read object by object") }
+            guard !kind.hasOffsets else {
+                throw wrongColumn(
+                    cls, column, "is \(kind == .mixed ? "mixed" : "text"): read it with objstore_read_text_column")
+            }
+            guard !kind.isCollection else {
+                throw wrongColumn(cls, column, "is \(kind.indefinite): its elements are read object by object")
+            }
             // No more than there are, however much room the caller says there is.
             let capacity = min(capacity, try reader.count())
             guard capacity > 0, let values, position < Int64.max else { return 0 }
-            let scratch = ColumnScratch(rows: capacity, pairs: kind.isPair, validity: validity == nil && cls.columns[column].nullable)
+            let scratch = ColumnScratch(
+                rows: capacity, pairs: kind.isPair, validity: validity == nil && cls.columns[column].nullable)
             defer { scratch.deallocate() }
             let bits = validity ?? scratch.validity
             var target = ColumnTarget(validity: bits)
@@ -125,7 +139,9 @@ extension View {
             let count = try reader.readColumn(column, fromKey: from, count: capacity, into: target)
             if let bits { ColumnScratch.clearBeyond(bits, count, capacity) }
             if validity == nil, let bits, ColumnScratch.anyNull(bits, count) {
-                throw cls.named(StoreError(.nullValue, "\(cls.name).\(cls.properties[column].name) has nulls: validity is needed"), column)
+                throw cls.named(
+                    StoreError(.nullValue, "\(cls.name).\(cls.properties[column].name) has nulls: validity is needed"),
+                    column)
             }
             if kind.isPair { scratch.storeCells(kind, count, bits, values) }
             try reader.copyKeys(from: from, count: count, keys, last: &position)
@@ -135,13 +151,16 @@ extension View {
 
     /// The same for text and binaries: bytes into `buffer`, `count + 1` offsets.
     package func readTextColumn(
-        _ classID: UInt32, _ propertyID: UInt32, capacity: Int, position: inout Int64, buffer: UnsafeMutablePointer<OutputBuffer>,
+        _ classID: UInt32, _ propertyID: UInt32, capacity: Int, position: inout Int64,
+        buffer: UnsafeMutablePointer<OutputBuffer>,
         offsets: UnsafeMutablePointer<Int64>, validity: UnsafeMutablePointer<UInt8>?, keys: UnsafeMutablePointer<Int64>?
     ) throws(StoreError) -> Int {
         try serialised { () throws(StoreError) in
             let (cls, reader, column) = try column(classID, propertyID)
             let kind = cls.columns[column].kind
-            guard kind.hasOffsets else { throw wrongColumn(cls, column, "is \(kind.indefinite): read it with objstore_read_column") }
+            guard kind.hasOffsets else {
+                throw wrongColumn(cls, column, "is \(kind.indefinite): read it with objstore_read_column")
+            }
             _ = try OutputBuffer.start(buffer, 0)
             offsets[0] = 0
             let capacity = min(capacity, try reader.count())
@@ -150,8 +169,13 @@ extension View {
             if let validity { ColumnScratch.clearBeyond(validity, 0, capacity) }
             while let row = next, count < capacity {
                 if let bytes = try reader.bytes(row, column) {
-                    if kind == .mixed { try MixedCell.check(Value(kind: .mixed, pointer: bytes.baseAddress, count: bytes.count)) }
-                    if bytes.count > 0 { try OutputBuffer.extend(buffer, by: bytes.count).copyMemory(from: bytes.baseAddress.unsafelyUnwrapped, byteCount: bytes.count) }
+                    if kind == .mixed {
+                        try MixedCell.check(Value(kind: .mixed, pointer: bytes.baseAddress, count: bytes.count))
+                    }
+                    if bytes.count > 0 {
+                        try OutputBuffer.extend(buffer, by: bytes.count).copyMemory(
+                            from: bytes.baseAddress.unsafelyUnwrapped, byteCount: bytes.count)
+                    }
                     if let validity { validity[count &>> 3] |= 1 &<< UInt8(count & 7) }
                 } else {
                     anyNull = true
@@ -163,13 +187,16 @@ extension View {
                 next = count < capacity ? try reader.next(row) : nil
             }
             if anyNull, validity == nil {
-                throw cls.named(StoreError(.nullValue, "\(cls.name).\(cls.properties[column].name) has nulls: validity is needed"), column)
+                throw cls.named(
+                    StoreError(.nullValue, "\(cls.name).\(cls.properties[column].name) has nulls: validity is needed"),
+                    column)
             }
             return count
         }
     }
 
-    private func column(_ classID: UInt32, _ propertyID: UInt32) throws(StoreError) -> (ClassSchema, ClusterReader, Int) {
+    private func column(_ classID: UInt32, _ propertyID: UInt32) throws(StoreError) -> (ClassSchema, ClusterReader, Int)
+    {
         let cls = try schema.cls(classID)
         return (cls, try reader(cls), try cls.position(propertyID))
     }
@@ -200,7 +227,8 @@ private struct ColumnScratch {
     }
 
     /// The pairs as the caller wants them; of nulls zeros.
-    func storeCells(_ kind: ValueKind, _ count: Int, _ validity: UnsafePointer<UInt8>?, _ out: UnsafeMutableRawPointer) {
+    func storeCells(_ kind: ValueKind, _ count: Int, _ validity: UnsafePointer<UInt8>?, _ out: UnsafeMutableRawPointer)
+    {
         guard let words, let secondWords else { return }
         let size = ValueCell.size(kind)
         for row in 0..<count {
@@ -227,7 +255,9 @@ private struct ColumnScratch {
 
 extension ClusterReader {
     /// The keys of `count` objects from `key` on, and the last of them.
-    func copyKeys(from key: Int64, count: Int, _ out: UnsafeMutablePointer<Int64>?, last: inout Int64) throws(StoreError) {
+    func copyKeys(
+        from key: Int64, count: Int, _ out: UnsafeMutablePointer<Int64>?, last: inout Int64
+    ) throws(StoreError) {
         if count == 0 { return }
         guard let out else {
             // Only the last is wanted.

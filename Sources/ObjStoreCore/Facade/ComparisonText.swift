@@ -39,7 +39,9 @@ private struct ComparisonScanner {
         StoreError(.invalidQuery, what).at(class: nil, position: position ?? self.position)
     }
 
-    private mutating func skipSpace() { while let byte = peek, byte == 0x20 || (0x09...0x0d).contains(byte) { position += 1 } }
+    private mutating func skipSpace() {
+        while let byte = peek, byte == 0x20 || (0x09...0x0d).contains(byte) { position += 1 }
+    }
 
     private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
 
@@ -56,14 +58,17 @@ private struct ComparisonScanner {
 
     mutating func property() throws(StoreError) -> String {
         skipSpace()
-        guard let byte = peek, ComparisonScanner.isLetter(byte) else { throw error("a property is expected: a query is `property operator value`") }
+        guard let byte = peek, ComparisonScanner.isLetter(byte) else {
+            throw error("a property is expected: a query is `property operator value`")
+        }
         let name = word()
         if peek == UInt8(ascii: ".") { throw error("paths of several properties are not supported by this version") }
         return name
     }
 
     private static let operators: [(String, Comparison)] = [
-        ("==", .equal), ("!=", .notEqual), ("<>", .notEqual), ("<=", .lessOrEqual), ("=<", .lessOrEqual), (">=", .greaterOrEqual),
+        ("==", .equal), ("!=", .notEqual), ("<>", .notEqual), ("<=", .lessOrEqual), ("=<", .lessOrEqual),
+        (">=", .greaterOrEqual),
         ("=>", .greaterOrEqual), ("=", .equal), ("<", .less), (">", .greater),
     ]
 
@@ -79,15 +84,20 @@ private struct ComparisonScanner {
     mutating func operand() throws(StoreError) -> ComparisonText.Operand {
         skipSpace()
         let start = position
-        guard let byte = peek else { throw error("a value is expected: $0, a number, a text in quotes, true, false or null") }
+        guard let byte = peek else {
+            throw error("a value is expected: $0, a number, a text in quotes, true, false or null")
+        }
         switch byte {
         case UInt8(ascii: "$"):
             position += 1
             let digits = word()
-            guard let number = Int(digits), digits.utf8.allSatisfy({ ComparisonScanner.isDigit($0) }) else { throw error("$ is followed by the number of an argument", at: start) }
+            guard let number = Int(digits), digits.utf8.allSatisfy({ ComparisonScanner.isDigit($0) }) else {
+                throw error("$ is followed by the number of an argument", at: start)
+            }
             return .argument(number)
         case UInt8(ascii: "\""), UInt8(ascii: "'"): return .string(try quoted(byte))
-        case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+        case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            return try number()
         default:
             let word = word()
             switch word.lowercased() {
@@ -104,13 +114,18 @@ private struct ComparisonScanner {
         while let byte = peek {
             let isSign = byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
             let maySign = position == start || bytes[position - 1] | 0x20 == UInt8(ascii: "e")
-            guard ComparisonScanner.isDigit(byte) || byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e") || isSign && maySign else { break }
+            guard
+                ComparisonScanner.isDigit(byte) || byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e")
+                    || isSign && maySign
+            else { break }
             position += 1
         }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
         if let integer = Int64(text) { return .int(integer) }
         let digits = text.drop { $0 == "-" || $0 == "+" }
-        if digits.utf8.allSatisfy({ ComparisonScanner.isDigit($0) }), !digits.isEmpty { throw error("\(text) does not fit in 64 bits", at: start) }
+        if digits.utf8.allSatisfy({ ComparisonScanner.isDigit($0) }), !digits.isEmpty {
+            throw error("\(text) does not fit in 64 bits", at: start)
+        }
         guard let double = Double(text), double.isFinite else { throw error("\(text) is no number", at: start) }
         return .double(double)
     }

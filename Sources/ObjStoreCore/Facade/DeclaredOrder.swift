@@ -1,10 +1,12 @@
-/// The order in which a program declares the properties of its classes: that of values which are given without names, and of JSON.
+/// The order in which a program declares the properties of its classes: that of values which are given without names,
+/// and of JSON.
 ///
 /// ```
 ///  the program declares     id, name, age          [7, "Jane", 31] is id, name, age
 ///  the file has             id, age, name          since name was added later, or another program made the class
 /// ```
-/// Each handle of a store has its own; nothing of it is in the file. What a program does not declare comes last, as it stands in the file.
+/// Each handle of a store has its own; nothing of it is in the file. What a program does not declare comes last, as it
+/// stands in the file.
 package struct DeclaredOrder: Sendable {
     /// Names of properties, by the class; all as the file has them.
     private var names: [String: [String]] = [:]

@@ -1,4 +1,5 @@
-/// The values that a property may have, or the elements or keys of a collection: some ints or strings, or the ints of a range.
+/// The values that a property may have, or the elements or keys of a collection: some ints or strings, or the ints of a
+/// range.
 package struct Enumeration: Sendable {
     /// As they were declared.
     package let first: OwnedValue
@@ -41,7 +42,13 @@ package struct Enumeration: Sendable {
     }
 
     func refuse(_ value: Value, _ what: String) -> StoreError {
-        StoreError(.outOfRange, "\(what)\(value.text) is \(range == nil ? "none of the values of its enumeration" : "beyond its bounds"): \(text)")
+        StoreError(
+            .outOfRange,
+            """
+            \(what)\(value.text) is \(range == nil ? "none of the values of its enumeration" : "beyond its bounds"): \
+            \(text)
+            """
+        )
     }
 }
 
@@ -113,6 +120,9 @@ final class EnumerationCheck {
     /// Whether something may be added to it: the sum could be anything.
     func checkAddition(_ position: Int, _ cls: ClassSchema) throws(StoreError) {
         if find(position, cls)?.values == nil { return }
-        throw cls.naming(StoreError(.wrongType, "nothing can be added to it: its values are those of an enumeration, or have bounds"), position)
+        throw cls.naming(
+            StoreError(
+                .wrongType, "nothing can be added to it: its values are those of an enumeration, or have bounds"),
+            position)
     }
 }

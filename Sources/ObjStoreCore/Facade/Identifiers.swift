@@ -24,7 +24,9 @@ package enum ClassID {
 /// Property ids of the interfaces: class id << 16 | column id + 1. No property id is a class id or a property
 /// of another class, and none changes when properties are added, dropped or renamed.
 enum PropertyID {
-    @inline(__always) static func of(_ classIndex: UInt32, _ column: UInt32) -> UInt32 { (classIndex &+ 1) &<< 16 | (column &+ 1) }
+    @inline(__always) static func of(_ classIndex: UInt32, _ column: UInt32) -> UInt32 {
+        (classIndex &+ 1) &<< 16 | (column &+ 1)
+    }
     @inline(__always) static func classIndex(_ id: UInt32) -> Int { Int(id &>> 16) &- 1 }
 
     /// The position of the property in its class; nil where the id is none of that class.
@@ -52,7 +54,9 @@ enum PropertyID {
 
 /// Index ids of the interfaces: top bit · class id, 13 bits · id in the class, 18 bits. No class or property id is one.
 enum IndexID {
-    @inline(__always) static func of(_ classIndex: UInt32, _ id: UInt32) -> UInt32 { 1 << 31 | (classIndex &+ 1) &<< 18 | id }
+    @inline(__always) static func of(_ classIndex: UInt32, _ id: UInt32) -> UInt32 {
+        1 << 31 | (classIndex &+ 1) &<< 18 | id
+    }
     @inline(__always) static func classIndex(_ id: UInt32) -> Int { id >> 31 == 0 ? -1 : Int(id &>> 18 & 0x1fff) &- 1 }
 }
 
@@ -60,7 +64,9 @@ extension Schema {
     /// The class of an index, and its position there.
     func index(_ id: UInt32) throws(StoreError) -> (ClassSchema, Int) {
         let number = IndexID.classIndex(id)
-        guard number >= 0, number < classes.count, let position = classes[number].indexes.firstIndex(where: { $0.id == id & (IndexSchema.endOfIDs - 1) }) else {
+        guard number >= 0, number < classes.count,
+            let position = classes[number].indexes.firstIndex(where: { $0.id == id & (IndexSchema.endOfIDs - 1) })
+        else {
             throw StoreError(.noSuchIndex, "no index has the id \(id)")
         }
         return (classes[number], position)
@@ -76,7 +82,9 @@ extension Schema {
     func noSuchClass(_ id: UInt32) -> StoreError {
         let index = ClassID.index(id)
         guard index >= 0, index < classes.count else { return StoreError(.noSuchClass, "no class has the id \(id)") }
-        if let name = classes[index].formerName { return StoreError(.noSuchClass, "the class \(name) has been dropped").at(class: name) }
+        if let name = classes[index].formerName {
+            return StoreError(.noSuchClass, "the class \(name) has been dropped").at(class: name)
+        }
         return StoreError(.noSuchClass, "the class with the id \(id) has been dropped")
     }
 }
@@ -93,9 +101,13 @@ extension ClassSchema {
         let column = (propertyID & 0xffff) &- 1
         let wasDropped = propertyID &>> 16 == id &+ 1 && column < nextColumnID
         if wasDropped, let former = formerName(ofColumn: column) {
-            return StoreError(.noSuchProperty, "\(name).\(former) was dropped meanwhile").at(class: name, property: former)
+            return StoreError(.noSuchProperty, "\(name).\(former) was dropped meanwhile").at(
+                class: name, property: former)
         }
-        let what = wasDropped ? "has not got the property with the id \(propertyID) any more: it was dropped" : "does not have a property with the id \(propertyID)"
+        let what =
+            wasDropped
+            ? "has not got the property with the id \(propertyID) any more: it was dropped"
+            : "does not have a property with the id \(propertyID)"
         return StoreError(.noSuchProperty, "class \(name) \(what)").at(class: name)
     }
 
@@ -108,7 +120,11 @@ extension ClassSchema {
     }
 
     /// The same of one that may be about another object, of which it says all.
-    func namingOnce(_ error: StoreError, _ property: Int) -> StoreError { error.className == nil ? naming(error, property) : error }
+    func namingOnce(_ error: StoreError, _ property: Int) -> StoreError {
+        error.className == nil ? naming(error, property) : error
+    }
 
-    func named(_ error: StoreError, _ property: Int) -> StoreError { error.at(class: name, property: properties[property].name) }
+    func named(_ error: StoreError, _ property: Int) -> StoreError {
+        error.at(class: name, property: properties[property].name)
+    }
 }

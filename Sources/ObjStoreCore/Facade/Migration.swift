@@ -2,7 +2,7 @@
 ///
 /// ```
 ///  the file's schema ──► interim ── callback ──► the program's
-///                          │                       what became required has no null any more, no two objects have one key,
+///                          │                       what became required has no null any more, keys are unique,
 ///                          │                       indexes and keys are made of what there is now
 ///                          └ what was there stays as loose as it was, nothing else has changed its values yet
 /// ```
@@ -10,14 +10,17 @@
 extension Store {
     /// `transaction` becomes the one that is to be committed, or cancelled.
     func migrate(
-        _ transaction: inout WriteTransaction, to schema: Schema, _ body: (View, View, UInt64, UInt64) throws(StoreError) -> Void
+        _ transaction: inout WriteTransaction, to schema: Schema,
+        _ body: (View, View, UInt64, UInt64) throws(StoreError) -> Void
     ) throws(StoreError) {
         let file = transaction.schema, interim = schema.interim(from: file)
         let old = try register(View(store: self, snapshot: Snapshot(transaction), kind: .frozen))
         defer { old.close(waitsForReaders: true) }
         try transaction.change(to: interim ?? schema)
         try lend(transaction) { (view) throws(StoreError) in try body(view, old, file.version, schema.version) }
-        for (number, cls) in transaction.schema.classes.enumerated() where cls.hasLooseKey { try transaction.state(number).checkKeys() }
+        for (number, cls) in transaction.schema.classes.enumerated() where cls.hasLooseKey {
+            try transaction.state(number).checkKeys()
+        }
         guard interim != nil else { return }
         transaction = try transaction.seal()
         try transaction.change(to: schema)
@@ -51,7 +54,8 @@ extension ClassSchema {
             result.isIndexed = property.isIndexed && there.map { $0.isIndexed || $0.isUnique } == true
             // Made unique afterwards, of what it has now.
             if property.isUnique, !result.isUnique, there?.isIndexed == true { result.isIndexed = true }
-            if result.isNullable != property.isNullable || result.isPrimaryKey != property.isPrimaryKey || result.isUnique != property.isUnique
+            if result.isNullable != property.isNullable || result.isPrimaryKey != property.isPrimaryKey
+                || result.isUnique != property.isUnique
                 || result.isIndexed != property.isIndexed || result.isGenerated != property.isGenerated
             {
                 differs = true
@@ -60,12 +64,15 @@ extension ClassSchema {
         }
         // Objects that are to be embedded get their parents, or go, in the migration.
         let becomesEmbedded = isEmbedded && !before.isEmbedded
-        let compounds = indexes.filter(\.isCompound), known = compounds.filter { index in before.indexes.contains { $0.id == index.id } }
+        let compounds = indexes.filter(\.isCompound),
+            known = compounds.filter { index in before.indexes.contains { $0.id == index.id } }
         let hasKey = looser.contains(where: \.isPrimaryKey) || known.contains(where: \.isPrimaryKey)
         guard differs || becomesEmbedded || hasKey || known.count < compounds.count else { return nil }
         return ClassSchema(
             name: name, id: id, properties: looser, nextColumnID: nextColumnID,
-            compounds: known.map { IndexSchema(id: $0.id, properties: $0.properties, isUnique: $0.isUnique, isPrimaryKey: $0.isPrimaryKey) },
+            compounds: known.map {
+                IndexSchema(id: $0.id, properties: $0.properties, isUnique: $0.isUnique, isPrimaryKey: $0.isPrimaryKey)
+            },
             nextIndexID: nextIndexID, isEmbedded: isEmbedded && !becomesEmbedded, hasLooseKey: hasKey,
             getsKey: !hasKey && keyIndex != nil, becomesEmbedded: becomesEmbedded)
     }
@@ -73,10 +80,11 @@ extension ClassSchema {
 
 /// What a migration does beside creating, changing and deleting objects.
 extension View {
-    /// Gives a property of each object that both views have the value that another one has in `old`: how a property of the same kind gets
-    /// another name by a callback. Returns how many there were.
+    /// Gives a property of each object that both views have the value that another one has in `old`: how a property of
+    /// the same kind gets another name by a callback. Returns how many there were.
     ///
-    /// `.wrongType`: the two are of other kinds. `.notNullable`: some value is null, the property cannot be. O(n); values are written.
+    /// `.wrongType`: the two are of other kinds. `.notNullable`: some value is null, the property cannot be. O(n);
+    /// values are written.
     package func copyProperty(_ propertyID: UInt32, from old: View, _ oldPropertyID: UInt32) throws(StoreError) -> Int {
         guard kind == .transaction else { throw notInWrite }
         guard old.shared === shared else { throw StoreError(.wrongStore, "it is a view of another store") }
@@ -85,19 +93,32 @@ extension View {
         defer { lock.unlock() }
         let transaction = try writing()
         let schema = transaction.schema, index = PropertyID.classIndex(propertyID)
-        guard index >= 0, index < schema.classes.count else { throw StoreError(.noSuchProperty, "no property has the id \(propertyID)") }
+        guard index >= 0, index < schema.classes.count else {
+            throw StoreError(.noSuchProperty, "no property has the id \(propertyID)")
+        }
         let cls = schema.classes[index], position = try cls.position(propertyID)
-        guard index < source.schema.classes.count else { throw StoreError(.noSuchProperty, "the old view has no property with the id \(oldPropertyID)") }
+        guard index < source.schema.classes.count else {
+            throw StoreError(.noSuchProperty, "the old view has no property with the id \(oldPropertyID)")
+        }
         let before = source.schema.classes[index], from = try before.position(oldPropertyID)
         let property = cls.properties[position], other = before.properties[from]
         guard property.kind == other.kind, property.elements == other.elements, property.target == other.target else {
-            throw cls.naming(StoreError(.wrongType, "it is not of the same kind as \(before.name).\(other.name) in the old view"), position)
+            throw cls.naming(
+                StoreError(.wrongType, "it is not of the same kind as \(before.name).\(other.name) in the old view"),
+                position)
         }
         if let target = property.target, schema.classes[target].isEmbedded {
-            throw cls.naming(StoreError(.notSupported, "embedded objects stay where they are: say in the schema what the property was called before"), position)
+            throw cls.naming(
+                StoreError(
+                    .notSupported,
+                    "embedded objects stay where they are: say in the schema what the property was called before"),
+                position)
         }
         if cls.isOfKey(position) {
-            throw cls.naming(StoreError(.keyImmutable, "it is \(property.isPrimaryKey ? "" : "part of ")the primary key of objects that exist"), position)
+            throw cls.naming(
+                StoreError(
+                    .keyImmutable,
+                    "it is \(property.isPrimaryKey ? "" : "part of ")the primary key of objects that exist"), position)
         }
         let savepoint = try transaction.beginSavepoint()
         do throws(StoreError) {
@@ -112,26 +133,40 @@ extension View {
     }
 
     private func copy(
-        property position: Int, of cls: ClassSchema, from source: Snapshot, _ before: ClassSchema, _ from: Int, _ transaction: WriteTransaction
+        property position: Int, of cls: ClassSchema, from source: Snapshot, _ before: ClassSchema, _ from: Int,
+        _ transaction: WriteTransaction
     ) throws(StoreError) -> Int {
         defer { didMove() }
         let state = try transaction.state(Int(cls.id)), property = cls.properties[position]
-        let reader = ClusterReader(source: source.source, root: ClassNode.cluster(try source.classNode(Int(before.id))), columns: before.columns)
+        let reader = ClusterReader(
+            source: source.source, root: ClassNode.cluster(try source.classNode(Int(before.id))),
+            columns: before.columns)
         let builder = DocumentBuilder()
         var next = try reader.seek(.min), count = 0
         while let row = next {
             if try state.contains(row.key) {
                 var value = try reader.value(row, from)
                 if property.kind.isCollection {
-                    let elements = CollectionElements(row.key, before, from, cell: value, tree: try source.collection(before, from))
-                    try copyElements(elements, to: state, position, property.target.map { (target) throws(StoreError) in try transaction.state(target) }, transaction)
+                    let elements = CollectionElements(
+                        row.key, before, from, cell: value, tree: try source.collection(before, from))
+                    try copyElements(
+                        elements, to: state, position,
+                        property.target.map { (target) throws(StoreError) in try transaction.state(target) },
+                        transaction)
                 } else {
-                    let isGone = value.kind == .link ? try !transaction.state(property.target!).contains(value.low) : false
+                    let isGone =
+                        value.kind == .link ? try !transaction.state(property.target!).contains(value.low) : false
                     if value.isNull, !cls.properties[position].isNullable {
-                        throw cls.naming(StoreError(.notNullable, "\(before.name).\(before.properties[from].name) of \(cls.name)#\(row.key) is null"), position)
+                        throw cls.naming(
+                            StoreError(
+                                .notNullable,
+                                "\(before.name).\(before.properties[from].name) of \(cls.name)#\(row.key) is null"),
+                            position)
                     }
                     if isGone { value = .null }
-                    if value.kind == .mixed, try MixedLinks.has(value) { value = try MixedLinks.without(value, builder, where: transaction.isGone) }
+                    if value.kind == .mixed, try MixedLinks.has(value) {
+                        value = try MixedLinks.without(value, builder, where: transaction.isGone)
+                    }
                     try state.update(row.key, position, value)
                 }
                 count += 1
@@ -144,7 +179,8 @@ extension View {
 
     /// - Parameter target: where the objects are that links lead to.
     private func copyElements(
-        _ elements: CollectionElements, to state: ClassState, _ position: Int, _ target: ClassState?, _ transaction: WriteTransaction
+        _ elements: CollectionElements, to state: ClassState, _ position: Int, _ target: ClassState?,
+        _ transaction: WriteTransaction
     ) throws(StoreError) {
         let key = elements.owner, kept = KeptTexts()
         defer { withExtendedLifetime(kept) {} }
@@ -154,7 +190,9 @@ extension View {
             if isGone {
                 if elements.kind == .map { new.append((key, .null)) }
             } else if value.kind == .mixed, try MixedLinks.has(value) {
-                if let value = try MixedLinks.element(value, of: elements.kind, kept, where: transaction.isGone) { new.append((key, value)) }
+                if let value = try MixedLinks.element(value, of: elements.kind, kept, where: transaction.isGone) {
+                    new.append((key, value))
+                }
             } else {
                 new.append((key, value))
             }

@@ -15,9 +15,10 @@ package struct OpeningSteps: Sendable {
     package var seedDigest: SHA256?
     /// Fills a store that has no schema yet, in the transaction that gives it one. What it throws undoes both.
     package var initialData: (@Sendable (View) throws(StoreError) -> Void)?
-    /// Puts right what the file's objects lack for a higher schema version, in the transaction that changes the schema: gets it, the version
-    /// before, and the numbers of both schemas. What it throws undoes everything.
-    package var migration: (@Sendable (_ new: View, _ old: View, _ from: UInt64, _ to: UInt64) throws(StoreError) -> Void)?
+    /// Puts right what the file's objects lack for a higher schema version, in the transaction that changes the schema:
+    /// gets it, the version before, and the numbers of both schemas. What it throws undoes everything.
+    package var migration:
+        (@Sendable (_ new: View, _ old: View, _ from: UInt64, _ to: UInt64) throws(StoreError) -> Void)?
     /// Says whether a file of `total` bytes, of which `used` are in use, is to be made smaller.
     package var compaction: (@Sendable (_ total: UInt64, _ used: UInt64) throws(StoreError) -> Bool)?
 
@@ -28,7 +29,9 @@ extension Store {
     /// Opens, creates or recovers; applies the configuration's schema.
     ///
     /// Errors: those of `objstore_open`. A file that was made for an opening that fails is removed again.
-    package static func open(_ configuration: StoreConfiguration, machine: Machine = RealMachine.shared) throws(StoreError) -> Store {
+    package static func open(
+        _ configuration: StoreConfiguration, machine: Machine = RealMachine.shared
+    ) throws(StoreError) -> Store {
         do throws(NeedsOtherFile) {
             return try openOnce(configuration, deletes: configuration.deletesWhereItDiffers, machine: machine)
         } catch {
@@ -36,23 +39,29 @@ extension Store {
             case .failed(let error): throw error
             case .differs(let error):
                 guard case .file(let path) = configuration.place else {
-                    throw StoreError(.busy, "the store in memory would have to begin anew, but somebody has it open: \(error.message)")
+                    throw StoreError(
+                        .busy,
+                        "the store in memory would have to begin anew, but somebody has it open: \(error.message)")
                 }
                 return try openAnew(configuration, path, machine)
             }
         }
     }
 
-    /// Deletes the file that differs, and makes another one. Who has it open may be one that is about to do the same: then it is
-    /// looked at again for a while.
-    private static func openAnew(_ configuration: StoreConfiguration, _ path: String, _ machine: Machine) throws(StoreError) -> Store {
+    /// Deletes the file that differs, and makes another one. Who has it open may be one that is about to do the same:
+    /// then it is looked at again for a while.
+    private static func openAnew(
+        _ configuration: StoreConfiguration, _ path: String, _ machine: Machine
+    ) throws(StoreError) -> Store {
         let end = machine.monotonic() + 500_000_000
         var configuration = configuration
         defer { configuration.accessModel?.close() }
         while true {
             var isBusy = false
             // Who may use the one may use the other. Where another one was faster there is none by now.
-            if configuration.accessModel == nil { configuration.accessModel = try? machine.open(try machine.resolve(path), .readOnly) }
+            if configuration.accessModel == nil {
+                configuration.accessModel = try? machine.open(try machine.resolve(path), .readOnly)
+            }
             do throws(StoreError) { try StoreFiles.delete(path, machine: machine) } catch {
                 // Somebody else was faster, or is about to be.
                 isBusy = error.code == .busy && machine.monotonic() < end
@@ -79,7 +88,9 @@ extension Store {
         }
     }
 
-    private static func openOnce(_ configuration: StoreConfiguration, deletes: Bool, machine: Machine) throws(NeedsOtherFile) -> Store {
+    private static func openOnce(
+        _ configuration: StoreConfiguration, deletes: Bool, machine: Machine
+    ) throws(NeedsOtherFile) -> Store {
         let store: Store
         do throws(StoreError) {
             // Before there is a file.
@@ -114,7 +125,9 @@ extension Store {
             throw error
         }
         let shared = store.shared
-        shared.log?.write(.info, "opened \(shared.path)\(store.wasCreated ? ", created" : "")\(store.wasRecovered ? ", recovered" : "")")
+        shared.log?.write(
+            .info,
+            "opened \(shared.path)\(store.wasCreated ? ", created" : "")\(store.wasRecovered ? ", recovered" : "")")
         return store
     }
 
@@ -125,7 +138,9 @@ extension Store {
     }
 
     private func finishOpening(_ configuration: StoreConfiguration) throws(StoreError) {
-        if let schema = try apply(configuration), let draft = try configuration.schema?.stored() { inUse = SchemaInUse(schema, names: draft.classes.map(\.name)) }
+        if let schema = try apply(configuration), let draft = try configuration.schema?.stored() {
+            inUse = SchemaInUse(schema, names: draft.classes.map(\.name))
+        }
         try compactIfWanted(configuration.steps)
     }
 
@@ -138,9 +153,13 @@ extension Store {
         do throws(StoreError) {
             let schema = try shared.database.snapshot().schema
             // What only an opening adds makes no other file of it.
-            guard let merged = try draft.merged(into: schema, version: configuration.schemaVersion, migrates: false, writes: false) else { return }
+            guard
+                let merged = try draft.merged(
+                    into: schema, version: configuration.schemaVersion, migrates: false, writes: false)
+            else { return }
             guard let (other, _) = zip(schema.classes, merged.classes).first(where: { $0 !== $1 }) else { return }
-            difference = StoreError(.schemaMismatch, "\(other.name): the file has another schema than the program").at(class: other.name)
+            difference = StoreError(.schemaMismatch, "\(other.name): the file has another schema than the program").at(
+                class: other.name)
         } catch {
             if error.code != .schemaMismatch { throw .failed(error) }
             throw .differs(error)
@@ -150,25 +169,41 @@ extension Store {
 
     /// Where the first difference is between a file that is only read and what it would have to become.
     private static func differs(_ file: Schema, from wanted: Schema) -> StoreError {
-        func readOnly(_ what: String) -> StoreError { StoreError(.readOnly, "the store is open read-only, and its file \(what)") }
-        guard let number = wanted.classes.indices.first(where: { $0 >= file.classes.count || wanted.classes[$0] !== file.classes[$0] }) else {
+        func readOnly(_ what: String) -> StoreError {
+            StoreError(.readOnly, "the store is open read-only, and its file \(what)")
+        }
+        guard
+            let number = wanted.classes.indices.first(where: {
+                $0 >= file.classes.count || wanted.classes[$0] !== file.classes[$0]
+            })
+        else {
             return readOnly("has another schema")
         }
         let cls = wanted.classes[number]
         guard number < file.classes.count else { return readOnly("has no class \(cls.name)").at(class: cls.name) }
         let there = file.classes[number]
         if cls.isDropped { return readOnly("has a class \(there.name), which is to be dropped").at(class: there.name) }
-        if let lacking = cls.properties.first(where: { property in !there.properties.contains { $0.columnID == property.columnID } }) {
+        if let lacking = cls.properties.first(where: { property in
+            !there.properties.contains { $0.columnID == property.columnID }
+        }) {
             return readOnly("has no property \(cls.name).\(lacking.name)").at(class: cls.name, property: lacking.name)
         }
-        if let more = there.properties.first(where: { property in !cls.properties.contains { $0.columnID == property.columnID } }) {
-            return readOnly("has a property \(cls.name).\(more.name), unlike the program").at(class: cls.name, property: more.name)
+        if let more = there.properties.first(where: { property in
+            !cls.properties.contains { $0.columnID == property.columnID }
+        }) {
+            return readOnly("has a property \(cls.name).\(more.name), unlike the program").at(
+                class: cls.name, property: more.name)
         }
         for (property, other) in zip(cls.properties, there.properties) {
             let isSame =
-                property.name == other.name && property.isNullable == other.isNullable && property.isPrimaryKey == other.isPrimaryKey && property.isIndexed == other.isIndexed
-                && property.isUnique == other.isUnique && SchemaDraft.sameDefault(property.defaultValue, other.defaultValue)
-            if !isSame { return readOnly("has \(cls.name).\(other.name) otherwise than the program").at(class: cls.name, property: other.name) }
+                property.name == other.name && property.isNullable == other.isNullable
+                && property.isPrimaryKey == other.isPrimaryKey && property.isIndexed == other.isIndexed
+                && property.isUnique == other.isUnique
+                && SchemaDraft.sameDefault(property.defaultValue, other.defaultValue)
+            if !isSame {
+                return readOnly("has \(cls.name).\(other.name) otherwise than the program").at(
+                    class: cls.name, property: other.name)
+            }
         }
         return readOnly("has other indexes of class \(cls.name), or embeds it unlike the program").at(class: cls.name)
     }
@@ -177,17 +212,24 @@ extension Store {
     private func apply(_ configuration: StoreConfiguration) throws(StoreError) -> Schema? {
         let steps = configuration.steps
         guard let draft = configuration.schema else {
-            if steps.initialData != nil { throw StoreError(.invalidArgument, "initial data need the schema that they are of") }
-            if steps.migration != nil { throw StoreError(.invalidArgument, "a migration needs the schema that it leads to") }
+            if steps.initialData != nil {
+                throw StoreError(.invalidArgument, "initial data need the schema that they are of")
+            }
+            if steps.migration != nil {
+                throw StoreError(.invalidArgument, "a migration needs the schema that it leads to")
+            }
             return nil
         }
         let schema = try shared.database.snapshot().schema
         func merge(_ file: Schema) throws(StoreError) -> Schema? {
-            try draft.merged(into: file, version: configuration.schemaVersion, migrates: steps.migration != nil, writes: mode == .readWrite)
+            try draft.merged(
+                into: file, version: configuration.schemaVersion, migrates: steps.migration != nil,
+                writes: mode == .readWrite)
         }
         guard let merged = try merge(schema) else { return schema }
         // A number alone is no reason to refuse who only reads.
-        let addsNothing = merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
+        let addsNothing =
+            merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
         if mode != .readWrite {
             if addsNothing { return schema }
             throw Store.differs(schema, from: merged)
@@ -204,7 +246,9 @@ extension Store {
                 } else {
                     try transaction.change(to: merged)
                 }
-                if let fill = steps.initialData, isNew { try lend(transaction) { (view) throws(StoreError) in try fill(view) } }
+                if let fill = steps.initialData, isNew {
+                    try lend(transaction) { (view) throws(StoreError) in try fill(view) }
+                }
             }
         } catch {
             shared.willEnd()

@@ -23,18 +23,24 @@ package struct OutputBuffer {
     }
 
     /// Room for `count` bytes; what was there may be gone.
-    package static func start(_ buffer: UnsafeMutablePointer<OutputBuffer>, _ count: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+    package static func start(
+        _ buffer: UnsafeMutablePointer<OutputBuffer>, _ count: Int
+    ) throws(StoreError) -> UnsafeMutableRawPointer {
         buffer.pointee.length = 0
         return try extend(buffer, by: count)
     }
 
     /// Room for `count` more bytes behind those that are there, which stay; returns where the new ones begin.
-    static func extend(_ buffer: UnsafeMutablePointer<OutputBuffer>, by count: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+    static func extend(
+        _ buffer: UnsafeMutablePointer<OutputBuffer>, by count: Int
+    ) throws(StoreError) -> UnsafeMutableRawPointer {
         let length = buffer.pointee.length
         let needed = length + count
         if needed > buffer.pointee.capacity || buffer.pointee.bytes == nil {
             let capacity = max(needed, buffer.pointee.capacity * 2, 64)
-            guard let memory = cs_try_malloc(capacity) else { throw StoreError(.outOfMemory, "no memory for a buffer of \(capacity) bytes") }
+            guard let memory = cs_try_malloc(capacity) else {
+                throw StoreError(.outOfMemory, "no memory for a buffer of \(capacity) bytes")
+            }
             if let old = buffer.pointee.bytes {
                 memcpy(memory, old, length)
                 if buffer.pointee.owner == 1 { CSystem.free(old) }
@@ -48,15 +54,21 @@ package struct OutputBuffer {
     }
 
     /// The same for several arrays of `count` values.
-    static func copy(_ arrays: [UnsafeMutablePointer<Value>], _ count: Int, into buffer: UnsafeMutablePointer<OutputBuffer>) throws(StoreError) {
+    static func copy(
+        _ arrays: [UnsafeMutablePointer<Value>], _ count: Int, into buffer: UnsafeMutablePointer<OutputBuffer>
+    ) throws(StoreError) {
         var total = 0
-        for values in arrays { for index in 0..<count where values[index].kind.hasBytes { total += values[index].count + 1 } }
+        for values in arrays {
+            for index in 0..<count where values[index].kind.hasBytes { total += values[index].count + 1 }
+        }
         var next = try start(buffer, total)
         for values in arrays { copyTexts(values, count, to: &next) }
     }
 
     /// Copies the texts of `values`, each followed by a NUL, and lets the values point there.
-    static func copy(_ values: UnsafeMutablePointer<Value>, _ count: Int, into buffer: UnsafeMutablePointer<OutputBuffer>) throws(StoreError) {
+    static func copy(
+        _ values: UnsafeMutablePointer<Value>, _ count: Int, into buffer: UnsafeMutablePointer<OutputBuffer>
+    ) throws(StoreError) {
         var total = 0
         for index in 0..<count where values[index].kind.hasBytes { total += values[index].count + 1 }
         var next = try start(buffer, total)
@@ -64,7 +76,9 @@ package struct OutputBuffer {
     }
 
     @inline(__always)
-    private static func copyTexts(_ values: UnsafeMutablePointer<Value>, _ count: Int, to next: inout UnsafeMutableRawPointer) {
+    private static func copyTexts(
+        _ values: UnsafeMutablePointer<Value>, _ count: Int, to next: inout UnsafeMutableRawPointer
+    ) {
         for index in 0..<count where values[index].kind.hasBytes {
             let length = values[index].count
             if length > 0 { memcpy(next, values[index].pointer.unsafelyUnwrapped, length) }

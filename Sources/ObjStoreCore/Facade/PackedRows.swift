@@ -20,7 +20,8 @@ extension Results {
 
     /// Reads up to `limit` rows from `start` on, with the values of the view as it stands now.
     package func read(
-        from start: UInt64, limit: Int, _ properties: UnsafeBufferPointer<UInt32>, into buffer: UnsafeMutablePointer<OutputBuffer>
+        from start: UInt64, limit: Int, _ properties: UnsafeBufferPointer<UInt32>,
+        into buffer: UnsafeMutablePointer<OutputBuffer>
     ) throws(StoreError) {
         let list = list()
         let rows = try range(start, limit, list)
@@ -29,7 +30,9 @@ extension Results {
             var positions: [Int] = []
             for id in properties { positions.append(try cls.position(id)) }
             for index in positions.indices where positions[..<index].contains(positions[index]) {
-                throw cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[positions[index]].name) is given twice"), positions[index])
+                throw cls.named(
+                    StoreError(.invalidArgument, "\(cls.name).\(cls.properties[positions[index]].name) is given twice"),
+                    positions[index])
             }
             for position in positions where cls.columns[position].kind.isCollection {
                 throw cls.wrongCollection(position, "a single value", "elements are read object by object")
@@ -43,7 +46,9 @@ extension Results {
             for row in 0..<rows {
                 let key = list.keys[Int(start) + row]
                 if row > 0, let last = places[row - 1], LeafHead.keyBase(last.head) == LeafHead.keyBase(of: key) {
-                    places[row] = try LeafKeys(reader.source, last.head).slot(of: key).map { RowPosition(head: last.head, slot: $0, key: key) }
+                    places[row] = try LeafKeys(reader.source, last.head).slot(of: key).map {
+                        RowPosition(head: last.head, slot: $0, key: key)
+                    }
                 } else {
                     places[row] = try reader.find(key)
                 }
@@ -84,14 +89,19 @@ extension Results {
                     try readText(reader, position, places, rows, buffer, &parts[index])
                 } else {
                     let base = buffer.pointee.bytes.unsafelyUnwrapped
-                    let validity = parts[index].validity == 0 ? nil : (base + parts[index].validity).assumingMemoryBound(to: UInt8.self)
-                    parts[index].nulls = try readNumbers(reader, position, places, rows, base + parts[index].values, validity)
+                    let validity =
+                        parts[index].validity == 0
+                        ? nil : (base + parts[index].validity).assumingMemoryBound(to: UInt8.self)
+                    parts[index].nulls = try readNumbers(
+                        reader, position, places, rows, base + parts[index].values, validity)
                 }
             }
 
             let total = buffer.pointee.length
             let front = buffer.pointee.bytes.unsafelyUnwrapped
-            func set<T: BitwiseCopyable>(_ value: T, _ at: Int) { front.storeBytes(of: value, toByteOffset: at, as: T.self) }
+            func set<T: BitwiseCopyable>(_ value: T, _ at: Int) {
+                front.storeBytes(of: value, toByteOffset: at, as: T.self)
+            }
             set(Results.packedMagic, 0)
             set(UInt32(1), 4)
             set(UInt64(rows), 8)
@@ -116,7 +126,8 @@ extension Results {
     }
 
     private func readNumbers(
-        _ reader: ClusterReader, _ column: Int, _ places: UnsafePointer<RowPosition?>, _ rows: Int, _ out: UnsafeMutableRawPointer,
+        _ reader: ClusterReader, _ column: Int, _ places: UnsafePointer<RowPosition?>, _ rows: Int,
+        _ out: UnsafeMutableRawPointer,
         _ validity: UnsafeMutablePointer<UInt8>?
     ) throws(StoreError) -> Int {
         let kind = reader.columns[column].kind
@@ -150,7 +161,8 @@ extension Results {
     }
 
     private func readText(
-        _ reader: ClusterReader, _ column: Int, _ places: UnsafePointer<RowPosition?>, _ rows: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>,
+        _ reader: ClusterReader, _ column: Int, _ places: UnsafePointer<RowPosition?>, _ rows: Int,
+        _ buffer: UnsafeMutablePointer<OutputBuffer>,
         _ part: inout PackedPart
     ) throws(StoreError) {
         let isMixed = reader.columns[column].kind == .mixed
@@ -165,13 +177,16 @@ extension Results {
                     memcpy(out, bytes.baseAddress.unsafelyUnwrapped, bytes.count)
                 }
                 if part.validity != 0 {
-                    let bits = (buffer.pointee.bytes.unsafelyUnwrapped + part.validity).assumingMemoryBound(to: UInt8.self)
+                    let bits = (buffer.pointee.bytes.unsafelyUnwrapped + part.validity).assumingMemoryBound(
+                        to: UInt8.self)
                     bits[row &>> 3] |= 1 &<< UInt8(row & 7)
                 }
             } else {
                 part.nulls += 1
             }
-            buffer.pointee.bytes.unsafelyUnwrapped.storeBytes(of: Int64(buffer.pointee.length - part.values), toByteOffset: part.offsets &+ (row &+ 1) &* 8, as: Int64.self)
+            buffer.pointee.bytes.unsafelyUnwrapped.storeBytes(
+                of: Int64(buffer.pointee.length - part.values), toByteOffset: part.offsets &+ (row &+ 1) &* 8,
+                as: Int64.self)
         }
         part.valueBytes = buffer.pointee.length - part.values
         let gap = -buffer.pointee.length & 7

@@ -53,12 +53,16 @@ package final class Results: @unchecked Sendable {
 
     package func object(at index: UInt64) throws(StoreError) -> ObjectID {
         let list = list()
-        guard index < UInt64(list.count) else { throw StoreError(.outOfRange, "index \(index) of \(list.count.counted("result"))") }
+        guard index < UInt64(list.count) else {
+            throw StoreError(.outOfRange, "index \(index) of \(list.count.counted("result"))")
+        }
         return object(list.keys[Int(index)])
     }
 
     /// Fills up to `capacity` objects from `start` on; returns how many.
-    package func objects(from start: UInt64, into objects: UnsafeMutablePointer<ObjectID>?, capacity: Int) throws(StoreError) -> Int {
+    package func objects(
+        from start: UInt64, into objects: UnsafeMutablePointer<ObjectID>?, capacity: Int
+    ) throws(StoreError) -> Int {
         let list = list()
         let count = try range(start, capacity, list)
         if let objects { for index in 0..<count { objects[index] = object(list.keys[Int(start) + index]) } }
@@ -67,7 +71,9 @@ package final class Results: @unchecked Sendable {
 
     /// How many there are from `start` on, at most `limit`.
     func range(_ start: UInt64, _ limit: Int, _ list: KeyBuffer) throws(StoreError) -> Int {
-        guard start <= UInt64(list.count) else { throw StoreError(.outOfRange, "start \(start) of \(list.count.counted("result"))") }
+        guard start <= UInt64(list.count) else {
+            throw StoreError(.outOfRange, "start \(start) of \(list.count.counted("result"))")
+        }
         return min(limit, list.count - Int(start))
     }
 

@@ -33,7 +33,9 @@ package struct RowCursor {
         key = -1
         head = nil
         slot = 0
-        (cluster, layout) = try view.serialised { () throws(StoreError) in (try view.reader(try view.schema.cls(classID)), view.layout) }
+        (cluster, layout) = try view.serialised { () throws(StoreError) in
+            (try view.reader(try view.schema.cls(classID)), view.layout)
+        }
     }
 
     // MARK: Moving
@@ -70,7 +72,9 @@ package struct RowCursor {
             row.state = .nowhere
             row.head = nil
             // Nothing that counts references: a view and its class take twice as long for that as the rest.
-            guard _fastPath(object.classID == row.classID && object.storeTag == row.storeTag) else { throw row.notItsClass(object) }
+            guard _fastPath(object.classID == row.classID && object.storeTag == row.storeTag) else {
+                throw row.notItsClass(object)
+            }
             guard let position = try row.cluster.find(object.key) else { throw row.gone(object.key) }
             row.stand(position)
         }
@@ -90,7 +94,8 @@ package struct RowCursor {
 
     // MARK: Reading
 
-    /// An int, bool (0 or 1), or the bits of a float or double; nil = null. `.wrongType` unless the property is of that kind.
+    /// An int, bool (0 or 1), or the bits of a float or double; nil = null. `.wrongType` unless the property is of that
+    /// kind.
     ///
     /// The way of a frozen view stands by itself, without a closure: the row is then read where it lies.
     @inline(__always)
@@ -111,7 +116,9 @@ package struct RowCursor {
     }
 
     package mutating func int(_ propertyID: UInt32) throws(StoreError) -> Int64? { try number(propertyID, .int) }
-    package mutating func bool(_ propertyID: UInt32) throws(StoreError) -> Bool? { try number(propertyID, .bool).map { $0 != 0 } }
+    package mutating func bool(_ propertyID: UInt32) throws(StoreError) -> Bool? {
+        try number(propertyID, .bool).map { $0 != 0 }
+    }
     package mutating func double(_ propertyID: UInt32) throws(StoreError) -> Double? {
         guard let bits = try number(propertyID, .double) else { return nil }
         return Double(bitPattern: UInt64(bitPattern: bits))
@@ -131,7 +138,9 @@ package struct RowCursor {
     }
 
     /// Text or binary, borrowed or copied into `buffer`; a null has no pointer.
-    package mutating func bytes(_ propertyID: UInt32, _ kind: ValueKind, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError)
+    package mutating func bytes(
+        _ propertyID: UInt32, _ kind: ValueKind, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError)
         -> (pointer: UnsafeRawPointer?, count: Int, isNull: Bool)
     {
         if _fastPath(isFrozen && buffer == nil) {
@@ -143,14 +152,17 @@ package struct RowCursor {
     }
 
     @inline(never)
-    private mutating func movingBytes(_ propertyID: UInt32, _ kind: ValueKind, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError)
+    private mutating func movingBytes(
+        _ propertyID: UInt32, _ kind: ValueKind, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError)
         -> (pointer: UnsafeRawPointer?, count: Int, isNull: Bool)
     {
         try access { (row) throws(StoreError) in
             let column = try row.column(propertyID, kind), position = try row.position()
             guard let bytes = try row.cluster.bytes(position, column) else { return (nil, 0, true) }
             if buffer == nil, row.lends { return (bytes.baseAddress, bytes.count, false) }
-            let copy = try row.handOut(Value(kind: kind, pointer: bytes.baseAddress, count: bytes.count), column, buffer)
+            let copy = try row.handOut(
+                Value(kind: kind, pointer: bytes.baseAddress, count: bytes.count), column, buffer)
             return (copy.pointer, copy.count, false)
         }
     }
@@ -164,7 +176,9 @@ package struct RowCursor {
 
     package var storeTag: UInt32 { view._withUnsafeGuaranteedRef { $0.shared.tag } }
 
-    package mutating func value(_ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+    package mutating func value(
+        _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> Value {
         try access { (row) throws(StoreError) in
             let column = try row.column(propertyID), position = try row.position()
             let kind = row.cluster.columns[column].kind
@@ -175,8 +189,8 @@ package struct RowCursor {
 
     // MARK: Inside
 
-    // Whatever a read can end in is `mutating`: it gets the row where it lies. Others would get a copy, made before every
-    // read, from which the processor cannot read on until it is written.
+    // Whatever a read can end in is `mutating`: it gets the row where it lies. Others would get a copy, made before
+    // every read, from which the processor cannot read on until it is written.
 
     /// Runs `body` alone and with everything looked up.
     @inline(__always)
@@ -219,18 +233,24 @@ package struct RowCursor {
 
     @inline(__always)
     private mutating func column(_ propertyID: UInt32) throws(StoreError) -> Int {
-        guard let column = PropertyID.position(propertyID, classID &- 1, cluster.columns) else { throw noSuchProperty(propertyID) }
+        guard let column = PropertyID.position(propertyID, classID &- 1, cluster.columns) else {
+            throw noSuchProperty(propertyID)
+        }
         return column
     }
 
     @inline(__always)
     private mutating func column(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int {
         let column = try column(propertyID)
-        guard _fastPath(cluster.columns.baseAddress.unsafelyUnwrapped[column].kind == kind) else { throw wrongType(column, kind) }
+        guard _fastPath(cluster.columns.baseAddress.unsafelyUnwrapped[column].kind == kind) else {
+            throw wrongType(column, kind)
+        }
         return column
     }
 
-    private func handOut(_ value: Value, _ column: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+    private func handOut(
+        _ value: Value, _ column: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> Value {
         let view = view.takeUnretainedValue()
         return try view.handOut(value, try view.schema.cls(classID), column, buffer)
     }
@@ -240,12 +260,16 @@ package struct RowCursor {
     private mutating func cls() throws(StoreError) -> ClassSchema { try view.takeUnretainedValue().schema.cls(classID) }
 
     @inline(never) private mutating func notPositioned() -> StoreError {
-        StoreError(.notPositioned, state == .before ? "the row stands before the first object: step to the next" : "the row stands on no object")
+        StoreError(
+            .notPositioned,
+            state == .before
+                ? "the row stands before the first object: step to the next" : "the row stands on no object")
     }
     @inline(never) private mutating func notItsClass(_ object: ObjectID) -> StoreError {
         do throws(StoreError) {
             let view = view.takeUnretainedValue(), cls = try view.classOf(object, try view.schema)
-            return StoreError(.wrongType, "an object of class \(cls.name) in a row of another class").at(class: cls.name)
+            return StoreError(.wrongType, "an object of class \(cls.name) in a row of another class").at(
+                class: cls.name)
         } catch {
             return error
         }
@@ -259,7 +283,14 @@ package struct RowCursor {
     @inline(never) private mutating func wrongType(_ column: Int, _ kind: ValueKind) -> StoreError {
         do throws(StoreError) {
             let cls = try cls()
-            return cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[column].name) is \(cls.columns[column].kind.indefinite), not \(kind.indefinite)"), column)
+            return cls.named(
+                StoreError(
+                    .wrongType,
+                    """
+                    \(cls.name).\(cls.properties[column].name) is \(cls.columns[column].kind.indefinite), not \
+                    \(kind.indefinite)
+                    """
+                ), column)
         } catch {
             return error
         }

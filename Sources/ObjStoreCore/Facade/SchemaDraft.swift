@@ -28,11 +28,14 @@ package struct SchemaDraft: Sendable {
 
         /// The properties that are the primary key.
         fileprivate var keyName: String? {
-            properties.first(where: \.isPrimaryKey)?.name ?? indexes.first(where: \.isPrimaryKey)?.names.joined(separator: ", ")
+            properties.first(where: \.isPrimaryKey)?.name
+                ?? indexes.first(where: \.isPrimaryKey)?.names.joined(separator: ", ")
         }
 
         /// The property that was called so before.
-        fileprivate func successor(of formerName: String) -> String? { formerNames.first { $0.value.contains(formerName) }?.key }
+        fileprivate func successor(of formerName: String) -> String? {
+            formerNames.first { $0.value.contains(formerName) }?.key
+        }
 
         /// With the names that the file has.
         fileprivate func withNames(_ classNames: [String: String]) throws(StoreError) -> Class {
@@ -40,18 +43,26 @@ package struct SchemaDraft: Sendable {
             result.isEmbedded = isEmbedded
             for var property in properties {
                 let own = property.name, target = targets[own].map { classNames[$0] ?? $0 }
-                func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(name).\(own): \(what)").at(class: name, property: own) }
+                func invalid(_ what: String) -> StoreError {
+                    StoreError(.invalidSchema, "\(name).\(own): \(what)").at(class: name, property: own)
+                }
                 property.name = storedNames[own] ?? own
                 if let other = propertyIndex(named: property.name), properties[other].name != own {
                     throw invalid("it is stored as \(property.name), which is the name of another property")
                 }
-                if result.propertyIndex(named: property.name) != nil { throw invalid("another property is stored as \(property.name), too") }
+                if result.propertyIndex(named: property.name) != nil {
+                    throw invalid("another property is stored as \(property.name), too")
+                }
                 result.append(property, target: target)
                 result.formerNames[property.name] = formerNames[own]
                 result.enumerations[property.name] = enumerations[own]
-                if formerNames[own]?.contains(property.name) == true { throw invalid("it was called \(property.name) before, which is what it is stored as") }
+                if formerNames[own]?.contains(property.name) == true {
+                    throw invalid("it was called \(property.name) before, which is what it is stored as")
+                }
             }
-            result.indexes = indexes.map { index in (index.names.map { storedNames[$0] ?? $0 }, index.isUnique, index.isPrimaryKey) }
+            result.indexes = indexes.map { index in
+                (index.names.map { storedNames[$0] ?? $0 }, index.isUnique, index.isPrimaryKey)
+            }
             return result
         }
 
@@ -122,54 +133,84 @@ package struct SchemaDraft: Sendable {
     }
 
     private static func embeddedKey(_ className: String, _ name: String) -> StoreError {
-        StoreError(.invalidSchema, "\(className).\(name): an embedded class cannot have a primary key").at(class: className, property: name)
+        StoreError(.invalidSchema, "\(className).\(name): an embedded class cannot have a primary key").at(
+            class: className, property: name)
     }
 
-    package mutating func addProperty(_ className: String, _ name: String, _ kind: ValueKind, _ flags: Flags) throws(StoreError) {
+    package mutating func addProperty(
+        _ className: String, _ name: String, _ kind: ValueKind, _ flags: Flags
+    ) throws(StoreError) {
         let index = try classIndex(className)
         try SchemaDraft.checkName(name, "property")
-        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
+        func invalid(_ what: String) -> StoreError {
+            StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name)
+        }
         try checkIsNew(name, in: classes[index])
         if kind == .null { throw invalid("a property needs a kind of value") }
-        if kind.isCollection { throw invalid("\(kind.indefinite) needs a kind of elements: it is added with addCollection") }
-        if kind == .link { throw invalid("a link needs the class that it leads to: add it with objstore_schema_add_link") }
+        if kind.isCollection {
+            throw invalid("\(kind.indefinite) needs a kind of elements: it is added with addCollection")
+        }
+        if kind == .link {
+            throw invalid("a link needs the class that it leads to: add it with objstore_schema_add_link")
+        }
         guard kind.isStorable else {
-            throw StoreError(.notSupported, "\(className).\(name): properties of kind \(kind) are not supported by this version").at(class: className, property: name)
+            throw StoreError(
+                .notSupported, "\(className).\(name): properties of kind \(kind) are not supported by this version"
+            ).at(class: className, property: name)
         }
         if flags.contains(.primaryKey) {
-            guard kind.canBeKey else { throw invalid("a primary key is an int, a string, an object id or a uuid, not \(kind.indefinite)") }
+            guard kind.canBeKey else {
+                throw invalid("a primary key is an int, a string, an object id or a uuid, not \(kind.indefinite)")
+            }
             if flags.contains(.counter) { throw invalid("a counter cannot be a primary key, which never changes") }
             if classes[index].isEmbedded { throw SchemaDraft.embeddedKey(className, name) }
             if let other = classes[index].keyName { throw invalid("the class has a primary key already: \(other)") }
         }
         if flags.contains(.counter), kind != .int { throw invalid("a counter is an int, not \(kind.indefinite)") }
-        if !flags.isDisjoint(with: [.indexed, .unique]), kind == .binary { throw invalid("a binary property cannot have an index of its own") }
+        if !flags.isDisjoint(with: [.indexed, .unique]), kind == .binary {
+            throw invalid("a binary property cannot have an index of its own")
+        }
         if flags.contains(.cascade) { throw invalid("only a link, or a collection of links, can cascade") }
         if flags.contains(.generated), !kind.canBeGenerated(isPrimaryKey: flags.contains(.primaryKey)) {
-            throw invalid("generated are object ids, uuids, and ints that are the primary key, not \(kind == .int ? "other ints" : "\(kind.indefinite)")")
+            throw invalid(
+                """
+                generated are object ids, uuids, and ints that are the primary key, not \
+                \(kind == .int ? "other ints" : "\(kind.indefinite)")
+                """
+            )
         }
         guard classes[index].lines + (kind.isPair ? 2 : 1) <= SchemaDraft.maximumProperties else {
             throw invalid(SchemaDraft.tooMany)
         }
-        classes[index].append(PropertySchema(
-            name: name, kind: kind, isNullable: flags.contains(.nullable) || kind == .mixed, isPrimaryKey: flags.contains(.primaryKey),
-            isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey), isUnique: flags.contains(.unique) && !flags.contains(.primaryKey),
-            isGenerated: flags.contains(.generated), isCounter: flags.contains(.counter)))
+        classes[index].append(
+            PropertySchema(
+                name: name, kind: kind, isNullable: flags.contains(.nullable) || kind == .mixed,
+                isPrimaryKey: flags.contains(.primaryKey),
+                isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey),
+                isUnique: flags.contains(.unique) && !flags.contains(.primaryKey),
+                isGenerated: flags.contains(.generated), isCounter: flags.contains(.counter)))
     }
 
     /// An index of two properties or more; with `primaryKey` they are the primary key together.
     package mutating func addIndex(_ className: String, _ names: [String], _ flags: IndexFlags) throws(StoreError) {
         let number = try classIndex(className), cls = classes[number]
         let list = names.joined(separator: ", ")
-        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "an index of \(className).(\(list)): \(what)").at(class: className, property: list) }
+        func invalid(_ what: String) -> StoreError {
+            StoreError(.invalidSchema, "an index of \(className).(\(list)): \(what)").at(
+                class: className, property: list)
+        }
         guard (2...IndexSchema.mostProperties).contains(names.count) else {
-            throw invalid("it is of 2 to \(IndexSchema.mostProperties) properties; that of one is a flag of the property")
+            throw invalid(
+                "it is of 2 to \(IndexSchema.mostProperties) properties; that of one is a flag of the property")
         }
         for (position, name) in names.enumerated() {
             guard let property = cls.propertyIndex(named: name) else {
-                throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
+                throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)")
+                    .at(class: className, property: name)
             }
-            if cls.properties[property].kind.isCollection { throw invalid("\(name) is \(cls.properties[property].kind.indefinite)") }
+            if cls.properties[property].kind.isCollection {
+                throw invalid("\(name) is \(cls.properties[property].kind.indefinite)")
+            }
             if names[..<position].contains(name) { throw invalid("\(name) is given twice") }
             if flags.contains(.primaryKey) { try checkKeyPart(cls.properties[property], className) }
         }
@@ -183,30 +224,41 @@ package struct SchemaDraft: Sendable {
 
     private func checkKeyPart(_ property: PropertySchema, _ className: String) throws(StoreError) {
         func invalid(_ what: String) -> StoreError {
-            StoreError(.invalidSchema, "\(className).\(property.name): \(what)").at(class: className, property: property.name)
+            StoreError(.invalidSchema, "\(className).\(property.name): \(what)").at(
+                class: className, property: property.name)
         }
         guard property.kind.canBeKeyPart else {
-            throw invalid("part of a primary key is a bool, an int, a string, a timestamp, an object id or a uuid, not \(property.kind.indefinite)")
+            throw invalid(
+                """
+                part of a primary key is a bool, an int, a string, a timestamp, an object id or a uuid, not \
+                \(property.kind.indefinite)
+                """
+            )
         }
         if property.isNullable { throw invalid("part of a primary key cannot be null") }
         if property.isCounter { throw invalid("a counter cannot be part of a primary key, which never changes") }
     }
 
-    /// A list, set or map; in objects that do not give it elements it is empty. Elements that are links lead to objects of
-    /// class `target`, which may be described later; those of a map can always be null, others never.
+    /// A list, set or map; in objects that do not give it elements it is empty. Elements that are links lead to objects
+    /// of class `target`, which may be described later; those of a map can always be null, others never.
     package mutating func addCollection(
-        _ className: String, _ name: String, _ kind: ValueKind, _ elements: ElementSchema, target: String? = nil, _ flags: Flags = []
+        _ className: String, _ name: String, _ kind: ValueKind, _ elements: ElementSchema, target: String? = nil,
+        _ flags: Flags = []
     ) throws(StoreError) {
         var elements = elements
         let index = try classIndex(className)
         try SchemaDraft.checkName(name, "property")
-        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
+        func invalid(_ what: String) -> StoreError {
+            StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name)
+        }
         try checkIsNew(name, in: classes[index])
         guard kind.isCollection else { throw invalid("a collection is a list, a set or a map, not \(kind.indefinite)") }
         guard elements.kind != .null else { throw invalid("elements need a kind of value") }
         if let target {
             try SchemaDraft.checkName(target, "class")
-            if elements.isNullable, kind != .map { throw invalid("links in \(kind.indefinite) cannot be null: one whose object is deleted is gone") }
+            if elements.isNullable, kind != .map {
+                throw invalid("links in \(kind.indefinite) cannot be null: one whose object is deleted is gone")
+            }
             elements.isNullable = kind == .map
         } else if elements.kind == .link {
             throw invalid("links need the class that they lead to: add them with objstore_schema_add_link_collection")
@@ -214,60 +266,91 @@ package struct SchemaDraft: Sendable {
         // Like a mixed property.
         if elements.kind == .mixed { elements.isNullable = true }
         guard elements.kind.isScalar || elements.kind == .mixed || target != nil else {
-            throw StoreError(.notSupported, "\(className).\(name): elements of kind \(elements.kind) are not supported by this version").at(class: className, property: name)
+            throw StoreError(
+                .notSupported,
+                "\(className).\(name): elements of kind \(elements.kind) are not supported by this version"
+            ).at(class: className, property: name)
         }
         switch (kind, elements.keyKind) {
         case (.map, .int), (.map, .string), (.map, .objectID), (.map, .uuid): break
         case (.map, let key): throw invalid("keys are of kind int, string, object id or uuid, not \(key)")
         default: guard elements.keyKind == .null else { throw invalid("\(kind.indefinite) has no keys") }
         }
-        guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid("a class can have \(SchemaDraft.maximumProperties) properties") }
+        guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else {
+            throw invalid("a class can have \(SchemaDraft.maximumProperties) properties")
+        }
         if flags.contains(.primaryKey) { throw invalid("\(kind.indefinite) cannot be a primary key") }
         if flags.contains(.indexed) { throw invalid("\(kind.indefinite) cannot have an index") }
         if flags.contains(.unique) { throw invalid("\(kind.indefinite) cannot be unique") }
         if flags.contains(.generated) { throw invalid("\(kind.indefinite) cannot be generated") }
-        if flags.contains(.cascade), target == nil { throw invalid("only a link, or a collection of links, can cascade") }
-        classes[index].append(PropertySchema(name: name, kind: kind, isCascading: flags.contains(.cascade), elements: elements), target: target)
+        if flags.contains(.cascade), target == nil {
+            throw invalid("only a link, or a collection of links, can cascade")
+        }
+        classes[index].append(
+            PropertySchema(name: name, kind: kind, isCascading: flags.contains(.cascade), elements: elements),
+            target: target)
     }
 
     /// A link to an object of class `target`, which may be described later. It can always be null.
-    package mutating func addLink(_ className: String, _ name: String, to target: String, _ flags: Flags = []) throws(StoreError) {
+    package mutating func addLink(
+        _ className: String, _ name: String, to target: String, _ flags: Flags = []
+    ) throws(StoreError) {
         let index = try classIndex(className)
         try SchemaDraft.checkName(name, "property")
-        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
+        func invalid(_ what: String) -> StoreError {
+            StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name)
+        }
         try checkIsNew(name, in: classes[index])
         if flags.contains(.primaryKey) { throw invalid("a link cannot be a primary key") }
         if flags.contains(.indexed) { throw invalid("a link has an index anyway: it cannot be asked for") }
-        if flags.contains(.unique) { throw invalid("a link cannot be unique by itself: an index of it and another property can") }
+        if flags.contains(.unique) {
+            throw invalid("a link cannot be unique by itself: an index of it and another property can")
+        }
         if flags.contains(.generated) { throw invalid("a link cannot be generated") }
         if flags.contains(.counter) { throw invalid("a counter is an int, not a link") }
         try SchemaDraft.checkName(target, "class")
         guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid(SchemaDraft.tooMany) }
-        classes[index].append(PropertySchema(name: name, kind: .link, isNullable: true, isCascading: flags.contains(.cascade)), target: target)
+        classes[index].append(
+            PropertySchema(name: name, kind: .link, isNullable: true, isCascading: flags.contains(.cascade)),
+            target: target)
     }
 
     package mutating func setDefault(_ className: String, _ name: String, _ value: Value) throws(StoreError) {
         let index = try classIndex(className)
         guard let property = classes[index].propertyIndex(named: name) else {
-            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
+            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(
+                class: className, property: name)
         }
         let declared = classes[index].properties[property]
         if declared.kind.isCollection {
-            throw StoreError(.wrongType, "\(className).\(name) is \(declared.kind.indefinite): it is empty where nothing was given, and has no other default").at(class: className, property: name)
+            throw StoreError(
+                .wrongType,
+                """
+                \(className).\(name) is \(declared.kind.indefinite): it is empty where nothing was given, and has no \
+                other default
+                """
+            ).at(class: className, property: name)
         }
         if declared.kind == .link, !value.isNull {
-            throw StoreError(.wrongType, "\(className).\(name) is a link: its default can only be null").at(class: className, property: name)
+            throw StoreError(.wrongType, "\(className).\(name) is a link: its default can only be null").at(
+                class: className, property: name)
         }
         if declared.kind == .mixed {
             try MixedCell.admit(value, limit: Int(Int32.max))
-            if try MixedLinks.has(value) { throw StoreError(.wrongType, "\(className).\(name): a default has no links").at(class: className, property: name) }
+            if try MixedLinks.has(value) {
+                throw StoreError(.wrongType, "\(className).\(name): a default has no links").at(
+                    class: className, property: name)
+            }
         }
         if declared.isGenerated {
-            throw StoreError(.invalidSchema, "\(className).\(name) is generated: it cannot have a default").at(class: className, property: name)
+            throw StoreError(.invalidSchema, "\(className).\(name) is generated: it cannot have a default").at(
+                class: className, property: name)
         }
-        let cls = ClassSchema(name: className, id: 0, properties: classes[index].properties, nextColumnID: 0), cell = ByteBuffer()
+        let cls = ClassSchema(name: className, id: 0, properties: classes[index].properties, nextColumnID: 0),
+            cell = ByteBuffer()
         let value = try MixedCell.column(value, property, cls, limit: Int(Int32.max), into: cell)
-        try ValueCheck.check(value, for: property, of: cls, limit: Int(declared.isPrimaryKey ? Int32(View.longestKey) : .max))
+        try ValueCheck.check(
+            value, for: property, of: cls, limit: Int(declared.isPrimaryKey ? Int32(View.longestKey) : .max))
         if let enumeration = classes[index].enumerations[name]?.values, !value.isNull, !enumeration.has(value) {
             throw cls.naming(enumeration.refuse(value, "the default "), property)
         }
@@ -277,7 +360,9 @@ package struct SchemaDraft: Sendable {
     }
 
     /// The values that a property, the elements of a collection, or with `areKeys` the keys of a map may have.
-    package mutating func setEnumeration(_ className: String, _ name: String, areKeys: Bool, _ values: [Value]) throws(StoreError) {
+    package mutating func setEnumeration(
+        _ className: String, _ name: String, areKeys: Bool, _ values: [Value]
+    ) throws(StoreError) {
         try setEnumeration(className, name, areKeys: areKeys, values, mayBeGenerated: false)
     }
 
@@ -286,46 +371,79 @@ package struct SchemaDraft: Sendable {
     ) throws(StoreError) {
         let index = try classIndex(className)
         guard let position = classes[index].propertyIndex(named: name) else {
-            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
+            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(
+                class: className, property: name)
         }
         func refused(_ code: StatusCode, _ what: String) -> StoreError {
             StoreError(code, "\(className).\(name): \(what)").at(class: className, property: name)
         }
         let property = classes[index].properties[position]
-        if areKeys, property.kind != .map { throw refused(.wrongType, "it is \(property.kind.indefinite): only the entries of a map have keys") }
-        let kind = (areKeys ? property.elements?.keyKind : property.elements?.kind) ?? property.kind
-        guard kind == .int || kind == .string else { throw refused(.wrongType, "an enumeration is of ints or of strings, not of kind \(kind)") }
-        if property.isGenerated && !mayBeGenerated || property.isCounter { throw refused(.invalidSchema, "it is \(property.isCounter ? "a counter" : "generated"): it has no enumeration") }
-        for value in values {
-            guard value.kind == kind else { throw refused(.wrongType, "a value of its enumeration is of kind \(kind), not \(value.kindAndText)") }
-            if kind == .string, !ValueCheck.isUTF8(value.pointer, value.count) { throw refused(.invalidUTF8, "the text is not valid UTF-8") }
+        if areKeys, property.kind != .map {
+            throw refused(.wrongType, "it is \(property.kind.indefinite): only the entries of a map have keys")
         }
-        guard let enumeration = Enumeration(values) else { throw refused(.invalidArgument, "its enumeration has no values") }
-        if !property.kind.isCollection, let given = property.defaultValue?.value, !given.isNull, !enumeration.has(given) {
+        let kind = (areKeys ? property.elements?.keyKind : property.elements?.kind) ?? property.kind
+        guard kind == .int || kind == .string else {
+            throw refused(.wrongType, "an enumeration is of ints or of strings, not of kind \(kind)")
+        }
+        if property.isGenerated && !mayBeGenerated || property.isCounter {
+            throw refused(
+                .invalidSchema, "it is \(property.isCounter ? "a counter" : "generated"): it has no enumeration")
+        }
+        for value in values {
+            guard value.kind == kind else {
+                throw refused(.wrongType, "a value of its enumeration is of kind \(kind), not \(value.kindAndText)")
+            }
+            if kind == .string, !ValueCheck.isUTF8(value.pointer, value.count) {
+                throw refused(.invalidUTF8, "the text is not valid UTF-8")
+            }
+        }
+        guard let enumeration = Enumeration(values) else {
+            throw refused(.invalidArgument, "its enumeration has no values")
+        }
+        if !property.kind.isCollection, let given = property.defaultValue?.value, !given.isNull, !enumeration.has(given)
+        {
             throw refused(.outOfRange, enumeration.refuse(given, "the default ").message)
         }
-        if areKeys { classes[index].enumerations[name, default: PropertyEnumerations()].keys = enumeration }
-        else { classes[index].enumerations[name, default: PropertyEnumerations()].values = enumeration }
+        if areKeys {
+            classes[index].enumerations[name, default: PropertyEnumerations()].keys = enumeration
+        } else {
+            classes[index].enumerations[name, default: PropertyEnumerations()].values = enumeration
+        }
     }
 
     /// The same for ints of a range that has zero: of types with fewer bits. What is generated is in it, too.
-    package mutating func setRange(_ className: String, _ name: String, areKeys: Bool, _ range: ClosedRange<Int64>) throws(StoreError) {
+    package mutating func setRange(
+        _ className: String, _ name: String, areKeys: Bool, _ range: ClosedRange<Int64>
+    ) throws(StoreError) {
         try setEnumeration(className, name, areKeys: areKeys, [.int(0)], mayBeGenerated: true)
         let index = try classIndex(className)
-        if areKeys { classes[index].enumerations[name]?.keys = Enumeration(range) } else { classes[index].enumerations[name]?.values = Enumeration(range) }
+        if areKeys {
+            classes[index].enumerations[name]?.keys = Enumeration(range)
+        } else {
+            classes[index].enumerations[name]?.values = Enumeration(range)
+        }
     }
 
     /// A property was called otherwise before: a file that knows it by that name keeps its values.
     package mutating func addFormerName(_ className: String, _ name: String, _ formerName: String) throws(StoreError) {
         let index = try classIndex(className), cls = classes[index]
         guard cls.propertyIndex(named: name) != nil else {
-            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
+            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(
+                class: className, property: name)
         }
         try SchemaDraft.checkName(formerName, "property")
-        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
-        if cls.propertyIndex(named: formerName) != nil { throw invalid("it cannot have been \(formerName) before, which is a property of the class") }
-        if let other = cls.successor(of: formerName), other != name { throw invalid("\(other) was \(formerName) before, too") }
-        if cls.formerNames[name]?.contains(formerName) != true { classes[index].formerNames[name, default: []].append(formerName) }
+        func invalid(_ what: String) -> StoreError {
+            StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name)
+        }
+        if cls.propertyIndex(named: formerName) != nil {
+            throw invalid("it cannot have been \(formerName) before, which is a property of the class")
+        }
+        if let other = cls.successor(of: formerName), other != name {
+            throw invalid("\(other) was \(formerName) before, too")
+        }
+        if cls.formerNames[name]?.contains(formerName) != true {
+            classes[index].formerNames[name, default: []].append(formerName)
+        }
     }
 
     /// The file calls a class otherwise than the program.
@@ -339,7 +457,8 @@ package struct SchemaDraft: Sendable {
     package mutating func setStoredName(_ className: String, _ name: String, _ storedName: String) throws(StoreError) {
         let index = try classIndex(className)
         guard classes[index].propertyIndex(named: name) != nil else {
-            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
+            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(
+                class: className, property: name)
         }
         try SchemaDraft.checkName(storedName, "property")
         classes[index].storedNames[name] = storedName == name ? nil : storedName
@@ -352,7 +471,9 @@ package struct SchemaDraft: Sendable {
     }
 
     private func checkIsNew(_ name: String, in cls: Class) throws(StoreError) {
-        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(cls.name).\(name): \(what)").at(class: cls.name, property: name) }
+        func invalid(_ what: String) -> StoreError {
+            StoreError(.invalidSchema, "\(cls.name).\(name): \(what)").at(class: cls.name, property: name)
+        }
         if cls.propertyIndex(named: name) != nil { throw invalid("the class has a property of that name already") }
         if let other = cls.successor(of: name) { throw invalid("that is what \(other) was called before") }
     }
@@ -366,20 +487,27 @@ package struct SchemaDraft: Sendable {
 
     /// Bounded by the ids of `PropertyID` and by the lines of a leaf's directory.
     static let maximumProperties = 65_000
-    private static let tooMany = "a class can have \(maximumProperties) properties; timestamp, decimal128, object id and uuid count twice"
+    private static let tooMany =
+        "a class can have \(maximumProperties) properties; timestamp, decimal128, object id and uuid count twice"
 
     /// 1 to 255 bytes: ASCII letters, digits, `_` and anything beyond ASCII, not beginning with a digit.
     private static func checkName(_ name: String, _ what: String) throws(StoreError) {
         func isAllowed(_ byte: UInt8) -> Bool {
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...: true
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...:
+                true
             default: false
             }
         }
         let bytes = name.utf8
-        guard (1...255).contains(bytes.count), bytes.allSatisfy(isAllowed), !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes.first!) else {
+        guard (1...255).contains(bytes.count), bytes.allSatisfy(isAllowed),
+            !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes.first!)
+        else {
             throw StoreError(
-                .invalidSchema, "\"\(name)\" is no name of a \(what): 1 to 255 bytes, letters, digits and _, not beginning with a digit")
+                .invalidSchema,
+                "\"\(name)\" is no name of a \(what): 1 to 255 bytes, letters, digits and _, not beginning with a digit"
+            )
         }
     }
 }

@@ -40,7 +40,8 @@ package final class SharedStore: @unchecked Sendable {
     private var writerView: Unmanaged<View>?
 
     private init(
-        _ database: Database, _ configuration: StoreConfiguration, key: String, path: String, identity: FileIdentity?, tag: UInt32, wasCreated: Bool,
+        _ database: Database, _ configuration: StoreConfiguration, key: String, path: String, identity: FileIdentity?,
+        tag: UInt32, wasCreated: Bool,
         madeVersion: UInt64?
     ) {
         self.database = database
@@ -81,8 +82,8 @@ package final class SharedStore: @unchecked Sendable {
         }
     }
 
-    /// For the simulated machine, whose processes are killed inside of this one: their stores are found by nobody any more, and
-    /// none of their code runs.
+    /// For the simulated machine, whose processes are killed inside of this one: their stores are found by nobody any
+    /// more, and none of their code runs.
     package static func forgetAll() {
         withRegistry { registry in
             for store in registry.stores { _ = Unmanaged.passRetained(store) }
@@ -132,7 +133,9 @@ package final class SharedStore: @unchecked Sendable {
     }
 
     /// Nil: the file was there, and was deleted before it was open; who may make one begins anew.
-    private static func openAlone(_ configuration: StoreConfiguration, key: String, path: String, machine: Machine) throws(StoreError) -> SharedStore? {
+    private static func openAlone(
+        _ configuration: StoreConfiguration, key: String, path: String, machine: Machine
+    ) throws(StoreError) -> SharedStore? {
         var identity: FileIdentity?
         var mayCreate = true
         if case .file = configuration.place {
@@ -140,19 +143,26 @@ package final class SharedStore: @unchecked Sendable {
                 if error.code != .notFound { throw error }
             }
             let exists = identity != nil
-            if exists && configuration.creation == .always { throw StoreError(.alreadyExists, "there is something at \(path) already") }
-            if !exists && (configuration.mode != .readWrite || configuration.creation == .never) { throw StoreError(.notFound, "there is no store at \(path)") }
+            if exists && configuration.creation == .always {
+                throw StoreError(.alreadyExists, "there is something at \(path) already")
+            }
+            if !exists && (configuration.mode != .readWrite || configuration.creation == .never) {
+                throw StoreError(.notFound, "there is no store at \(path)")
+            }
             mayCreate = !exists
         }
         let found = withRegistry { registry in
             registry.stores.first { store in
                 guard !key.isEmpty else { return false }
                 guard store.database.machine === machine else { return false }
-                return identity != nil ? store.identity == identity : store.isInMemory && store.place == configuration.place
+                return identity != nil
+                    ? store.identity == identity : store.isInMemory && store.place == configuration.place
             }
         }
         if case .memory(let name) = configuration.place {
-            if found != nil && configuration.creation == .always { throw StoreError(.alreadyExists, "this process has a store \"\(name)\" in memory already") }
+            if found != nil && configuration.creation == .always {
+                throw StoreError(.alreadyExists, "this process has a store \"\(name)\" in memory already")
+            }
             if found == nil && (configuration.mode != .readWrite || configuration.creation == .never) {
                 throw StoreError(.notFound, "this process has no store \"\(name)\" in memory")
             }
@@ -170,7 +180,9 @@ package final class SharedStore: @unchecked Sendable {
         if isNew && mayCreate { options.creates = true }
         var copied: Ref?
         if isNew, let seed = configuration.steps.seed, options.creates, !options.isInMemory {
-            do throws(StoreError) { copied = try StoreFiles.copy(seed, configuration.steps.seedDigest, to: path, machine: machine) } catch {
+            do throws(StoreError) {
+                copied = try StoreFiles.copy(seed, configuration.steps.seedDigest, to: path, machine: machine)
+            } catch {
                 // Another process was faster.
                 guard error.code == .alreadyExists, configuration.creation != .always else { throw error }
             }
@@ -179,8 +191,14 @@ package final class SharedStore: @unchecked Sendable {
         var spare = isNew && options.creates && !options.isInMemory ? try machine.spareDescriptors() : []
         defer { withExtendedLifetime(spare) {} }
         let database: Database
-        do throws(StoreError) { database = try Database.open(path, options: options, machine: machine, isKnown: identity != nil) } catch {
-            if error.code == .notFound, identity != nil, configuration.mode == .readWrite, configuration.creation != .never { return nil }
+        do throws(StoreError) {
+            database = try Database.open(path, options: options, machine: machine, isKnown: identity != nil)
+        } catch {
+            if error.code == .notFound, identity != nil, configuration.mode == .readWrite,
+                configuration.creation != .never
+            {
+                return nil
+            }
             // The file may have been made before that failed.
             spare = []
             if isNew && options.creates && !options.isInMemory, let made = try? machine.identity(of: path) {
@@ -190,17 +208,25 @@ package final class SharedStore: @unchecked Sendable {
         }
         do throws(StoreError) {
             if case .file = configuration.place { identity = try database.file.identity() }
-            if options.isInMemory, let seed = configuration.steps.seed { try StoreFiles.copy(seed, configuration.steps.seedDigest, into: database, machine: machine) }
+            if options.isInMemory, let seed = configuration.steps.seed {
+                try StoreFiles.copy(seed, configuration.steps.seedDigest, into: database, machine: machine)
+            }
         } catch {
             try? database.close()
             throw error
         }
         var madeVersion: UInt64?
-        if isNew, let head = try? database.shared.headEntry(), database.isOwnMake ? head.version == 1 : head.root == copied { madeVersion = head.version }
+        if isNew, let head = try? database.shared.headEntry(),
+            database.isOwnMake ? head.version == 1 : head.root == copied
+        {
+            madeVersion = head.version
+        }
         return withRegistry { registry in
             var tag = SharedStore.tag(database.uuid)
             while tag == 0 || registry.stores.contains(where: { $0.tag == tag }) { tag &+= 1 }
-            let store = SharedStore(database, configuration, key: key, path: path, identity: identity, tag: tag, wasCreated: isNew, madeVersion: madeVersion)
+            let store = SharedStore(
+                database, configuration, key: key, path: path, identity: identity, tag: tag, wasCreated: isNew,
+                madeVersion: madeVersion)
             registry.stores.append(store)
             return store
         }
@@ -235,7 +261,9 @@ package final class SharedStore: @unchecked Sendable {
             let here = limits[limit] ?? limit.standard
             if here != value { throw mismatch("the limit \(limit) \(here), not \(value)") }
         }
-        if isImmutable != (configuration.mode == .immutable) { throw mismatch(isImmutable ? "the mode immutable" : "another mode than immutable") }
+        if isImmutable != (configuration.mode == .immutable) {
+            throw mismatch(isImmutable ? "the mode immutable" : "another mode than immutable")
+        }
     }
 
     /// Gives up one handle; the last one closes the store, and what that throws says what the file is like now.

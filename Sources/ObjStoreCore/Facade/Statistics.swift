@@ -13,7 +13,8 @@ extension Store {
         let uuid = shared.database.uuid
         return StoreInfo(
             uuid: withUnsafeBytes(of: uuid.0) { Array($0) } + withUnsafeBytes(of: uuid.1) { Array($0) },
-            schemaVersion: max(1, try shared.database.snapshot().schema.version), format: Meta.formatVersion, pageBytes: UInt32(PageSize.page))
+            schemaVersion: max(1, try shared.database.snapshot().schema.version), format: Meta.formatVersion,
+            pageBytes: UInt32(PageSize.page))
     }
 }
 
@@ -78,7 +79,8 @@ extension Store {
     package func pins() throws(StoreError) -> [PinInfo] {
         try checkOpen()
         var pins = try shared.database.pinnedSlots()
-        for index in pins.indices where pins[index].instance == shared.database.instance && pins[index].holder == .view {
+        for index in pins.indices where pins[index].instance == shared.database.instance && pins[index].holder == .view
+        {
             pins[index].count = max(1, shared.views(on: pins[index].version))
         }
         return pins
@@ -97,7 +99,8 @@ extension Database {
             let start = shared.logStart.current
             if LogStart.epoch(start) == LogStart.low(head.log.epoch) {
                 // Of shared words, which others may have overwritten.
-                result.logUsedBytes = max(0, min(result.logFileBytes, Int(truncatingIfNeeded: head.log.lsn &- LogStart.lsn(start))))
+                result.logUsedBytes = max(
+                    0, min(result.logFileBytes, Int(truncatingIfNeeded: head.log.lsn &- LogStart.lsn(start))))
             }
         }
         try fillSpace(&result)
@@ -138,9 +141,10 @@ extension Database {
             let slot = shared.slot(index)
             let version = slot.version.current, owner = slot.instance.current
             if version == 0 || owner == 0 { continue }
-            result.append(PinInfo(
-                version: version, since: Int64(bitPattern: slot.since.current) / 1_000_000, instance: owner,
-                process: Int64(truncatingIfNeeded: slot.process), holder: .view, count: 1))
+            result.append(
+                PinInfo(
+                    version: version, since: Int64(bitPattern: slot.since.current) / 1_000_000, instance: owner,
+                    process: Int64(truncatingIfNeeded: slot.process), holder: .view, count: 1))
         }
         for version in Set(shared.metaPins.map(\.current) + [shared.intent.current]) where version != 0 {
             result.append(PinInfo(version: version, since: 0, instance: 0, process: 0, holder: .checkpoint, count: 1))

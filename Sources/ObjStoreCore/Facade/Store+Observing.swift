@@ -1,10 +1,13 @@
 /// Observing through the interfaces: ids instead of positions, a handle's own observers.
 extension Store {
     /// All objects of a class, from now on.
-    package func observe(_ classID: UInt32, initial: Bool, handler: @escaping Observer.Handler) throws(StoreError) -> Observer {
+    package func observe(
+        _ classID: UInt32, initial: Bool, handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
         try checkOpen()
         let snapshot = try shared.database.snapshot()
-        return try hub.observe(ObservedQuery(class: snapshot.schema.cls(classID)), from: snapshot, initial: initial, handler: handler)
+        return try hub.observe(
+            ObservedQuery(class: snapshot.schema.cls(classID)), from: snapshot, initial: initial, handler: handler)
     }
 
     /// All objects of a class, each delivered as native arguments of a C function.
@@ -14,7 +17,8 @@ extension Store {
     ///   - failure: makes the error of a status that is not 0, and says whether the change set is to come again.
     /// Errors: noSuchClass, noSuchProperty, invalidArgument (a property twice), invalidSignature, wrongType.
     package func observeTyped(
-        _ classID: UInt32, _ propertyIDs: [UInt32], signature: String, function: @escaping TypedCallback.Function, userdata: UnsafeMutableRawPointer?,
+        _ classID: UInt32, _ propertyIDs: [UInt32], signature: String, function: @escaping TypedCallback.Function,
+        userdata: UnsafeMutableRawPointer?,
         around: CallAround? = nil, failure: @escaping (Int32) -> (StoreError, isUntold: Bool)
     ) throws(StoreError) -> Observer {
         try checkOpen()
@@ -23,11 +27,17 @@ extension Store {
         var positions: [Int] = []
         for id in propertyIDs {
             let position = try cls.position(id)
-            if positions.contains(position) { throw cls.named(StoreError(.invalidArgument, "properties: \(cls.name).\(cls.properties[position].name) appears twice"), position) }
+            if positions.contains(position) {
+                throw cls.named(
+                    StoreError(
+                        .invalidArgument, "properties: \(cls.name).\(cls.properties[position].name) appears twice"),
+                    position)
+            }
             positions.append(position)
         }
         let parsed = try Signature(parsing: signature)
-        let callback = try TypedCallback(parsed, class: cls, properties: positions, function: function, userdata: userdata, around: around)
+        let callback = try TypedCallback(
+            parsed, class: cls, properties: positions, function: function, userdata: userdata, around: around)
         return try hub.observe(ObservedQuery(class: cls), from: snapshot) { changes in
             do throws(StoreError) {
                 let status = try callback.deliver(changes)
@@ -60,12 +70,19 @@ extension Store {
     ///
     /// - Parameter propertyIDs: modifications of other properties are not told; nil: of all.
     /// Errors: wrongView (of a view that is not live), wrongStore, noSuchClass, noSuchObject, noSuchProperty.
-    package func observe(_ object: ObjectID, in view: View, properties propertyIDs: [UInt32]?, handler: @escaping Observer.Handler) throws(StoreError) -> Observer {
-        guard view.kind == .live else { throw StoreError(.wrongView, "an object of a \(view.kind) view never changes: only live ones can be observed") }
+    package func observe(
+        _ object: ObjectID, in view: View, properties propertyIDs: [UInt32]?, handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        guard view.kind == .live else {
+            throw StoreError(
+                .wrongView, "an object of a \(view.kind) view never changes: only live ones can be observed")
+        }
         let snapshot = try view.pinnedSnapshot("observe")
         let cls = try view.classOf(object, snapshot.schema)
         guard try snapshot.objects(cls).find(object.key) != nil else { throw View.noSuchObject(cls, object.key) }
-        return try hub.observe(ObservedQuery(class: cls).only(object.key).modified(in: propertyIDs, of: cls), from: snapshot, handler: handler)
+        return try hub.observe(
+            ObservedQuery(class: cls).only(object.key).modified(in: propertyIDs, of: cls), from: snapshot,
+            handler: handler)
     }
 }
 
@@ -87,34 +104,53 @@ extension Results {
     /// Errors: wrongView for results of a frozen view or a transaction, and where the view has moved since they
     /// were asked (the version that the list is of may be gone).
     package func observe(
-        initial: Bool, on hub: ObserverHub? = nil, properties propertyIDs: [UInt32]? = nil, handler: @escaping Observer.Handler
+        initial: Bool, on hub: ObserverHub? = nil, properties propertyIDs: [UInt32]? = nil,
+        handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
-        guard view.kind == .live else { throw StoreError(.wrongView, "results of a \(view.kind) view never change: only those of a live view can be observed") }
-        if range != nil { throw StoreError(.notSupported, "results in the order of an index cannot be observed by this version") }
+        guard view.kind == .live else {
+            throw StoreError(
+                .wrongView, "results of a \(view.kind) view never change: only those of a live view can be observed")
+        }
+        if range != nil {
+            throw StoreError(.notSupported, "results in the order of an index cannot be observed by this version")
+        }
         let (list, version) = listAndVersion()
         let (snapshot, cls) = try view.serialised { () throws(StoreError) in
             guard let snapshot = view.snapshot else { throw view.closedError }
             return (snapshot, try snapshot.schema.cls(classID))
         }
         guard snapshot.version == version else {
-            throw StoreError(.wrongView, "the view has moved from version \(version) to \(snapshot.version) since the results were asked: update them first")
+            throw StoreError(
+                .wrongView,
+                """
+                the view has moved from version \(version) to \(snapshot.version) since the results were asked: \
+                update them first
+                """
+            )
         }
         let query = try question.map { (question) throws(StoreError) in
-            try ObservedQuery(class: cls, property: cls.position(question.propertyID), question.comparison, question.value.value, isInside: question.isInside)
+            try ObservedQuery(
+                class: cls, property: cls.position(question.propertyID), question.comparison, question.value.value,
+                isInside: question.isInside)
         }
         return try (hub ?? view.store.hub).observe(
-            (query ?? ObservedQuery(class: cls)).modified(in: propertyIDs, of: cls), from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), initial: initial, handler: handler)
+            (query ?? ObservedQuery(class: cls)).modified(in: propertyIDs, of: cls), from: snapshot,
+            keys: UnsafeBufferPointer(start: list.keys, count: list.count), initial: initial, handler: handler)
     }
 }
 
 extension ChangeSet {
     /// Whether a property was written in the modification at `index`. Errors: outOfRange, noSuchProperty.
     package func hasChanged(_ propertyID: UInt32, atModification index: UInt64) throws(StoreError) -> Bool {
-        guard index < UInt64(modified.count) else { throw StoreError(.outOfRange, "index \(index) of \(modified.count.counted("modification"))") }
+        guard index < UInt64(modified.count) else {
+            throw StoreError(.outOfRange, "index \(index) of \(modified.count.counted("modification"))")
+        }
         return hasChanged(try schema.position(propertyID), ofModification: Int(index))
     }
 
-    package func object(_ key: Int64, tag: UInt32) -> ObjectID { ObjectID(classID: ClassID.of(Int(classID)), storeTag: tag, key: key) }
+    package func object(_ key: Int64, tag: UInt32) -> ObjectID {
+        ObjectID(classID: ClassID.of(Int(classID)), storeTag: tag, key: key)
+    }
 }
 
 extension Signature {

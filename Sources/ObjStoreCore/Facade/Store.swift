@@ -18,7 +18,8 @@ package final class Store: @unchecked Sendable {
     package let wasCreated: Bool
     package let wasRecovered: Bool
 
-    /// The version of the file as this opening has made it; nil where it has not, or somebody has changed it. Only opening touches it.
+    /// The version of the file as this opening has made it; nil where it has not, or somebody has changed it. Only
+    /// opening touches it.
     var ownVersion: UInt64?
 
     /// What this handle observes.
@@ -38,7 +39,9 @@ package final class Store: @unchecked Sendable {
     private var hubs: [ObserverHub] = []
 
     /// - Parameter draft: with the names that the file has.
-    init(_ shared: SharedStore, _ configuration: StoreConfiguration, _ names: StoredNames, _ draft: SchemaDraft) throws(StoreError) {
+    init(
+        _ shared: SharedStore, _ configuration: StoreConfiguration, _ names: StoredNames, _ draft: SchemaDraft
+    ) throws(StoreError) {
         self.shared = shared
         mode = configuration.mode
         durability = configuration.durability
@@ -85,7 +88,11 @@ package final class Store: @unchecked Sendable {
 
     func unregister(_ view: View) {
         lock.withLock {
-            if view.kind != .transaction { views[ObjectIdentifier(view)] = nil } else if transaction === view { transaction = nil }
+            if view.kind != .transaction {
+                views[ObjectIdentifier(view)] = nil
+            } else if transaction === view {
+                transaction = nil
+            }
         }
     }
 
@@ -123,11 +130,12 @@ package final class Store: @unchecked Sendable {
         case atMost(Int64)
     }
 
-    /// Begins a transaction on the newest version, not on that of any view. It is open until it is committed, cancelled or
-    /// closed, or until the store is.
+    /// Begins a transaction on the newest version, not on that of any view. It is open until it is committed, cancelled
+    /// or closed, or until the store is.
     ///
-    /// Errors: `.readOnly`, `.alreadyInWrite`, `.busy` (`.notAtAll`), `.timeout`, `.poisoned`, `.tooManyReaders`, `.schemaMismatch` (the file
-    /// has a higher version of the schema meanwhile, without something that this handle's has).
+    /// Errors: `.readOnly`, `.alreadyInWrite`, `.busy` (`.notAtAll`), `.timeout`, `.poisoned`, `.tooManyReaders`,
+    /// `.schemaMismatch` (the file has a higher version of the schema meanwhile, without something that this handle's
+    /// has).
     package func begin(_ wait: Wait = .standard) throws(StoreError) -> View {
         try calls.within { () throws(StoreError) in try beginInside(wait) }
     }
@@ -149,7 +157,8 @@ package final class Store: @unchecked Sendable {
     }
 
     func begin(timeout: Int64, isTry: Bool) throws(StoreError) -> WriteTransaction {
-        let transaction = try WriteTransaction.begin(shared.database, timeout: nanoseconds(timeout), isTry: isTry, until: endOfWaits)
+        let transaction = try WriteTransaction.begin(
+            shared.database, timeout: nanoseconds(timeout), isTry: isTry, until: endOfWaits)
         shared.didBegin()
         return transaction
     }
@@ -169,7 +178,9 @@ package final class Store: @unchecked Sendable {
     }
 
     package func checkpoint() throws(StoreError) {
-        try upkeep("checkpoint") { () throws(StoreError) in try shared.database.checkpoint(timeout: nanoseconds(writeTimeout), until: endOfWaits) }
+        try upkeep("checkpoint") { () throws(StoreError) in
+            try shared.database.checkpoint(timeout: nanoseconds(writeTimeout), until: endOfWaits)
+        }
     }
 
     private func upkeep(_ operation: String, _ body: () throws(StoreError) -> Void) throws(StoreError) {
@@ -182,7 +193,9 @@ package final class Store: @unchecked Sendable {
 
     /// Makes the file as small as what lives in it, while others read and write; see `Database.compact`.
     package func compact(_ progress: View.Progress) throws(StoreError) {
-        try upkeep("compact") { () throws(StoreError) in try shared.database.compact(timeout: nanoseconds(writeTimeout), until: endOfWaits, progress) }
+        try upkeep("compact") { () throws(StoreError) in
+            try shared.database.compact(timeout: nanoseconds(writeTimeout), until: endOfWaits, progress)
+        }
     }
 
     package func checkOpen() throws(StoreError) {
@@ -201,8 +214,8 @@ package final class Store: @unchecked Sendable {
 
     // MARK: Closing
 
-    /// Ends observers, and wakes who waits: for changes, or to begin a transaction. Before `close`, for who closes only when no call is in
-    /// progress any more. `.inCallback`: from inside a change handler, and nothing has happened.
+    /// Ends observers, and wakes who waits: for changes, or to begin a transaction. Before `close`, for who closes only
+    /// when no call is in progress any more. `.inCallback`: from inside a change handler, and nothing has happened.
     package func endWaits() throws(StoreError) {
         try hub.stop()
         endOfWaits.come()

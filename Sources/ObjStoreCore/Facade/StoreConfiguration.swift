@@ -94,14 +94,21 @@ package struct StoreConfiguration: Sendable {
     package mutating func set(_ limit: Limit, _ value: Int64) throws(StoreError) {
         // A checkpoint every 0 ms would never sleep.
         guard limit.range.contains(value), !(limit == .checkpointIdle && value == 0) else {
-            throw StoreError(.outOfRange, "\(value) is not in the range of the limit \(limit): \(limit.range.lowerBound) to \(limit.range.upperBound)")
+            throw StoreError(
+                .outOfRange,
+                """
+                \(value) is not in the range of the limit \(limit): \(limit.range.lowerBound) to \
+                \(limit.range.upperBound)
+                """
+            )
         }
         limits[limit] = value
     }
 
     package mutating func set(_ durability: StoreOptions.Durability) throws(StoreError) {
         if case .relaxed(let milliseconds) = durability, !(1...60_000).contains(milliseconds) {
-            throw StoreError(.outOfRange, "relaxed commits become durable after 1 to 60000 milliseconds, not \(milliseconds)")
+            throw StoreError(
+                .outOfRange, "relaxed commits become durable after 1 to 60000 milliseconds, not \(milliseconds)")
         }
         self.durability = durability
     }

@@ -2,12 +2,13 @@
 extension View {
     /// Writes what the view sees into a new store at `path`: compact, clean, synced, with a uuid of its own.
     ///
-    /// Works under a temporary name beside it. Of a transaction what it did so far is copied, too; `progress` must not change it
-    /// (`.inCallback`). `.alreadyExists`: something is there, and stays. O(size).
+    /// Works under a temporary name beside it. Of a transaction what it did so far is copied, too; `progress` must not
+    /// change it (`.inCallback`). `.alreadyExists`: something is there, and stays. O(size).
     package func copy(to path: String, machine: Machine = RealMachine.shared, _ progress: Progress) throws(StoreError) {
         try store.checkOpen()
         if kind == .transaction { return try copyTransaction(to: path, machine: machine, progress) }
-        try StoreFiles.makeStore(of: .version(try pinnedSnapshot("copy")), at: path, in: shared, machine: machine, progress)
+        try StoreFiles.makeStore(
+            of: .version(try pinnedSnapshot("copy")), at: path, in: shared, machine: machine, progress)
     }
 
     private func copyTransaction(to path: String, machine: Machine, _ progress: Progress) throws(StoreError) {
@@ -18,13 +19,16 @@ extension View {
         // Who changes something next has to look for its class, and is refused.
         written = nil
         defer { isCopied = false }
-        try StoreFiles.makeStore(of: .transaction(transaction), at: path, in: shared, machine: machine) { (done, total) throws(StoreError) in
+        try StoreFiles.makeStore(of: .transaction(transaction), at: path, in: shared, machine: machine) {
+            (done, total) throws(StoreError) in
             let before = epoch
             // What it calls may read the transaction.
             lock.unlock()
             defer { lock.lock() }
             try progress(done, total)
-            guard before == stamp else { throw StoreError(.inCallback, "progress: the transaction was changed, or ended, while it was copied") }
+            guard before == stamp else {
+                throw StoreError(.inCallback, "progress: the transaction was changed, or ended, while it was copied")
+            }
         }
     }
 }
@@ -33,15 +37,16 @@ extension StoreFiles {
     fileprivate static func makeStore(
         of source: CopySource, at path: String, in store: SharedStore, machine: Machine, _ progress: View.Progress
     ) throws(StoreError) {
-        try makeStore(at: path, of: store.isInMemory ? nil : store.path, like: store.database.file, machine: machine) { (database) throws(StoreError) in
+        try makeStore(at: path, of: store.isInMemory ? nil : store.path, like: store.database.file, machine: machine) {
+            (database) throws(StoreError) in
             try StoreCopy(source: source, database: database).run(progress)
         }
     }
 
     /// A new store at `target` with the content of the one at `path`, which nobody may be writing.
     ///
-    /// Errors: `.alreadyExists`: something is at `target`; `.notFound`, `.notAStore`, `.needsLog` and others of the one that is copied;
-    /// `.corrupt`: it has another digest. Returns the root of what was made.
+    /// Errors: `.alreadyExists`: something is at `target`; `.notFound`, `.notAStore`, `.needsLog` and others of the one
+    /// that is copied; `.corrupt`: it has another digest. Returns the root of what was made.
     static func copy(_ path: String, _ digest: SHA256?, to target: String, machine: Machine) throws(StoreError) -> Ref {
         try withSeed(path, digest, machine) { (snapshot, file) throws(StoreError) in
             try makeStore(at: target, of: path, like: file, machine: machine) { (database) throws(StoreError) in
@@ -69,7 +74,9 @@ extension StoreFiles {
             let seed = try Database.open(path, options: options, machine: machine)
             let result: T
             do throws(StoreError) {
-                if let checked, try seed.file.identity() != checked { throw StoreError(.busy, "it was replaced while it was read") }
+                if let checked, try seed.file.identity() != checked {
+                    throw StoreError(.busy, "it was replaced while it was read")
+                }
                 result = try body(try seed.snapshot(), seed.file)
             } catch {
                 try? seed.close()
@@ -120,7 +127,9 @@ enum CopySource {
         case .version(let snapshot):
             let node = try snapshot.classNode(index)
             guard let index = schema.classes[index].indexes.first else { return GeneratedKeys() }
-            for entry in 0..<NodeHeader.count(node) where ClassNode.indexID(node, entry) == index.id { return GeneratedKeys(kept: ClassNode.greatestKey(node, entry)) }
+            for entry in 0..<NodeHeader.count(node) where ClassNode.indexID(node, entry) == index.id {
+                return GeneratedKeys(kept: ClassNode.greatestKey(node, entry))
+            }
             return GeneratedKeys()
         case .transaction(let transaction): return try transaction.state(index).generatedKeys
         }
@@ -131,7 +140,8 @@ enum CopySource {
         switch self {
         case .version(let snapshot):
             let node = try snapshot.classNode(index)
-            let reader = ClusterReader(source: snapshot.source, root: ClassNode.cluster(node), columns: schema.classes[index].columns)
+            let reader = ClusterReader(
+                source: snapshot.source, root: ClassNode.cluster(node), columns: schema.classes[index].columns)
             return (reader, ClassNode.objectCount(node), ClassNode.nextKey(node))
         case .transaction(let transaction):
             let state = try transaction.state(index)
@@ -139,10 +149,14 @@ enum CopySource {
         }
     }
 
-    func elements(_ row: RowPosition, _ cls: ClassSchema, _ property: Int, _ reader: ClusterReader) throws(StoreError) -> CollectionElements {
+    func elements(
+        _ row: RowPosition, _ cls: ClassSchema, _ property: Int, _ reader: ClusterReader
+    ) throws(StoreError) -> CollectionElements {
         switch self {
         case .version(let snapshot):
-            CollectionElements(row.key, cls, property, cell: try reader.value(row, property), tree: try snapshot.collection(cls, property))
+            CollectionElements(
+                row.key, cls, property, cell: try reader.value(row, property),
+                tree: try snapshot.collection(cls, property))
         case .transaction(let transaction): try transaction.state(Int(cls.id)).elements(row.key, property)
         }
     }
@@ -176,7 +190,9 @@ struct StoreCopy {
                 for property in 0..<cls.columns.count { values[property] = try reader.value(row, property) }
                 try create(row, cls, &values, reader, in: transaction.state(index))
                 done += 1
-                if done % StoreCopy.objects == 0 || (done & 0xff == 0 && transaction.space.arena.capacityInUse > StoreCopy.bytes) {
+                if done % StoreCopy.objects == 0
+                    || (done & 0xff == 0 && transaction.space.arena.capacityInUse > StoreCopy.bytes)
+                {
                     try end(transaction)
                     try progress(min(total, UInt64(Double(total) * Double(done) / Double(max(1, all)))), total)
                     transaction = try WriteTransaction.begin(database)
@@ -191,12 +207,18 @@ struct StoreCopy {
         try progress(total, total)
     }
 
-    /// Elements that lie in a tree are put into the new one; links, and what may have some, for their inverse, wherever they lie.
-    private func create(_ row: RowPosition, _ cls: ClassSchema, _ values: inout [Value], _ reader: ClusterReader, in state: ClassState) throws(StoreError) {
+    /// Elements that lie in a tree are put into the new one; links, and what may have some, for their inverse, wherever
+    /// they lie.
+    private func create(
+        _ row: RowPosition, _ cls: ClassSchema, _ values: inout [Value], _ reader: ClusterReader, in state: ClassState
+    ) throws(StoreError) {
         var trees: [Int] = []
         for property in cls.collections {
             let cell = CollectionCell.Bytes(start: values[property].pointer, count: values[property].count)
-            guard CollectionCell.isInTree(cell) || cls.inversePosition(of: property) != nil || cls.mixedPosition(of: property) != nil else { continue }
+            guard
+                CollectionCell.isInTree(cell) || cls.inversePosition(of: property) != nil
+                    || cls.mixedPosition(of: property) != nil
+            else { continue }
             values[property] = .zero(of: cls.columns[property].kind)
             trees.append(property)
         }

@@ -30,30 +30,36 @@ extension StoreFiles {
         return Check(findings: summary.findings, version: summary.version)
     }
 
-    /// Makes a new store at `target` of what can be read of the one at `path`, which is not changed. Objects keep their keys.
+    /// Makes a new store at `target` of what can be read of the one at `path`, which is not changed. Objects keep their
+    /// keys.
     ///
     /// Works under a temporary name beside `target`; on any error no file is left behind. Memory is bounded. O(size).
     /// Errors: those of `verify`; `.alreadyExists`: something is at `target`; `.corrupt`: nothing can be read at all;
     /// `.outOfSpace`.
     package static func salvage(
-        _ path: String, to target: String, machine: Machine = RealMachine.shared, progress: View.Progress, report: ReportSink
+        _ path: String, to target: String, machine: Machine = RealMachine.shared, progress: View.Progress,
+        report: ReportSink
     ) throws(StoreError) -> Salvaged {
         let image = try StoreImage.open(path, machine: machine)
         defer { image.close() }
-        let summary = try makeStore(at: target, of: image.path, like: image.file, machine: machine) { (database) throws(StoreError) in
+        let summary = try makeStore(at: target, of: image.path, like: image.file, machine: machine) {
+            (database) throws(StoreError) in
             try Salvage.run(image, into: database, progress: progress, report: report)
         }
         return Salvaged(losses: summary.losses, version: summary.version)
     }
 
-    /// Makes a new store at `path`, filled by `fill`: under a temporary name, closed, synced, then renamed. Who may read and write
-    /// `model` may do so here. `source`: the store that it is made of; what has a name beside that one is in its way.
+    /// Makes a new store at `path`, filled by `fill`: under a temporary name, closed, synced, then renamed. Who may
+    /// read and write `model` may do so here. `source`: the store that it is made of; what has a name beside that one
+    /// is in its way.
     static func makeStore<T>(
-        at path: String, of source: String?, like model: StorageFile?, machine: Machine, _ fill: (Database) throws(StoreError) -> T
+        at path: String, of source: String?, like model: StorageFile?, machine: Machine,
+        _ fill: (Database) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         let target = try SharedStore.resolve(path, machine)
         if let source, SideNames.all(try machine.resolve(source)).contains(target) {
-            throw StoreError(.invalidArgument, "\(path) is the name of a file that belongs to \(source): no store can be made there")
+            throw StoreError(
+                .invalidArgument, "\(path) is the name of a file that belongs to \(source): no store can be made there")
         }
         guard !machine.exists(target) else { throw StoreError(.alreadyExists, "there is something at \(path) already") }
         let temporary = target + ".copy-" + String(machine.random64(), radix: 36)
@@ -61,7 +67,9 @@ extension StoreFiles {
         defer {
             // What is still there was not finished; in a forked child it is the parent's, who goes on.
             if !fork.isChild {
-                for name in [temporary, temporary + "-log", temporary + "-lock", SideNames.temporary(temporary)] { try? machine.removeIfPresent(name) }
+                for name in [temporary, temporary + "-log", temporary + "-lock", SideNames.temporary(temporary)] {
+                    try? machine.removeIfPresent(name)
+                }
             }
         }
         var options = StoreOptions()
@@ -93,10 +101,12 @@ extension StoreFiles {
         return result
     }
 
-    /// What an error of a store that nobody else has seen, and that goes, is to who wanted it: nothing is poisoned or unknown to him.
+    /// What an error of a store that nobody else has seen, and that goes, is to who wanted it: nothing is poisoned or
+    /// unknown to him.
     private static func notMade(_ path: String, _ error: StoreError) -> StoreError {
         guard [.poisoned, .outcomeUnknown, .syncFailed].contains(error.code) else { return error }
-        let reason = error.systemError == 0 ? StoreError(.io, "a sync of it failed") : systemError(error.systemError, "write it")
+        let reason =
+            error.systemError == 0 ? StoreError(.io, "a sync of it failed") : systemError(error.systemError, "write it")
         return reason.prefixed("\(path) was not made: ")
     }
 }

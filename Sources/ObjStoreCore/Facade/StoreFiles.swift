@@ -22,7 +22,8 @@ extension View {
         if !shared.isWriterThread {
             do throws(StoreError) {
                 try shared.database.checkFreeSpace(
-                    outcome.used, isWhole: outcome.isSound, timeout: nanoseconds(store.writeTimeout), until: store.endOfWaits, finding: finding)
+                    outcome.used, isWhole: outcome.isSound, timeout: nanoseconds(store.writeTimeout),
+                    until: store.endOfWaits, finding: finding)
             } catch {
                 guard error.isDamage else { throw error }
                 try finding("free space: \(error.message)")
@@ -58,7 +59,8 @@ struct VerifySteps {
         case .read(let count): read += UInt64(count)
         case .compared(let count): compared += Double(count)
         }
-        try progress.advance(to: min(read / 2, total / 2) + UInt64(Double(total / 2) * min(compared / entries, 1)), tell)
+        try progress.advance(
+            to: min(read / 2, total / 2) + UInt64(Double(total / 2) * min(compared / entries, 1)), tell)
     }
 }
 
@@ -89,16 +91,24 @@ package enum StoreFiles {
     }
 
     /// Removes a store that nobody has open. `.notFound`, `.notAStore`, `.busy`. `identity`: only if it is that file.
-    package static func delete(_ path: String, only identity: FileIdentity? = nil, machine: Machine = RealMachine.shared) throws(StoreError) {
+    package static func delete(
+        _ path: String, only identity: FileIdentity? = nil, machine: Machine = RealMachine.shared
+    ) throws(StoreError) {
         let path = try SharedStore.resolve(path, machine)
         guard machine.exists(path) else { throw StoreError(.notFound, "there is no file at \(path)") }
-        guard try exists(path, machine: machine) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
-        try alone(with: path, only: identity, machine) { (file) throws(StoreError) in try removeFiles(of: file, path, machine) }
+        guard try exists(path, machine: machine) else {
+            throw StoreError(.notAStore, "\(path) is not an objstore file")
+        }
+        try alone(with: path, only: identity, machine) { (file) throws(StoreError) in
+            try removeFiles(of: file, path, machine)
+        }
     }
 
-    /// Runs `body` with the file, which has the path and which nobody has open, or opens. `identity`: only if it is that file.
+    /// Runs `body` with the file, which has the path and which nobody has open, or opens. `identity`: only if it is
+    /// that file.
     private static func alone(
-        with path: String, only identity: FileIdentity?, _ machine: Machine, _ body: (StorageFile) throws(StoreError) -> Void
+        with path: String, only identity: FileIdentity?, _ machine: Machine,
+        _ body: (StorageFile) throws(StoreError) -> Void
     ) throws(StoreError) {
         let file = try machine.open(path, .existing)
         defer { file.close() }
@@ -106,8 +116,12 @@ package enum StoreFiles {
         let opening = machine.makeLock(file, byte: Database.Locks.first)
         guard try opening.acquire(timeout: 0) else { throw StoreError(.busy, "\(path) is being opened or closed") }
         defer { opening.release() }
-        guard try machine.leads(path, to: file) else { throw StoreError(.notFound, "\(path) was deleted by somebody else") }
-        guard try !machine.isLocked(file, bytes: Database.Locks.allLive), try !machine.isLocked(file, bytes: Database.Locks.immutable) else {
+        guard try machine.leads(path, to: file) else {
+            throw StoreError(.notFound, "\(path) was deleted by somebody else")
+        }
+        guard try !machine.isLocked(file, bytes: Database.Locks.allLive),
+            try !machine.isLocked(file, bytes: Database.Locks.immutable)
+        else {
             throw StoreError(.busy, "\(path) is open")
         }
         try body(file)

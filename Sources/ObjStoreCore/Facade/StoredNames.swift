@@ -4,8 +4,8 @@
 ///  the program          the file, and programs that map nothing
 ///  Person.firstName ──► people.first_name
 /// ```
-/// Both names are taken where a name is asked for. What is told has the program's: classes, properties, JSON. Each handle of a store has
-/// its own; nothing of them is in the file, and errors speak of what the file has.
+/// Both names are taken where a name is asked for. What is told has the program's: classes, properties, JSON. Each
+/// handle of a store has its own; nothing of them is in the file, and errors speak of what the file has.
 package struct StoredNames: Sendable {
     private struct ClassNames {
         var name: String
@@ -42,15 +42,19 @@ package struct StoredNames: Sendable {
 }
 
 extension SchemaDraft {
-    /// What classes and properties are called in the file, of those that are called otherwise here. Errors: those of `stored`.
+    /// What classes and properties are called in the file, of those that are called otherwise here. Errors: those of
+    /// `stored`.
     func storedNames() throws(StoreError) -> StoredNames {
         _ = try stored()
         var names = StoredNames()
-        for cls in classes where cls.storedName != nil || !cls.storedNames.isEmpty { names.add(cls.name, as: cls.storedName ?? cls.name, cls.storedNames) }
+        for cls in classes where cls.storedName != nil || !cls.storedNames.isEmpty {
+            names.add(cls.name, as: cls.storedName ?? cls.name, cls.storedNames)
+        }
         return names
     }
 
-    /// The same schema with the names that the file has. `.invalidSchema`: two would be called the same, or a name here is another one's there.
+    /// The same schema with the names that the file has. `.invalidSchema`: two would be called the same, or a name here
+    /// is another one's there.
     func stored() throws(StoreError) -> SchemaDraft {
         guard classes.contains(where: { $0.storedName != nil || !$0.storedNames.isEmpty }) else { return self }
         var names: [String: String] = [:]
@@ -58,10 +62,13 @@ extension SchemaDraft {
         var all: [String: String] = [:]
         for (name, stored) in names.sorted(by: { $0.key < $1.key }) {
             if let other = all.updateValue(name, forKey: stored) {
-                throw StoreError(.invalidSchema, "the classes \(other) and \(name) are both stored as \(stored)").at(class: name)
+                throw StoreError(.invalidSchema, "the classes \(other) and \(name) are both stored as \(stored)").at(
+                    class: name)
             }
             if stored != name, names[stored] != nil {
-                throw StoreError(.invalidSchema, "class \(name) is stored as \(stored), which is the name of another class").at(class: name)
+                throw StoreError(
+                    .invalidSchema, "class \(name) is stored as \(stored), which is the name of another class"
+                ).at(class: name)
             }
         }
         return try withNames(names)

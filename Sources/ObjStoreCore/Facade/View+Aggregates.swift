@@ -28,7 +28,9 @@ extension View {
     /// others are null.
     ///
     /// Cost: a scan of the column; with a condition, that of finding the objects and reading one value of each.
-    package func aggregate(_ classID: UInt32, _ propertyID: UInt32, _ aggregate: AggregateKind, where condition: Condition? = nil) throws(StoreError) -> Value {
+    package func aggregate(
+        _ classID: UInt32, _ propertyID: UInt32, _ aggregate: AggregateKind, where condition: Condition? = nil
+    ) throws(StoreError) -> Value {
         try serialised { () throws(StoreError) in
             let cls = try schema.cls(classID)
             let position = try cls.position(propertyID)
@@ -43,7 +45,9 @@ extension View {
             switch (cls.columns[position].kind, aggregate) {
             case (.int, .sum):
                 let sum = try reader.integers(position, among, extremes: false).sum
-                guard let exact = Int64(exactly: sum) else { throw named(.outOfRange, "adds up to \(sum), which does not fit in 64 bits") }
+                guard let exact = Int64(exactly: sum) else {
+                    throw named(.outOfRange, "adds up to \(sum), which does not fit in 64 bits")
+                }
                 return .int(exact)
             case (.int, _):
                 let summary = try reader.integers(position, among, extremes: aggregate != .average)
@@ -70,12 +74,16 @@ extension View {
                 let summary = try reader.floats(position, among)
                 if aggregate == .sum { return .double(summary.sum) }
                 return summary.average.map { .double($0) } ?? .null
-            case (.timestamp, .minimum), (.timestamp, .maximum), (.decimal128, .minimum), (.decimal128, .maximum), (.objectID, .minimum),
+            case (.timestamp, .minimum), (.timestamp, .maximum), (.decimal128, .minimum), (.decimal128, .maximum),
+                (.objectID, .minimum),
                 (.objectID, .maximum), (.uuid, .minimum), (.uuid, .maximum):
                 return try reader.extreme(position, isMinimum: aggregate == .minimum, among)
             case (.decimal128, _):
-                throw named(.notSupported, "is a decimal128: this version has only the minimum and the maximum of it, not the \(aggregate)")
-            default: throw named(.wrongType, "is \(cls.columns[position].kind.indefinite): there is no \(aggregate) of it")
+                throw named(
+                    .notSupported,
+                    "is a decimal128: this version has only the minimum and the maximum of it, not the \(aggregate)")
+            default:
+                throw named(.wrongType, "is \(cls.columns[position].kind.indefinite): there is no \(aggregate) of it")
             }
         }
     }
@@ -122,7 +130,9 @@ extension ClusterReader {
         guard let keys else { return try floats(column) }
         var summary = DoubleSummary()
         try forEach(keys) { (row) throws(StoreError) in
-            if let bits = try int(row, column) { summary.add(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))) }
+            if let bits = try int(row, column) {
+                summary.add(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))))
+            }
         }
         return summary
     }

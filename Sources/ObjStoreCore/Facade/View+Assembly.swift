@@ -1,35 +1,49 @@
 /// Creating objects from nested values, and giving properties such values.
 extension View {
-    /// Creates the object that `values` describe (`FlatValues`), or updates the one with its primary key, with everything that is nested
-    /// in it; all or nothing. Errors say where in the values: "$.dogs[0].age: …".
+    /// Creates the object that `values` describe (`FlatValues`), or updates the one with its primary key, with
+    /// everything that is nested in it; all or nothing. Errors say where in the values: "$.dogs[0].age: …".
     ///
-    /// - Parameter exact: a list of values has one for each property; else those at the end may be missing that need none.
+    /// - Parameter exact: a list of values has one for each property; else those at the end may be missing that need
+    ///   none.
     /// - Parameter ignoresUnknown: names that a class does not have are passed over.
     package func create(
-        _ classID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy, exact: Bool = false, ignoresUnknown: Bool = false
+        _ classID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy, exact: Bool = false,
+        ignoresUnknown: Bool = false
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
-        try create(classID, from: values, Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown))
+        try create(
+            classID, from: values, Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown))
     }
 
-    /// The same, but the object that is updated is the one that has the same values in a unique index, whatever its primary key.
-    /// `.invalidArgument`: the index is not unique.
+    /// The same, but the object that is updated is the one that has the same values in a unique index, whatever its
+    /// primary key. `.invalidArgument`: the index is not unique.
     package func create(
-        by indexID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy, exact: Bool = false, ignoresUnknown: Bool = false
+        by indexID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy, exact: Bool = false,
+        ignoresUnknown: Bool = false
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         let (cls, position) = try serialised { () throws(StoreError) in try schema.index(indexID) }
         guard cls.indexes[position].isUnique else {
-            throw StoreError(.invalidArgument, "the index \(cls.name(of: cls.indexes[position])) is not unique: several objects may have these values").at(class: cls.name)
+            throw StoreError(
+                .invalidArgument,
+                "the index \(cls.name(of: cls.indexes[position])) is not unique: several objects may have these values"
+            ).at(class: cls.name)
         }
-        return try create(cls.classID, from: values, Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown, by: position))
+        return try create(
+            cls.classID, from: values,
+            Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown, by: position))
     }
 
-    func create(_ classID: UInt32, from values: UnsafeBufferPointer<Value>, _ options: Assembler.Options) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+    func create(
+        _ classID: UInt32, from values: UnsafeBufferPointer<Value>, _ options: Assembler.Options
+    ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         var options = options
         if options.waiting == nil { options.waiting = WaitingLinks(isShared: false) }
-        return try assemble(values, options, in: { () throws(StoreError) in
-            let cls = try schema.cls(classID)
-            if cls.isEmbedded { throw embeddedError(cls) }
-        }) { (assembler) throws(StoreError) in
+        return try assemble(
+            values, options,
+            in: { () throws(StoreError) in
+                let cls = try schema.cls(classID)
+                if cls.isEmbedded { throw embeddedError(cls) }
+            }
+        ) { (assembler) throws(StoreError) in
             let made = try assembler.object(ClassID.index(classID), 0)
             return (ObjectID(classID: classID, storeTag: shared.tag, key: made.key), made.outcome)
         }
@@ -41,7 +55,10 @@ extension View {
         var failure: StoreError?
         withUnsafePointer(to: Value.null) { none in
             do throws(StoreError) {
-                try assemble(UnsafeBufferPointer(start: none, count: 1), Assembler.Options(policy: .modified, waiting: waiting), in: {}) { (assembler) throws(StoreError) in
+                try assemble(
+                    UnsafeBufferPointer(start: none, count: 1), Assembler.Options(policy: .modified, waiting: waiting),
+                    in: {}
+                ) { (assembler) throws(StoreError) in
                     try assembler.connect(waiting)
                 }
             } catch { failure = error }
@@ -49,24 +66,32 @@ extension View {
         if let failure { throw failure }
     }
 
-    /// Gives one property of an object what `values` describe: a value, an object that it links to, embedded objects, all elements of a
-    /// collection. Objects that are described and have a primary key are updated by `policy`; with `modified`, what is there already is
-    /// not written. Returns whether something changed.
+    /// Gives one property of an object what `values` describe: a value, an object that it links to, embedded objects,
+    /// all elements of a collection. Objects that are described and have a primary key are updated by `policy`; with
+    /// `modified`, what is there already is not written. Returns whether something changed.
     ///
-    /// - Parameter embedded: is told which embedded object the description at an index of `values` became; what it was told counts
-    ///   when the call has returned.
+    /// - Parameter embedded: is told which embedded object the description at an index of `values` became; what it was
+    ///   told counts when the call has returned.
     package func set(
         _ object: ObjectID, _ propertyID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy,
         embedded: ((_ index: Int, _ object: ObjectID) -> Void)? = nil
     ) throws(StoreError) -> Bool {
-        try assemble(values, Assembler.Options(policy: policy, isProperty: true, embedded: embedded), in: { () throws(StoreError) in _ = try classOf(object, try schema) }) {
+        try assemble(
+            values, Assembler.Options(policy: policy, isProperty: true, embedded: embedded),
+            in: { () throws(StoreError) in _ = try classOf(object, try schema) }
+        ) {
             (assembler) throws(StoreError) in
-            let state = try assembler.state(ClassID.index(object.classID)), cls = state.schema, position = try cls.position(propertyID)
+            let state = try assembler.state(ClassID.index(object.classID)), cls = state.schema,
+                position = try cls.position(propertyID)
             _ = try state.row(object.key)
             try assembler.willChange()
-            if cls.columns[position].kind.isCollection || state.embedded(position) != nil { return try assembler.fill(state, object.key, position, 0, isNew: false) }
+            if cls.columns[position].kind.isCollection || state.embedded(position) != nil {
+                return try assembler.fill(state, object.key, position, 0, isNew: false)
+            }
             assembler.path = [.property(cls, position)]
-            let value = try cls.columns[position].kind == .link ? assembler.link(cls, position, 0) : assembler.scalar(0, cls.columns[position].kind, cls, position)
+            let value =
+                try cls.columns[position].kind == .link
+                ? assembler.link(cls, position, 0) : assembler.scalar(0, cls.columns[position].kind, cls, position)
             if cls.isKeyPart(position) {
                 guard try state.value(object.key, position).isSame(as: value) else { throw keyImmutable(cls, position) }
                 return false
@@ -78,16 +103,21 @@ extension View {
         }
     }
 
-    /// Makes the embedded object that `values` describe in a property of its parent, at a place as `createEmbedded(in:_:at:_:_:)` takes it.
+    /// Makes the embedded object that `values` describe in a property of its parent, at a place as
+    /// `createEmbedded(in:_:at:_:_:)` takes it.
     ///
     /// - Parameter embedded: as in `set(_:_:from:_:embedded:)`.
     package func createEmbedded(
         in parent: ObjectID, _ propertyID: UInt32, at place: Value, from values: UnsafeBufferPointer<Value>,
         embedded: ((_ index: Int, _ object: ObjectID) -> Void)? = nil
     ) throws(StoreError) {
-        try assemble(values, Assembler.Options(embedded: embedded), in: { () throws(StoreError) in _ = try classOf(parent, try schema) }) {
+        try assemble(
+            values, Assembler.Options(embedded: embedded),
+            in: { () throws(StoreError) in _ = try classOf(parent, try schema) }
+        ) {
             (assembler) throws(StoreError) in
-            let state = try assembler.state(ClassID.index(parent.classID)), position = try state.schema.position(propertyID)
+            let state = try assembler.state(ClassID.index(parent.classID)),
+                position = try state.schema.position(propertyID)
             guard let link = state.embedded(position) else { throw notEmbedding(position, state.schema) }
             let place = try self.place(place, state, parent.key, position)
             try assembler.willChange()
@@ -106,7 +136,9 @@ extension View {
         lock.lock()
         defer { lock.unlock() }
         let transaction = try writing()
-        if transaction.isBroken { throw StoreError(.corrupt, "a failed call could not be undone: the transaction can only be cancelled") }
+        if transaction.isBroken {
+            throw StoreError(.corrupt, "a failed call could not be undone: the transaction can only be cancelled")
+        }
         try check()
         // They may lie in what changes before they are read.
         var copy = Array(values)

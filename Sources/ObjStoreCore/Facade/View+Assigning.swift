@@ -1,13 +1,21 @@
 /// Giving a list, set or map other elements as a whole.
 extension View {
-    /// Replaces all elements; `keys` are a map's, else nil. Of equal values a set takes the first, of a key that comes twice a map
-    /// the last value.
-    package func assign(_ id: CollectionID, _ keys: UnsafePointer<Value>?, _ values: UnsafePointer<Value>?, _ count: Int) throws(StoreError) {
+    /// Replaces all elements; `keys` are a map's, else nil. Of equal values a set takes the first, of a key that comes
+    /// twice a map the last value.
+    package func assign(
+        _ id: CollectionID, _ keys: UnsafePointer<Value>?, _ values: UnsafePointer<Value>?, _ count: Int
+    ) throws(StoreError) {
         try changing(id, .all) { (state, elements, position) throws(StoreError) in
             let cls = state.schema, kind = cls.columns[position].kind
             if keys != nil, kind != .map { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
             if keys == nil, kind == .map, count > 0 {
-                throw cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) is a map: its values need keys"), position)
+                throw cls.named(
+                    StoreError(
+                        .invalidArgument,
+                        """
+                        \(cls.name).\(cls.properties[position].name) is a map: its values need keys
+                        """),
+                    position)
             }
             var new: [(key: Value, value: Value)] = []
             new.reserveCapacity(count)
@@ -24,17 +32,20 @@ extension View {
         }
     }
 
-    /// Replaces all links of a list or set by links to the objects of results, in their order. `.noSuchObject` where one was deleted
-    /// since.
+    /// Replaces all links of a list or set by links to the objects of results, in their order. `.noSuchObject` where
+    /// one was deleted since.
     package func assign(_ id: CollectionID, _ results: Results) throws(StoreError) {
         let found = results.list(), tag = results.view.shared.tag
         guard tag == shared.tag else { throw View.wrongResults }
         try changing(id, [.list, .set]) { (state, elements, position) throws(StoreError) in
             let cls = state.schema
             guard cls.elements(of: position).kind == .link else {
-                throw cls.wrongCollection(position, "a collection of links", "its elements are of type \(cls.elements(of: position).kind)")
+                throw cls.wrongCollection(
+                    position, "a collection of links", "its elements are of type \(cls.elements(of: position).kind)")
             }
-            try checkTarget(ObjectID(classID: results.classID, storeTag: tag, key: found.count > 0 ? found.keys[0] : 0), position, cls)
+            try checkTarget(
+                ObjectID(classID: results.classID, storeTag: tag, key: found.count > 0 ? found.keys[0] : 0), position,
+                cls)
             let keys = cls.columns[position].kind == .set ? try found.ascending() : found
             let targets = try linkTargets(position, cls)
             var new: [(key: Value, value: Value)] = []
@@ -69,13 +80,15 @@ extension View {
 
 extension CollectionOrder {
     /// Of what a set or a map has.
-    static func entries(_ kind: ValueKind) -> (_ a: (key: Value, value: Value), _ b: (key: Value, value: Value)) -> Int {
+    static func entries(_ kind: ValueKind) -> (_ a: (key: Value, value: Value), _ b: (key: Value, value: Value)) -> Int
+    {
         kind == .map ? { compare($0.key, $1.key) } : { compare($0.value, $1.value) }
     }
 }
 
 extension Array {
-    /// As a set or map has them: ascending, each once. `replaces` says of each that equals the one before it whether it takes its place.
+    /// As a set or map has them: ascending, each once. `replaces` says of each that equals the one before it whether it
+    /// takes its place.
     func inOrder(
         _ compare: (Element, Element) -> Int, _ replaces: (Element) throws(StoreError) -> Bool
     ) throws(StoreError) -> [Element] {

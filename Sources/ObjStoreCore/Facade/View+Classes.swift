@@ -43,7 +43,8 @@ extension View {
         try serialised { () throws(StoreError) in
             let cls = try schema.cls(classID)
             guard let position = store.names.propertyIndex(name, cls) else {
-                throw StoreError(.noSuchProperty, "class \(cls.name) does not have a property \(name)").at(class: cls.name, property: name)
+                throw StoreError(.noSuchProperty, "class \(cls.name) does not have a property \(name)").at(
+                    class: cls.name, property: name)
             }
             return cls.propertyID(position)
         }
@@ -56,7 +57,9 @@ extension View {
     package func classInfo(at index: Int) throws(StoreError) -> ClassInfo {
         try serialised { () throws(StoreError) in
             let classes = try schema.livingClasses
-            guard index >= 0, index < classes.count else { throw StoreError(.outOfRange, "class \(index) of \(classes.count)") }
+            guard index >= 0, index < classes.count else {
+                throw StoreError(.outOfRange, "class \(index) of \(classes.count)")
+            }
             return info(classes[index])
         }
     }
@@ -67,8 +70,10 @@ extension View {
 
     private func info(_ cls: ClassSchema) -> ClassInfo {
         ClassInfo(
-            classID: cls.classID, name: store.names.name(cls), propertyCount: cls.properties.count, primaryKey: cls.primaryKey.map { cls.propertyID($0) } ?? 0,
-            keyIndex: cls.keyIndex.map { IndexID.of(cls.id, cls.indexes[$0].id) } ?? 0, isEmbedded: cls.isEmbedded, hasParents: cls.isEmbedded || cls.becomesEmbedded)
+            classID: cls.classID, name: store.names.name(cls), propertyCount: cls.properties.count,
+            primaryKey: cls.primaryKey.map { cls.propertyID($0) } ?? 0,
+            keyIndex: cls.keyIndex.map { IndexID.of(cls.id, cls.indexes[$0].id) } ?? 0, isEmbedded: cls.isEmbedded,
+            hasParents: cls.isEmbedded || cls.becomesEmbedded)
     }
 
     package func propertyInfo(_ classID: UInt32, at index: Int) throws(StoreError) -> PropertyInfo {
@@ -76,7 +81,8 @@ extension View {
             let schema = try schema
             let cls = try schema.cls(classID)
             guard index >= 0, index < cls.properties.count else {
-                throw StoreError(.outOfRange, "property \(index) of \(cls.properties.count) of class \(cls.name)").at(class: cls.name)
+                throw StoreError(.outOfRange, "property \(index) of \(cls.properties.count) of class \(cls.name)").at(
+                    class: cls.name)
             }
             return info(cls, index, schema)
         }
@@ -86,7 +92,9 @@ extension View {
         try serialised { () throws(StoreError) in
             let schema = try schema
             let index = PropertyID.classIndex(propertyID)
-            guard index >= 0, index < schema.classes.count else { throw StoreError(.noSuchProperty, "no property has the id \(propertyID)") }
+            guard index >= 0, index < schema.classes.count else {
+                throw StoreError(.noSuchProperty, "no property has the id \(propertyID)")
+            }
             let cls = schema.classes[index]
             return info(cls, try cls.position(propertyID), schema)
         }
@@ -111,7 +119,8 @@ extension View {
         if property.isNullable || property.elements?.isNullable == true { flags.insert(.nullable) }
         if property.defaultValue != nil, !property.kind.isCollection { flags.insert(.hasDefault) }
         return PropertyInfo(
-            propertyID: cls.propertyID(index), classID: cls.classID, name: store.names.name(cls, index), kind: property.kind, target: cls.columns[index].target,
+            propertyID: cls.propertyID(index), classID: cls.classID, name: store.names.name(cls, index),
+            kind: property.kind, target: cls.columns[index].target,
             flags: flags, index: index, defaultValue: View.shown(property),
             elements: property.elements)
     }

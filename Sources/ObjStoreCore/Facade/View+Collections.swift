@@ -9,13 +9,18 @@ package struct CollectionID: Sendable {
 extension Value {
     /// Which collection stands in a property, on its way out: owner and property in the words of the value.
     static func collection(_ kind: ValueKind, _ owner: ObjectID, _ propertyID: UInt32) -> Value {
-        Value(kind: kind, low: owner.key, high: Int64(bitPattern: UInt64(owner.classID) | UInt64(owner.storeTag) << 32), count: Int(propertyID))
+        Value(
+            kind: kind, low: owner.key, high: Int64(bitPattern: UInt64(owner.classID) | UInt64(owner.storeTag) << 32),
+            count: Int(propertyID))
     }
 
     package var asCollection: CollectionID {
         let words = UInt64(bitPattern: high)
         return CollectionID(
-            owner: ObjectID(classID: UInt32(truncatingIfNeeded: words), storeTag: UInt32(truncatingIfNeeded: words >> 32), key: low),
+            owner: ObjectID(
+                classID: UInt32(truncatingIfNeeded: words),
+                storeTag: UInt32(truncatingIfNeeded: words >> 32),
+                key: low),
             propertyID: UInt32(truncatingIfNeeded: count))
     }
 }
@@ -27,7 +32,9 @@ struct CollectionKinds: OptionSet {
     static let all: CollectionKinds = [.list, .set, .map]
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
-    @inline(__always) init(_ kind: ValueKind) { rawValue = kind.isCollection ? 1 << (kind.rawValue - ValueKind.list.rawValue) : 0 }
+    @inline(__always) init(_ kind: ValueKind) {
+        rawValue = kind.isCollection ? 1 << (kind.rawValue - ValueKind.list.rawValue) : 0
+    }
 
     var name: String { self == .list ? "a list" : self == .set ? "a set" : self == .map ? "a map" : "a collection" }
 }
@@ -39,7 +46,9 @@ extension View {
     // MARK: Reading
 
     /// Calls `body` with the elements, which hold until it returns. Serialised.
-    private func reading<T>(_ id: CollectionID, _ body: (CollectionElements, ClassSchema, Int) throws(StoreError) -> T) throws(StoreError) -> T {
+    private func reading<T>(
+        _ id: CollectionID, _ body: (CollectionElements, ClassSchema, Int) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         try serialised { () throws(StoreError) in
             let cls = try classOf(id.owner, try schema)
             let position = try cls.collection(id.propertyID)
@@ -47,34 +56,40 @@ extension View {
         }
     }
 
-    /// Of an object, in a property that is a collection. Serialised by the caller; valid until the view moves or writes.
+    /// Of an object, in a property that is a collection. Serialised by the caller; valid until the view moves or
+    /// writes.
     func elements(of key: Int64, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> CollectionElements {
         if let transaction { return try transaction.state(Int(cls.id)).elements(key, position) }
         let reader = try reader(cls)
         guard let row = try reader.find(key) else { throw View.noSuchObject(cls, key) }
         guard let snapshot else { throw closedError }
-        return CollectionElements(key, cls, position, cell: try reader.value(row, position), tree: try snapshot.collection(cls, position))
+        return CollectionElements(
+            key, cls, position, cell: try reader.value(row, position), tree: try snapshot.collection(cls, position))
     }
 
     package func elementCount(_ id: CollectionID) throws(StoreError) -> Int {
         try reading(id) { (elements, _, _) throws(StoreError) in try elements.count() }
     }
 
-    /// Calls `body` with the elements from `start` on, as many as there are but at most `limit`: where each is among them,
-    /// its key (of maps; else null) and its value. Texts are copied into `buffer` first, or borrowed (`lends`) where there
-    /// is none. Returns how many.
+    /// Calls `body` with the elements from `start` on, as many as there are but at most `limit`: where each is among
+    /// them, its key (of maps; else null) and its value. Texts are copied into `buffer` first, or borrowed (`lends`)
+    /// where there is none. Returns how many.
     package func elements(
         _ id: CollectionID, from start: Int, limit: Int, wantsKeys: Bool, _ buffer: UnsafeMutablePointer<OutputBuffer>?,
         _ body: (_ index: Int, _ key: Value, _ value: Value) -> Void
     ) throws(StoreError) -> Int {
         try reading(id) { (elements, cls, position) throws(StoreError) in
-            if wantsKeys, elements.kind != .map { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
+            if wantsKeys, elements.kind != .map {
+                throw cls.wrongCollection(position, "a map", "only its entries have keys")
+            }
             var count = 0
             guard let buffer else {
                 try elements.forEach(from: start, limit: limit) { (key, value) throws(StoreError) in
                     // A mixed element is bytes in the store, but need not be a text.
                     let value = try cls.out(value, position)
-                    if !lends, value.pointer != nil || wantsKeys && key.pointer != nil { throw cannotLend(cls, position) }
+                    if !lends, value.pointer != nil || wantsKeys && key.pointer != nil {
+                        throw cannotLend(cls, position)
+                    }
                     body(count, key, value)
                     count += 1
                     return true
@@ -89,7 +104,9 @@ extension View {
             }
             try keys.withUnsafeMutableBufferPointer { (keys) throws(StoreError) in
                 try values.withUnsafeMutableBufferPointer { (values) throws(StoreError) in
-                    try OutputBuffer.copy([wantsKeys ? keys.baseAddress : nil, values.baseAddress].compactMap { $0 }, values.count, into: buffer)
+                    try OutputBuffer.copy(
+                        [wantsKeys ? keys.baseAddress : nil, values.baseAddress].compactMap { $0 }, values.count,
+                        into: buffer)
                 }
             }
             for (index, value) in values.enumerated() { body(index, wantsKeys ? keys[index] : .null, value) }
@@ -98,19 +115,24 @@ extension View {
     }
 
     private func handOut(
-        _ keys: UnsafeMutablePointer<Value>?, _ values: UnsafeMutablePointer<Value>?, _ count: Int, _ cls: ClassSchema, _ position: Int,
+        _ keys: UnsafeMutablePointer<Value>?, _ values: UnsafeMutablePointer<Value>?, _ count: Int, _ cls: ClassSchema,
+        _ position: Int,
         _ buffer: UnsafeMutablePointer<OutputBuffer>?
     ) throws(StoreError) {
         guard let buffer else {
             if lends { return }
-            for index in 0..<count where keys?[index].pointer != nil || values?[index].pointer != nil { throw cannotLend(cls, position) }
+            for index in 0..<count where keys?[index].pointer != nil || values?[index].pointer != nil {
+                throw cannotLend(cls, position)
+            }
             return
         }
         try OutputBuffer.copy([keys, values].compactMap { $0 }, count, into: buffer)
     }
 
     /// The element at an index. `.outOfRange`.
-    package func element(_ id: CollectionID, at index: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> (key: Value, value: Value) {
+    package func element(
+        _ id: CollectionID, at index: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> (key: Value, value: Value) {
         try reading(id) { (elements, cls, position) throws(StoreError) in
             let count = try elements.count()
             guard index >= 0, index < count else { throw cls.outOfRange(position, index, count) }
@@ -129,7 +151,9 @@ extension View {
     }
 
     /// A map's value; nil: the key is not there.
-    package func value(_ id: CollectionID, ofKey key: Value, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value? {
+    package func value(
+        _ id: CollectionID, ofKey key: Value, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> Value? {
         try reading(id) { (elements, cls, position) throws(StoreError) in
             try check(key, keyOf: position, cls)
             guard let found = try elements.value(of: key) else { return nil }
@@ -142,7 +166,8 @@ extension View {
     // MARK: Changing
 
     func changing<T>(
-        _ id: CollectionID, _ wanted: CollectionKinds, _ body: (ClassState, CollectionElements, Int) throws(StoreError) -> T
+        _ id: CollectionID, _ wanted: CollectionKinds,
+        _ body: (ClassState, CollectionElements, Int) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         try write(id.owner) { (state) throws(StoreError) in
             let position = try state.schema.collection(id.propertyID)
@@ -165,7 +190,9 @@ extension View {
                 var cells: [Value] = []
                 cells.reserveCapacity(values.count)
                 for value in values { cells.append(kept.keep(try checked(value, elementOf: position, cls))) }
-                try cells.withUnsafeBufferPointer { (cells) throws(StoreError) in try insert(state, id.owner.key, position, at, cells) }
+                try cells.withUnsafeBufferPointer { (cells) throws(StoreError) in
+                    try insert(state, id.owner.key, position, at, cells)
+                }
                 return withExtendedLifetime(kept) {}
             }
             for value in values { _ = try checked(value, elementOf: position, cls) }
@@ -175,7 +202,9 @@ extension View {
 
     static let insertedAtOnce = 4096
 
-    private func insert(_ state: ClassState, _ key: Int64, _ position: Int, _ at: Int, _ values: UnsafeBufferPointer<Value>) throws(StoreError) {
+    private func insert(
+        _ state: ClassState, _ key: Int64, _ position: Int, _ at: Int, _ values: UnsafeBufferPointer<Value>
+    ) throws(StoreError) {
         // Texts may be lent by this transaction, which may move them with the first step.
         var later = Array(values.dropFirst(View.insertedAtOnce))
         let kept = KeptBytes()
@@ -183,8 +212,13 @@ extension View {
         defer { withExtendedLifetime(kept) {} }
         var done = 0
         while done < values.count {
-            let some = done == 0 ? Array(values.prefix(View.insertedAtOnce)) : Array(later.dropFirst(done - View.insertedAtOnce).prefix(View.insertedAtOnce))
-            do throws(StoreError) { try state.splice(key, position, at + done..<at + done, some.map { (.null, $0.asElement) }[...]) } catch {
+            let some =
+                done == 0
+                ? Array(values.prefix(View.insertedAtOnce))
+                : Array(later.dropFirst(done - View.insertedAtOnce).prefix(View.insertedAtOnce))
+            do throws(StoreError) {
+                try state.splice(key, position, at + done..<at + done, some.map { (.null, $0.asElement) }[...])
+            } catch {
                 // What was inserted before cannot stay, and what failed may have left anything.
                 if done > 0 { state.isBroken = true }
                 throw error
@@ -194,12 +228,15 @@ extension View {
         }
     }
 
-    /// Gives an element of a list another value; of embedded objects only the one that is there. `.outOfRange`, `.embedded`.
+    /// Gives an element of a list another value; of embedded objects only the one that is there. `.outOfRange`,
+    /// `.embedded`.
     package func set(_ id: CollectionID, at index: Int, _ value: Value) throws(StoreError) {
         try changing(id, .list) { (state, elements, position) throws(StoreError) in
             let count = try elements.count()
             guard index >= 0, index < count else { throw state.schema.outOfRange(position, index, count) }
-            let isThere = try isGiven(value, state, position) { () throws(StoreError) in try elements.element(at: index).value }
+            let isThere = try isGiven(value, state, position) { () throws(StoreError) in
+                try elements.element(at: index).value
+            }
             let value = isThere ? value.asElement : try checked(value, elementOf: position, state.schema)
             try state.splice(id.owner.key, position, index..<index + 1, [(.null, value)])
         }
@@ -221,12 +258,16 @@ extension View {
     package func move(_ id: CollectionID, from index: Int, to target: Int) throws(StoreError) {
         try changing(id, .list) { (state, elements, position) throws(StoreError) in
             let count = try elements.count()
-            for place in [index, target] where place < 0 || place >= count { throw state.schema.outOfRange(position, place, count) }
+            for place in [index, target] where place < 0 || place >= count {
+                throw state.schema.outOfRange(position, place, count)
+            }
             if index == target { return }
             // It must outlive its place.
             let value = OwnedValue(try elements.element(at: index).value)
             try state.splice(id.owner.key, position, index..<index + 1, [])
-            do throws(StoreError) { try state.splice(id.owner.key, position, target..<target, [(.null, value.value)]) } catch {
+            do throws(StoreError) {
+                try state.splice(id.owner.key, position, target..<target, [(.null, value.value)])
+            } catch {
                 state.isBroken = true
                 throw error
             }
@@ -253,12 +294,16 @@ extension View {
         }
     }
 
-    /// Gives a key of a map a value, of embedded objects null, or the one that is there; true: the key is new. `.embedded`.
+    /// Gives a key of a map a value, of embedded objects null, or the one that is there; true: the key is new.
+    /// `.embedded`.
     package func set(_ id: CollectionID, key: Value, _ value: Value) throws(StoreError) -> Bool {
         try changing(id, .map) { (state, elements, position) throws(StoreError) in
             try check(key, newKeyOf: position, state.schema)
             let (index, found) = try elements.search(key)
-            if try isGiven(value, state, position, there: { () throws(StoreError) in found ? try elements.element(at: index).value : .null }) {
+            if try isGiven(
+                value, state, position,
+                there: { () throws(StoreError) in found ? try elements.element(at: index).value : .null })
+            {
                 try state.splice(id.owner.key, position, index..<index + 1, [(key, value.asElement)])
                 return false
             }
@@ -287,7 +332,8 @@ extension View {
 
     /// Replaces elements; embedded objects that lose their place go.
     func replace(
-        _ state: ClassState, _ elements: CollectionElements, _ position: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>
+        _ state: ClassState, _ elements: CollectionElements, _ position: Int, _ indexes: Range<Int>,
+        _ new: ArraySlice<(key: Value, value: Value)>
     ) throws(StoreError) {
         let owner = elements.owner
         guard let link = state.embedded(position) else { return try state.splice(owner, position, indexes, new) }
@@ -306,7 +352,9 @@ extension View {
     func asked(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
         let elements = cls.elements(of: position)
         if _slowPath(elements.kind == .mixed) { return try askedMixed(value, elementOf: position, cls) }
-        try ValueCheck.check(value, as: elements.kind, isNullable: elements.isNullable, "an element", position, cls, limit: shared.database.options.valueLimit)
+        try ValueCheck.check(
+            value, as: elements.kind, isNullable: elements.isNullable, "an element", position, cls,
+            limit: shared.database.options.valueLimit)
         if value.kind == .link { try checkTarget(value.givenObject, position, cls) }
         return value.asElement
     }
@@ -326,7 +374,9 @@ extension View {
             throw cls.naming(StoreError(.wrongType, ValueCheck.noDocument), position)
         }
         let cell: Value
-        do throws(StoreError) { cell = try MixedCell.encode(value, limit: shared.database.options.valueLimit, into: cells[position]) } catch {
+        do throws(StoreError) {
+            cell = try MixedCell.encode(value, limit: shared.database.options.valueLimit, into: cells[position])
+        } catch {
             throw cls.naming(error, position)
         }
         try checkMixedStore(value, position, cls)
@@ -334,8 +384,12 @@ extension View {
     }
 
     func check(_ key: Value, keyOf position: Int, _ cls: ClassSchema) throws(StoreError) {
-        guard cls.columns[position].kind == .map else { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
-        try ValueCheck.check(key, as: cls.elements(of: position).keyKind, isNullable: false, "a key", position, cls, limit: View.longestKey)
+        guard cls.columns[position].kind == .map else {
+            throw cls.wrongCollection(position, "a map", "only its entries have keys")
+        }
+        try ValueCheck.check(
+            key, as: cls.elements(of: position).keyKind, isNullable: false, "a key", position, cls,
+            limit: View.longestKey)
     }
 
     /// The same for a key that may be new.
@@ -346,14 +400,19 @@ extension View {
 
     /// A key of a map from its text, as nested values and paths have it.
     func mapKey(_ text: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
-        let kind = cls.elements(of: position).keyKind, bytes = UnsafeRawBufferPointer(start: text.pointer, count: text.count)
-        let key: Value? = switch kind {
-        case .int: Int64(FlatValues.name(text)).map { .int($0) }
-        case .objectID: .objectID(hex: bytes)
-        case .uuid: .uuid(text: bytes)
-        default: text
+        let kind = cls.elements(of: position).keyKind,
+            bytes = UnsafeRawBufferPointer(start: text.pointer, count: text.count)
+        let key: Value? =
+            switch kind {
+            case .int: Int64(FlatValues.name(text)).map { .int($0) }
+            case .objectID: .objectID(hex: bytes)
+            case .uuid: .uuid(text: bytes)
+            default: text
+            }
+        guard let key else {
+            throw cls.naming(
+                StoreError(.wrongType, "the key \(text.text) is not the text of \(kind.indefinite)"), position)
         }
-        guard let key else { throw cls.naming(StoreError(.wrongType, "the key \(text.text) is not the text of \(kind.indefinite)"), position) }
         try check(key, keyOf: position, cls)
         return key
     }
@@ -375,17 +434,25 @@ extension ClassSchema {
     /// The position of a property that is a list, set or map.
     func collection(_ propertyID: UInt32) throws(StoreError) -> Int {
         let position = try position(propertyID)
-        guard columns[position].kind.isCollection else { throw wrongCollection(position, "a list, set or map", "it is \(columns[position].kind.indefinite)") }
+        guard columns[position].kind.isCollection else {
+            throw wrongCollection(position, "a list, set or map", "it is \(columns[position].kind.indefinite)")
+        }
         return position
     }
 
     func wrongCollection(_ position: Int, _ wanted: String, _ what: String) -> StoreError {
-        named(StoreError(.wrongType, "\(name).\(properties[position].name) is \(columns[position].kind.indefinite), not \(wanted): \(what)"), position)
+        named(
+            StoreError(
+                .wrongType,
+                "\(name).\(properties[position].name) is \(columns[position].kind.indefinite), not \(wanted): \(what)"),
+            position)
     }
 
     func outOfRange(_ position: Int, _ index: Int, _ count: Int) -> StoreError {
         // C's own are unsigned.
         let shown = index == .max ? "beyond \(Int.max)" : "\(index)"
-        return named(StoreError(.outOfRange, "\(name).\(properties[position].name): index \(shown), \(count.elementsThere)"), position)
+        return named(
+            StoreError(.outOfRange, "\(name).\(properties[position].name): index \(shown), \(count.elementsThere)"),
+            position)
     }
 }

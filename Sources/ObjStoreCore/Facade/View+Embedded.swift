@@ -4,10 +4,11 @@ extension View {
 
     /// Makes an embedded object in a property of its parent; what is not given gets its default, or null.
     ///
-    /// - Parameter place: of a link null: what it led to goes. Of a list an index, before which it is inserted, or null: at its end.
-    ///   Of a map a key: what it led to goes.
+    /// - Parameter place: of a link null: what it led to goes. Of a list an index, before which it is inserted, or
+    ///   null: at its end. Of a map a key: what it led to goes.
     package func createEmbedded(
-        in parent: ObjectID, _ propertyID: UInt32, at place: Value, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+        in parent: ObjectID, _ propertyID: UInt32, at place: Value, _ properties: UnsafeBufferPointer<UInt32>,
+        _ values: UnsafePointer<Value>
     ) throws(StoreError) -> ObjectID {
         try write(parent) { (state) throws(StoreError) in
             let position = try state.schema.position(propertyID)
@@ -34,10 +35,19 @@ extension View {
     }
 
     /// Checks what an application says of the place.
-    func place(_ place: Value, _ state: ClassState, _ owner: Int64, _ position: Int) throws(StoreError) -> EmbeddingPlace {
+    func place(
+        _ place: Value, _ state: ClassState, _ owner: Int64, _ position: Int
+    ) throws(StoreError) -> EmbeddingPlace {
         let cls = state.schema
         func wrong(_ wanted: String) -> StoreError {
-            cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): the place in \(cls.columns[position].kind.indefinite) is \(wanted), not \(place.kind) (\(place.text))"), position)
+            cls.named(
+                StoreError(
+                    .wrongType,
+                    """
+                    \(cls.name).\(cls.properties[position].name): the place in \
+                    \(cls.columns[position].kind.indefinite) is \(wanted), not \(place.kind) (\(place.text))
+                    """
+                ), position)
         }
         switch cls.columns[position].kind {
         case .list:
@@ -47,7 +57,9 @@ extension View {
             guard place.low >= 0, place.low <= count else { throw cls.outOfRange(position, Int(place.low), count) }
             return .list(Int(place.low))
         case .map:
-            guard place.kind == cls.elements(of: position).keyKind else { throw wrong("a key of type \(cls.elements(of: position).keyKind)") }
+            guard place.kind == cls.elements(of: position).keyKind else {
+                throw wrong("a key of type \(cls.elements(of: position).keyKind)")
+            }
             try check(place, newKeyOf: position, cls)
             _ = try state.row(owner)
             return .map(OwnedValue(place))
@@ -59,7 +71,9 @@ extension View {
     }
 
     /// Gives an embedded object its place; what was there goes.
-    func put(_ key: Int64, _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: EmbeddingPlace) throws(StoreError) {
+    func put(
+        _ key: Int64, _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: EmbeddingPlace
+    ) throws(StoreError) {
         let value = Value(kind: .link, low: key)
         switch place {
         case .link:
@@ -85,7 +99,8 @@ extension View {
         if value.isNull, !old.isNull { try deleteOrphans(state, link.target, [old.low]) }
     }
 
-    /// A link to an embedded object may be given only where it is already. `.embedded`: it lies elsewhere. `.noSuchObject`.
+    /// A link to an embedded object may be given only where it is already. `.embedded`: it lies elsewhere.
+    /// `.noSuchObject`.
     func confirm(_ value: Value, _ cls: ClassSchema, _ link: OwningLink, there: Value) throws(StoreError) {
         try checkTarget(value.givenObject, link.property, cls)
         if !there.isNull, there.low == value.low { return }
@@ -93,8 +108,11 @@ extension View {
         throw givenEmbedded(link.property, cls, try schema.classes[link.target])
     }
 
-    /// Whether an element that is given is the embedded object that is there; false: it is something else, which is to be checked.
-    func isGiven(_ value: Value, _ state: ClassState, _ position: Int, there: () throws(StoreError) -> Value) throws(StoreError) -> Bool {
+    /// Whether an element that is given is the embedded object that is there; false: it is something else, which is to
+    /// be checked.
+    func isGiven(
+        _ value: Value, _ state: ClassState, _ position: Int, there: () throws(StoreError) -> Value
+    ) throws(StoreError) -> Bool {
         guard _slowPath(value.kind == .link), let link = state.embedded(position) else { return false }
         try confirm(value, state.schema, link, there: try there())
         return true
@@ -103,7 +121,8 @@ extension View {
     /// Writes properties of an object with owning links. A link to an embedded object can only become null here.
     @inline(never)
     func updateOwner(
-        _ state: ClassState, _ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int
+        _ state: ClassState, _ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>,
+        _ count: Int
     ) throws(StoreError) {
         var orphans: [(target: Int, key: Int64)] = []
         for index in 0..<count {
@@ -125,15 +144,16 @@ extension View {
 
     // MARK: Backwards
 
-    /// The object that an embedded one lies in, and in which property; nil only while it is being made, or, in a migration, where it has
-    /// none yet. O(log n) for each property
+    /// The object that an embedded one lies in, and in which property; nil only while it is being made, or, in a
+    /// migration, where it has none yet. O(log n) for each property
     /// that leads to its class.
     package func parent(of object: ObjectID) throws(StoreError) -> (object: ObjectID, propertyID: UInt32)? {
         try serialised { () throws(StoreError) in
             let schema = try schema, cls = try classOf(object, schema)
             if try reader(cls).find(object.key) == nil { throw View.noSuchObject(cls, object.key) }
             guard cls.isEmbedded || cls.becomesEmbedded else {
-                throw StoreError(.wrongType, "class \(cls.name) is not embedded: its objects have no parent").at(class: cls.name)
+                throw StoreError(.wrongType, "class \(cls.name) is not embedded: its objects have no parent").at(
+                    class: cls.name)
             }
             for link in schema.incoming[Int(cls.id)] {
                 let origin = schema.classes[link.classIndex]
@@ -153,7 +173,10 @@ extension View {
                     }
                 }
                 if let owner {
-                    return (ObjectID(classID: origin.classID, storeTag: shared.tag, key: owner), PropertyID.of(origin.id, origin.columns[link.property].id))
+                    return (
+                        ObjectID(classID: origin.classID, storeTag: shared.tag, key: owner),
+                        PropertyID.of(origin.id, origin.columns[link.property].id)
+                    )
                 }
             }
             return nil
@@ -180,16 +203,25 @@ extension View {
     // MARK: Errors
 
     func embeddedError(_ cls: ClassSchema) -> StoreError {
-        StoreError(.embedded, "class \(cls.name) is embedded: its objects are made in a property of their parent").at(class: cls.name)
+        StoreError(.embedded, "class \(cls.name) is embedded: its objects are made in a property of their parent").at(
+            class: cls.name)
     }
 
     func givenEmbedded(_ position: Int, _ cls: ClassSchema, _ target: ClassSchema) -> StoreError {
         cls.named(
-            StoreError(.embedded, "\(cls.name).\(cls.properties[position].name): objects of class \(target.name) are embedded: one is made here, another's cannot be given"),
+            StoreError(
+                .embedded,
+                """
+                \(cls.name).\(cls.properties[position].name): objects of class \(target.name) are embedded: one is \
+                made here, another's cannot be given
+                """
+            ),
             position)
     }
 
     func notEmbedding(_ position: Int, _ cls: ClassSchema) -> StoreError {
-        cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) does not hold embedded objects"), position)
+        cls.named(
+            StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) does not hold embedded objects"),
+            position)
     }
 }

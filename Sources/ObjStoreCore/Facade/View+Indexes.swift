@@ -8,8 +8,8 @@ package struct IndexInfo: Sendable {
     package let properties: [UInt32]
 }
 
-/// A stretch of an index: from the first object whose values begin with `from`, or come after them, to the last one whose
-/// values begin with `to`, or come before. As many values as one likes; none: from its beginning, to its end.
+/// A stretch of an index: from the first object whose values begin with `from`, or come after them, to the last one
+/// whose values begin with `to`, or come before. As many values as one likes; none: from its beginning, to its end.
 package struct IndexQuestion: Sendable {
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt32
@@ -46,7 +46,8 @@ extension View {
         try serialised { () throws(StoreError) in
             let cls = try schema.cls(classID)
             guard position >= 0, position < cls.indexes.count else {
-                throw StoreError(.outOfRange, "index \(position) of \(cls.indexes.count) of class \(cls.name)").at(class: cls.name)
+                throw StoreError(.outOfRange, "index \(position) of \(cls.indexes.count) of class \(cls.name)").at(
+                    class: cls.name)
             }
             return View.info(cls, position)
         }
@@ -62,7 +63,8 @@ extension View {
     private static func info(_ cls: ClassSchema, _ position: Int) -> IndexInfo {
         let index = cls.indexes[position]
         return IndexInfo(
-            indexID: IndexID.of(cls.id, index.id), classID: cls.classID, isUnique: index.isUnique, isPrimaryKey: index.isPrimaryKey,
+            indexID: IndexID.of(cls.id, index.id), classID: cls.classID, isUnique: index.isUnique,
+            isPrimaryKey: index.isPrimaryKey,
             properties: index.properties.map { cls.propertyID($0) })
     }
 
@@ -74,36 +76,54 @@ extension View {
             for id in properties { positions.append(try cls.position(id)) }
             guard let index = cls.indexes.first(where: { $0.properties == positions }) else {
                 let names = positions.map { cls.properties[$0].name }.joined(separator: ", ")
-                throw StoreError(.noSuchIndex, "class \(cls.name) does not have an index of (\(names))").at(class: cls.name, property: names)
+                throw StoreError(.noSuchIndex, "class \(cls.name) does not have an index of (\(names))").at(
+                    class: cls.name, property: names)
             }
             return IndexID.of(cls.id, index.id)
         }
     }
 
-    /// The object that has these values, one for each property of a unique index. None has null: what is null is nobody's, but for a primary key of one property.
+    /// The object that has these values, one for each property of a unique index. None has null: what is null is
+    /// nobody's, but for a primary key of one property.
     package func find(by indexID: UInt32, _ values: UnsafeBufferPointer<Value>) throws(StoreError) -> ObjectID? {
         try serialised { () throws(StoreError) in
             let (cls, position) = try schema.index(indexID), index = cls.indexes[position]
             guard index.isUnique else {
-                throw StoreError(.invalidArgument, "the index \(cls.name(of: index)) is not unique: several objects may have these values").at(class: cls.name)
+                throw StoreError(
+                    .invalidArgument,
+                    "the index \(cls.name(of: index)) is not unique: several objects may have these values"
+                ).at(class: cls.name)
             }
             guard values.count == index.properties.count else {
-                throw StoreError(.invalidArgument, "\(values.count) values for an index of \(index.properties.count) properties").at(class: cls.name)
+                throw StoreError(
+                    .invalidArgument, "\(values.count) values for an index of \(index.properties.count) properties"
+                ).at(class: cls.name)
             }
             try check(values, cls, index)
-            for (value, position) in zip(values, index.properties) where value.isNull && !cls.columns[position].nullable {
+            for (value, position) in zip(values, index.properties) where value.isNull && !cls.columns[position].nullable
+            {
                 throw cls.named(
-                    StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite) and cannot be null: no object has null there"),
+                    StoreError(
+                        .wrongType,
+                        """
+                        \(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite) and \
+                        cannot be null: no object has null there
+                        """
+                    ),
                     position)
             }
             let keys = IndexKey()
-            let key = try index.extract(0, into: keys) { (property) throws(StoreError) in values[index.properties.firstIndex(of: property).unsafelyUnwrapped] }
+            let key = try index.extract(0, into: keys) { (property) throws(StoreError) in
+                values[index.properties.firstIndex(of: property).unsafelyUnwrapped]
+            }
             if index.isShared(key, keys) || key.count > IndexLimits.longestText { return nil }
             let found: Int64?
             if let transaction {
                 found = try transaction.state(Int(cls.id)).indexes[position].find(key)
             } else {
-                found = try withIndex(cls, at: position, asksLong: key.count > View.longestIndexHead) { (reader) throws(StoreError) in try reader.find(key) }
+                found = try withIndex(cls, at: position, asksLong: key.count > View.longestIndexHead) {
+                    (reader) throws(StoreError) in try reader.find(key)
+                }
             }
             return found.map { ObjectID(classID: cls.classID, storeTag: shared.tag, key: $0) }
         }
@@ -137,11 +157,15 @@ extension View {
     }
 
     /// Bounds point to the bytes of the values: they are valid inside `body` only.
-    private func within<T>(_ question: IndexQuestion, _ body: (IndexReader, IndexRange) throws(StoreError) -> T) throws(StoreError) -> T {
+    private func within<T>(
+        _ question: IndexQuestion, _ body: (IndexReader, IndexRange) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         let (cls, position) = try schema.index(question.indexID), index = cls.indexes[position]
         for values in [question.from, question.to] {
             guard values.count <= index.properties.count else {
-                throw StoreError(.invalidArgument, "\(values.count) values for an index of \(index.properties.count) properties").at(class: cls.name)
+                throw StoreError(
+                    .invalidArgument, "\(values.count) values for an index of \(index.properties.count) properties"
+                ).at(class: cls.name)
             }
             let plain = values.map(\.value)
             try plain.withUnsafeBufferPointer { (values) throws(StoreError) in try check(values, cls, index) }
@@ -156,17 +180,23 @@ extension View {
             let lower: IndexBound = question.from.isEmpty ? .start : try .before(from.value, kind: .binary)
             let upper: IndexBound? = question.to.isEmpty ? nil : try .before(to.value, kind: .binary)
             let longest = max(from.value.count, to.value.count)
-            return try withIndex(cls, at: position, asksLong: longest > View.longestIndexHead) { (reader) throws(StoreError) in
+            return try withIndex(cls, at: position, asksLong: longest > View.longestIndexHead) {
+                (reader) throws(StoreError) in
                 try body(reader, IndexRange(lower: lower, upper: upper))
             }
         }
         let from = question.from.first?.value, to = question.to.first?.value
         let longest = max(from?.count ?? 0, to?.count ?? 0)
-        return try withIndex(cls, at: position, asksLong: longest > View.longestIndexHead) { (reader) throws(StoreError) in
+        return try withIndex(cls, at: position, asksLong: longest > View.longestIndexHead) {
+            (reader) throws(StoreError) in
             try (from ?? .null).withIndexBytes { (first) throws(StoreError) in
                 try (to ?? .null).withIndexBytes { (last) throws(StoreError) in
-                    let lower: IndexBound = from == nil ? .start : isAfter ? try .after(first, kind: index.kind) : try .before(first, kind: index.kind)
-                    let upper: IndexBound? = to == nil ? nil : isBefore ? try .before(last, kind: index.kind) : try .after(last, kind: index.kind)
+                    let lower: IndexBound =
+                        from == nil
+                        ? .start : isAfter ? try .after(first, kind: index.kind) : try .before(first, kind: index.kind)
+                    let upper: IndexBound? =
+                        to == nil
+                        ? nil : isBefore ? try .before(last, kind: index.kind) : try .after(last, kind: index.kind)
                     return try body(reader, IndexRange(lower: lower, upper: upper))
                 }
             }
@@ -174,7 +204,9 @@ extension View {
     }
 
     /// Values of the first properties of an index: of their kinds, or null.
-    private func check(_ values: UnsafeBufferPointer<Value>, _ cls: ClassSchema, _ index: IndexSchema) throws(StoreError) {
+    private func check(
+        _ values: UnsafeBufferPointer<Value>, _ cls: ClassSchema, _ index: IndexSchema
+    ) throws(StoreError) {
         for (value, position) in zip(values, index.properties) {
             if value.isNull { continue }
             if cls.columns[position].kind == .mixed {
@@ -184,7 +216,13 @@ extension View {
             }
             guard value.kind == cls.columns[position].kind else {
                 throw cls.named(
-                    StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite), not \(value.kindAndText)"), position)
+                    StoreError(
+                        .wrongType,
+                        """
+                        \(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite), not \
+                        \(value.kindAndText)
+                        """
+                    ), position)
             }
             if value.kind == .link { try checkTarget(value.givenObject, position, cls) }
             try ValueCheck.check(value, for: position, of: cls, limit: IndexLimits.longestText)

@@ -1,11 +1,12 @@
 /// Objects as JSON text.
 ///
-/// An object is a JSON object of its properties, in the order in which they were declared; lists and sets are arrays, maps
-/// objects. A link leads to another object, which is written in its place, or as a *reference*: its primary key, or
-/// `{"$ref": "Dog", "$id": 12}` where its class has none; with the primary key as `$id` where that is null, or of several properties
-/// (`{"$ref": "City", "$id": {"country": "CH", "name": "Bern"}}`: the parts alone would describe a new object). Embedded objects are
-/// always written, and count as no depth. References are what lies deeper than asked for, and an object that is being written already: so
-/// a cycle ends where it closes. In Extended JSON a link in a mixed value is always such a long one: an object would come back as a map.
+/// An object is a JSON object of its properties, in the order in which they were declared; lists and sets are arrays,
+/// maps objects. A link leads to another object, which is written in its place, or as a *reference*: its primary key,
+/// or `{"$ref": "Dog", "$id": 12}` where its class has none; with the primary key as `$id` where that is null, or of
+/// several properties (`{"$ref": "City", "$id": {"country": "CH", "name": "Bern"}}`: the parts alone would describe a
+/// new object). Embedded objects are always written, and count as no depth. References are what lies deeper than asked
+/// for, and an object that is being written already: so a cycle ends where it closes. In Extended JSON a link in a
+/// mixed value is always such a long one: an object would come back as a map.
 extension View {
     /// How deep links can be followed.
     package static let deepestJSON = 100
@@ -21,11 +22,15 @@ extension View {
         }
     }
 
-    /// Writes the value of a property as it stands in the text of its object, or what a path into mixed values leads to.
-    package func write(_ object: ObjectID, _ propertyID: UInt32, _ path: [MixedStep], depth: Int, to writer: JSONWriter) throws(StoreError) {
+    /// Writes the value of a property as it stands in the text of its object, or what a path into mixed values leads
+    /// to.
+    package func write(
+        _ object: ObjectID, _ propertyID: UInt32, _ path: [MixedStep], depth: Int, to writer: JSONWriter
+    ) throws(StoreError) {
         if path.isEmpty {
             return try serialised { () throws(StoreError) in
-                let schema = try schema, cls = try classOf(object, schema), position = try cls.position(propertyID), reader = try reader(cls)
+                let schema = try schema, cls = try classOf(object, schema), position = try cls.position(propertyID),
+                    reader = try reader(cls)
                 guard let row = try row(cls, object.key, reader) else { throw View.noSuchObject(cls, object.key) }
                 var export = JSONExport(view: self, schema: schema, writer: writer)
                 try cls.locating(position) { () throws(StoreError) in
@@ -34,7 +39,9 @@ extension View {
             }
         }
         try reading(object, propertyID, path) { (node, cls, position) throws(StoreError) in
-            guard let node else { throw cls.naming(StoreError(.notFound, "there is no \(MixedStep.text(path[...]))"), position) }
+            guard let node else {
+                throw cls.naming(StoreError(.notFound, "there is no \(MixedStep.text(path[...]))"), position)
+            }
             var export = JSONExport(view: self, schema: try schema, writer: writer)
             try cls.locating(position) { () throws(StoreError) in try export.mixed(try node.value(), depth) }
         }
@@ -49,10 +56,12 @@ extension ClassSchema {
 }
 
 extension Results {
-    /// Writes the objects that the results had when it began as an array, and calls `flush` with each piece of the text: outside of
-    /// every lock, so that it may use the store. Of a view that moves each object is written as it is then, and left out where it
-    /// is gone; a frozen view shows all of them at one time.
-    package func writeJSON(depth: Int, _ options: JSONWriter.Options, _ flush: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    /// Writes the objects that the results had when it began as an array, and calls `flush` with each piece of the
+    /// text: outside of every lock, so that it may use the store. Of a view that moves each object is written as it is
+    /// then, and left out where it is gone; a frozen view shows all of them at one time.
+    package func writeJSON(
+        depth: Int, _ options: JSONWriter.Options, _ flush: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let writer = JSONWriter(options)
         try writer.begin(.list)
         let list = list()
@@ -87,19 +96,25 @@ private struct JSONExport {
         guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
         try Stack.check()
         guard open.count < FlatValues.deepestObjects else {
-            throw StoreError(.outOfRange, "\(cls.name)#\(key): more than \(FlatValues.deepestObjects) objects inside each other").at(class: cls.name)
+            throw StoreError(
+                .outOfRange, "\(cls.name)#\(key): more than \(FlatValues.deepestObjects) objects inside each other"
+            ).at(class: cls.name)
         }
         open.append((cls.classID, key))
         try writer.begin(.map)
         for position in view.store.order.positions(cls) ?? Array(cls.properties.indices) {
             try writer.key(view.store.names.name(cls, position))
-            try cls.locating(position) { () throws(StoreError) in try value(try reader.value(row, position), cls, key, position, depth) }
+            try cls.locating(position) { () throws(StoreError) in
+                try value(try reader.value(row, position), cls, key, position, depth)
+            }
         }
         try writer.end()
         open.removeLast()
     }
 
-    mutating func value(_ value: Value, _ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError) {
+    mutating func value(
+        _ value: Value, _ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int
+    ) throws(StoreError) {
         switch cls.columns[position].kind {
         case .list, .set, .map: try collection(cls, key, position, depth)
         case .mixed: try mixed(try MixedCell.value(value), depth)
@@ -109,7 +124,9 @@ private struct JSONExport {
 
     /// A mixed value; links in it like those of properties.
     mutating func mixed(_ value: Value, _ depth: Int) throws(StoreError) {
-        if value.kind == .link { return try link(try schema.cls(MixedTarget(value).classID), value.low, depth, isMixed: true) }
+        if value.kind == .link {
+            return try link(try schema.cls(MixedTarget(value).classID), value.low, depth, isMixed: true)
+        }
         guard value.kind == .document, try MixedLinks.has(value) else { return try writer.append(value) }
         let container = try MixedContainer(MixedNode(value.pointer, value.count))
         try writer.begin(container.kind)
@@ -120,7 +137,8 @@ private struct JSONExport {
         try writer.end()
     }
 
-    private mutating func element(_ value: Value, _ cls: ClassSchema, _ position: Int, _ depth: Int) throws(StoreError) {
+    private mutating func element(_ value: Value, _ cls: ClassSchema, _ position: Int, _ depth: Int) throws(StoreError)
+    {
         switch value.kind {
         case .link: try link(try schema.cls(cls.columns[position].target), value.low, depth)
         case .mixed: try mixed(try MixedCell.value(value), depth)
@@ -128,7 +146,8 @@ private struct JSONExport {
         }
     }
 
-    private mutating func collection(_ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError) {
+    private mutating func collection(_ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError)
+    {
         let elements = try view.elements(of: key, cls, position), isMap = elements.kind == .map
         try writer.begin(isMap ? .map : .list)
         try elements.forEach(from: 0, limit: .max) { (key, value) throws(StoreError) in
@@ -141,14 +160,21 @@ private struct JSONExport {
 
     /// Keys that are no texts are written as one.
     private func key(_ key: Value) throws(StoreError) {
-        if key.kind == .string { try writer.key(UnsafeRawBufferPointer(start: key.pointer, count: key.count)) } else { try writer.key(key.text) }
+        if key.kind == .string {
+            try writer.key(UnsafeRawBufferPointer(start: key.pointer, count: key.count))
+        } else {
+            try writer.key(key.text)
+        }
     }
 
     /// - Parameter isMixed: in a mixed value, which does not say of what class it is.
-    private mutating func link(_ cls: ClassSchema, _ key: Int64, _ depth: Int, isMixed: Bool = false) throws(StoreError) {
+    private mutating func link(_ cls: ClassSchema, _ key: Int64, _ depth: Int, isMixed: Bool = false) throws(StoreError)
+    {
         if cls.isEmbedded { return try object(cls, key, depth) }
         let isTold = isMixed && writer.isExtended
-        if depth > 0, !isTold, !open.contains(where: { $0 == (cls.classID, key) }) { return try object(cls, key, depth - 1) }
+        if depth > 0, !isTold, !open.contains(where: { $0 == (cls.classID, key) }) {
+            return try object(cls, key, depth - 1)
+        }
         guard let index = cls.keyIndex else {
             try writer.beginReference(to: view.store.names.name(cls))
             try writer.append(.int(key))
@@ -157,7 +183,8 @@ private struct JSONExport {
         let reader = try view.reader(cls)
         guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
         let primaryKey = cls.primaryKey == nil ? nil : try reader.value(row, cls.indexes[index].first)
-        // What stands there else is a number or a text: no link in a mixed value, and neither are null, or a map of the parts, anywhere.
+        // What stands there else is a number or a text: no link in a mixed value, and neither are null, or a map of the
+        // parts, anywhere.
         let isTagged = isTold || primaryKey?.isNull ?? true
         if isTagged { try writer.beginReference(to: view.store.names.name(cls)) }
         if let primaryKey {

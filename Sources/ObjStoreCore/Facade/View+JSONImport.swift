@@ -1,27 +1,34 @@
 /// Creating objects from JSON text: the elements of a `JSONReader`, each given to an `Assembler`.
 extension View {
-    /// Makes a value of the kind that a property wants of one that JSON has: of a string, say, a timestamp; nil: it cannot. Called while
-    /// the transaction is in use: must not use the store.
-    package typealias JSONConvert = (_ value: Value, _ kind: ValueKind, _ propertyID: UInt32) throws(StoreError) -> Value?
+    /// Makes a value of the kind that a property wants of one that JSON has: of a string, say, a timestamp; nil: it
+    /// cannot. Called while the transaction is in use: must not use the store.
+    package typealias JSONConvert = (_ value: Value, _ kind: ValueKind, _ propertyID: UInt32) throws(StoreError) ->
+        Value?
 
-    /// Creates one object from a text that is a map of names or a list of values; names that a class does not have are passed over.
+    /// Creates one object from a text that is a map of names or a list of values; names that a class does not have are
+    /// passed over.
     package func create(
-        _ classID: UInt32, json source: JSONReader.Source, _ options: JSONOptions, _ policy: UpsertPolicy, _ convert: JSONConvert?
+        _ classID: UInt32, json source: JSONReader.Source, _ options: JSONOptions, _ policy: UpsertPolicy,
+        _ convert: JSONConvert?
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         try checkCreatable(classID)
-        let reader = JSONReader(source, elements: false, options: options, textLimit: shared.database.options.valueLimit)
+        let reader = JSONReader(
+            source, elements: false, options: options, textLimit: shared.database.options.valueLimit)
         guard try reader.next() else { throw StoreError(.internalError, "a JSON text without a value") }
         return try create(classID, reader, policy, convert)
     }
 
-    /// Creates an object for each element of an array, all or none; an element's link may lead to a later one. Calls `body` with each. Reads the text as it goes.
+    /// Creates an object for each element of an array, all or none; an element's link may lead to a later one. Calls
+    /// `body` with each. Reads the text as it goes.
     package func createAll(
-        _ classID: UInt32, json source: JSONReader.Source, _ options: JSONOptions, _ policy: UpsertPolicy, _ convert: JSONConvert?,
+        _ classID: UInt32, json source: JSONReader.Source, _ options: JSONOptions, _ policy: UpsertPolicy,
+        _ convert: JSONConvert?,
         _ body: (ObjectID, UpsertOutcome) -> Void
     ) throws(StoreError) {
         try checkCreatable(classID)
         try atOnce { () throws(StoreError) in
-            let reader = JSONReader(source, elements: true, options: options, textLimit: shared.database.options.valueLimit)
+            let reader = JSONReader(
+                source, elements: true, options: options, textLimit: shared.database.options.valueLimit)
             let waiting = WaitingLinks(isShared: true)
             while try reader.next() {
                 let (object, outcome) = try create(classID, reader, policy, convert, waiting)
@@ -33,7 +40,8 @@ extension View {
 
     /// The same of a file, which is read as it goes. `.notFound`, `.io`.
     package func createAll(
-        _ classID: UInt32, jsonFile path: String, _ options: JSONOptions, _ policy: UpsertPolicy, _ convert: JSONConvert?,
+        _ classID: UInt32, jsonFile path: String, _ options: JSONOptions, _ policy: UpsertPolicy,
+        _ convert: JSONConvert?,
         _ body: (ObjectID, UpsertOutcome) -> Void
     ) throws(StoreError) {
         try checkCreatable(classID)
@@ -72,18 +80,23 @@ extension View {
     }
 
     private func create(
-        _ classID: UInt32, _ reader: JSONReader, _ policy: UpsertPolicy, _ convert: JSONConvert?, _ waiting: WaitingLinks? = nil
+        _ classID: UInt32, _ reader: JSONReader, _ policy: UpsertPolicy, _ convert: JSONConvert?,
+        _ waiting: WaitingLinks? = nil
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         var options = Assembler.Options(policy: policy, ignoresUnknown: true)
         options.waiting = waiting
         options.convert = { (value, kind, cls, position) throws(StoreError) in
-            do throws(StoreError) { return try View.converted(value, kind, cls.propertyID(position), convert) } catch { throw cls.naming(error, position) }
+            do throws(StoreError) { return try View.converted(value, kind, cls.propertyID(position), convert) } catch {
+                throw cls.naming(error, position)
+            }
         }
         options.naming = { error, assembler in reader.naming(error, value: assembler.place) }
         return try create(classID, from: reader.values, options)
     }
 
-    private static func converted(_ value: Value, _ kind: ValueKind, _ propertyID: UInt32, _ convert: JSONConvert?) throws(StoreError) -> Value? {
+    private static func converted(
+        _ value: Value, _ kind: ValueKind, _ propertyID: UInt32, _ convert: JSONConvert?
+    ) throws(StoreError) -> Value? {
         let isNumber = value.kind == .int || value.kind == .double
         switch kind {
         case .int, .float, .double, .decimal128, .mixed: if isNumber { return try JSONNumber.convert(value, to: kind) }
@@ -92,7 +105,10 @@ extension View {
         // Without its text, which is nobody's business.
         let plain = value.kind == .double ? Value.double(value.asDouble) : value
         if let convert, kind != .mixed, let converted = try convert(plain, kind, propertyID) {
-            guard converted.kind == kind || converted.isNull else { throw StoreError(.wrongType, "it was converted into \(converted.kind.indefinite), not into \(kind.indefinite)") }
+            guard converted.kind == kind || converted.isNull else {
+                throw StoreError(
+                    .wrongType, "it was converted into \(converted.kind.indefinite), not into \(kind.indefinite)")
+            }
             return converted
         }
         return value.kind == .double ? plain : nil
@@ -112,7 +128,11 @@ extension Assembler {
                     if FlatValues.isSame(flat[next], name) { found = next + 1 }
                     next = flat.end(next + 1)
                 case .property(let cls, let position) where value.kind == .map:
-                    if FlatValues.isSame(flat[next], view.store.names.name(cls, position)) || FlatValues.isSame(flat[next], cls.properties[position].name) { found = next + 1 }
+                    if FlatValues.isSame(flat[next], view.store.names.name(cls, position))
+                        || FlatValues.isSame(flat[next], cls.properties[position].name)
+                    {
+                        found = next + 1
+                    }
                     next = flat.end(next + 1)
                 case .property(let cls, let position) where value.kind == .list:
                     if (view.store.order.positions(cls)?[number] ?? number) == position { found = next }

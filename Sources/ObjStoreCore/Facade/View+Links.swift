@@ -2,7 +2,9 @@ extension Value {
     /// A link to an object; what can be written is said by `View.checkLink`.
     @inline(__always)
     package static func link(_ object: ObjectID) -> Value {
-        Value(kind: .link, low: object.key, high: Int64(bitPattern: UInt64(object.storeTag) &<< 32 | UInt64(object.classID)))
+        Value(
+            kind: .link, low: object.key,
+            high: Int64(bitPattern: UInt64(object.storeTag) &<< 32 | UInt64(object.classID)))
     }
 
     /// The object of a link that was read in a store with that tag.
@@ -43,7 +45,13 @@ extension View {
     @inline(never)
     private func missingTarget(_ key: Int64, _ position: Int, _ cls: ClassSchema, _ target: ClassSchema) -> StoreError {
         cls.named(
-            StoreError(.noSuchObject, "\(cls.name).\(cls.properties[position].name): the object \(target.name)#\(key) was deleted or never existed"),
+            StoreError(
+                .noSuchObject,
+                """
+                \(cls.name).\(cls.properties[position].name): the object \(target.name)#\(key) was deleted or never \
+                existed
+                """
+            ),
             position)
     }
 
@@ -58,18 +66,25 @@ extension View {
         }
         let schema = try schema
         let given = ClassID.index(object.classID)
-        let what = given >= 0 && given < schema.classes.count ? "\(schema.classes[given].name)#\(object.key)" : "an object of class id \(object.classID), which no class has"
+        let what =
+            given >= 0 && given < schema.classes.count
+            ? "\(schema.classes[given].name)#\(object.key)"
+            : "an object of class id \(object.classID), which no class has"
         let link = cls.columns[position].kind.isCollection ? "has links" : "is a link"
-        throw cls.named(StoreError(.wrongType, "\(path) \(link) to \(schema.classes[ClassID.index(target)].name), not to \(what)"), position)
+        throw cls.named(
+            StoreError(.wrongType, "\(path) \(link) to \(schema.classes[ClassID.index(target)].name), not to \(what)"),
+            position)
     }
 
     // MARK: In mixed values
 
-    /// The links of a value on its way into a mixed property: objects of this store, of any class but embedded ones, that exist in the
-    /// transaction. Documents that were read say no store: it is this one.
+    /// The links of a value on its way into a mixed property: objects of this store, of any class but embedded ones,
+    /// that exist in the transaction. Documents that were read say no store: it is this one.
     @inline(__always)
     func checkMixedLinks(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
-        if value.kind == .link || value.kind == .document || value.kind == .mixed { try checkEachMixedLink(value, position, cls) }
+        if value.kind == .link || value.kind == .document || value.kind == .mixed {
+            try checkEachMixedLink(value, position, cls)
+        }
     }
 
     @inline(never)
@@ -105,7 +120,9 @@ extension View {
         }
     }
 
-    private func mixedObject(_ link: Value, isInside: Bool, _ position: Int, _ cls: ClassSchema) throws(StoreError) -> ObjectID {
+    private func mixedObject(
+        _ link: Value, isInside: Bool, _ position: Int, _ cls: ClassSchema
+    ) throws(StoreError) -> ObjectID {
         let object = link.givenObject
         if object.storeTag == shared.tag || isInside && object.storeTag == 0 { return object }
         throw cls.naming(View.wrongStore(object), position)
@@ -128,15 +145,23 @@ extension View {
     }
 
     /// The inverse of a collection of links. Serialised by the caller.
-    func withInverse<T>(_ cls: ClassSchema, _ position: Int, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T {
-        if let transaction { return try body(try transaction.state(Int(cls.id)).inverses[cls.inversePosition(of: position)!].reader()) }
+    func withInverse<T>(
+        _ cls: ClassSchema, _ position: Int, _ body: (IndexReader) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        if let transaction {
+            return try body(try transaction.state(Int(cls.id)).inverses[cls.inversePosition(of: position)!].reader())
+        }
         guard let inverse = try snapshot?.inverse(cls, position) else { throw closedError }
         return try body(inverse)
     }
 
     /// The inverse of a mixed property. Serialised by the caller.
-    func withMixedInverse<T>(_ cls: ClassSchema, _ position: Int, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T {
-        if let transaction { return try body(try transaction.state(Int(cls.id)).mixedInverses[cls.mixedPosition(of: position)!].reader()) }
+    func withMixedInverse<T>(
+        _ cls: ClassSchema, _ position: Int, _ body: (IndexReader) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        if let transaction {
+            return try body(try transaction.state(Int(cls.id)).mixedInverses[cls.mixedPosition(of: position)!].reader())
+        }
         guard let inverse = try snapshot?.mixedInverse(cls, position) else { throw closedError }
         return try body(inverse)
     }
@@ -147,21 +172,36 @@ extension View {
     }
 
     /// The class and the position of a link that leads to the class of `object`, which exists.
-    private func origin(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> (cls: ClassSchema, position: Int) {
+    private func origin(
+        _ object: ObjectID, _ propertyID: UInt32
+    ) throws(StoreError) -> (cls: ClassSchema, position: Int) {
         let schema = try schema
         let target = try classOf(object, schema)
         if try reader(target).find(object.key) == nil { throw View.noSuchObject(target, object.key) }
         let index = PropertyID.classIndex(propertyID)
-        guard index >= 0, index < schema.classes.count else { throw StoreError(.noSuchProperty, "no property has the id \(propertyID)") }
+        guard index >= 0, index < schema.classes.count else {
+            throw StoreError(.noSuchProperty, "no property has the id \(propertyID)")
+        }
         let cls = schema.classes[index], position = try cls.position(propertyID)
         if cls.mixedPosition(of: position) != nil { return (cls, position) }
         guard cls.columns[position].target != 0 else {
-            let kind = cls.columns[position].kind, elements = kind.isCollection ? " of \(cls.elements(of: position).kind)" : ""
-            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(kind.indefinite)\(elements), not a link or a collection of links"), position)
+            let kind = cls.columns[position].kind,
+                elements = kind.isCollection ? " of \(cls.elements(of: position).kind)" : ""
+            throw cls.named(
+                StoreError(
+                    .wrongType,
+                    """
+                    \(cls.name).\(cls.properties[position].name) is \(kind.indefinite)\(elements), not a link or a \
+                    collection of links
+                    """
+                ), position)
         }
         guard cls.columns[position].target == object.classID else {
             let wanted = schema.classes[ClassID.index(cls.columns[position].target)].name
-            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) leads to \(wanted), not to \(target.name)"), position)
+            throw cls.named(
+                StoreError(
+                    .wrongType, "\(cls.name).\(cls.properties[position].name) leads to \(wanted), not to \(target.name)"
+                ), position)
         }
         return (cls, position)
     }

@@ -1,7 +1,9 @@
 /// Paths into the mixed elements of lists and maps: the first step says which element, the others lead into its value.
 extension View {
     /// The element that the first step of a path says. Serialised by the caller.
-    func element(at path: [MixedStep], _ elements: CollectionElements, _ position: Int, _ cls: ClassSchema) throws(StoreError) -> Value? {
+    func element(
+        at path: [MixedStep], _ elements: CollectionElements, _ position: Int, _ cls: ClassSchema
+    ) throws(StoreError) -> Value? {
         guard let step = path.first else { throw cls.naming(MixedStep.missing(elements.kind), position) }
         let place = try place(of: step, elements, position, cls)
         return place.isThere ? try elements.element(at: place.index).value : nil
@@ -19,22 +21,29 @@ extension View {
         case (.index(let given), .list), (.index(let given), .set):
             let count = try elements.count(), index = given < 0 ? given &+ count : given
             return (index, .null, index >= 0 && index < count)
-        default: throw cls.naming(StoreError(.wrongType, "it is \(elements.kind.indefinite): it has no \(step.text)"), position)
+        default:
+            throw cls.naming(
+                StoreError(.wrongType, "it is \(elements.kind.indefinite): it has no \(step.text)"), position)
         }
     }
 
     /// Changes an element, or a value inside one. The log has the element that changes.
     func editElement(
-        _ state: ClassState, _ elements: CollectionElements, _ position: Int, _ path: [MixedStep], _ action: MixedAction, _ value: Value
+        _ state: ClassState, _ elements: CollectionElements, _ position: Int, _ path: [MixedStep],
+        _ action: MixedAction, _ value: Value
     ) throws(StoreError) {
         let cls = state.schema
         func refuse(_ code: StatusCode, _ what: String) -> StoreError { cls.naming(StoreError(code, what), position) }
         guard let first = path.first else { throw cls.naming(MixedStep.missing(elements.kind), position) }
-        if elements.kind == .set { throw refuse(.wrongType, "elements of a set have no place: they are added and removed") }
+        if elements.kind == .set {
+            throw refuse(.wrongType, "elements of a set have no place: they are added and removed")
+        }
         let isNew = path.count == 1 && (action == .insert || action == .set && elements.kind == .map)
         var place = try place(of: first, elements, position, cls)
         if path.count == 1, action == .insert {
-            guard case .index(let given) = first else { throw refuse(.wrongType, "a value is inserted into a list at an index; that of a key of a map is set") }
+            guard case .index(let given) = first else {
+                throw refuse(.wrongType, "a value is inserted into a list at an index; that of a key of a map is set")
+            }
             let count = try elements.count()
             place = (MixedStep.insertion(given, count), .null, false)
             guard place.index >= 0, place.index <= count else { throw cls.outOfRange(position, given, count) }
@@ -50,18 +59,23 @@ extension View {
         let cell = try elements.element(at: place.index).value, buffer = ByteBuffer()
         if action != .remove { try checkMixedLinks(value, position, cls) }
         do throws(StoreError) {
-            try MixedEdit.run(cell, Array(path.dropFirst()), action, value, limit: shared.database.options.valueLimit, into: buffer)
+            try MixedEdit.run(
+                cell, Array(path.dropFirst()), action, value, limit: shared.database.options.valueLimit, into: buffer)
         } catch {
             throw cls.naming(error, position)
         }
-        try state.splice(elements.owner, position, old, [(key.value, Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))])
+        try state.splice(
+            elements.owner, position, old,
+            [(key.value, Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))])
         withExtendedLifetime(buffer) {}
     }
 }
 
 extension MixedStep {
     static func missing(_ kind: ValueKind) -> StoreError {
-        StoreError(.wrongType, "it is \(kind.indefinite), not mixed: the first step of a path says which of its elements is meant")
+        StoreError(
+            .wrongType,
+            "it is \(kind.indefinite), not mixed: the first step of a path says which of its elements is meant")
     }
 }
 

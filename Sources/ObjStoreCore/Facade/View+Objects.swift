@@ -23,7 +23,9 @@ extension View {
     // MARK: Creating
 
     /// Creates an object; what is not given gets its default, or null. `.missingValue`, `.duplicateKey`.
-    package func create(_ classID: UInt32, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> ObjectID {
+    package func create(
+        _ classID: UInt32, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+    ) throws(StoreError) -> ObjectID {
         try write(classID) { (state) throws(StoreError) in
             if _slowPath(state.schema.isEmbedded) { throw embeddedError(state.schema) }
             let row = try fullRow(state.schema, properties, values)
@@ -32,10 +34,11 @@ extension View {
         }
     }
 
-    /// Creates an object or updates the one with the same primary key. A key that is left out is generated, its default, or null; else
-    /// `.missingValue`.
+    /// Creates an object or updates the one with the same primary key. A key that is left out is generated, its
+    /// default, or null; else `.missingValue`.
     package func upsert(
-        _ classID: UInt32, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+        _ classID: UInt32, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>,
+        _ values: UnsafePointer<Value>
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         try write(classID) { (state) throws(StoreError) in
             let cls = state.schema
@@ -51,7 +54,10 @@ extension View {
             let value = given.map { values[$0] } ?? cls.properties[primary].defaultValue?.value ?? .null
             guard isKey(value, primary, cls) else {
                 try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
-                throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[primary].name): the primary key must be given"), primary)
+                throw cls.named(
+                    StoreError(
+                        .missingValue, "\(cls.name).\(cls.properties[primary].name): the primary key must be given"),
+                    primary)
             }
             guard let key = try state.find(primaryKey: value) else {
                 let row = try fullRow(cls, properties, values)
@@ -63,13 +69,19 @@ extension View {
                 throw state.duplicate(value)
             }
             let object = ObjectID(classID: classID, storeTag: shared.tag, key: key)
-            return (object, try update(state, key, policy, positions, try columns(values, positions, properties.count, cls), properties.count))
+            return (
+                object,
+                try update(
+                    state, key, policy, positions, try columns(values, positions, properties.count, cls),
+                    properties.count)
+            )
         }
     }
 
     /// The same where the primary key is of several properties.
     private func upsertTuple(
-        _ state: ClassState, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+        _ state: ClassState, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>,
+        _ values: UnsafePointer<Value>
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         let cls = state.schema
         guard let position = cls.keyIndex else { throw cls.noPrimaryKey }
@@ -79,7 +91,13 @@ extension View {
         var isNew = false
         for part in index.properties where value(part).map({ isKey($0, part, cls) }) != true {
             try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
-            guard cls.properties[part].isGenerated else { throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[part].name): it is part of the primary key, and must be given"), part) }
+            guard cls.properties[part].isGenerated else {
+                throw cls.named(
+                    StoreError(
+                        .missingValue,
+                        "\(cls.name).\(cls.properties[part].name): it is part of the primary key, and must be given"),
+                    part)
+            }
             isNew = true
         }
         guard !isNew, let key = try state.find(key: { value($0).unsafelyUnwrapped }) else {
@@ -92,13 +110,18 @@ extension View {
             throw try state.taken(index) { (part) throws(StoreError) in value(part).unsafelyUnwrapped }
         }
         let object = ObjectID(classID: cls.classID, storeTag: shared.tag, key: key)
-        return (object, try update(state, key, policy, positions, try columns(values, positions, properties.count, cls), properties.count))
+        return (
+            object,
+            try update(
+                state, key, policy, positions, try columns(values, positions, properties.count, cls), properties.count)
+        )
     }
 
-    /// Writes some properties of an object, those that differ or all, but for its primary key, which has that value; in a migration it may
-    /// get another one.
+    /// Writes some properties of an object, those that differ or all, but for its primary key, which has that value; in
+    /// a migration it may get another one.
     private func update(
-        _ state: ClassState, _ key: Int64, _ policy: UpsertPolicy, _ positions: UnsafeMutablePointer<Int>, _ values: UnsafePointer<Value>, _ given: Int
+        _ state: ClassState, _ key: Int64, _ policy: UpsertPolicy, _ positions: UnsafeMutablePointer<Int>,
+        _ values: UnsafePointer<Value>, _ given: Int
     ) throws(StoreError) -> UpsertOutcome {
         let cls = state.schema, row = try state.row(key)
         state.cluster.tree.prefetch(row, positions, given)
@@ -107,7 +130,9 @@ extension View {
         let changes = scratch.reserve(given), limit = shared.database.options.valueLimit
         for index in 0..<given where !cls.isKeyPart(positions[index]) {
             let isThere = try state.value(row, positions[index]).isSame(as: values[index])
-            if !isThere || values[index].count > limit || values[index].kind == .link { try check(values[index], positions[index], cls) }
+            if !isThere || values[index].count > limit || values[index].kind == .link {
+                try check(values[index], positions[index], cls)
+            }
             if isThere, policy == .modified || cls.isOfKey(positions[index]) { continue }
             positions[count] = positions[index]
             changes[count] = values[index]
@@ -120,16 +145,20 @@ extension View {
 
     /// The same for who knows the object already.
     func updateExisting(
-        _ state: ClassState, _ key: Int64, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+        _ state: ClassState, _ key: Int64, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>,
+        _ values: UnsafePointer<Value>
     ) throws(StoreError) -> UpsertOutcome {
         let cls = state.schema, positions = try positions(cls, properties)
-        return try update(state, key, policy, positions, try columns(values, positions, properties.count, cls), properties.count)
+        return try update(
+            state, key, policy, positions, try columns(values, positions, properties.count, cls), properties.count)
     }
 
     // MARK: Reading
 
     /// One property. Text is copied into `buffer`, or borrowed (`lends`) where there is none.
-    package func value(_ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+    package func value(
+        _ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> Value {
         if kind == .frozen { return try valueAlone(object, propertyID, buffer) }
         lock.lock()
         defer { lock.unlock() }
@@ -137,10 +166,14 @@ extension View {
     }
 
     @inline(__always)
-    private func valueAlone(_ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+    private func valueAlone(
+        _ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> Value {
         if _fastPath(object.storeTag == shared.tag), let found = try lookUp?.find(object, propertyID) {
             let value = try found.reader.value(found.row, found.column)
-            if _fastPath((value.pointer == nil || (buffer == nil && kind == .frozen)) && !value.kind.isIndirect) { return value }
+            if _fastPath((value.pointer == nil || (buffer == nil && kind == .frozen)) && !value.kind.isIndirect) {
+                return value
+            }
             if value.kind == .mixed, let plain = mixedAlone(value, buffer) { return plain }
         }
         return try anyValue(object, propertyID, buffer)
@@ -148,17 +181,23 @@ extension View {
 
     /// The value of a cell, if it needs no buffer; what is wrong with it, others say better.
     private func mixedAlone(_ cell: Value, _ buffer: UnsafeMutablePointer<OutputBuffer>?) -> Value? {
-        guard let value = try? MixedCell.value(cell), value.pointer == nil || (buffer == nil && kind == .frozen) else { return nil }
+        guard let value = try? MixedCell.value(cell), value.pointer == nil || (buffer == nil && kind == .frozen) else {
+            return nil
+        }
         return value
     }
 
     @inline(never)
-    private func anyValue(_ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+    private func anyValue(
+        _ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> Value {
         let cls = try classOf(object, try schema)
         let reader = try reader(cls)
         guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
         let position = try cls.position(propertyID)
-        if cls.columns[position].kind.isCollection { return .collection(cls.columns[position].kind, object, propertyID) }
+        if cls.columns[position].kind.isCollection {
+            return .collection(cls.columns[position].kind, object, propertyID)
+        }
         return try handOut(try reader.value(row, position), cls, position, buffer)
     }
 
@@ -173,11 +212,13 @@ extension View {
             guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
             try checkCount(cls, properties)
             // No scratch memory here: a frozen view is read by several threads at a time.
-            let memory = UnsafeMutableRawPointer.allocate(byteCount: properties.count * 8 + cls.columns.count, alignment: 8)
+            let memory = UnsafeMutableRawPointer.allocate(
+                byteCount: properties.count * 8 + cls.columns.count, alignment: 8)
             defer { memory.deallocate() }
             let positions = memory.bindMemory(to: Int.self, capacity: properties.count)
             for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
-            let marks = (memory + properties.count * 8).initializeMemory(as: Bool.self, repeating: false, count: cls.columns.count)
+            let marks = (memory + properties.count * 8).initializeMemory(
+                as: Bool.self, repeating: false, count: cls.columns.count)
             try checkOnce(cls, positions, properties.count, marks)
             for index in 0..<properties.count {
                 if cls.columns[positions[index]].kind.isCollection {
@@ -195,7 +236,9 @@ extension View {
 
     /// A value on its way out of the view.
     @inline(__always)
-    func handOut(_ value: Value, _ cls: ClassSchema, _ position: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+    func handOut(
+        _ value: Value, _ cls: ClassSchema, _ position: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> Value {
         var copy = value
         if _slowPath(value.kind == .mixed) { copy = try cls.mixedValue(value, position) }
         guard copy.kind.hasBytes else { return copy }
@@ -209,7 +252,14 @@ extension View {
 
     @inline(never)
     func cannotLend(_ cls: ClassSchema, _ position: Int) -> StoreError {
-        cls.named(StoreError(.wrongView, "\(cls.name).\(cls.properties[position].name): a live view does not lend text, since it may move: a buffer is needed"), position)
+        cls.named(
+            StoreError(
+                .wrongView,
+                """
+                \(cls.name).\(cls.properties[position].name): a live view does not lend text, since it may move: a \
+                buffer is needed
+                """
+            ), position)
     }
 
     // MARK: Changing
@@ -230,10 +280,13 @@ extension View {
     }
 
     /// Writes several properties, all or none.
-    package func set(_ object: ObjectID, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) {
+    package func set(
+        _ object: ObjectID, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+    ) throws(StoreError) {
         try write(object) { (state) throws(StoreError) in
             let cls = state.schema
-            let positions = try positions(cls, properties), values = try columns(values, positions, properties.count, cls)
+            let positions = try positions(cls, properties),
+                values = try columns(values, positions, properties.count, cls)
             try check(values, positions, properties.count, cls)
             let row = try state.row(object.key)
             var count = properties.count
@@ -241,7 +294,9 @@ extension View {
             if (0..<count).contains(where: { cls.isKeyPart(positions[$0]) }) {
                 // The key stays; the others move up.
                 let others = scratch.reserve(count)
-                for index in 0..<count where cls.isKeyPart(positions[index]) { try confirm(state, row, positions[index], values[index]) }
+                for index in 0..<count where cls.isKeyPart(positions[index]) {
+                    try confirm(state, row, positions[index], values[index])
+                }
                 count = 0
                 for index in 0..<properties.count where !cls.isKeyPart(positions[index]) {
                     positions[count] = positions[index]
@@ -258,7 +313,8 @@ extension View {
     /// Writes several properties that were checked; embedded objects that lose their place go.
     @inline(__always)
     func update(
-        _ state: ClassState, _ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int
+        _ state: ClassState, _ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>,
+        _ count: Int
     ) throws(StoreError) {
         if _fastPath(state.owning.isEmpty) { return try state.update(row, positions, values, count) }
         try updateOwner(state, row, positions, values, count)
@@ -275,7 +331,14 @@ extension View {
             let cls = state.schema
             let position = try cls.position(propertyID)
             guard cls.columns[position].kind == .int else {
-                throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite), not an int"), position)
+                throw cls.named(
+                    StoreError(
+                        .wrongType,
+                        """
+                        \(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite), not \
+                        an int
+                        """
+                    ), position)
             }
             if cls.isKeyPart(position) { throw keyImmutable(cls, position) }
             try enumerations?.checkAddition(position, cls)
@@ -286,7 +349,11 @@ extension View {
     package func delete(_ object: ObjectID) throws(StoreError) {
         try write(object) { (state) throws(StoreError) in
             try changing(state) { () throws(StoreError) in
-                if state.incoming.isEmpty, state.owning.isEmpty, try writing().schema.mixedOrigins.isEmpty { try state.delete(object.key) } else { try writing().delete(Int(state.schema.id), object.key) }
+                if state.incoming.isEmpty, state.owning.isEmpty, try writing().schema.mixedOrigins.isEmpty {
+                    try state.delete(object.key)
+                } else {
+                    try writing().delete(Int(state.schema.id), object.key)
+                }
             }
         }
     }
@@ -298,8 +365,9 @@ extension View {
         }
     }
 
-    /// Deletes the objects of a class that no link property of any object leads to, and what goes with them; returns how many of the
-    /// class. So a migration chooses what becomes of those that would have no parent in a class that becomes embedded. O(n).
+    /// Deletes the objects of a class that no link property of any object leads to, and what goes with them; returns
+    /// how many of the class. So a migration chooses what becomes of those that would have no parent in a class that
+    /// becomes embedded. O(n).
     package func deleteOrphans(_ classID: UInt32) throws(StoreError) -> Int {
         try write(classID) { (state) throws(StoreError) in
             try changing(state) { () throws(StoreError) in try writing().deleteOrphans(Int(state.schema.id)) }
@@ -311,8 +379,12 @@ extension View {
     /// The object with that primary key, or nil.
     package func find(_ classID: UInt32, _ key: Value) throws(StoreError) -> ObjectID? {
         try serialised { () throws(StoreError) in
-            if let found = try lookUp?.find(classID, key) { return found.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) } }
-            if key.kind == .int, let state = writtenState(classID), state._withUnsafeGuaranteedRef({ $0.hasPrimaryKey(of: .int) }) {
+            if let found = try lookUp?.find(classID, key) {
+                return found.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
+            }
+            if key.kind == .int, let state = writtenState(classID),
+                state._withUnsafeGuaranteedRef({ $0.hasPrimaryKey(of: .int) })
+            {
                 return try state.unretained { (state) throws(StoreError) in try state.find(primaryKey: key) }
                     .map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
             }
@@ -320,11 +392,19 @@ extension View {
             guard let primary = cls.primaryKey else {
                 guard let index = cls.keyIndex else { throw cls.noPrimaryKey }
                 let name = cls.name(of: cls.indexes[index])
-                throw StoreError(.invalidArgument, "the primary key \(name) is of several properties: one value finds nothing").at(class: cls.name)
+                throw StoreError(
+                    .invalidArgument, "the primary key \(name) is of several properties: one value finds nothing"
+                ).at(class: cls.name)
             }
             guard key.kind == cls.columns[primary].kind || key.isNull && cls.columns[primary].nullable else {
                 throw cls.named(
-                    StoreError(.wrongType, "the primary key \(cls.name).\(cls.properties[primary].name) is \(cls.columns[primary].kind.indefinite), not \(key.kind) (\(key.text))"),
+                    StoreError(
+                        .wrongType,
+                        """
+                        the primary key \(cls.name).\(cls.properties[primary].name) is \
+                        \(cls.columns[primary].kind.indefinite), not \(key.kind) (\(key.text))
+                        """
+                    ),
                     primary)
             }
             try ValueCheck.check(key, for: primary, of: cls, limit: Int.max)
@@ -332,7 +412,9 @@ extension View {
             if let transaction {
                 found = try transaction.state(Int(cls.id)).find(primaryKey: key)
             } else {
-                found = try withIndex(cls, primary, asking: key) { (index) throws(StoreError) in try index.find(key) } ?? nil
+                found =
+                    try withIndex(cls, primary, asking: key) { (index) throws(StoreError) in try index.find(key) }
+                    ?? nil
             }
             return found.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
         }
@@ -379,7 +461,9 @@ extension View {
     }
 
     @inline(__always)
-    private func writing<T>(_ state: Unmanaged<ClassState>, _ body: (ClassState) throws(StoreError) -> T) throws(StoreError) -> T {
+    private func writing<T>(
+        _ state: Unmanaged<ClassState>, _ body: (ClassState) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         try state.unretained { (state) throws(StoreError) in
             let result = try body(state)
             try spillIfLarge(state)
@@ -401,7 +485,9 @@ extension View {
     /// The class, if it is the one that was written last and nothing has gone wrong since.
     @inline(__always)
     func writtenState(_ classID: UInt32) -> Unmanaged<ClassState>? {
-        guard let written, written.classID == classID, !(written.state._withUnsafeGuaranteedRef { $0.space.mayBeBroken }) else { return nil }
+        guard let written, written.classID == classID,
+            !(written.state._withUnsafeGuaranteedRef { $0.space.mayBeBroken })
+        else { return nil }
         return written.state
     }
 
@@ -409,7 +495,11 @@ extension View {
     private func openState(_ object: ObjectID?, _ classID: UInt32) throws(StoreError) -> Unmanaged<ClassState> {
         let transaction = try usable()
         let cls: ClassSchema
-        if let object { cls = try classOf(object, transaction.schema) } else { cls = try transaction.schema.cls(classID) }
+        if let object {
+            cls = try classOf(object, transaction.schema)
+        } else {
+            cls = try transaction.schema.cls(classID)
+        }
         let state = Unmanaged.passUnretained(try transaction.state(Int(cls.id)))
         written = (classID, state)
         return state
@@ -427,7 +517,9 @@ extension View {
     /// A change of one object's values. Where its leaf was the transaction's own already, and is where it was, so is
     /// everything else: no row looks again.
     @inline(__always)
-    private func changing(_ state: ClassState, _ row: RowPosition, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+    private func changing(
+        _ state: ClassState, _ row: RowPosition, _ body: () throws(StoreError) -> Void
+    ) throws(StoreError) {
         let layout = layout
         try changing(state, body)
         if state.cluster.isInPlace(row) { self.layout = layout }
@@ -446,7 +538,9 @@ extension View {
     }
 
     /// Positions of the given properties, each once. Valid until the next call.
-    func positions(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) -> UnsafeMutablePointer<Int> {
+    func positions(
+        _ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>
+    ) throws(StoreError) -> UnsafeMutablePointer<Int> {
         try checkCount(cls, properties)
         let positions = scratch.positions(cls.columns.count)
         for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
@@ -458,17 +552,22 @@ extension View {
     @inline(__always)
     private func column(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
         if _slowPath(cls.columns[position].kind == .mixed) { try checkMixedLinks(value, position, cls) }
-        return try MixedCell.column(value, position, cls, limit: shared.database.options.valueLimit, into: cells[position])
+        return try MixedCell.column(
+            value, position, cls, limit: shared.database.options.valueLimit, into: cells[position])
     }
 
-    func columns(_ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema) throws(StoreError) -> UnsafePointer<Value> {
+    func columns(
+        _ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema
+    ) throws(StoreError) -> UnsafePointer<Value> {
         if !cls.hasMixed { return values }
         let row = scratch.converted(count)
         for index in 0..<count { row[index] = try column(values[index], positions[index], cls) }
         return UnsafePointer(row)
     }
 
-    func check(_ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema) throws(StoreError) {
+    func check(
+        _ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema
+    ) throws(StoreError) {
         for index in 0..<count { try check(values[index], positions[index], cls) }
     }
 
@@ -493,10 +592,24 @@ extension View {
     @inline(never)
     private func checkLong(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
         if cls.isOfKey(position) {
-            throw cls.named(StoreError(.valueTooLarge, "\(cls.name).\(cls.properties[position].name): a key of \(value.count) bytes; at most \(View.longestKey) are allowed"), position)
+            throw cls.named(
+                StoreError(
+                    .valueTooLarge,
+                    """
+                    \(cls.name).\(cls.properties[position].name): a key of \(value.count) bytes; at most \
+                    \(View.longestKey) are allowed
+                    """
+                ), position)
         }
         if value.count > IndexLimits.longestText, cls.indexPosition(of: position) != nil {
-            throw cls.named(StoreError(.valueTooLarge, "\(cls.name).\(cls.properties[position].name): \(value.count) bytes for an indexed property; at most \(IndexLimits.longestText) are allowed"), position)
+            throw cls.named(
+                StoreError(
+                    .valueTooLarge,
+                    """
+                    \(cls.name).\(cls.properties[position].name): \(value.count) bytes for an indexed property; at \
+                    most \(IndexLimits.longestText) are allowed
+                    """
+                ), position)
         }
     }
 
@@ -518,7 +631,9 @@ extension View {
         if properties.count <= cls.columns.count { return }
         // One may have been dropped since its id was asked for.
         for id in properties { _ = try cls.position(id) }
-        throw StoreError(.invalidArgument, "\(properties.count) properties are given, class \(cls.name) has \(cls.columns.count)").at(class: cls.name)
+        throw StoreError(
+            .invalidArgument, "\(properties.count) properties are given, class \(cls.name) has \(cls.columns.count)"
+        ).at(class: cls.name)
     }
 
     private func givenTwice(_ cls: ClassSchema, _ position: Int) -> StoreError {
@@ -527,23 +642,28 @@ extension View {
 
     /// A value for each property of the class: given, default or null. Valid until the next call.
     @inline(__always)
-    func fullRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafePointer<Value> {
+    func fullRow(
+        _ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+    ) throws(StoreError) -> UnsafePointer<Value> {
         guard _fastPath(isRow(cls, properties)) else { return try completeRow(cls, properties, values) }
         for position in 0..<properties.count { try check(values[position], position, cls) }
         return values
     }
 
-    /// Whether the properties are all that the class has, in its order: the values are a row then. A copy of what has only just
-    /// been written word by word waits until it has reached the cache.
+    /// Whether the properties are all that the class has, in its order: the values are a row then. A copy of what has
+    /// only just been written word by word waits until it has reached the cache.
     @inline(__always)
     private func isRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) -> Bool {
         guard properties.count == cls.columns.count, !cls.hasMixed else { return false }
-        for position in 0..<properties.count where properties[position] != PropertyID.of(cls.id, cls.columns[position].id) { return false }
+        for position in 0..<properties.count
+        where properties[position] != PropertyID.of(cls.id, cls.columns[position].id) { return false }
         return true
     }
 
     @inline(never)
-    private func completeRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafePointer<Value> {
+    private func completeRow(
+        _ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+    ) throws(StoreError) -> UnsafePointer<Value> {
         try checkCount(cls, properties)
         let row = scratch.reserve(cls.columns.count)
         let marks = scratch.marks(cls.columns.count)
@@ -565,11 +685,19 @@ extension View {
         if let value = cls.properties[position].defaultValue { return value.value }
         if cls.properties[position].isGenerated { return try generated(cls, position) }
         if cls.columns[position].nullable { return .null }
-        throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[position].name) has no default and cannot be null: a value must be given"), position)
+        throw cls.named(
+            StoreError(
+                .missingValue,
+                """
+                \(cls.name).\(cls.properties[position].name) has no default and cannot be null: a value must be given
+                """),
+            position)
     }
 
     func keyImmutable(_ cls: ClassSchema, _ position: Int) -> StoreError {
         let what = position == cls.primaryKey ? "the primary key" : "part of the primary key"
-        return cls.named(StoreError(.keyImmutable, "\(cls.name).\(cls.properties[position].name) is \(what): it cannot be changed"), position)
+        return cls.named(
+            StoreError(.keyImmutable, "\(cls.name).\(cls.properties[position].name) is \(what): it cannot be changed"),
+            position)
     }
 }

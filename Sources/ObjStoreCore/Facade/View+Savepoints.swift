@@ -15,8 +15,8 @@ extension View {
         try ending { (transaction) throws(StoreError) in try transaction.rollBack(toSavepoint: id) }
     }
 
-    /// Runs `body`, which calls the application while it changes the transaction, as a whole or not at all: alone among the changes of
-    /// all threads, for what fails undoes everything that was done since it began.
+    /// Runs `body`, which calls the application while it changes the transaction, as a whole or not at all: alone among
+    /// the changes of all threads, for what fails undoes everything that was done since it began.
     func atOnce(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         let caller = ThreadIdentity.current
         let gate: Lock? = lock.withLock {
@@ -36,7 +36,11 @@ extension View {
             try ending { (transaction) throws(StoreError) in try transaction.releaseSavepoint(savepoint, ofCall: true) }
         } catch {
             // The application may have ended the transaction.
-            if !isClosed { try ending { (transaction) throws(StoreError) in try transaction.rollBack(toSavepoint: savepoint, ofCall: true) } }
+            if !isClosed {
+                try ending { (transaction) throws(StoreError) in
+                    try transaction.rollBack(toSavepoint: savepoint, ofCall: true)
+                }
+            }
             throw error
         }
     }

@@ -8,13 +8,21 @@ extension View {
     func countUnlocked(_ classID: UInt32, _ condition: Condition) throws(StoreError) -> Int {
         let comparison = condition.comparison, value = condition.value
         if condition.isInside, let (cls, position) = try mixed(classID, condition) {
-            return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in try inverse.count(.equal, MixedTarget(value).indexed) }
+            return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in
+                try inverse.count(.equal, MixedTarget(value).indexed)
+            }
         }
         let (cls, position) = try prepare(classID, condition.propertyID, comparison, value)
         if cls.inversePosition(of: position) != nil {
-            return try withInverse(cls, position) { (inverse) throws(StoreError) in try inverse.ownerCount(of: value.low) }
+            return try withInverse(cls, position) { (inverse) throws(StoreError) in
+                try inverse.ownerCount(of: value.low)
+            }
         }
-        if let count = try withMatches(cls, position, comparison, value, { (matches) throws(StoreError) in try matches.count() }) { return count }
+        if let count = try withMatches(
+            cls, position, comparison, value, { (matches) throws(StoreError) in try matches.count() })
+        {
+            return count
+        }
         return try reader(cls).count(position, comparison, value)
     }
 
@@ -23,7 +31,9 @@ extension View {
         try serialised { () throws(StoreError) in
             let comparison = condition.comparison, value = condition.value
             if condition.isInside, let (cls, position) = try mixed(classID, condition) {
-                let owners = try withMixedInverse(cls, position) { (inverse) throws(StoreError) in try inverse.owners(of: MixedTarget(value)) }
+                let owners = try withMixedInverse(cls, position) { (inverse) throws(StoreError) in
+                    try inverse.owners(of: MixedTarget(value))
+                }
                 return owners.count == 0 ? nil : ObjectID(classID: classID, storeTag: shared.tag, key: owners.keys[0])
             }
             let (cls, position) = try prepare(classID, condition.propertyID, comparison, value)
@@ -56,7 +66,9 @@ extension View {
     /// The first of all objects in the order of creation.
     package func first(_ classID: UInt32) throws(StoreError) -> ObjectID? {
         try serialised { () throws(StoreError) in
-            try reader(try schema.cls(classID)).seek(0).map { ObjectID(classID: classID, storeTag: shared.tag, key: $0.key) }
+            try reader(try schema.cls(classID)).seek(0).map {
+                ObjectID(classID: classID, storeTag: shared.tag, key: $0.key)
+            }
         }
     }
 
@@ -65,7 +77,8 @@ extension View {
 
     /// All, in the order of creation.
     package func find(_ classID: UInt32, where condition: Condition) throws(StoreError) -> Results {
-        let results = Results(self, classID, try serialised { () throws(StoreError) in try question(classID, condition) })
+        let results = Results(
+            self, classID, try serialised { () throws(StoreError) in try question(classID, condition) })
         _ = try results.update()
         return results
     }
@@ -77,11 +90,16 @@ extension View {
             isInside: condition.isInside ? try mixed(classID, condition) != nil : false)
     }
 
-    /// Where links may lie inside of values; nil: a property of another kind, whose value is the link, or has it among its elements.
+    /// Where links may lie inside of values; nil: a property of another kind, whose value is the link, or has it among
+    /// its elements.
     private func mixed(_ classID: UInt32, _ condition: Condition) throws(StoreError) -> (ClassSchema, Int)? {
         let cls = try schema.cls(classID), position = try cls.position(condition.propertyID), value = condition.value
         guard value.kind == .link else {
-            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): it links to objects, not to \(value.kindAndText)"), position)
+            throw cls.named(
+                StoreError(
+                    .wrongType,
+                    "\(cls.name).\(cls.properties[position].name): it links to objects, not to \(value.kindAndText)"),
+                position)
         }
         if cls.mixedPosition(of: position) == nil { return nil }
         try checkMixedStore(value, position, cls)
@@ -106,7 +124,9 @@ extension View {
         let value = question.value.value
         if question.isInside {
             let cls = try schema.cls(classID), position = try cls.position(question.propertyID)
-            return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in try inverse.owners(of: MixedTarget(value)) }
+            return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in
+                try inverse.owners(of: MixedTarget(value))
+            }
         }
         let (cls, position) = try prepare(classID, question.propertyID, question.comparison, value)
         if cls.inversePosition(of: position) != nil { return try owners(cls, position, ofLinksTo: value.low) }
@@ -114,7 +134,8 @@ extension View {
         let reader = try reader(cls)
         let total = try reader.count()
         // Sorting the keys of an index costs more than the scan from about a tenth of the objects on.
-        let usedIndex = try withMatches(cls, position, question.comparison, value) { (matches) throws(StoreError) -> Bool in
+        let usedIndex = try withMatches(cls, position, question.comparison, value) {
+            (matches) throws(StoreError) -> Bool in
             guard try matches.count() <= max(64, total / 10) else { return false }
             try matches.forEach { (key) throws(StoreError) in
                 try found.append(key)
@@ -128,10 +149,11 @@ extension View {
         return found
     }
 
-    /// What the index of a property says of a comparison; nil: there is none, or a value so long that no index can hold it.
-    /// Serialised by the caller.
+    /// What the index of a property says of a comparison; nil: there is none, or a value so long that no index can hold
+    /// it. Serialised by the caller.
     private func withMatches<T>(
-        _ cls: ClassSchema, _ property: Int, _ comparison: Comparison, _ value: Value, _ body: (IndexMatches) throws(StoreError) -> T
+        _ cls: ClassSchema, _ property: Int, _ comparison: Comparison, _ value: Value,
+        _ body: (IndexMatches) throws(StoreError) -> T
     ) throws(StoreError) -> T? {
         if cls.columns[property].kind != .mixed {
             return try withIndex(cls, property, asking: value) { (index) throws(StoreError) in
@@ -139,16 +161,20 @@ extension View {
             }
         }
         // Every byte of a value may become up to eight of a key.
-        guard let position = cls.encodedIndexPosition(of: property), value.count <= IndexLimits.longestText / 8 else { return nil }
+        guard let position = cls.encodedIndexPosition(of: property), value.count <= IndexLimits.longestText / 8 else {
+            return nil
+        }
         return try withIndex(cls, at: position, asksLong: value.kind.hasBytes) { (index) throws(StoreError) in
             try index.withMixedMatches(comparison, value, body)
         }
     }
 
-    /// Checks what is asked: the value must be of the property's kind, or null for equality; of a mixed one of any that it can
-    /// have; of a collection of links the link that
+    /// Checks what is asked: the value must be of the property's kind, or null for equality; of a mixed one of any that
+    /// it can have; of a collection of links the link that
     /// is looked for among them (`equal`).
-    private func prepare(_ classID: UInt32, _ propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> (ClassSchema, Int) {
+    private func prepare(
+        _ classID: UInt32, _ propertyID: UInt32, _ comparison: Comparison, _ value: Value
+    ) throws(StoreError) -> (ClassSchema, Int) {
         let cls = try schema.cls(classID)
         let position = try cls.position(propertyID)
         let kind = cls.columns[position].kind
@@ -165,12 +191,21 @@ extension View {
             try checkTarget(value.givenObject, position, cls)
             return (cls, position)
         }
-        if kind.isCollection { throw wrong("it is \(kind.indefinite): a collection is compared with nothing; one of links is only asked for a link, by EQUAL") }
+        if kind.isCollection {
+            throw wrong(
+                """
+                it is \(kind.indefinite): a collection is compared with nothing; one of links is only asked for a \
+                link, by EQUAL
+                """
+            )
+        }
         if value.isNull {
             guard isEquality else { throw wrong("null is neither less nor greater than anything") }
             return (cls, position)
         }
-        guard value.kind == kind else { throw wrong("it is \(kind.indefinite), and is compared with \(value.kindAndText)") }
+        guard value.kind == kind else {
+            throw wrong("it is \(kind.indefinite), and is compared with \(value.kindAndText)")
+        }
         if kind == .link {
             guard isEquality else { throw wrong("links are only compared for equality") }
             try checkTarget(value.givenObject, position, cls)

@@ -30,9 +30,11 @@ package struct SetRelation: OptionSet, Sendable {
 /// ```
 /// Few others beside a large set are looked up.
 extension View {
-    /// Makes the set what the operation says: all of it, or nothing. Returns how many elements came or went. Cost: O(n + m log m),
-    /// of few values but for an intersection O(m log n).
-    package func combine(_ id: CollectionID, _ operation: SetOperation, _ values: UnsafePointer<Value>?, _ count: Int) throws(StoreError) -> Int {
+    /// Makes the set what the operation says: all of it, or nothing. Returns how many elements came or went. Cost: O(n
+    /// + m log m), of few values but for an intersection O(m log n).
+    package func combine(
+        _ id: CollectionID, _ operation: SetOperation, _ values: UnsafePointer<Value>?, _ count: Int
+    ) throws(StoreError) -> Int {
         try changing(id, .set) { (state, elements, position) throws(StoreError) in
             let adds = operation == .union || operation == .symmetricDifference
             let kept = KeptTexts()
@@ -43,7 +45,9 @@ extension View {
                 changed += 1
                 let element = new.map { [(key: Value.null, value: $0)] } ?? []
                 // What follows on the last change is one with it.
-                if let last = changes.last, last.indexes.upperBound == indexes.lowerBound, last.indexes.isEmpty == (new != nil) {
+                if let last = changes.last, last.indexes.upperBound == indexes.lowerBound,
+                    last.indexes.isEmpty == (new != nil)
+                {
                     changes[changes.count - 1].indexes = last.indexes.lowerBound..<indexes.upperBound
                     changes[changes.count - 1].new += element
                 } else {
@@ -53,7 +57,8 @@ extension View {
             try merge(elements, others, wantsMine: operation == .intersection) { place in
                 switch place {
                 case .mine(let index): if operation == .intersection { change(index..<index + 1, nil) }
-                case .both(let index): if operation == .subtraction || operation == .symmetricDifference { change(index..<index + 1, nil) }
+                case .both(let index):
+                    if operation == .subtraction || operation == .symmetricDifference { change(index..<index + 1, nil) }
                 case .others(let value, let index): if adds { change(index..<index, value) }
                 }
             }
@@ -64,7 +69,8 @@ extension View {
                     var done = 0
                     repeat {
                         let end = min(done + View.insertedAtOnce, new.count), from = indexes.lowerBound + done
-                        try state.splice(id.owner.key, position, from..<(done == 0 ? indexes.upperBound : from), new[done..<end])
+                        try state.splice(
+                            id.owner.key, position, from..<(done == 0 ? indexes.upperBound : from), new[done..<end])
                         done = end
                     } while done < new.count
                     try transaction.spillIfLarge()
@@ -75,10 +81,14 @@ extension View {
     }
 
     /// How the set stands to the values. Cost: O(n + m log m), of few values O(m log n).
-    package func relation(_ id: CollectionID, to values: UnsafePointer<Value>?, _ count: Int) throws(StoreError) -> SetRelation {
+    package func relation(
+        _ id: CollectionID, to values: UnsafePointer<Value>?, _ count: Int
+    ) throws(StoreError) -> SetRelation {
         try serialised { () throws(StoreError) in
             let cls = try classOf(id.owner, try schema), position = try cls.collection(id.propertyID)
-            guard cls.columns[position].kind == .set else { throw cls.wrongCollection(position, "a set", "it is another kind of collection") }
+            guard cls.columns[position].kind == .set else {
+                throw cls.wrongCollection(position, "a set", "it is another kind of collection")
+            }
             let kept = KeptTexts()
             defer { withExtendedLifetime(kept) {} }
             let others = try others(values, count, position, cls, isNew: false, kept)
@@ -94,13 +104,16 @@ extension View {
 
     /// The values as the set would have them: in its order, each once, where nothing moves them.
     private func others(
-        _ values: UnsafePointer<Value>?, _ count: Int, _ position: Int, _ cls: ClassSchema, isNew: Bool, _ kept: KeptTexts
+        _ values: UnsafePointer<Value>?, _ count: Int, _ position: Int, _ cls: ClassSchema, isNew: Bool,
+        _ kept: KeptTexts
     ) throws(StoreError) -> [Value] {
         var all: [Value] = []
         all.reserveCapacity(count)
         for index in 0..<count {
             let value = values.unsafelyUnwrapped[index]
-            all.append(kept.keep(try isNew ? checked(value, elementOf: position, cls) : asked(value, elementOf: position, cls)))
+            all.append(
+                kept.keep(try isNew ? checked(value, elementOf: position, cls) : asked(value, elementOf: position, cls))
+            )
         }
         return try all.inOrder(CollectionOrder.compare) { _ in false }
     }
@@ -115,7 +128,9 @@ extension View {
     /// A search costs as much as a walk through so many elements.
     private static let search = 16
 
-    private func merge(_ elements: CollectionElements, _ others: [Value], wantsMine: Bool, _ body: (MergePlace) -> Void) throws(StoreError) {
+    private func merge(
+        _ elements: CollectionElements, _ others: [Value], wantsMine: Bool, _ body: (MergePlace) -> Void
+    ) throws(StoreError) {
         if !wantsMine, try elements.count() / View.search > others.count {
             for value in others {
                 let (index, found) = try elements.search(value)

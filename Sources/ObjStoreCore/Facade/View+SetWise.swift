@@ -7,8 +7,11 @@ extension View {
 
     /// Writes the same values to all objects; returns how many there are.
     ///
-    /// `.keyImmutable` for a primary key, but where the one object has it; `.duplicateKey` where two would have a unique value.
-    package func set(_ results: Results, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> Int {
+    /// `.keyImmutable` for a primary key, but where the one object has it; `.duplicateKey` where two would have a
+    /// unique value.
+    package func set(
+        _ results: Results, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+    ) throws(StoreError) -> Int {
         try writeAll(results) { (state, keys) throws(StoreError) in try set(state, keys, properties, values) }
     }
 
@@ -17,13 +20,20 @@ extension View {
         try writeAll(results) { (state, keys) throws(StoreError) in
             let cls = state.schema, position = try cls.position(propertyID), kind = cls.columns[position].kind
             guard delta.kind == kind, kind == .int || kind == .float || kind == .double else {
-                let what = kind == .int || kind == .float || kind == .double ? "\(delta.kind) cannot be added to it" : "nothing can be added to it"
-                throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(kind.indefinite): \(what)"), position)
+                let what =
+                    kind == .int || kind == .float || kind == .double
+                    ? "\(delta.kind) cannot be added to it" : "nothing can be added to it"
+                throw cls.named(
+                    StoreError(
+                        .wrongType, "\(cls.name).\(cls.properties[position].name) is \(kind.indefinite): \(what)"),
+                    position)
             }
             if cls.isKeyPart(position) { throw keyImmutable(cls, position) }
             try enumerations?.checkAddition(position, cls)
             if keys.count == 0 { return 0 }
-            return try whole(state) { (transaction) throws(StoreError) in try transaction.increment(state, keys, position, delta) }
+            return try whole(state) { (transaction) throws(StoreError) in
+                try transaction.increment(state, keys, position, delta)
+            }
         }
     }
 
@@ -32,8 +42,8 @@ extension View {
         try writeAll(results) { (state, keys) throws(StoreError) in try delete(state, keys) }
     }
 
-    /// Deletes objects of any classes, all or none; what goes with one of them may be one of them. `.noSuchObject`: one is not there, or
-    /// is given twice.
+    /// Deletes objects of any classes, all or none; what goes with one of them may be one of them. `.noSuchObject`: one
+    /// is not there, or is given twice.
     package func delete(_ objects: [ObjectID]) throws(StoreError) {
         if kind != .transaction { throw notInWrite }
         lock.lock()
@@ -44,9 +54,12 @@ extension View {
             var known = Set<ObjectID>(minimumCapacity: objects.count)
             for object in objects {
                 let cls = try classOf(object, try schema)
-                guard try transaction.state(Int(cls.id)).contains(object.key) else { throw View.noSuchObject(cls, object.key) }
+                guard try transaction.state(Int(cls.id)).contains(object.key) else {
+                    throw View.noSuchObject(cls, object.key)
+                }
                 guard known.insert(object).inserted else {
-                    throw StoreError(.noSuchObject, "the object \(cls.name)#\(object.key) is given twice").at(class: cls.name)
+                    throw StoreError(.noSuchObject, "the object \(cls.name)#\(object.key) is given twice").at(
+                        class: cls.name)
                 }
             }
             for (classID, same) in Dictionary(grouping: objects, by: \.classID).sorted(by: { $0.key < $1.key }) {
@@ -60,12 +73,14 @@ extension View {
     // MARK: Links of a collection
 
     /// Writes the same values to every object that a list, set or map has links to; returns how many there are.
-    package func setObjects(of id: CollectionID, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> Int {
+    package func setObjects(
+        of id: CollectionID, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+    ) throws(StoreError) -> Int {
         try writeAll(id) { (state, keys) throws(StoreError) in try set(state, keys, properties, values) }
     }
 
-    /// Deletes every object that a list, set or map has links to: its elements go, in a map they become null. Returns how many there
-    /// were.
+    /// Deletes every object that a list, set or map has links to: its elements go, in a map they become null. Returns
+    /// how many there were.
     package func deleteObjects(of id: CollectionID) throws(StoreError) -> Int {
         try writeAll(id) { (state, keys) throws(StoreError) in try delete(state, keys) }
     }
@@ -86,17 +101,22 @@ extension View {
 
     // MARK: Inside
 
-    private func writeAll(_ results: Results, _ body: (ClassState, KeyBuffer) throws(StoreError) -> Int) throws(StoreError) -> Int {
+    private func writeAll(
+        _ results: Results, _ body: (ClassState, KeyBuffer) throws(StoreError) -> Int
+    ) throws(StoreError) -> Int {
         guard results.view.shared.tag == shared.tag else { throw View.wrongResults }
         let keys = results.list()
         return try write(results.classID) { (state) throws(StoreError) in try body(state, try keys.ascending()) }
     }
 
-    private func writeAll(_ id: CollectionID, _ body: (ClassState, KeyBuffer) throws(StoreError) -> Int) throws(StoreError) -> Int {
+    private func writeAll(
+        _ id: CollectionID, _ body: (ClassState, KeyBuffer) throws(StoreError) -> Int
+    ) throws(StoreError) -> Int {
         try write(id.owner) { (owner) throws(StoreError) in
             let cls = owner.schema, position = try cls.collection(id.propertyID)
             guard cls.elements(of: position).kind == .link else {
-                throw cls.wrongCollection(position, "a collection of links", "its elements are of type \(cls.elements(of: position).kind)")
+                throw cls.wrongCollection(
+                    position, "a collection of links", "its elements are of type \(cls.elements(of: position).kind)")
             }
             let keys = KeyBuffer()
             try owner.elements(id.owner.key, position).forEach { (_, value) throws(StoreError) in
@@ -110,7 +130,8 @@ extension View {
     static var wrongResults: StoreError { StoreError(.wrongStore, "the results are of another store") }
 
     private func set(
-        _ state: ClassState, _ keys: KeyBuffer, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+        _ state: ClassState, _ keys: KeyBuffer, _ properties: UnsafeBufferPointer<UInt32>,
+        _ values: UnsafePointer<Value>
     ) throws(StoreError) -> Int {
         let cls = state.schema
         let positions = try positions(cls, properties)
@@ -125,7 +146,9 @@ extension View {
         var count = 0
         for index in 0..<properties.count {
             if cls.isKeyPart(positions[index]) {
-                guard keys.count == 1, try state.value(keys.keys[0], positions[index]).isSame(as: columns[index]) else { throw keyImmutable(cls, positions[index]) }
+                guard keys.count == 1, try state.value(keys.keys[0], positions[index]).isSame(as: columns[index]) else {
+                    throw keyImmutable(cls, positions[index])
+                }
                 continue
             }
             positions[count] = positions[index]
@@ -134,7 +157,9 @@ extension View {
         }
         if count > 0 {
             let changes = UnsafePointer(given), positions = UnsafePointer(positions)
-            try whole(state) { (transaction) throws(StoreError) in try transaction.update(state, keys, positions, changes, count) }
+            try whole(state) { (transaction) throws(StoreError) in
+                try transaction.update(state, keys, positions, changes, count)
+            }
         } else {
             _ = try state.row(keys.keys[0])
         }
@@ -142,7 +167,9 @@ extension View {
     }
 
     private func delete(_ state: ClassState, _ keys: KeyBuffer) throws(StoreError) -> Int {
-        if keys.count > 0 { try whole(state) { (transaction) throws(StoreError) in try transaction.delete(state, keys) } }
+        if keys.count > 0 {
+            try whole(state) { (transaction) throws(StoreError) in try transaction.delete(state, keys) }
+        }
         return keys.count
     }
 
@@ -172,7 +199,9 @@ extension KeyBuffer {
         let sorted = KeyBuffer(capacity: count), distinct = KeyBuffer(capacity: count)
         for index in 0..<count { try sorted.append(keys[index]) }
         sorted.sort()
-        for index in 0..<count where index == 0 || sorted.keys[index] != sorted.keys[index - 1] { try distinct.append(sorted.keys[index]) }
+        for index in 0..<count where index == 0 || sorted.keys[index] != sorted.keys[index - 1] {
+            try distinct.append(sorted.keys[index])
+        }
         return distinct
     }
 }

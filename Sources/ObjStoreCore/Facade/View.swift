@@ -9,8 +9,9 @@ internal import Synchronization
 ///  transaction  the newest version + its own changes each write  yes
 /// ```
 /// Frozen views are read without a lock from any thread; a thread says that it is inside one by a store into its own
-/// record (`cthread.h`), so that a store can wait for it before it closes the view. Calls on the others are serialised by the view's lock,
-/// so that they may move between threads. What is borrowed from a view lives as long as `lends` says.
+/// record (`cthread.h`), so that a store can wait for it before it closes the view. Calls on the others are serialised
+/// by the view's lock, so that they may move between threads. What is borrowed from a view lives as long as `lends`
+/// says.
 package final class View: @unchecked Sendable {
     package enum Kind: Int32, Sendable {
         case live = 1
@@ -35,7 +36,8 @@ package final class View: @unchecked Sendable {
     var written: (classID: UInt32, state: Unmanaged<ClassState>)?
     /// Changes whenever what was read may be another.
     private(set) var epoch: UInt64 = 1
-    /// Changes whenever rows may lie elsewhere, which they compare. A value that is written where the old one stood moves none.
+    /// Changes whenever rows may lie elsewhere, which they compare. A value that is written where the old one stood
+    /// moves none.
     var layout: UInt64 = 1
     /// Given to the body of a `write`, who ends it: nobody else may.
     package var isBodys = false
@@ -153,7 +155,9 @@ package final class View: @unchecked Sendable {
     /// What a live or frozen view stands on, to go on with after the view has moved.
     package func pinnedSnapshot(_ operation: String) throws(StoreError) -> Snapshot {
         try lock.withLock { () throws(StoreError) in
-            guard kind != .transaction else { throw StoreError(.wrongView, "\(operation): not what a transaction sees, which may never be committed") }
+            guard kind != .transaction else {
+                throw StoreError(.wrongView, "\(operation): not what a transaction sees, which may never be committed")
+            }
             guard let snapshot else { throw closedError }
             return snapshot
         }
@@ -202,8 +206,12 @@ package final class View: @unchecked Sendable {
         try store.calls.within { () throws(StoreError) in try end() }
     }
 
-    var closedError: StoreError { StoreError(.closedHandle, kind == .transaction ? "the transaction has ended" : "the view was closed") }
-    var notInWrite: StoreError { StoreError(.notInWrite, "the view is \(kind), not a transaction: only a transaction can write") }
+    var closedError: StoreError {
+        StoreError(.closedHandle, kind == .transaction ? "the transaction has ended" : "the view was closed")
+    }
+    var notInWrite: StoreError {
+        StoreError(.notInWrite, "the view is \(kind), not a transaction: only a transaction can write")
+    }
 
     /// Whether text may be borrowed: until the view is closed, or the transaction's next write.
     package var lends: Bool { kind != .live }
@@ -224,7 +232,9 @@ package final class View: @unchecked Sendable {
     static func inside<T>(_ view: Unmanaged<View>, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
         let mark = ReaderMark.enter(view.toOpaque())
         defer { mark.leave() }
-        if _slowPath(view._withUnsafeGuaranteedRef { $0.isClosed }) { throw view._withUnsafeGuaranteedRef { $0.closedError } }
+        if _slowPath(view._withUnsafeGuaranteedRef { $0.isClosed }) {
+            throw view._withUnsafeGuaranteedRef { $0.closedError }
+        }
         return try body()
     }
 
@@ -240,7 +250,11 @@ package final class View: @unchecked Sendable {
     /// The objects of a class. Serialised by the caller; valid until the view moves or writes.
     @inline(__always)
     func reader(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {
-        if let snapshot { return ClusterReader(source: snapshot.source, root: ClassNode.cluster(try snapshot.classNode(Int(cls.id))), columns: cls.columns) }
+        if let snapshot {
+            return ClusterReader(
+                source: snapshot.source, root: ClassNode.cluster(try snapshot.classNode(Int(cls.id))),
+                columns: cls.columns)
+        }
         guard let transaction else { throw closedError }
         return try transaction.state(Int(cls.id)).reader()
     }
@@ -248,14 +262,18 @@ package final class View: @unchecked Sendable {
     /// An object's row, through `reader`, which is the class's, or faster. Serialised by the caller.
     @inline(__always)
     func row(_ cls: ClassSchema, _ key: Int64, _ reader: ClusterReader) throws(StoreError) -> RowPosition? {
-        if let state = writtenState(cls.classID) { return try state.unretained { (state) throws(StoreError) in try state.cluster.find(key) } }
+        if let state = writtenState(cls.classID) {
+            return try state.unretained { (state) throws(StoreError) in try state.cluster.find(key) }
+        }
         guard let transaction else { return try reader.find(key) }
         return try transaction.state(Int(cls.id)).cluster.find(key)
     }
 
-    /// The index of a property, which `body` asks about `value`; nil: there is none, or a text so long that no index can
-    /// hold it. Serialised by the caller.
-    func withIndex<T>(_ cls: ClassSchema, _ property: Int, asking value: Value, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T? {
+    /// The index of a property, which `body` asks about `value`; nil: there is none, or a text so long that no index
+    /// can hold it. Serialised by the caller.
+    func withIndex<T>(
+        _ cls: ClassSchema, _ property: Int, asking value: Value, _ body: (IndexReader) throws(StoreError) -> T
+    ) throws(StoreError) -> T? {
         guard let position = cls.indexPosition(of: property), value.count <= IndexLimits.longestText else { return nil }
         return try withIndex(cls, at: position, asksLong: value.count > View.longestIndexHead, body)
     }
@@ -263,7 +281,9 @@ package final class View: @unchecked Sendable {
     /// An index of a class. Serialised by the caller.
     ///
     /// - Parameter asksLong: it is asked about keys that it has only the beginning of.
-    func withIndex<T>(_ cls: ClassSchema, at position: Int, asksLong: Bool, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T {
+    func withIndex<T>(
+        _ cls: ClassSchema, at position: Int, asksLong: Bool, _ body: (IndexReader) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         if let snapshot {
             let index = cls.indexes[position]
             let root = ClassNode.root(try snapshot.classNode(Int(cls.id)), of: index)
@@ -280,7 +300,10 @@ package final class View: @unchecked Sendable {
     func writing() throws(StoreError) -> WriteTransaction {
         if _slowPath(atOnceThread != 0) { waitForOthers() }
         guard let transaction else { throw kind == .transaction ? closedError : notInWrite }
-        if isCopied { throw StoreError(.inCallback, "the transaction is being copied: until that is done it can be read, but not changed") }
+        if isCopied {
+            throw StoreError(
+                .inCallback, "the transaction is being copied: until that is done it can be read, but not changed")
+        }
         return transaction
     }
 
@@ -296,7 +319,9 @@ package final class View: @unchecked Sendable {
     func classOf(_ object: ObjectID, _ schema: Schema) throws(StoreError) -> ClassSchema {
         guard _fastPath(object.storeTag == shared.tag) else { throw View.wrongStore(object) }
         let index = ClassID.index(object.classID)
-        guard _fastPath(index >= 0 && index < schema.classes.count && !schema.classes[index].isDropped) else { throw schema.noSuchClass(object.classID) }
+        guard _fastPath(index >= 0 && index < schema.classes.count && !schema.classes[index].isDropped) else {
+            throw schema.noSuchClass(object.classID)
+        }
         return schema.classes[index]
     }
 
@@ -327,11 +352,14 @@ struct SnapshotAccess {
 
     /// Where a property of an object lies; nil where anything is not as it should be, which others say better.
     @inline(__always)
-    func find(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> (reader: ClusterReader, row: RowPosition, column: Int)? {
+    func find(
+        _ object: ObjectID, _ propertyID: UInt32
+    ) throws(StoreError) -> (reader: ClusterReader, row: RowPosition, column: Int)? {
         let index = ClassID.index(object.classID)
         guard index >= 0, index < classes.count else { return nil }
         let columns = classes.baseAddress.unsafelyUnwrapped[index]._withUnsafeGuaranteedRef { $0.columns }
-        guard let column = PropertyID.position(propertyID, object.classID &- 1, columns), let cls = try classNode(index) else { return nil }
+        guard let column = PropertyID.position(propertyID, object.classID &- 1, columns), let cls = try classNode(index)
+        else { return nil }
         let reader = ClusterReader(source: source, root: ClassNode.cluster(cls), columns: columns)
         guard let row = try reader.find(object.key) else { return nil }
         return (reader, row, column)
@@ -342,11 +370,15 @@ struct SnapshotAccess {
     func find(_ classID: UInt32, _ key: Value) throws(StoreError) -> Int64?? {
         let index = ClassID.index(classID)
         guard index >= 0, index < classes.count else { return nil }
-        guard let spec = classes.baseAddress.unsafelyUnwrapped[index]._withUnsafeGuaranteedRef({ cls in cls.primaryKey.map { cls.columns[$0] } }),
+        guard
+            let spec = classes.baseAddress.unsafelyUnwrapped[index]._withUnsafeGuaranteedRef({ cls in
+                cls.primaryKey.map { cls.columns[$0] }
+            }),
             spec.kind == key.kind
         else { return nil }
         // Of texts those that lie in the index as a whole.
-        let isShort = key.kind == .string && key.count <= View.longestIndexHead && ValueCheck.isUTF8(key.pointer, key.count)
+        let isShort =
+            key.kind == .string && key.count <= View.longestIndexHead && ValueCheck.isUTF8(key.pointer, key.count)
         guard key.kind == .int || isShort, let cls = try classNode(index) else { return nil }
         // The primary key's index is the first.
         guard NodeHeader.count(cls) > 0, ClassNode.indexID(cls, 0) == spec.id else { return nil }
@@ -381,7 +413,9 @@ struct ValueScratch {
     }
 
     @inline(__always)
-    private static func room<T>(_ buffer: inout UnsafeMutableBufferPointer<T>, _ count: Int, _ zero: T) -> UnsafeMutablePointer<T> {
+    private static func room<T>(
+        _ buffer: inout UnsafeMutableBufferPointer<T>, _ count: Int, _ zero: T
+    ) -> UnsafeMutablePointer<T> {
         if _slowPath(buffer.count < count || buffer.baseAddress == nil) {
             buffer.deallocate()
             buffer = .allocate(capacity: max(count, 32))

@@ -1,11 +1,11 @@
 /// What a property gets from a number of a JSON text, without rounding where the property is exact.
 ///
-/// An integer fits int, and float and double where they have exactly that number; a fraction, or a number with an exponent, is
-/// the nearest float or double, and never an int; a decimal is exact or refused. None becomes infinite.
+/// An integer fits int, and float and double where they have exactly that number; a fraction, or a number with an
+/// exponent, is the nearest float or double, and never an int; a decimal is exact or refused. None becomes infinite.
 package enum JSONNumber {
     /// - Parameter number: an int or a double of a `JSONReader`, valid as long as its text.
-    /// - Parameter kind: of the property; of a mixed one a number becomes an int where it is one of 64 bits, a decimal where it is
-    ///   a longer integer, else a double.
+    /// - Parameter kind: of the property; of a mixed one a number becomes an int where it is one of 64 bits, a decimal
+    ///   where it is a longer integer, else a double.
     /// - Throws: `.wrongType` for a property that is no number, or an int that a fraction is for; `.outOfRange`.
     package static func convert(_ number: Value, to kind: ValueKind) throws(StoreError) -> Value {
         if number.kind == .int { return try convert(int: number, to: kind) }
@@ -55,19 +55,27 @@ package enum JSONNumber {
         switch kind {
         case .double, .mixed: return number
         case .float:
-            if double.isFinite, Float(double).isInfinite { throw StoreError(.outOfRange, "\(double) is beyond the range of a float") }
+            if double.isFinite, Float(double).isInfinite {
+                throw StoreError(.outOfRange, "\(double) is beyond the range of a float")
+            }
             return .float(Float(double))
         case .decimal128 where double.isNaN: return .decimal128(.nan)
-        case .decimal128 where double.isInfinite: return .decimal128(Decimal128(low: 0, high: Decimal128.infinity.high | (double < 0 ? 1 << 63 : 0)))
+        case .decimal128 where double.isInfinite:
+            return .decimal128(Decimal128(low: 0, high: Decimal128.infinity.high | (double < 0 ? 1 << 63 : 0)))
         default: throw StoreError(.wrongType, "the double \(double) where \(kind.indefinite) is due")
         }
     }
 
-    private static func exactly(_ text: UnsafeRawBufferPointer, _ value: Value, _ kind: ValueKind) throws(StoreError) -> Value {
+    private static func exactly(
+        _ text: UnsafeRawBufferPointer, _ value: Value, _ kind: ValueKind
+    ) throws(StoreError) -> Value {
         if isZero(text) { return value }
-        // 2^128 has 39 digits; a decimal 34, and a double that is an integer may have more: it is told by writing it out.
+        // 2^128 has 39 digits; a decimal 34, and a double that is an integer may have more: it is told by writing it
+        // out.
         let magnitude = value.kind == .float ? Double(value.asFloat).magnitude : value.asDouble.magnitude
-        guard digits(of: magnitude) == Array(text.drop { $0 == UInt8(ascii: "-") }) else { throw inexact(shown(text), kind) }
+        guard digits(of: magnitude) == Array(text.drop { $0 == UInt8(ascii: "-") }) else {
+            throw inexact(shown(text), kind)
+        }
         return value
     }
 
@@ -100,7 +108,9 @@ package enum JSONNumber {
         return digits
     }
 
-    private static func finite(_ text: UnsafeRawBufferPointer, _ value: Value, _ isInfinite: Bool, _ kind: ValueKind) throws(StoreError) -> Value {
+    private static func finite(
+        _ text: UnsafeRawBufferPointer, _ value: Value, _ isInfinite: Bool, _ kind: ValueKind
+    ) throws(StoreError) -> Value {
         if isInfinite { throw StoreError(.outOfRange, "\(shown(text)) is beyond the range of \(kind.indefinite)") }
         return value
     }
@@ -113,7 +123,9 @@ package enum JSONNumber {
         text.allSatisfy { $0 == UInt8(ascii: "-") || $0 &- 0x30 <= 9 }
     }
     /// Of an integer: 0 or -0.
-    private static func isZero(_ text: UnsafeRawBufferPointer) -> Bool { text.last == UInt8(ascii: "0") && text.count <= (text.first == UInt8(ascii: "-") ? 2 : 1) }
+    private static func isZero(_ text: UnsafeRawBufferPointer) -> Bool {
+        text.last == UInt8(ascii: "0") && text.count <= (text.first == UInt8(ascii: "-") ? 2 : 1)
+    }
     private static func shown(_ text: UnsafeRawBufferPointer) -> String {
         String(decoding: text.prefix(60), as: UTF8.self) + (text.count > 60 ? "…" : "")
     }

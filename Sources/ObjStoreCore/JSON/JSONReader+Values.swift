@@ -9,7 +9,9 @@ extension JSONReader {
             switch byte {
             case UInt8(ascii: "{"):
                 try open(isMap: true)
-                if try skipBlanks() == UInt8(ascii: "}") { try close() } else {
+                if try skipBlanks() == UInt8(ascii: "}") {
+                    try close()
+                } else {
                     try parseKey()
                     continue
                 }
@@ -50,7 +52,9 @@ extension JSONReader {
                 }
                 guard byte == end else {
                     let what = isMap ? "\"}\"" : "\"]\""
-                    throw byte == nil ? syntax("the text ends within \(isMap ? "an object" : "an array")") : syntax("\",\" or \(what) was expected, not \(try shownByte())")
+                    throw byte == nil
+                        ? syntax("the text ends within \(isMap ? "an object" : "an array")")
+                        : syntax("\",\" or \(what) was expected, not \(try shownByte())")
                 }
                 try close()
             }
@@ -58,7 +62,9 @@ extension JSONReader {
     }
 
     private func open(isMap: Bool) throws(StoreError) {
-        guard depth < JSONReader.maximumDepth else { throw syntax("lists and objects are nested more than \(JSONReader.maximumDepth) deep", .outOfRange) }
+        guard depth < JSONReader.maximumDepth else {
+            throw syntax("lists and objects are nested more than \(JSONReader.maximumDepth) deep", .outOfRange)
+        }
         frames[depth] = Frame(header: flat.count, key: -1, count: 0, isMap: isMap)
         depth &+= 1
         try flat.append(Value(kind: isMap ? .map : .list), window.offset(index))
@@ -70,11 +76,14 @@ extension JSONReader {
         flat.values[frame.header].low = Int64(frame.count)
         if frame.isMap, frame.count > 0, options.contains(.extended) {
             do throws(StoreError) {
-                if let value = try ExtendedJSON.value(UnsafeBufferPointer(start: flat.values + frame.header, count: flat.count - frame.header), &texts) {
+                if let value = try ExtendedJSON.value(
+                    UnsafeBufferPointer(start: flat.values + frame.header, count: flat.count - frame.header), &texts)
+                {
                     flat.values[frame.header] = value
                     flat.truncate(frame.header + 1)
                 } else if frame.hasDollar {
-                    ExtendedJSON.end(UnsafeMutableBufferPointer(start: flat.values + frame.header, count: flat.count - frame.header))
+                    ExtendedJSON.end(
+                        UnsafeMutableBufferPointer(start: flat.values + frame.header, count: flat.count - frame.header))
                 }
             } catch {
                 throw syntax(error.message, error.code)
@@ -95,23 +104,33 @@ extension JSONReader {
             while let next = try peek(), JSONReader.isOfName(next) { index += 1 }
             key = try text(start, index, mayBeWrong: true)
         } else {
-            throw syntax("a key in \(options.contains(.relaxed) ? "" : "double ")quotes was expected, not \(try shownByte())")
+            throw syntax(
+                "a key in \(options.contains(.relaxed) ? "" : "double ")quotes was expected, not \(try shownByte())")
         }
         frames[depth - 1].key = flat.count
-        if key.count > 0, key.pointer.unsafelyUnwrapped.load(as: UInt8.self) == UInt8(ascii: "$") { frames[depth - 1].hasDollar = true }
+        if key.count > 0, key.pointer.unsafelyUnwrapped.load(as: UInt8.self) == UInt8(ascii: "$") {
+            frames[depth - 1].hasDollar = true
+        }
         try flat.append(key, offset)
-        guard try skipBlanks() == UInt8(ascii: ":") else { throw syntax("\":\" was expected behind a key, not \(try shownByte())") }
+        guard try skipBlanks() == UInt8(ascii: ":") else {
+            throw syntax("\":\" was expected behind a key, not \(try shownByte())")
+        }
         index += 1
     }
 
     @inline(__always)
     private static func isOfName(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 <= 9 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || byte >= 0x80
+        (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 <= 9 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$")
+            || byte >= 0x80
     }
 
     private func parseWord(_ word: StaticString, _ value: Value) throws(StoreError) {
-        for position in 0..<word.utf8CodeUnitCount where try peek(position) != word.utf8Start[position] { throw syntax("a value was expected, perhaps \(word)") }
-        if let next = try peek(word.utf8CodeUnitCount), JSONReader.isOfName(next) { throw syntax("a value was expected, perhaps \(word)") }
+        for position in 0..<word.utf8CodeUnitCount where try peek(position) != word.utf8Start[position] {
+            throw syntax("a value was expected, perhaps \(word)")
+        }
+        if let next = try peek(word.utf8CodeUnitCount), JSONReader.isOfName(next) {
+            throw syntax("a value was expected, perhaps \(word)")
+        }
         try flat.append(value, window.offset(index))
         index += word.utf8CodeUnitCount
     }
@@ -136,7 +155,9 @@ extension JSONReader {
             at &+= 1
         }
         if at == firstDigit { throw syntax("a digit was expected", at: at) }
-        if at > firstDigit + 1, window.base[firstDigit] == 0x30 { throw syntax("a number cannot begin with 0", at: firstDigit) }
+        if at > firstDigit + 1, window.base[firstDigit] == 0x30 {
+            throw syntax("a number cannot begin with 0", at: firstDigit)
+        }
         let digits = at - firstDigit
         if try byte(at) == UInt8(ascii: ".") {
             isInteger = false
@@ -154,8 +175,12 @@ extension JSONReader {
         }
         index = at
 
-        if isInteger, digits <= 19, magnitude <= UInt64(Int64.max) + (isNegative ? 1 : 0), !(isNegative && magnitude == 0) {
-            return try flat.append(.int(isNegative ? 0 &- Int64(bitPattern: magnitude) : Int64(bitPattern: magnitude)), window.offset(start))
+        if isInteger, digits <= 19, magnitude <= UInt64(Int64.max) + (isNegative ? 1 : 0),
+            !(isNegative && magnitude == 0)
+        {
+            return try flat.append(
+                .int(isNegative ? 0 &- Int64(bitPattern: magnitude) : Int64(bitPattern: magnitude)),
+                window.offset(start))
         }
         guard at - start <= JSONReader.longestNumber else {
             throw syntax("a number of more than \(JSONReader.longestNumber) characters", at: start, .outOfRange)
@@ -191,8 +216,9 @@ extension JSONReader {
             while at &+ 8 <= count {
                 let word = base.loadUnaligned(fromByteOffset: at, as: UInt64.self)
                 let quoted = word ^ quotes, escaped = word ^ backslashes
-                let found = ((quoted &- JSONReader.ones) & ~quoted | (escaped &- JSONReader.ones) & ~escaped
-                    | (word &- 0x20 &* JSONReader.ones) & ~word) & JSONReader.high
+                let found =
+                    ((quoted &- JSONReader.ones) & ~quoted | (escaped &- JSONReader.ones) & ~escaped
+                        | (word &- 0x20 &* JSONReader.ones) & ~word) & JSONReader.high
                 seen |= word
                 if found != 0 {
                     at &+= found.trailingZeroBitCount &>> 3
@@ -209,7 +235,8 @@ extension JSONReader {
                 hasEscape = true
                 at &+= 2
             } else if byte < 0x20 {
-                throw syntax("a string has the control character 0x\(String(byte, radix: 16)), which must be escaped", at: at)
+                throw syntax(
+                    "a string has the control character 0x\(String(byte, radix: 16)), which must be escaped", at: at)
             } else {
                 seen |= UInt64(byte)
                 at &+= 1
@@ -218,7 +245,8 @@ extension JSONReader {
         if at - start > textLimit {
             throw syntax("a string of \(at - start) bytes, more than the limit of \(textLimit)", .valueTooLarge)
         }
-        let value = hasEscape ? try unescape(start, at, quote) : try text(start, at, mayBeWrong: seen & JSONReader.high != 0)
+        let value =
+            hasEscape ? try unescape(start, at, quote) : try text(start, at, mayBeWrong: seen & JSONReader.high != 0)
         index = at + 1
         return value
     }
@@ -292,7 +320,8 @@ extension JSONReader {
     private func escapedScalar(_ at: Int, _ end: Int) throws(StoreError) -> (UnicodeScalar, Int) {
         let first = try hexadecimal(at, end)
         if let scalar = UnicodeScalar(first) { return (scalar, at + 6) }
-        guard first < 0xdc00, at + 12 <= end, window.base[at + 6] == UInt8(ascii: "\\"), window.base[at + 7] == UInt8(ascii: "u"),
+        guard first < 0xdc00, at + 12 <= end, window.base[at + 6] == UInt8(ascii: "\\"),
+            window.base[at + 7] == UInt8(ascii: "u"),
             case let second = try hexadecimal(at + 6, end), second >= 0xdc00, second < 0xe000
         else { throw syntax("half of a surrogate pair is no character", at: at, .invalidUTF8) }
         return (UnicodeScalar(0x10000 + (first - 0xd800) << 10 + (second - 0xdc00)).unsafelyUnwrapped, at + 12)
@@ -301,7 +330,9 @@ extension JSONReader {
     private func hexadecimal(_ at: Int, _ end: Int) throws(StoreError) -> UInt32 {
         var number: UInt32 = 0
         for position in at + 2..<at + 6 {
-            guard position < end, let digit = HexDigits.digit(window.base[position]) else { throw syntax("\\u takes four hexadecimal digits", at: at) }
+            guard position < end, let digit = HexDigits.digit(window.base[position]) else {
+                throw syntax("\\u takes four hexadecimal digits", at: at)
+            }
             number = number << 4 | UInt32(digit)
         }
         return number
@@ -326,7 +357,9 @@ extension JSONReader {
             let byte = window.base[index]
             if _fastPath(byte > 0x20 && byte != UInt8(ascii: "/")) { return byte }
             // One space, as behind commas and colons.
-            if byte == 0x20, index &+ 1 < window.count, case let next = window.base[index &+ 1], next > 0x20, next != UInt8(ascii: "/") {
+            if byte == 0x20, index &+ 1 < window.count, case let next = window.base[index &+ 1], next > 0x20,
+                next != UInt8(ascii: "/")
+            {
                 index &+= 1
                 return next
             }

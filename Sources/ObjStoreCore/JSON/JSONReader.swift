@@ -4,9 +4,10 @@
 /// let reader = JSONReader(elements: .memory(text))
 /// while try reader.next() { use(reader.values) }      values, and the texts in them, hold until the next call
 /// ```
-/// Memory is needed for one element at a time, whatever the length of the text: its text, as far as that is read by pieces, and
-/// 48 bytes a value. What is read is RFC 8259, UTF-8, a byte order mark allowed: strings must be valid Unicode (no lone surrogate
-/// escaped either); \u0000 is a character like others; a key may come twice here. `JSONOptions` allows more.
+/// Memory is needed for one element at a time, whatever the length of the text: its text, as far as that is read by
+/// pieces, and 48 bytes a value. What is read is RFC 8259, UTF-8, a byte order mark allowed: strings must be valid
+/// Unicode (no lone surrogate escaped either); \u0000 is a character like others; a key may come twice here.
+/// `JSONOptions` allows more.
 package final class JSONReader {
     /// Where a text comes from.
     package enum Source {
@@ -82,7 +83,9 @@ package final class JSONReader {
             if try peek() == 0xef, try peek(1) == 0xbb, try peek(2) == 0xbf { index += 3 }
             guard let byte = try skipBlanks() else { throw syntax("there is no value in the text") }
             if readsElements {
-                guard byte == UInt8(ascii: "[") else { throw syntax("an array of objects was expected, not \(try shownByte())") }
+                guard byte == UInt8(ascii: "[") else {
+                    throw syntax("an array of objects was expected, not \(try shownByte())")
+                }
                 index += 1
                 element = 0
                 state = .inArray
@@ -108,7 +111,9 @@ package final class JSONReader {
                     return true
                 }
             } else if byte != UInt8(ascii: "]") {
-                throw byte == nil ? syntax("the text ends within its array") : syntax("\",\" or \"]\" was expected, not \(try shownByte())")
+                throw byte == nil
+                    ? syntax("the text ends within its array")
+                    : syntax("\",\" or \"]\" was expected, not \(try shownByte())")
             }
             index += 1
             return try end()
@@ -134,9 +139,14 @@ package final class JSONReader {
         var path = element < 0 ? "$" : "$[\(element)]"
         for position in 0..<depth {
             let frame = frames[position]
-            if !frame.isMap { path += "[\(frame.count)]" } else if frame.key >= 0 { path += JSONPath.step(flat.values[frame.key]) }
+            if !frame.isMap {
+                path += "[\(frame.count)]"
+            } else if frame.key >= 0 {
+                path += JSONPath.step(flat.values[frame.key])
+            }
         }
-        return isCharacter(index ?? self.index) ? placed(StoreError(code, what), offset, path)
+        return isCharacter(index ?? self.index)
+            ? placed(StoreError(code, what), offset, path)
             : placed(StoreError(.invalidUTF8, "the text is not valid UTF-8"), offset, path)
     }
 
@@ -160,13 +170,15 @@ package final class JSONReader {
     private func placed(_ error: StoreError, _ offset: Int, _ path: String) -> StoreError {
         let place = window.place(offset: offset)
         return StoreError(error.code, "line \(place.line), column \(place.column), at \(path): \(error.message)")
-            .at(class: error.className, property: error.propertyName, position: offset).callback(error.callbackCode).system(error.systemError)
+            .at(class: error.className, property: error.propertyName, position: offset).callback(error.callbackCode)
+            .system(error.systemError)
     }
 
     /// For messages.
     func shownByte() throws(StoreError) -> String {
         guard let byte = try peek() else { return "the end" }
-        return byte > 0x20 && byte < 0x7f ? "\"\(Character(UnicodeScalar(byte)))\"" : "the byte 0x" + String(byte, radix: 16)
+        return byte > 0x20 && byte < 0x7f
+            ? "\"\(Character(UnicodeScalar(byte)))\"" : "the byte 0x" + String(byte, radix: 16)
     }
 }
 
@@ -175,11 +187,13 @@ package struct JSONOptions: OptionSet, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Keys without quotes (ASCII letters, digits, _ and $, and whatever is not ASCII; no digit first), strings in single quotes,
-    /// a comma behind the last element, comments (// to the end of the line, /* … */), NaN, Infinity and -Infinity.
+    /// Keys without quotes (ASCII letters, digits, _ and $, and whatever is not ASCII; no digit first), strings in
+    /// single quotes, a comma behind the last element, comments (// to the end of the line, /* … */), NaN, Infinity and
+    /// -Infinity.
     package static let relaxed = JSONOptions(rawValue: 2)
-    /// {"$oid": …}, {"$date": …}, {"$binary": …}, {"$uuid": …}, {"$numberLong": …}, {"$numberInt": …}, {"$numberDouble": …} and
-    /// {"$numberDecimal": …} are the values that MongoDB's Extended JSON (canonical and relaxed) means by them.
+    /// {"$oid": …}, {"$date": …}, {"$binary": …}, {"$uuid": …}, {"$numberLong": …}, {"$numberInt": …},
+    /// {"$numberDouble": …} and {"$numberDecimal": …} are the values that MongoDB's Extended JSON (canonical and
+    /// relaxed) means by them.
     package static let extended = JSONOptions(rawValue: 1)
     package static let all: JSONOptions = [.relaxed, .extended]
 }
@@ -218,7 +232,9 @@ package enum JSONPath {
 
     static func step(_ key: Value) -> String {
         let bytes = UnsafeRawBufferPointer(start: key.pointer, count: key.count)
-        let isName = !bytes.isEmpty && bytes.count <= 60 && bytes.allSatisfy { $0 == 0x5f || $0 &- 0x30 <= 9 || ($0 | 0x20) &- 0x61 < 26 }
+        let isName =
+            !bytes.isEmpty && bytes.count <= 60
+            && bytes.allSatisfy { $0 == 0x5f || $0 &- 0x30 <= 9 || ($0 | 0x20) &- 0x61 < 26 }
         return isName ? "." + String(decoding: bytes, as: UTF8.self) : "[\(key.text)]"
     }
 }

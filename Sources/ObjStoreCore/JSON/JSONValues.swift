@@ -41,7 +41,8 @@ struct JSONValues: ~Copyable {
 
     @inline(never)
     private mutating func resize(_ capacity: Int) {
-        let values = UnsafeMutablePointer<Value>.allocate(capacity: capacity), offsets = UnsafeMutablePointer<Int>.allocate(capacity: capacity)
+        let values = UnsafeMutablePointer<Value>.allocate(capacity: capacity),
+            offsets = UnsafeMutablePointer<Int>.allocate(capacity: capacity)
         values.update(from: self.values, count: count)
         offsets.update(from: self.offsets, count: count)
         self.values.deallocate()

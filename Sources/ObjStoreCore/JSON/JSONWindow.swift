@@ -1,10 +1,10 @@
 internal import CSystem
 
-/// The bytes of a JSON text, as far as they are in memory: all of them, in memory of the caller, or a window that slides over
-/// what a function reads piece by piece.
+/// The bytes of a JSON text, as far as they are in memory: all of them, in memory of the caller, or a window that
+/// slides over what a function reads piece by piece.
 ///
-/// Bytes are counted from the window's start. They stay where they are until `slide`, which the reader calls between elements
-/// only: so the text of the element at hand is always there, to say where in it something is wrong.
+/// Bytes are counted from the window's start. They stay where they are until `slide`, which the reader calls between
+/// elements only: so the text of the element at hand is always there, to say where in it something is wrong.
 final class JSONWindow {
     /// Fills memory with the next bytes of the text, and returns how many: 0 is its end.
     typealias Read = (UnsafeMutableRawBufferPointer) throws(StoreError) -> Int
@@ -61,7 +61,8 @@ final class JSONWindow {
         let room = UnsafeMutableRawBufferPointer(start: self.owned.unsafelyUnwrapped + count, count: JSONWindow.piece)
         let got = try read(room)
         guard got >= 0, got <= room.count else {
-            throw StoreError(.invalidArgument, "the function that reads JSON returned \(got) of at most \(room.count) bytes")
+            throw StoreError(
+                .invalidArgument, "the function that reads JSON returned \(got) of at most \(room.count) bytes")
         }
         if got == 0 { isAtEnd = true }
         count += got

@@ -1,7 +1,7 @@
 /// Writes JSON text, piece by piece, into memory that it keeps: UTF-8, RFC 8259.
 ///
-/// Numbers come back as they are from a `JSONReader`: ints and decimals digit by digit, floats and doubles as the shortest
-/// number that is nearest to them alone, a double that is a whole number with ".0".
+/// Numbers come back as they are from a `JSONReader`: ints and decimals digit by digit, floats and doubles as the
+/// shortest number that is nearest to them alone, a double that is a whole number with ".0".
 package final class JSONWriter {
     package struct Options: OptionSet, Sendable {
         package let rawValue: UInt32
@@ -9,7 +9,8 @@ package final class JSONWriter {
 
         /// One element a line, two spaces for each level.
         package static let pretty = Options(rawValue: 4)
-        /// What JSON has no form for as in `JSONOptions.extended`; else dates, binaries and ids are texts, decimals numbers.
+        /// What JSON has no form for as in `JSONOptions.extended`; else dates, binaries and ids are texts, decimals
+        /// numbers.
         package static let extended = Options(rawValue: 1)
         /// NaN and the infinities are null; else they are refused, unless `extended` has a form for them.
         package static let nullForNaN = Options(rawValue: 8)
@@ -49,7 +50,8 @@ package final class JSONWriter {
         bytes.append(UInt8(ascii: last.isMap ? "}" : "]"))
     }
 
-    /// Of the value that comes next. Where `extended` would take the object for what it is not, the key gets one more `$`.
+    /// Of the value that comes next. Where `extended` would take the object for what it is not, the key gets one more
+    /// `$`.
     package func key(_ key: UnsafeRawBufferPointer) throws(StoreError) {
         try expect(key.count)
         put(key)
@@ -126,7 +128,11 @@ package final class JSONWriter {
         case .double: try number(value.asDouble.isFinite, value, "\(value.asDouble)")
         case .decimal128:
             let decimal = value.asDecimal
-            if options.contains(.extended) { tagged("$numberDecimal", decimal.text) } else { try number(decimal.isFinite, value, decimal.jsonText) }
+            if options.contains(.extended) {
+                tagged("$numberDecimal", decimal.text)
+            } else {
+                try number(decimal.isFinite, value, decimal.jsonText)
+            }
         case .string:
             next()
             string(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
@@ -135,7 +141,8 @@ package final class JSONWriter {
         case .objectID: text(value.text, "$oid")
         case .uuid: text(value.text, "$uuid")
         case .document: try append(node: try MixedNode(value.pointer, value.count))
-        case .link, .list, .set, .map, .mixed: throw StoreError(.wrongType, "\(value.kind.indefinite) is no value that JSON has a form for")
+        case .link, .list, .set, .map, .mixed:
+            throw StoreError(.wrongType, "\(value.kind.indefinite) is no value that JSON has a form for")
         }
     }
 
@@ -153,7 +160,9 @@ package final class JSONWriter {
         for index in 0..<container.count {
             if kind == .map {
                 let key = try container.key(index)
-                guard ValueCheck.isUTF8(key.baseAddress, key.count) else { throw MixedNode.damaged("a key that is not valid UTF-8") }
+                guard ValueCheck.isUTF8(key.baseAddress, key.count) else {
+                    throw MixedNode.damaged("a key that is not valid UTF-8")
+                }
                 try self.key(key)
             }
             try append(node: try container.node(index))
@@ -202,7 +211,8 @@ package final class JSONWriter {
 
     private func binary(_ binary: UnsafeRawBufferPointer) {
         word(options.contains(.extended) ? "{\"$binary\":{\"base64\":\"" : "\"")
-        TextForms.base64(binary, to: bytes.extend(by: TextForms.base64Count(binary.count)).assumingMemoryBound(to: UInt8.self))
+        TextForms.base64(
+            binary, to: bytes.extend(by: TextForms.base64Count(binary.count)).assumingMemoryBound(to: UInt8.self))
         append(options.contains(.extended) ? "\",\"subType\":\"00\"}}" : "\"")
     }
 
@@ -240,8 +250,8 @@ package final class JSONWriter {
 }
 
 extension Decimal128 {
-    /// As a number of JSON. What an integer of more than 34 digits is read as (34 of them and a power of ten) is written as that
-    /// integer: with an exponent it would come back as a double.
+    /// As a number of JSON. What an integer of more than 34 digits is read as (34 of them and a power of ten) is
+    /// written as that integer: with an exponent it would come back as a double.
     fileprivate var jsonText: String {
         let zeros = exponent - Decimal128.bias
         guard isFinite, zeros > 0, coefficient >= 1_000_000_000_000_000_000_000_000_000_000_000 else { return text }

@@ -1,15 +1,20 @@
-/// Values that JSON has no form for, as texts: points in time (ISO 8601), binaries (base64), uuids. Reading returns nil where a
-/// text is something else.
+/// Values that JSON has no form for, as texts: points in time (ISO 8601), binaries (base64), uuids. Reading returns nil
+/// where a text is something else.
 package enum TextForms {
     // MARK: Time
 
-    /// `2026-11-22T21:19:35.000000001Z`: in UTC, with as many digits of a second as there are; a year beyond 0 to 9999 has a
-    /// sign. In the proleptic Gregorian calendar, where the year 0 is 1 BC.
+    /// `2026-11-22T21:19:35.000000001Z`: in UTC, with as many digits of a second as there are; a year beyond 0 to 9999
+    /// has a sign. In the proleptic Gregorian calendar, where the year 0 is 1 BC.
     package static func time(seconds: Int64, nanoseconds: Int64) -> String {
         let (day, second) = floored(seconds, by: 86400)
         let (year, month, dayOfMonth) = civil(day)
-        var text = year >= 0 && year <= 9999 ? padded(year, 4) : (year < 0 ? "-" : "+") + padded(Int64(year.magnitude), 6)
-        text += "-\(padded(month, 2))-\(padded(dayOfMonth, 2))T\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
+        var text =
+            year >= 0 && year <= 9999 ? padded(year, 4) : (year < 0 ? "-" : "+") + padded(Int64(year.magnitude), 6)
+        text +=
+            """
+            -\(padded(month, 2))-\(padded(dayOfMonth, 2))T\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2))\
+            :\(padded(second % 60, 2))
+            """
         if nanoseconds > 0 {
             var fraction = padded(nanoseconds, 9)
             while fraction.last == "0" { fraction.removeLast() }
@@ -18,13 +23,17 @@ package enum TextForms {
         return text + "Z"
     }
 
-    /// Takes what `time` makes, up to nine digits of a second, and an offset such as +01:00 in place of Z. Nothing may be left out.
+    /// Takes what `time` makes, up to nine digits of a second, and an offset such as +01:00 in place of Z. Nothing may
+    /// be left out.
     package static func time(_ text: UnsafeRawBufferPointer) -> Value? {
         var rest = Scanner(text: text)
         let sign: Int64 = rest.take("-") ? -1 : 1, isLong = sign < 0 || rest.take("+")
-        guard let year = rest.number(isLong ? 5...12 : 4...4), rest.take("-"), let month = rest.number(2...2), month >= 1, month <= 12, rest.take("-"),
-            let day = rest.number(2...2), day >= 1, day <= days(in: month, sign * year), rest.take("T") || rest.take("t") || rest.take(" "),
-            let hour = rest.number(2...2), hour < 24, rest.take(":"), let minute = rest.number(2...2), minute < 60, rest.take(":"),
+        guard let year = rest.number(isLong ? 5...12 : 4...4), rest.take("-"), let month = rest.number(2...2),
+            month >= 1, month <= 12, rest.take("-"),
+            let day = rest.number(2...2), day >= 1, day <= days(in: month, sign * year),
+            rest.take("T") || rest.take("t") || rest.take(" "),
+            let hour = rest.number(2...2), hour < 24, rest.take(":"), let minute = rest.number(2...2), minute < 60,
+            rest.take(":"),
             let second = rest.number(2...2), second < 60
         else { return nil }
         var nanoseconds: Int64 = 0
@@ -37,12 +46,15 @@ package enum TextForms {
         var offset: Int64 = 0
         if !rest.take("Z"), !rest.take("z") {
             let isWest = rest.take("-")
-            guard isWest || rest.take("+"), let hours = rest.number(2...2), hours < 24, rest.take(":"), let minutes = rest.number(2...2), minutes < 60 else { return nil }
+            guard isWest || rest.take("+"), let hours = rest.number(2...2), hours < 24, rest.take(":"),
+                let minutes = rest.number(2...2), minutes < 60
+            else { return nil }
             offset = (hours * 3600 + minutes * 60) * (isWest ? -1 : 1)
         }
         guard rest.isAtEnd, (sign * year).magnitude < 300_000_000_000 else { return nil }
         // The first and the last year are not whole.
-        let seconds = Int128(self.day(sign * year, month, day)) * 86400 + Int128(hour * 3600 + minute * 60 + second - offset)
+        let seconds =
+            Int128(self.day(sign * year, month, day)) * 86400 + Int128(hour * 3600 + minute * 60 + second - offset)
         return Int64(exactly: seconds).map { .timestamp(seconds: $0, nanoseconds: Int32(nanoseconds)) }
     }
 
@@ -58,11 +70,15 @@ package enum TextForms {
         let era = (shifted >= 0 ? shifted : shifted - 146096) / 146097, inEra = shifted - era * 146097
         let yearOfEra = (inEra - inEra / 1460 + inEra / 36524 - inEra / 146096) / 365
         let inYear = inEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100), month = (5 * inYear + 2) / 153
-        return (yearOfEra + era * 400 + (month < 10 ? 0 : 1), month < 10 ? month + 3 : month - 9, inYear - (153 * month + 2) / 5 + 1)
+        return (
+            yearOfEra + era * 400 + (month < 10 ? 0 : 1), month < 10 ? month + 3 : month - 9,
+            inYear - (153 * month + 2) / 5 + 1
+        )
     }
 
     private static func day(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let shifted = month > 2 ? year : year - 1, era = (shifted >= 0 ? shifted : shifted - 399) / 400, ofEra = shifted - era * 400
+        let shifted = month > 2 ? year : year - 1, era = (shifted >= 0 ? shifted : shifted - 399) / 400,
+            ofEra = shifted - era * 400
         let inYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return era * 146097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + inYear - 719468
     }
@@ -134,7 +150,9 @@ package enum TextForms {
         var at = 0, next = target
         while at < bytes.count {
             let left = bytes.count - at
-            let group = UInt32(bytes[at]) << 16 | (left > 1 ? UInt32(bytes[at + 1]) << 8 : 0) | (left > 2 ? UInt32(bytes[at + 2]) : 0)
+            let group =
+                UInt32(bytes[at]) << 16 | (left > 1 ? UInt32(bytes[at + 1]) << 8 : 0)
+                | (left > 2 ? UInt32(bytes[at + 2]) : 0)
             next[0] = digits[Int(group >> 18)]
             next[1] = digits[Int(group >> 12 & 63)]
             next[2] = left > 1 ? digits[Int(group >> 6 & 63)] : UInt8(ascii: "=")
@@ -150,7 +168,8 @@ package enum TextForms {
         var count = 0
         for start in stride(from: 0, to: text.count, by: 4) {
             let isLast = start + 4 == text.count
-            let padding = isLast && text[start + 3] == UInt8(ascii: "=") ? (text[start + 2] == UInt8(ascii: "=") ? 2 : 1) : 0
+            let padding =
+                isLast && text[start + 3] == UInt8(ascii: "=") ? (text[start + 2] == UInt8(ascii: "=") ? 2 : 1) : 0
             var group: UInt32 = 0
             for index in 0..<4 - padding {
                 guard let digit = sixBits(text[start + index]) else { return nil }

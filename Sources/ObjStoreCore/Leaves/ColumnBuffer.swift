@@ -63,7 +63,11 @@ struct ColumnBuffer {
     @inline(__always)
     mutating func append(_ value: Value, at row: Int, _ space: WriteSpace) throws(StoreError) {
         if isText {
-            if value.isNull { appendNullText(at: row) } else { try appendText(value.pointer, value.count, at: row, space) }
+            if value.isNull {
+                appendNullText(at: row)
+            } else {
+                try appendText(value.pointer, value.count, at: row, space)
+            }
         } else if value.isNull {
             numbers[row] = 0
             if isPair { secondWords[row] = 0 }
@@ -77,7 +81,8 @@ struct ColumnBuffer {
     /// Row `from` of another column of the same kind. A long value's extent then belongs to this one.
     mutating func append(_ other: ColumnBuffer, _ from: Int, at row: Int) throws(StoreError) {
         if isText {
-            let start = Int(offsets[row]), first = Int(other.offsets[from]), count = Int(other.offsets[from &+ 1]) &- first
+            let start = Int(offsets[row]), first = Int(other.offsets[from]),
+                count = Int(other.offsets[from &+ 1]) &- first
             if start &+ count > blobCapacity { try growBlob(start + count) }
             if count > 0 { ColumnBuffer.copy(other.blob + first, to: blob + start, count) }
             offsets[row &+ 1] = UInt32(truncatingIfNeeded: start &+ count)
@@ -129,8 +134,12 @@ struct ColumnBuffer {
     }
 
     @inline(__always)
-    mutating func appendText(_ pointer: UnsafeRawPointer?, _ count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
-        if _slowPath(count > StringSegment.inlineValueLimit) { return try appendLong(pointer.unsafelyUnwrapped, count, at: row, space) }
+    mutating func appendText(
+        _ pointer: UnsafeRawPointer?, _ count: Int, at row: Int, _ space: WriteSpace
+    ) throws(StoreError) {
+        if _slowPath(count > StringSegment.inlineValueLimit) {
+            return try appendLong(pointer.unsafelyUnwrapped, count, at: row, space)
+        }
         let start = Int(offsets[row])
         if _slowPath(start &+ count > blobCapacity) { try growBlob(start + count) }
         let end = blob + start
@@ -143,7 +152,9 @@ struct ColumnBuffer {
     }
 
     @inline(never)
-    private mutating func appendLong(_ pointer: UnsafeRawPointer, _ count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
+    private mutating func appendLong(
+        _ pointer: UnsafeRawPointer, _ count: Int, at row: Int, _ space: WriteSpace
+    ) throws(StoreError) {
         let (ref, memory) = try space.newPart(bytes: count, capacity: count)
         memory.copyMemory(from: pointer, byteCount: count)
         try appendCell(ref: ref, bytes: count, hash: 0, born: 0, at: row)
@@ -165,17 +176,21 @@ struct ColumnBuffer {
     /// memcpy without the call for short values: two overlapping words.
     @inline(__always)
     static func copy(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, _ count: Int) {
-        if count > 32 { memcpy(to, from, count) }
-        else if count >= 16 {
-            let a = from.loadUnaligned(as: SIMD16<UInt8>.self), b = from.loadUnaligned(fromByteOffset: count &- 16, as: SIMD16<UInt8>.self)
+        if count > 32 {
+            memcpy(to, from, count)
+        } else if count >= 16 {
+            let a = from.loadUnaligned(as: SIMD16<UInt8>.self),
+                b = from.loadUnaligned(fromByteOffset: count &- 16, as: SIMD16<UInt8>.self)
             to.storeBytes(of: a, as: SIMD16<UInt8>.self)
             to.storeBytes(of: b, toByteOffset: count &- 16, as: SIMD16<UInt8>.self)
         } else if count >= 8 {
-            let a = from.loadUnaligned(as: UInt64.self), b = from.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+            let a = from.loadUnaligned(as: UInt64.self),
+                b = from.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
             to.storeBytes(of: a, as: UInt64.self)
             to.storeBytes(of: b, toByteOffset: count &- 8, as: UInt64.self)
         } else if count >= 4 {
-            let a = from.loadUnaligned(as: UInt32.self), b = from.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
+            let a = from.loadUnaligned(as: UInt32.self),
+                b = from.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
             to.storeBytes(of: a, as: UInt32.self)
             to.storeBytes(of: b, toByteOffset: count &- 4, as: UInt32.self)
         } else {
@@ -189,7 +204,9 @@ struct ColumnBuffer {
 
     mutating func growBlob(_ bytes: Int) throws(StoreError) {
         let capacity = max(bytes, blobCapacity * 2)
-        guard let memory = cs_try_realloc(blob, capacity) else { throw StoreError(.outOfMemory, "no memory for \(capacity) bytes of text") }
+        guard let memory = cs_try_realloc(blob, capacity) else {
+            throw StoreError(.outOfMemory, "no memory for \(capacity) bytes of text")
+        }
         blob = memory
         blobCapacity = capacity
     }

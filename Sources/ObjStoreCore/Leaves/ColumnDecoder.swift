@@ -11,7 +11,8 @@ struct ColumnDecoder {
     }
 
     /// All rows into `buffer`, which is empty; rows that do not exist get any value.
-    func decode(_ spec: ColumnSpec, hint: Int, into buffer: inout ColumnBuffer, _ space: WriteSpace) throws(StoreError) {
+    func decode(_ spec: ColumnSpec, hint: Int, into buffer: inout ColumnBuffer, _ space: WriteSpace) throws(StoreError)
+    {
         let rows = LeafHead.rows(head)
         guard let entry = LeafHead.entry(head, id: spec.id, hint: hint) else {
             for row in 0..<rows { try buffer.append(spec.fill, at: row, space) }
@@ -76,7 +77,10 @@ struct ColumnDecoder {
             let bytes = StringSegment.offset(part, count), start = Int(buffer.offsets[row])
             if start + bytes > buffer.blobCapacity { try buffer.growBlob(start + bytes) }
             memcpy(buffer.blob + start, part + StringSegment.blobOffset(part), bytes)
-            for index in 0..<count { buffer.offsets[row &+ index &+ 1] = UInt32(truncatingIfNeeded: start &+ StringSegment.offset(part, index &+ 1)) }
+            for index in 0..<count {
+                buffer.offsets[row &+ index &+ 1] = UInt32(
+                    truncatingIfNeeded: start &+ StringSegment.offset(part, index &+ 1))
+            }
             if StringSegment.hasLong(part) {
                 for index in 0..<count where StringSegment.isLong(part, index) {
                     // The cell of a deleted row stays behind; its extent is gone, and nobody looks at it.
@@ -88,9 +92,13 @@ struct ColumnDecoder {
         }
     }
 
-    private func decodeDictionary(_ part: UnsafeRawPointer, _ first: Int, _ count: Int, into buffer: inout ColumnBuffer) throws(StoreError) {
+    private func decodeDictionary(
+        _ part: UnsafeRawPointer, _ first: Int, _ count: Int, into buffer: inout ColumnBuffer
+    ) throws(StoreError) {
         var at = Int(buffer.offsets[first])
-        if at + TextDictionary.total(part) > buffer.blobCapacity { try buffer.growBlob(at + TextDictionary.total(part)) }
+        if at + TextDictionary.total(part) > buffer.blobCapacity {
+            try buffer.growBlob(at + TextDictionary.total(part))
+        }
         for row in 0..<count {
             let (pointer, length) = TextDictionary.text(part, row)
             if length > 0 { ColumnBuffer.copy(pointer, to: buffer.blob + at, length) }

@@ -20,7 +20,9 @@ struct ColumnEncoder {
             for word in 0..<64 { words[word] = (presence?[word] ?? ~0) & ~buffer.nulls[word] }
             mask = UnsafePointer(words)
         }
-        var image = buffer.kind == .double ? try encodeDoubles(buffer.numbers, mask, id: id) : try encodeIntegers(buffer.numbers, mask, id: id)
+        var image =
+            buffer.kind == .double
+            ? try encodeDoubles(buffer.numbers, mask, id: id) : try encodeIntegers(buffer.numbers, mask, id: id)
         if buffer.anyNull {
             let bytes = LeafHead.bitmapBytes(rows: rows)
             let bitmap = scratch.allocate(bytes)
@@ -38,7 +40,9 @@ struct ColumnEncoder {
         try encodeIntegers(offsets, nil, id: LeafKeys.column)
     }
 
-    private func encodeIntegers(_ values: UnsafeMutablePointer<Int64>, _ mask: UnsafePointer<UInt64>?, id: UInt32) throws(StoreError) -> ColumnImage {
+    private func encodeIntegers(
+        _ values: UnsafeMutablePointer<Int64>, _ mask: UnsafePointer<UInt64>?, id: UInt32
+    ) throws(StoreError) -> ColumnImage {
         var low = Int64.max, high = Int64.min
         if let mask {
             var row = 0
@@ -104,7 +108,9 @@ struct ColumnEncoder {
         return base
     }
 
-    private func encodeDoubles(_ values: UnsafeMutablePointer<Int64>, _ mask: UnsafePointer<UInt64>?, id: UInt32) throws(StoreError) -> ColumnImage {
+    private func encodeDoubles(
+        _ values: UnsafeMutablePointer<Int64>, _ mask: UnsafePointer<UInt64>?, id: UInt32
+    ) throws(StoreError) -> ColumnImage {
         var image = ColumnImage(id: id, encoding: .double)
         var low = Double.infinity, high = -Double.infinity, constant = true
         var first: Int64?
@@ -202,11 +208,14 @@ struct ColumnEncoder {
             for index in 0..<count {
                 let first = index << shift, segmentRows = min(rows - first, 1 << shift)
                 // To one that is full no row will be added.
-                if segmentRows == 1 << shift, let (ref, bytes) = try encodeDictionary(buffer, first, segmentRows, &draft) {
+                if segmentRows == 1 << shift,
+                    let (ref, bytes) = try encodeDictionary(buffer, first, segmentRows, &draft)
+                {
                     ColumnEncoder.storeSegment(table + index * LeafSegment.size, ref, bytes: bytes)
                     continue
                 }
-                let (ref, bytes, long) = try encodeSegment(buffer, first, segmentRows, capacity: slack ? 1 << shift : segmentRows)
+                let (ref, bytes, long) = try encodeSegment(
+                    buffer, first, segmentRows, capacity: slack ? 1 << shift : segmentRows)
                 if long { anyLong = true }
                 ColumnEncoder.storeSegment(table + index * LeafSegment.size, ref, bytes: bytes)
             }
@@ -234,7 +243,9 @@ struct ColumnEncoder {
         return image
     }
 
-    private func encodeSegment(_ buffer: ColumnBuffer, _ first: Int, _ count: Int, capacity: Int) throws(StoreError)
+    private func encodeSegment(
+        _ buffer: ColumnBuffer, _ first: Int, _ count: Int, capacity: Int
+    ) throws(StoreError)
         -> (ref: Ref, bytes: Int, long: Bool)
     {
         let total = Int(buffer.offsets[first + count] - buffer.offsets[first])
@@ -247,7 +258,9 @@ struct ColumnEncoder {
         return try encodeMixedSegment(buffer, first, count, capacity: capacity)
     }
 
-    private func fillSegment(_ buffer: ColumnBuffer, _ first: Int, _ count: Int, capacity: Int, _ part: UnsafeMutableRawPointer) {
+    private func fillSegment(
+        _ buffer: ColumnBuffer, _ first: Int, _ count: Int, capacity: Int, _ part: UnsafeMutableRawPointer
+    ) {
         StringSegment.initialize(part, rows: count, capacity: capacity, long: false)
         let from = buffer.offsets + first, start = from[0]
         let offsets = (part + StringSegment.header).assumingMemoryBound(to: UInt16.self)
@@ -260,7 +273,9 @@ struct ColumnEncoder {
     }
 
     /// Rows that do not exist lose their bytes; what does not fit the blob moves to extents of its own.
-    private func encodeMixedSegment(_ buffer: ColumnBuffer, _ first: Int, _ count: Int, capacity: Int) throws(StoreError)
+    private func encodeMixedSegment(
+        _ buffer: ColumnBuffer, _ first: Int, _ count: Int, capacity: Int
+    ) throws(StoreError)
         -> (ref: Ref, bytes: Int, long: Bool)
     {
         // Pass 1: the blob's length and whether any value is long.

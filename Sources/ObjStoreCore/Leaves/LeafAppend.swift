@@ -19,7 +19,8 @@ extension LeafEditor {
         if slot != rows, LeafHead.presence(head) == nil || slot - rows > 32 { return false }
         if !(try canAppend(head, slot, values)) { return false }
         // Nothing of the values may lie in memory that an earlier column's part is about to give up.
-        let staged = scratch.allocate(specs.count * MemoryLayout<Value>.stride + 1).bindMemory(to: Value.self, capacity: specs.count)
+        let staged = scratch.allocate(specs.count * MemoryLayout<Value>.stride + 1).bindMemory(
+            to: Value.self, capacity: specs.count)
         for column in 0..<specs.count {
             var value = values[column]
             if let pointer = value.pointer, value.count <= StringSegment.inlineValueLimit {
@@ -41,7 +42,9 @@ extension LeafEditor {
         return true
     }
 
-    private func canAppend(_ head: UnsafeMutableRawPointer, _ slot: Int, _ values: UnsafePointer<Value>) throws(StoreError) -> Bool {
+    private func canAppend(
+        _ head: UnsafeMutableRawPointer, _ slot: Int, _ values: UnsafePointer<Value>
+    ) throws(StoreError) -> Bool {
         for column in 0..<specs.count {
             let spec = specs[column], value = values[column]
             guard let entry = LeafHead.entry(head, id: spec.id, hint: hints[column]) else {
@@ -50,14 +53,23 @@ extension LeafEditor {
             }
             if spec.kind.isBytes {
                 guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
-                if entry.isAuxInline, slot + 1 >= LeafHead.inlineLimit || slot + 1 > LeafHead.inlineRoom(entry.auxBytes) { return false }
+                if entry.isAuxInline, slot + 1 >= LeafHead.inlineLimit || slot + 1 > LeafHead.inlineRoom(entry.auxBytes)
+                {
+                    return false
+                }
                 if entry.isSegmented { continue }
                 if slot + 1 > StringSegment.maximumRows { return false }
                 let part = try reader.textSegment(head, entry, segment: 0, rows: 1)
                 if StringSegment.isDictionary(part) { return false }
-                let long = StringSegment.isTooLong(value.count, blob: StringSegment.offset(part, StringSegment.rows(part)))
-                let needed = StringSegment.bytesNeeded(part, replacing: nil, count: long ? StringSegment.cellBytes : value.count, long: long)
-                if needed > (entry.isMainInline ? min(LeafHead.inlineRoom(entry.mainBytes), LeafHead.inlineLimit - 1) : StringSegment.targetBytes) {
+                let long = StringSegment.isTooLong(
+                    value.count, blob: StringSegment.offset(part, StringSegment.rows(part)))
+                let needed = StringSegment.bytesNeeded(
+                    part, replacing: nil, count: long ? StringSegment.cellBytes : value.count, long: long)
+                if needed
+                    > (entry.isMainInline
+                        ? min(LeafHead.inlineRoom(entry.mainBytes), LeafHead.inlineLimit - 1)
+                        : StringSegment.targetBytes)
+                {
                     return false
                 }
                 continue
@@ -65,10 +77,14 @@ extension LeafEditor {
             guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
             if value.isNull, !entry.hasAux { return false }
             if entry.hasAux, LeafHead.bitmapBytes(rows: slot + 1) > LeafHead.inlineRoom(entry.auxBytes) { return false }
-            if !LeafEditor.hasRoom(entry, slot) || !value.isNull && !LeafEditor.fits(entry, slot, value.low) { return false }
+            if !LeafEditor.hasRoom(entry, slot) || !value.isNull && !LeafEditor.fits(entry, slot, value.low) {
+                return false
+            }
             if spec.kind.isPair {
                 guard let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
-                if !LeafEditor.hasRoom(second, slot) || !value.isNull && !LeafEditor.fits(second, slot, value.high) { return false }
+                if !LeafEditor.hasRoom(second, slot) || !value.isNull && !LeafEditor.fits(second, slot, value.high) {
+                    return false
+                }
             }
         }
         return true
@@ -107,7 +123,8 @@ extension LeafEditor {
                 try appendNumber(head, second, slot, value.flatMap { $0.isNull ? nil : $0.high })
             }
             if entry.hasAux {
-                PartSlot(aux: UnsafeMutableRawPointer(mutating: entry.line)).setBytes(LeafHead.bitmapBytes(rows: slot + 1))
+                PartSlot(aux: UnsafeMutableRawPointer(mutating: entry.line)).setBytes(
+                    LeafHead.bitmapBytes(rows: slot + 1))
                 if let value, value.isNull { setNullBit(head, entry, slot, true) }
             }
         }
@@ -115,7 +132,9 @@ extension LeafEditor {
     }
 
     @inline(__always)
-    private func appendNumber(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ value: Int64?) throws(StoreError) {
+    private func appendNumber(
+        _ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ value: Int64?
+    ) throws(StoreError) {
         if let value { LeafEditor.widenBounds(entry, value) }
         let width = entry.width
         if width == 0 { return }
@@ -143,7 +162,9 @@ extension LeafEditor {
         NumberCodec.setCell(part, row, width: width, base: entry.base, value ?? (width == 64 ? 0 : entry.base))
     }
 
-    private func appendText(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ value: Value) throws(StoreError) {
+    private func appendText(
+        _ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ value: Value
+    ) throws(StoreError) {
         let row = slot & (entry.segmentRows - 1)
         let staged: StagedText
         if entry.isSegmented, row == 0 {

@@ -37,10 +37,15 @@ final class LeafBuilder {
     }
 
     /// Takes over the rows of an existing leaf.
-    func load(_ head: UnsafeRawPointer, _ specs: UnsafeBufferPointer<ColumnSpec>, hints: UnsafePointer<Int>, _ space: WriteSpace) throws(StoreError) {
+    func load(
+        _ head: UnsafeRawPointer, _ specs: UnsafeBufferPointer<ColumnSpec>, hints: UnsafePointer<Int>,
+        _ space: WriteSpace
+    ) throws(StoreError) {
         begin(keyBase: LeafHead.keyBase(head))
         let decoder = ColumnDecoder(space.source, head)
-        for index in 0..<specs.count { try decoder.decode(specs[index], hint: hints[index], into: &columns[index], space) }
+        for index in 0..<specs.count {
+            try decoder.decode(specs[index], hint: hints[index], into: &columns[index], space)
+        }
         rows = LeafHead.rows(head)
         live = LeafHead.live(head)
         if let bits = LeafHead.presence(head) {
@@ -82,14 +87,18 @@ final class LeafBuilder {
         live = other.live
     }
 
-    @inline(__always) private func isPresent(_ slot: Int) -> Bool { presence[slot &>> 6] &>> UInt64(slot & 63) & 1 != 0 }
+    @inline(__always) private func isPresent(_ slot: Int) -> Bool {
+        presence[slot &>> 6] &>> UInt64(slot & 63) & 1 != 0
+    }
 
     /// What the texts take, in bytes, and how much of it belongs to slots without a row.
     var textBytes: (all: Int, holes: Int) {
         var all = 0, holes = 0
         for column in columns where column.isText {
             all += Int(column.offsets[rows])
-            for slot in 0..<rows where !isPresent(slot) { holes += Int(column.offsets[slot + 1] - column.offsets[slot]) }
+            for slot in 0..<rows where !isPresent(slot) {
+                holes += Int(column.offsets[slot + 1] - column.offsets[slot])
+            }
         }
         return (all, holes)
     }
@@ -124,9 +133,13 @@ final class LeafBuilder {
     }
 
     /// Adds rows `first ..< first + count` of column vectors from slot `slot` on.
-    func append(slot: Int, _ vectors: UnsafePointer<ColumnVector>, first: Int, count: Int, _ space: WriteSpace) throws(StoreError) {
+    func append(
+        slot: Int, _ vectors: UnsafePointer<ColumnVector>, first: Int, count: Int, _ space: WriteSpace
+    ) throws(StoreError) {
         skip(to: slot)
-        for index in 0..<columns.count { try columns[index].append(vectors[index], first: first, count: count, at: slot, space) }
+        for index in 0..<columns.count {
+            try columns[index].append(vectors[index], first: first, count: count, at: slot, space)
+        }
         setPresent(slot, count)
         rows = slot + count
         live += count
@@ -161,7 +174,8 @@ package struct ColumnVector: @unchecked Sendable {
     package var allNull: Bool
 
     package init(
-        layout: Layout, numbers: UnsafeRawPointer? = nil, secondWords: UnsafePointer<Int64>? = nil, offsets: UnsafePointer<Int64>? = nil,
+        layout: Layout, numbers: UnsafeRawPointer? = nil, secondWords: UnsafePointer<Int64>? = nil,
+        offsets: UnsafePointer<Int64>? = nil,
         bytes: UnsafeRawPointer? = nil, validity: UnsafePointer<UInt8>? = nil, allNull: Bool = false
     ) {
         self.layout = layout
@@ -182,7 +196,9 @@ package struct ColumnVector: @unchecked Sendable {
 }
 
 extension ColumnBuffer {
-    mutating func append(_ vector: ColumnVector, first: Int, count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
+    mutating func append(
+        _ vector: ColumnVector, first: Int, count: Int, at row: Int, _ space: WriteSpace
+    ) throws(StoreError) {
         if isText {
             for index in 0..<count {
                 let from = first &+ index
@@ -190,7 +206,9 @@ extension ColumnBuffer {
                     try append(.null, at: row &+ index, space)
                 } else {
                     let start = Int(vector.offsets.unsafelyUnwrapped[from])
-                    try appendText(vector.bytes.map { $0 + start }, Int(vector.offsets.unsafelyUnwrapped[from &+ 1]) &- start, at: row &+ index, space)
+                    try appendText(
+                        vector.bytes.map { $0 + start }, Int(vector.offsets.unsafelyUnwrapped[from &+ 1]) &- start,
+                        at: row &+ index, space)
                 }
             }
             return
@@ -202,7 +220,9 @@ extension ColumnBuffer {
             for index in 0..<count { numbers[row &+ index] = from[index] == 0 ? 0 : 1 }
         } else if vector.layout == .singles {
             let from = vector.numbers! + first &<< 2
-            for index in 0..<count { numbers[row &+ index] = Int64(from.loadUnaligned(fromByteOffset: index &<< 2, as: UInt32.self)) }
+            for index in 0..<count {
+                numbers[row &+ index] = Int64(from.loadUnaligned(fromByteOffset: index &<< 2, as: UInt32.self))
+            }
         } else {
             memcpy(numbers + row, vector.numbers! + first &<< 3, count &<< 3)
         }

@@ -47,7 +47,8 @@ final class LeafEditor {
         let rows = builder.rows
         let presence = builder.presenceOrNil
         let encoder = ColumnEncoder(
-            space: space, scratch: scratch, rows: rows, presence: presence, slack: rows < LeafHead.rowsPerLeaf && builder.keys == nil)
+            space: space, scratch: scratch, rows: rows, presence: presence,
+            slack: rows < LeafHead.rowsPerLeaf && builder.keys == nil)
         var mainCount = 0, secondCount = 0
         var seconds: [ColumnImage] = []
         for column in order {
@@ -69,7 +70,9 @@ final class LeafEditor {
         let (ref, head) = try space.newNode(.leafHead, bytes: bytes, capacity: bytes)
         ColumnImage.layOut(
             all, mainEntries: mainCount,
-            .init(keyBase: builder.keyBase, rows: rows, live: builder.live, bornEpoch: 0, presence: presence, isSparse: builder.keys != nil),
+            .init(
+                keyBase: builder.keyBase, rows: rows, live: builder.live, bornEpoch: 0, presence: presence,
+                isSparse: builder.keys != nil),
             bytes: bytes, into: head)
         return ref
     }
@@ -108,7 +111,9 @@ final class LeafEditor {
 
     /// The lines of a leaf and the columns of the class both ascend.
     @inline(__always)
-    private func forEachUnknownColumn<Failure: Error>(_ head: UnsafeRawPointer, _ body: (LeafEntry) throws(Failure) -> Void) throws(Failure) {
+    private func forEachUnknownColumn<Failure: Error>(
+        _ head: UnsafeRawPointer, _ body: (LeafEntry) throws(Failure) -> Void
+    ) throws(Failure) {
         let main = LeafHead.mainEntries(head)
         var rank = 0
         for index in 0..<LeafHead.entries(head) {
@@ -121,7 +126,9 @@ final class LeafEditor {
     }
 
     /// Replaces one column's lines and lays the head out anew; optionally adds the bitmap of existing rows.
-    private func layOutAnew(_ leaf: Ref, replacing column: Int?, _ main: ColumnImage? = nil, _ second: ColumnImage? = nil, presence: Bool)
+    private func layOutAnew(
+        _ leaf: Ref, replacing column: Int?, _ main: ColumnImage? = nil, _ second: ColumnImage? = nil, presence: Bool
+    )
         throws(StoreError)
     {
         let old = head(leaf)
@@ -166,7 +173,9 @@ final class LeafEditor {
         let new = scratch.allocate(bytes)
         ColumnImage.layOut(
             all, mainEntries: mainCount,
-            .init(keyBase: LeafHead.keyBase(old), rows: rows, live: LeafHead.live(old), bornEpoch: LeafHead.bornEpoch(old), presence: bits,
+            .init(
+                keyBase: LeafHead.keyBase(old), rows: rows, live: LeafHead.live(old),
+                bornEpoch: LeafHead.bornEpoch(old), presence: bits,
                 isSparse: LeafHead.isSparse(old)),
             bytes: bytes, into: new)
         let target = try space.grow(leaf, capacity: bytes)
@@ -178,10 +187,13 @@ final class LeafEditor {
 
     /// The line's part that has row `slot`, writable, with room for `capacity` bytes.
     @inline(__always)
-    func writable(_ slot: PartSlot, _ kind: PartKind, _ head: UnsafeRawPointer, capacity: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+    func writable(
+        _ slot: PartSlot, _ kind: PartKind, _ head: UnsafeRawPointer, capacity: Int
+    ) throws(StoreError) -> UnsafeMutableRawPointer {
         let old = Ref(raw: slot.ref)
         let (ref, pointer) = try space.writablePart(
-            old, kind, bytes: slot.bytes, hash32: slot.hash, born: LeafHead.bornEpoch(head) &+ UInt64(slot.born), capacity: capacity)
+            old, kind, bytes: slot.bytes, hash32: slot.hash, born: LeafHead.bornEpoch(head) &+ UInt64(slot.born),
+            capacity: capacity)
         slot.setRef(ref.raw)
         return pointer
     }
@@ -248,7 +260,9 @@ final class LeafEditor {
 
     /// False: the value does not fit the encoding; nothing was changed.
     @inline(__always)
-    private func setNumber(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ value: Int64) throws(StoreError) -> Bool {
+    private func setNumber(
+        _ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ value: Int64
+    ) throws(StoreError) -> Bool {
         guard LeafEditor.fits(entry, slot, value) else { return false }
         LeafEditor.widenBounds(entry, value)
         let width = entry.width
@@ -280,8 +294,12 @@ final class LeafEditor {
         if entry.encoding == LeafEncoding.double.rawValue {
             if entry.width == 0 { return }
             let number = Double(bitPattern: UInt64(bitPattern: value))
-            if number < Double(bitPattern: UInt64(bitPattern: entry.base)) { line.storeBytes(of: value, toByteOffset: 8, as: Int64.self) }
-            if number > Double(bitPattern: UInt64(bitPattern: entry.max)) { line.storeBytes(of: value, toByteOffset: 16, as: Int64.self) }
+            if number < Double(bitPattern: UInt64(bitPattern: entry.base)) {
+                line.storeBytes(of: value, toByteOffset: 8, as: Int64.self)
+            }
+            if number > Double(bitPattern: UInt64(bitPattern: entry.max)) {
+                line.storeBytes(of: value, toByteOffset: 16, as: Int64.self)
+            }
             return
         }
         if entry.width == 64, value < entry.base { line.storeBytes(of: value, toByteOffset: 8, as: Int64.self) }
@@ -294,7 +312,9 @@ final class LeafEditor {
             let spec = specs[column]
             if LeafHead.entry(head, id: spec.id, hint: hints[column]) == nil {
                 // The leaf is older than the column: every other row has the fill value.
-                for row in 0..<LeafHead.rows(head) { try buffer.append(row == slot ? value : spec.fill, at: row, space) }
+                for row in 0..<LeafHead.rows(head) {
+                    try buffer.append(row == slot ? value : spec.fill, at: row, space)
+                }
             } else {
                 try ColumnDecoder(space.source, head).decode(spec, hint: hints[column], into: &buffer, space)
                 buffer.setNumber(slot, value)
@@ -303,10 +323,11 @@ final class LeafEditor {
         }
     }
 
-    /// Changes a number in several rows and encodes their column once. Tells `body` of each row that gets a value; where one
-    /// cannot, nothing happens to the leaf.
+    /// Changes a number in several rows and encodes their column once. Tells `body` of each row that gets a value;
+    /// where one cannot, nothing happens to the leaf.
     func changeNumbers(
-        _ leaf: Ref, _ keys: UnsafeBufferPointer<Int64>, _ column: Int, _ change: NumberChange, _ body: (_ key: Int64, _ value: Value) -> Void
+        _ leaf: Ref, _ keys: UnsafeBufferPointer<Int64>, _ column: Int, _ change: NumberChange,
+        _ body: (_ key: Int64, _ value: Value) -> Void
     ) throws(StoreError) -> NumberFailure {
         scratch.reset()
         var failure = NumberFailure.none
@@ -349,7 +370,8 @@ final class LeafEditor {
         defer { buffers[column] = buffer }
         guard try fill(&buffer, head(leaf)) else { return }
         var old = head(leaf)
-        let encoder = ColumnEncoder(space: space, scratch: scratch, rows: LeafHead.rows(old), presence: LeafHead.presence(old), slack: true)
+        let encoder = ColumnEncoder(
+            space: space, scratch: scratch, rows: LeafHead.rows(old), presence: LeafHead.presence(old), slack: true)
         let (main, second) = try encoder.encode(buffer, id: spec.id)
         old = head(leaf)
         if let entry = LeafHead.entry(old, id: spec.id, hint: hints[column]) {
@@ -402,14 +424,17 @@ final class LeafEditor {
         try setFingerprint(head, entry, slot, staged.fingerprint)
     }
 
-    func setFingerprint(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ fingerprint: UInt8) throws(StoreError) {
+    func setFingerprint(
+        _ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ fingerprint: UInt8
+    ) throws(StoreError) {
         if entry.isAuxInline {
             (head + Int(entry.aux) + slot).storeBytes(of: fingerprint, as: UInt8.self)
         } else {
             let place = PartSlot(aux: UnsafeMutableRawPointer(mutating: entry.line))
             // Written only where it differs: the part is not copied for nothing.
             if try reader.fingerprints(head, entry).load(fromByteOffset: slot, as: UInt8.self) == fingerprint { return }
-            (try writable(place, .fingerprints, head, capacity: place.bytes) + slot).storeBytes(of: fingerprint, as: UInt8.self)
+            (try writable(place, .fingerprints, head, capacity: place.bytes) + slot).storeBytes(
+                of: fingerprint, as: UInt8.self)
         }
     }
 
@@ -431,9 +456,12 @@ final class LeafEditor {
             memory.copyMemory(from: value.pointer!, byteCount: value.count)
             let cell = scratch.allocate(StringSegment.cellBytes)
             LongValue.store(cell, ref: ref, bytes: value.count, hash: 0, born: 0)
-            return StagedText(pointer: UnsafeRawPointer(cell), count: StringSegment.cellBytes, long: true, fingerprint: fingerprint)
+            return StagedText(
+                pointer: UnsafeRawPointer(cell), count: StringSegment.cellBytes, long: true, fingerprint: fingerprint)
         }
-        if !copy { return StagedText(pointer: value.pointer, count: value.count, long: false, fingerprint: fingerprint) }
+        if !copy {
+            return StagedText(pointer: value.pointer, count: value.count, long: false, fingerprint: fingerprint)
+        }
         let memory = scratch.allocate(value.count + 1)
         if value.count > 0 { ColumnBuffer.copy(value.pointer!, to: memory, value.count) }
         return StagedText(pointer: UnsafeRawPointer(memory), count: value.count, long: false, fingerprint: fingerprint)
@@ -455,7 +483,8 @@ final class LeafEditor {
     }
 
     static func setFlag(_ entry: LeafEntry, _ flag: UInt8) {
-        UnsafeMutableRawPointer(mutating: entry.line).storeBytes(of: entry.flags | flag, toByteOffset: 7, as: UInt8.self)
+        UnsafeMutableRawPointer(mutating: entry.line).storeBytes(
+            of: entry.flags | flag, toByteOffset: 7, as: UInt8.self)
     }
 
     // MARK: Rows

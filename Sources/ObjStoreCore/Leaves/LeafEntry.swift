@@ -78,7 +78,9 @@ package struct LeafEntry {
     // MARK: First touch
 
     /// Whether every access that the line allows stays inside the head or inside a part of the stated length.
-    func isWellFormed(_ head: UnsafeRawPointer, directoryEnd: Int, headBytes: Int, rows: Int, isSecondLine: Bool) -> Bool {
+    func isWellFormed(
+        _ head: UnsafeRawPointer, directoryEnd: Int, headBytes: Int, rows: Int, isSecondLine: Bool
+    ) -> Bool {
         guard let encoding = LeafEncoding(rawValue: encoding), flags & ~Flags.all == 0 else { return false }
         guard NumberCodec.isWidth(width) else { return false }
         if isSecondLine, encoding != .frame && encoding != .linear || hasAux { return false }
@@ -106,18 +108,27 @@ package struct LeafEntry {
             for index in 0..<count {
                 let segment = LeafSegment(head + Int(table) + index * LeafSegment.size)
                 let segmentRows = min(rows - index << shift, 1 << shift)
-                guard LeafEntry.isFileRef(segment.ref), isMainLength(segment.bytes, encoding, segmentRows) else { return false }
+                guard LeafEntry.isFileRef(segment.ref), isMainLength(segment.bytes, encoding, segmentRows) else {
+                    return false
+                }
             }
         } else {
-            guard encoding == .text ? rows <= 1 << StringSegment.maximumShift : rows <= 1 << NumberCodec.segmentShift(width) else { return false }
+            guard
+                encoding == .text
+                    ? rows <= 1 << StringSegment.maximumShift : rows <= 1 << NumberCodec.segmentShift(width)
+            else { return false }
             guard isMainLength(mainBytes, encoding, rows) else { return false }
             if isMainInline {
                 guard LeafEntry.isInline(main, mainBytes, directoryEnd, headBytes) else { return false }
                 if encoding == .text {
                     let segment = head + Int(main)
-                    guard !StringSegment.isDictionary(segment), StringSegment.isWellFormed(segment, bytes: mainBytes), StringSegment.rows(segment) == rows else { return false }
+                    guard !StringSegment.isDictionary(segment), StringSegment.isWellFormed(segment, bytes: mainBytes),
+                        StringSegment.rows(segment) == rows
+                    else { return false }
                 }
-            } else if !LeafEntry.isFileRef(main) { return false }
+            } else if !LeafEntry.isFileRef(main) {
+                return false
+            }
         }
         if hasAux {
             guard auxBytes == (encoding == .text ? rows : LeafHead.bitmapBytes(rows: rows)) else { return false }
@@ -127,7 +138,9 @@ package struct LeafEntry {
                 // A bitmap has at most 512 bytes, so it is always inline.
                 guard encoding == .text, LeafEntry.isFileRef(aux) else { return false }
             }
-        } else if isAuxInline { return false }
+        } else if isAuxInline {
+            return false
+        }
         return true
     }
 
@@ -136,7 +149,8 @@ package struct LeafEntry {
     }
     private static func isFileRef(_ raw: UInt64) -> Bool { raw != 0 && raw & Ref.dirtyBit == 0 }
     private static func isInline(_ offset: UInt64, _ bytes: Int, _ directoryEnd: Int, _ headBytes: Int) -> Bool {
-        offset & 63 == 0 && offset >= UInt64(directoryEnd) && offset <= UInt64(headBytes) && LeafHead.inlineRoom(bytes) <= headBytes - Int(offset)
+        offset & 63 == 0 && offset >= UInt64(directoryEnd) && offset <= UInt64(headBytes)
+            && LeafHead.inlineRoom(bytes) <= headBytes - Int(offset)
     }
 }
 

@@ -1,8 +1,9 @@
 /// The head of a leaf: which rows live, and a directory that says where each column's parts lie.
 ///
-/// A leaf holds the rows of 4096 consecutive object keys, `slot = key - keyBase`; compaction puts those that are left of
-/// several such leaves side by side in one that lists their keys (`LeafKeys`). Its columns are cut into parts of at most about 4 KiB (numbers) or 512 rows (text), so that a change copies one part
-/// and the head, never the whole leaf. Small parts lie in the head itself.
+/// A leaf holds the rows of 4096 consecutive object keys, `slot = key - keyBase`; compaction puts those that are left
+/// of several such leaves side by side in one that lists their keys (`LeafKeys`). Its columns are cut into parts of at
+/// most about 4 KiB (numbers) or 512 rows (text), so that a change copies one part and the head, never the whole leaf.
+/// Small parts lie in the head itself.
 ///
 /// ```
 ///  0            32                      64          128               64+64n
@@ -35,16 +36,33 @@ package enum LeafHead {
     @inline(__always) package static func keyBase(of key: Int64) -> Int64 { key & ~slotMask }
 
     @inline(__always) package static func rows(_ head: UnsafeRawPointer) -> Int { NodeHeader.count(head) }
-    @inline(__always) static func keyBase(_ head: UnsafeRawPointer) -> Int64 { Int64(bitPattern: NodeHeader.word(head)) }
-    @inline(__always) package static func entries(_ head: UnsafeRawPointer) -> Int { Int(head.load(fromByteOffset: 32, as: UInt16.self)) }
-    @inline(__always) static func live(_ head: UnsafeRawPointer) -> Int { Int(head.load(fromByteOffset: 36, as: UInt16.self)) }
-    @inline(__always) static func mainEntries(_ head: UnsafeRawPointer) -> Int { Int(head.load(fromByteOffset: 40, as: UInt16.self)) }
-    @inline(__always) static func isSparse(_ head: UnsafeRawPointer) -> Bool { head.load(fromByteOffset: 34, as: UInt8.self) != 0 }
+    @inline(__always) static func keyBase(_ head: UnsafeRawPointer) -> Int64 {
+        Int64(bitPattern: NodeHeader.word(head))
+    }
+    @inline(__always) package static func entries(_ head: UnsafeRawPointer) -> Int {
+        Int(head.load(fromByteOffset: 32, as: UInt16.self))
+    }
+    @inline(__always) static func live(_ head: UnsafeRawPointer) -> Int {
+        Int(head.load(fromByteOffset: 36, as: UInt16.self))
+    }
+    @inline(__always) static func mainEntries(_ head: UnsafeRawPointer) -> Int {
+        Int(head.load(fromByteOffset: 40, as: UInt16.self))
+    }
+    @inline(__always) static func isSparse(_ head: UnsafeRawPointer) -> Bool {
+        head.load(fromByteOffset: 34, as: UInt8.self) != 0
+    }
     /// The line of the keys of a sparse leaf.
-    @inline(__always) static func keyEntry(_ head: UnsafeRawPointer) -> LeafEntry { LeafEntry(head + directory + (mainEntries(head) &- 1) &<< 6) }
-    @inline(__always) static func bornEpoch(_ head: UnsafeRawPointer) -> UInt64 { head.load(fromByteOffset: 48, as: UInt64.self) }
+    @inline(__always) static func keyEntry(_ head: UnsafeRawPointer) -> LeafEntry {
+        LeafEntry(head + directory + (mainEntries(head) &- 1) &<< 6)
+    }
+    @inline(__always) static func bornEpoch(_ head: UnsafeRawPointer) -> UInt64 {
+        head.load(fromByteOffset: 48, as: UInt64.self)
+    }
 
-    static func initialize(_ head: UnsafeMutableRawPointer, bytes: Int, keyBase: Int64, rows: Int, entries: Int, mainEntries: Int, live: Int, bornEpoch: UInt64) {
+    static func initialize(
+        _ head: UnsafeMutableRawPointer, bytes: Int, keyBase: Int64, rows: Int, entries: Int, mainEntries: Int,
+        live: Int, bornEpoch: UInt64
+    ) {
         NodeHeader.initialize(head, kind: .leafHead, bytes: bytes, word: UInt64(bitPattern: keyBase))
         NodeHeader.setCount(head, rows)
         (head + 32).initializeMemory(as: UInt8.self, repeating: 0, count: 32)
@@ -55,7 +73,9 @@ package enum LeafHead {
         head.storeBytes(of: bornEpoch, toByteOffset: 48, as: UInt64.self)
     }
 
-    @inline(__always) static func setSparse(_ head: UnsafeMutableRawPointer) { head.storeBytes(of: 1, toByteOffset: 34, as: UInt8.self) }
+    @inline(__always) static func setSparse(_ head: UnsafeMutableRawPointer) {
+        head.storeBytes(of: 1, toByteOffset: 34, as: UInt8.self)
+    }
     @inline(__always) static func setLive(_ head: UnsafeMutableRawPointer, _ live: Int) {
         head.storeBytes(of: UInt16(live), toByteOffset: 36, as: UInt16.self)
     }
@@ -154,10 +174,13 @@ package enum LeafHead {
 
     static func isWellFormed(_ head: UnsafeRawPointer, bytes: Int) -> Bool {
         guard bytes >= directory, bytes & 63 == 0 else { return false }
-        let rows = rows(head), entries = entries(head), main = mainEntries(head), live = live(head), base = keyBase(head)
+        let rows = rows(head), entries = entries(head), main = mainEntries(head), live = live(head),
+            base = keyBase(head)
         guard (1...rowsPerLeaf).contains(rows), (1...rows).contains(live), main <= entries else { return false }
         guard base >= 0, base & slotMask == 0, base <= maximumKey else { return false }
-        guard head.load(fromByteOffset: 34, as: UInt8.self) <= 1, head.load(fromByteOffset: 35, as: UInt8.self) == UInt8(log2Rows) else { return false }
+        guard head.load(fromByteOffset: 34, as: UInt8.self) <= 1,
+            head.load(fromByteOffset: 35, as: UInt8.self) == UInt8(log2Rows)
+        else { return false }
         let end = directory + entries << 6
         guard end <= bytes else { return false }
         if let bits = presence(head) {
@@ -166,16 +189,24 @@ package enum LeafHead {
             var count = 0
             for word in 0..<64 {
                 let beyond = rows - word << 6
-                if beyond <= 0 { if bits[word] != 0 { return false } }
-                else if beyond < 64, bits[word] >> UInt64(beyond) != 0 { return false }
+                if beyond <= 0 {
+                    if bits[word] != 0 { return false }
+                } else if beyond < 64, bits[word] >> UInt64(beyond) != 0 {
+                    return false
+                }
                 count += bits[word].nonzeroBitCount
             }
             guard count == live else { return false }
-        } else if live != rows { return false }
+        } else if live != rows {
+            return false
+        }
         for index in 0..<entries {
             let entry = LeafEntry(head + directory + index << 6)
-            if index > 0, index != main, entry.columnID <= LeafEntry(head + directory + (index - 1) << 6).columnID { return false }
-            guard entry.isWellFormed(head, directoryEnd: end, headBytes: bytes, rows: rows, isSecondLine: index >= main) else { return false }
+            if index > 0, index != main, entry.columnID <= LeafEntry(head + directory + (index - 1) << 6).columnID {
+                return false
+            }
+            guard entry.isWellFormed(head, directoryEnd: end, headBytes: bytes, rows: rows, isSecondLine: index >= main)
+            else { return false }
         }
         if isSparse(head) {
             guard main > 0 else { return false }

@@ -109,19 +109,26 @@ struct ColumnImage {
     static func headBytes(_ images: UnsafeBufferPointer<ColumnImage>, presence: Bool) -> Int {
         var bytes = LeafHead.directory + images.count << 6
         for image in images {
-            if image.isSegmented { bytes += image.tableRoom }
-            else if image.isMainInline { bytes += image.inlineMainRoom }
+            if image.isSegmented {
+                bytes += image.tableRoom
+            } else if image.isMainInline {
+                bytes += image.inlineMainRoom
+            }
             if image.isAuxInline { bytes += LeafHead.inlineRoom(image.auxBytes) }
         }
         return bytes + (presence ? LeafHead.presenceBytes : 0)
     }
 
     /// Lays out a head of `headBytes` bytes: directory, presence bitmap, tables, inline parts.
-    static func layOut(_ images: UnsafeBufferPointer<ColumnImage>, mainEntries: Int, _ fields: HeadFields, bytes: Int, into head: UnsafeMutableRawPointer) {
+    static func layOut(
+        _ images: UnsafeBufferPointer<ColumnImage>, mainEntries: Int, _ fields: HeadFields, bytes: Int,
+        into head: UnsafeMutableRawPointer
+    ) {
         let directoryEnd = LeafHead.directory + images.count << 6
         memset(head + LeafHead.directory, 0, bytes - LeafHead.directory)
         LeafHead.initialize(
-            head, bytes: bytes, keyBase: fields.keyBase, rows: fields.rows, entries: images.count, mainEntries: mainEntries, live: fields.live,
+            head, bytes: bytes, keyBase: fields.keyBase, rows: fields.rows, entries: images.count,
+            mainEntries: mainEntries, live: fields.live,
             bornEpoch: fields.bornEpoch)
         if fields.isSparse { LeafHead.setSparse(head) }
         var at = directoryEnd

@@ -70,7 +70,8 @@ package struct LeafKeys {
 
     /// The key behind all that the leaf can hold, going by the leaf alone.
     func end() throws(StoreError) -> Int64 {
-        LeafHead.isSparse(head) ? try listed(LeafHead.rows(head) - 1) &+ 1 : LeafHead.keyBase(head) &+ Int64(LeafHead.rowsPerLeaf)
+        LeafHead.isSparse(head)
+            ? try listed(LeafHead.rows(head) - 1) &+ 1 : LeafHead.keyBase(head) &+ Int64(LeafHead.rowsPerLeaf)
     }
 
     /// Calls `body` with slot and key of each existing row from `slot` on, in ascending order, until it returns false.

@@ -3,7 +3,9 @@ extension LeafExtents {
     /// Whether the head or something that it refers to is among `victims`.
     func touches(_ leaf: Ref, _ victims: MovedPages) throws(StoreError) -> Bool {
         let head = try source.node(leaf, .leafHead)
-        if !leaf.isDirty, victims.contains(leaf, bytes: NodeHeader.bytes(head), born: NodeHeader.born(head)) { return true }
+        if !leaf.isDirty, victims.contains(leaf, bytes: NodeHeader.bytes(head), born: NodeHeader.born(head)) {
+            return true
+        }
         let epoch = LeafHead.bornEpoch(head)
         for index in LeafExtents.entries(head) {
             let entry = LeafExtents.entry(head, index)
@@ -29,7 +31,9 @@ extension LeafEditor {
         for index in 0..<LeafHead.entries(head) {
             let line = head + LeafHead.directory + index << 6
             let entry = LeafEntry(line)
-            if entry.hasAux, !entry.isAuxInline { moved += try move(PartSlot(aux: line), .fingerprints, head, epoch, victims) }
+            if entry.hasAux, !entry.isAuxInline {
+                moved += try move(PartSlot(aux: line), .fingerprints, head, epoch, victims)
+            }
             // Their cells lie in the segments, which are copied for them.
             var rows: [Int] = []
             if entry.isText, entry.flags & LeafEntry.Flags.longValues != 0 {
@@ -39,19 +43,25 @@ extension LeafEditor {
                 }
             }
             for slot in rows { moved += try moveLongValue(head, entry, slot) }
-            for slot in LeafExtents.mainSlots(head, entry) { moved += try move(slot, entry.isText ? .strings : .numbers, head, epoch, victims) }
+            for slot in LeafExtents.mainSlots(head, entry) {
+                moved += try move(slot, entry.isText ? .strings : .numbers, head, epoch, victims)
+            }
         }
         return moved
     }
 
-    private func move(_ slot: PartSlot, _ kind: PartKind, _ head: UnsafeRawPointer, _ epoch: UInt64, _ victims: MovedPages) throws(StoreError) -> Int {
+    private func move(
+        _ slot: PartSlot, _ kind: PartKind, _ head: UnsafeRawPointer, _ epoch: UInt64, _ victims: MovedPages
+    ) throws(StoreError) -> Int {
         let bytes = slot.bytes
         guard victims.contains(Ref(raw: slot.ref), bytes: bytes, born: epoch &+ UInt64(slot.born)) else { return 0 }
         _ = try writable(slot, kind, head, capacity: bytes)
         return bytes
     }
 
-    private func moveLongValue(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int) throws(StoreError) -> Int {
+    private func moveLongValue(
+        _ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int
+    ) throws(StoreError) -> Int {
         let part: UnsafeMutableRawPointer, row = slot & (entry.segmentRows - 1)
         if entry.isMainInline {
             part = head + Int(entry.main)
@@ -62,7 +72,8 @@ extension LeafEditor {
         let cell = part + StringSegment.blobOffset(part) + StringSegment.offset(part, row)
         let value = LongValue(cell)
         let (ref, _) = try space.writablePart(
-            Ref(raw: value.ref), .longValue, bytes: value.bytes, hash32: value.hash, born: value.born, capacity: value.bytes)
+            Ref(raw: value.ref), .longValue, bytes: value.bytes, hash32: value.hash, born: value.born,
+            capacity: value.bytes)
         LongValue.store(cell, ref: ref, bytes: value.bytes, hash: 0, born: 0)
         return value.bytes
     }

@@ -51,17 +51,24 @@ package struct LeafReader {
 
     /// A part that lies in an extent of its own.
     @inline(__always)
-    func part(_ raw: UInt64, _ kind: PartKind, _ head: UnsafeRawPointer, _ bytes: Int, _ hash: UInt32, _ born: UInt32) throws(StoreError)
+    func part(
+        _ raw: UInt64, _ kind: PartKind, _ head: UnsafeRawPointer, _ bytes: Int, _ hash: UInt32, _ born: UInt32
+    ) throws(StoreError)
         -> UnsafeRawPointer
     {
         // A part that was found right under a shorter length (a hostile file) must not be read past the file.
-        if _slowPath(raw < Ref.dirtyBit && Int(raw & ~Ref.tagMask) &+ bytes > source.limit) { throw LeafReader.damagedPart() }
-        return try source.part(Ref(raw: raw), kind, bytes: bytes, hash32: hash, born: LeafHead.bornEpoch(head) &+ UInt64(born))
+        if _slowPath(raw < Ref.dirtyBit && Int(raw & ~Ref.tagMask) &+ bytes > source.limit) {
+            throw LeafReader.damagedPart()
+        }
+        return try source.part(
+            Ref(raw: raw), kind, bytes: bytes, hash32: hash, born: LeafHead.bornEpoch(head) &+ UInt64(born))
     }
 
     /// The extent of segment `index` (or of the only part) and the rows it must have; not for inline parts.
     @inline(__always)
-    func mainPart(_ head: UnsafeRawPointer, _ entry: LeafEntry, segment index: Int, _ kind: PartKind) throws(StoreError) -> UnsafeRawPointer {
+    func mainPart(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, segment index: Int, _ kind: PartKind
+    ) throws(StoreError) -> UnsafeRawPointer {
         if entry.isSegmented {
             let segment = LeafSegment(head + Int(entry.main) + index &* LeafSegment.size)
             return try part(segment.ref, kind, head, segment.bytes, segment.hash, segment.born)
@@ -72,7 +79,9 @@ package struct LeafReader {
 
     /// Segment `index` of a text column, holding at least `rows` rows.
     @inline(__always)
-    package func textSegment(_ head: UnsafeRawPointer, _ entry: LeafEntry, segment index: Int, rows: Int) throws(StoreError) -> UnsafeRawPointer {
+    package func textSegment(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, segment index: Int, rows: Int
+    ) throws(StoreError) -> UnsafeRawPointer {
         let part = try mainPart(head, entry, segment: index, .strings)
         if _slowPath(StringSegment.rows(part) < rows) { throw LeafReader.damagedPart() }
         return part
@@ -119,7 +128,9 @@ package struct LeafReader {
 
     /// The bytes of a row; an empty text may be null (see `isNullText`). The caller checked the encoding.
     @inline(__always)
-    func text(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int) throws(StoreError) -> (pointer: UnsafeRawPointer, count: Int) {
+    func text(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int
+    ) throws(StoreError) -> (pointer: UnsafeRawPointer, count: Int) {
         var row = slot
         let part: UnsafeRawPointer
         if entry.isSegmented {
@@ -136,7 +147,9 @@ package struct LeafReader {
         guard _fastPath(row < StringSegment.rows(part)) else { throw LeafReader.damagedPart() }
         if _slowPath(!StringSegment.isPlain(part)) {
             if StringSegment.isDictionary(part) { return TextDictionary.text(part, row) }
-            if StringSegment.isLong(part, row) { return try longValue(part + StringSegment.blobOffset(part) + StringSegment.offset(part, row)) }
+            if StringSegment.isLong(part, row) {
+                return try longValue(part + StringSegment.blobOffset(part) + StringSegment.offset(part, row))
+            }
         }
         let start = StringSegment.offset(part, row), end = StringSegment.offset(part, row &+ 1)
         return (part + StringSegment.blobOffset(part) + start, end &- start)
@@ -167,7 +180,9 @@ package struct LeafReader {
             if count == 0, spec.nullable, try isNullText(head, entry, slot) { return .null }
             return Value(kind: spec.kind, pointer: pointer, count: count)
         case .timestamp, .decimal128, .objectID, .uuid:
-            guard !entry.isText, let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+            guard !entry.isText, let second = LeafHead.secondLine(head, id: spec.id) else {
+                throw LeafReader.wrongEncoding(spec)
+            }
             if isNullNumber(head, entry, slot) { return .null }
             return Value(kind: spec.kind, low: try number(head, entry, slot), high: try number(head, second, slot))
         default:
@@ -178,7 +193,9 @@ package struct LeafReader {
     }
 
     @inline(never)
-    static func damagedPart() -> StoreError { StoreError(.corrupt, "damaged page: a part of a leaf is shorter than its directory says") }
+    static func damagedPart() -> StoreError {
+        StoreError(.corrupt, "damaged page: a part of a leaf is shorter than its directory says")
+    }
     @inline(never)
     static func wrongEncoding(_ spec: ColumnSpec) -> StoreError {
         StoreError(.corrupt, "damaged page: column \(spec.id) is not stored as \(spec.kind)")

@@ -16,7 +16,9 @@ package enum NumberCodec {
     @inline(__always) static func bytes(rows: Int, width: Int) -> Int { (rows &* width &+ 7) >> 3 }
 
     /// Log2 of the rows in a segment of 4 KiB; 12 = never cut.
-    @inline(__always) static func segmentShift(_ width: Int) -> Int { width <= 8 ? 12 : 15 &- width.trailingZeroBitCount }
+    @inline(__always) static func segmentShift(_ width: Int) -> Int {
+        width <= 8 ? 12 : 15 &- width.trailingZeroBitCount
+    }
 
     /// Width and base for values from `low` to `high`.
     ///
@@ -29,7 +31,7 @@ package enum NumberCodec {
         let width = width(range: range)
         if width == 0 || width == 64 { return (width, low) }
         let top = (1 as UInt64) << UInt64(width) - 1
-        if width >= 8, low >= 0, high <= Int64(bitPattern: top) , width <= 16 || slack { return (width, 0) }
+        if width >= 8, low >= 0, high <= Int64(bitPattern: top), width <= 16 || slack { return (width, 0) }
         if slack, width >= 4 {
             let below = Int64(bitPattern: (top - range) / 2)
             // base + top must stay a valid value too.
@@ -59,7 +61,8 @@ package enum NumberCodec {
 
     /// Stores a value that fits.
     @inline(__always)
-    package static func setCell(_ part: UnsafeMutableRawPointer, _ index: Int, width: Int, base: Int64, _ value: Int64) {
+    package static func setCell(_ part: UnsafeMutableRawPointer, _ index: Int, width: Int, base: Int64, _ value: Int64)
+    {
         let cell = UInt64(bitPattern: value &- base)
         switch width {
         case 8: part.storeBytes(of: UInt8(truncatingIfNeeded: cell), toByteOffset: index, as: UInt8.self)
@@ -77,7 +80,9 @@ package enum NumberCodec {
 
     // MARK: Many cells
 
-    package static func pack(_ values: UnsafePointer<Int64>, _ count: Int, width: Int, base: Int64, into part: UnsafeMutableRawPointer) {
+    package static func pack(
+        _ values: UnsafePointer<Int64>, _ count: Int, width: Int, base: Int64, into part: UnsafeMutableRawPointer
+    ) {
         switch width {
         case 0: break
         case 8: packWide(values, count, base, part, UInt8.self)
@@ -115,7 +120,10 @@ package enum NumberCodec {
     }
 
     /// Decodes `count` cells from `first` on.
-    package static func unpack(_ part: UnsafeRawPointer, first: Int, _ count: Int, width: Int, base: Int64, into out: UnsafeMutablePointer<Int64>) {
+    package static func unpack(
+        _ part: UnsafeRawPointer, first: Int, _ count: Int, width: Int, base: Int64,
+        into out: UnsafeMutablePointer<Int64>
+    ) {
         switch width {
         case 0: out.update(repeating: base, count: count)
         case 8: unpackWide(part + first, count, base, out, UInt8.self)

@@ -29,13 +29,23 @@ package enum StringSegment {
     /// A column is cut so that its segments have about this many bytes.
     static let targetBytes = 16 * 1024
 
-    @inline(__always) package static func blobOffset(_ part: UnsafeRawPointer) -> Int { Int(part.load(as: UInt32.self)) }
-    @inline(__always) static func hasLong(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) & 1 != 0 }
+    @inline(__always) package static func blobOffset(_ part: UnsafeRawPointer) -> Int {
+        Int(part.load(as: UInt32.self))
+    }
+    @inline(__always) static func hasLong(_ part: UnsafeRawPointer) -> Bool {
+        part.load(fromByteOffset: 5, as: UInt8.self) & 1 != 0
+    }
     /// See `TextDictionary`.
-    @inline(__always) package static func isDictionary(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) & TextDictionary.flag != 0 }
+    @inline(__always) package static func isDictionary(_ part: UnsafeRawPointer) -> Bool {
+        part.load(fromByteOffset: 5, as: UInt8.self) & TextDictionary.flag != 0
+    }
     /// All offsets and bytes, and nothing else.
-    @inline(__always) static func isPlain(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) == 0 }
-    @inline(__always) package static func rows(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 6, as: UInt16.self)) }
+    @inline(__always) static func isPlain(_ part: UnsafeRawPointer) -> Bool {
+        part.load(fromByteOffset: 5, as: UInt8.self) == 0
+    }
+    @inline(__always) package static func rows(_ part: UnsafeRawPointer) -> Int {
+        Int(part.load(fromByteOffset: 6, as: UInt16.self))
+    }
     @inline(__always) package static func offset(_ part: UnsafeRawPointer, _ row: Int) -> Int {
         Int(part.load(fromByteOffset: header &+ row &<< 1, as: UInt16.self))
     }
@@ -61,11 +71,16 @@ package enum StringSegment {
 
     package static func isWellFormed(_ part: UnsafeRawPointer, bytes: Int) -> Bool {
         guard bytes >= header + 4 else { return false }
-        if part.load(fromByteOffset: 5, as: UInt8.self) == TextDictionary.flag { return TextDictionary.isWellFormed(part, bytes: bytes) }
+        if part.load(fromByteOffset: 5, as: UInt8.self) == TextDictionary.flag {
+            return TextDictionary.isWellFormed(part, bytes: bytes)
+        }
         let rows = rows(part), blob = blobOffset(part)
-        guard (1...maximumRows).contains(rows), part.load(fromByteOffset: 4, as: UInt8.self) == 2, part.load(fromByteOffset: 5, as: UInt8.self) <= 1
+        guard (1...maximumRows).contains(rows), part.load(fromByteOffset: 4, as: UInt8.self) == 2,
+            part.load(fromByteOffset: 5, as: UInt8.self) <= 1
         else { return false }
-        guard blob & 63 == 0, blob >= blobOffset(capacity: rows, long: hasLong(part)), blob <= bytes else { return false }
+        guard blob & 63 == 0, blob >= blobOffset(capacity: rows, long: hasLong(part)), blob <= bytes else {
+            return false
+        }
         var last = 0
         for row in 0...rows {
             let next = offset(part, row)
@@ -110,7 +125,11 @@ package enum StringSegment {
     package static func bytesNeeded(_ part: UnsafeRawPointer, replacing row: Int?, count: Int, long: Bool) -> Int {
         let rows = rows(part)
         var capacity = capacity(part), total = offset(part, rows) + count
-        if let row { total -= offset(part, row + 1) - offset(part, row) } else if rows == capacity { capacity = grown(capacity) }
+        if let row {
+            total -= offset(part, row + 1) - offset(part, row)
+        } else if rows == capacity {
+            capacity = grown(capacity)
+        }
         let blob = Swift.max(blobOffset(part), blobOffset(capacity: capacity, long: long || hasLong(part)))
         return blob + total
     }
@@ -125,18 +144,26 @@ package enum StringSegment {
         let rows = rows(part)
         memmove(part + new, part + old, offset(part, rows))
         var bits: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
-        if hadLong { withUnsafeMutableBytes(of: &bits) { $0.copyMemory(from: UnsafeRawBufferPointer(start: part + old - longBitmap, count: longBitmap)) } }
+        if hadLong {
+            withUnsafeMutableBytes(of: &bits) {
+                $0.copyMemory(from: UnsafeRawBufferPointer(start: part + old - longBitmap, count: longBitmap))
+            }
+        }
         let used = header + 2 * (rows + 1)
         memset(part + used, 0, new - used)
         part.storeBytes(of: UInt32(new), as: UInt32.self)
         if wantLong {
             part.storeBytes(of: 1, toByteOffset: 5, as: UInt8.self)
-            withUnsafeBytes(of: &bits) { (part + new - longBitmap).copyMemory(from: $0.baseAddress!, byteCount: longBitmap) }
+            withUnsafeBytes(of: &bits) {
+                (part + new - longBitmap).copyMemory(from: $0.baseAddress!, byteCount: longBitmap)
+            }
         }
     }
 
     /// Gives a row another value. The memory has room for `bytesNeeded`.
-    package static func replace(_ part: UnsafeMutableRawPointer, row: Int, with pointer: UnsafeRawPointer?, count: Int, long: Bool) {
+    package static func replace(
+        _ part: UnsafeMutableRawPointer, row: Int, with pointer: UnsafeRawPointer?, count: Int, long: Bool
+    ) {
         let start = offset(part, row), delta = count - (offset(part, row + 1) - start)
         // Shrinks before the blob moves: in between it must not need more than in the end.
         if delta < 0 { resize(part, row, by: delta) }
@@ -203,7 +230,8 @@ package enum Fingerprint {
             b = UInt64(p.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
         } else if count > 0 {
             let p = bytes.unsafelyUnwrapped
-            a = UInt64(p.load(as: UInt8.self)) | UInt64(p.load(fromByteOffset: count &>> 1, as: UInt8.self)) &<< 8
+            a =
+                UInt64(p.load(as: UInt8.self)) | UInt64(p.load(fromByteOffset: count &>> 1, as: UInt8.self)) &<< 8
                 | UInt64(p.load(fromByteOffset: count &- 1, as: UInt8.self)) &<< 16
         }
         let h = ((a ^ (b &* 0x9e37_79b9_7f4a_7c15)) &+ UInt64(truncatingIfNeeded: count)) &* 0xd6e8_feb8_6659_fd93

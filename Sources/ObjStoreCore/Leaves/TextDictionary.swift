@@ -8,29 +8,39 @@ internal import CSystem
 /// 12 u16 offsets[values + 1], then from a multiple of 8 on the codes
 ///  blobOffset (a multiple of 8): bytes; value i has blob[offsets[i] ..< offsets[i + 1]]
 /// ```
-/// The encoder makes one of a segment that is full where that at least halves it; so a row is never appended to one. Null
-/// and empty look the same here, too, and no value is long. What has no room any more becomes a plain segment.
+/// The encoder makes one of a segment that is full where that at least halves it; so a row is never appended to one.
+/// Null and empty look the same here, too, and no value is long. What has no room any more becomes a plain segment.
 package enum TextDictionary {
     static let flag: UInt8 = 2
     static let header = 12
     static let mostValues = 256
 
-    @inline(__always) static func width(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 4, as: UInt8.self)) }
-    @inline(__always) static func values(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 8, as: UInt16.self)) }
+    @inline(__always) static func width(_ part: UnsafeRawPointer) -> Int {
+        Int(part.load(fromByteOffset: 4, as: UInt8.self))
+    }
+    @inline(__always) static func values(_ part: UnsafeRawPointer) -> Int {
+        Int(part.load(fromByteOffset: 8, as: UInt16.self))
+    }
     /// Bytes that the rows' texts would take in a plain segment.
-    @inline(__always) package static func total(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 10, as: UInt16.self)) }
+    @inline(__always) package static func total(_ part: UnsafeRawPointer) -> Int {
+        Int(part.load(fromByteOffset: 10, as: UInt16.self))
+    }
     @inline(__always) static func offset(_ part: UnsafeRawPointer, _ value: Int) -> Int {
         Int(part.load(fromByteOffset: header &+ value &<< 1, as: UInt16.self))
     }
     @inline(__always) static func codesOffset(_ values: Int) -> Int { (header &+ 2 &* (values &+ 1) &+ 7) & ~7 }
-    @inline(__always) static func codes(_ part: UnsafeRawPointer) -> UnsafeRawPointer { part + codesOffset(values(part)) }
+    @inline(__always) static func codes(_ part: UnsafeRawPointer) -> UnsafeRawPointer {
+        part + codesOffset(values(part))
+    }
     @inline(__always) static func code(_ part: UnsafeRawPointer, _ row: Int) -> Int {
         let codes = codes(part)
         if _fastPath(width(part) == 8) { return Int((codes + row).load(as: UInt8.self)) }
         return Int((codes + row &>> 1).load(as: UInt8.self) &>> UInt8((row & 1) &<< 2) & 15)
     }
     static func width(values: Int) -> Int { values <= 16 ? 4 : 8 }
-    static func blobOffset(values: Int, rows: Int) -> Int { (codesOffset(values) + (rows * width(values: values) + 7) / 8 + 7) & ~7 }
+    static func blobOffset(values: Int, rows: Int) -> Int {
+        (codesOffset(values) + (rows * width(values: values) + 7) / 8 + 7) & ~7
+    }
 
     @inline(__always)
     static func value(_ part: UnsafeRawPointer, _ code: Int) -> (pointer: UnsafeRawPointer, count: Int) {
@@ -39,7 +49,9 @@ package enum TextDictionary {
     }
     /// The text of a row.
     @inline(__always)
-    package static func text(_ part: UnsafeRawPointer, _ row: Int) -> (pointer: UnsafeRawPointer, count: Int) { value(part, code(part, row)) }
+    package static func text(_ part: UnsafeRawPointer, _ row: Int) -> (pointer: UnsafeRawPointer, count: Int) {
+        value(part, code(part, row))
+    }
 
     /// The code of a value, if some row has it, or had it before.
     static func code(_ part: UnsafeRawPointer, of pointer: UnsafeRawPointer?, _ count: Int) -> Int? {
@@ -52,8 +64,10 @@ package enum TextDictionary {
 
     static func isWellFormed(_ part: UnsafeRawPointer, bytes: Int) -> Bool {
         let rows = StringSegment.rows(part), values = values(part)
-        guard bytes >= header + 4, (1...StringSegment.maximumRows).contains(rows), (1...mostValues).contains(values), width(part) == width(values: values),
-            StringSegment.blobOffset(part) == blobOffset(values: values, rows: rows), StringSegment.blobOffset(part) <= bytes
+        guard bytes >= header + 4, (1...StringSegment.maximumRows).contains(rows), (1...mostValues).contains(values),
+            width(part) == width(values: values),
+            StringSegment.blobOffset(part) == blobOffset(values: values, rows: rows),
+            StringSegment.blobOffset(part) <= bytes
         else { return false }
         var last = 0
         for value in 0...values {
@@ -78,7 +92,9 @@ package enum TextDictionary {
     }
 
     /// Bytes of the plain segment with the same rows, without room for more.
-    static func plainBytes(rows: Int, total: Int) -> Int { StringSegment.blobOffset(capacity: rows, long: false) + total }
+    static func plainBytes(rows: Int, total: Int) -> Int {
+        StringSegment.blobOffset(capacity: rows, long: false) + total
+    }
 
     /// The plain segment with the same rows, in memory of `plainBytes`.
     static func expand(_ part: UnsafeRawPointer, into plain: UnsafeMutableRawPointer) {
@@ -136,7 +152,11 @@ package struct DictionaryDraft {
         let place = count == 0 ? 0 : Int(fingerprint)
         var value = Int(heads[place])
         while value >= 0 {
-            if Int(lengths[value]) == count, count == 0 || memcmp(pointers[value].unsafelyUnwrapped, pointer.unsafelyUnwrapped, count) == 0 { break }
+            if Int(lengths[value]) == count,
+                count == 0 || memcmp(pointers[value].unsafelyUnwrapped, pointer.unsafelyUnwrapped, count) == 0
+            {
+                break
+            }
             value = Int(next[value])
         }
         if value < 0 {
@@ -156,7 +176,9 @@ package struct DictionaryDraft {
     }
 
     /// What a segment has, with another value in one row.
-    mutating func load(_ part: UnsafeRawPointer, replacing row: Int, with pointer: UnsafeRawPointer?, _ count: Int) -> Bool {
+    mutating func load(
+        _ part: UnsafeRawPointer, replacing row: Int, with pointer: UnsafeRawPointer?, _ count: Int
+    ) -> Bool {
         begin()
         for other in 0..<StringSegment.rows(part) {
             let text = other == row ? (pointer ?? part, count) : TextDictionary.text(part, other)
@@ -184,23 +206,30 @@ package struct DictionaryDraft {
         }
         let to = part + TextDictionary.codesOffset(values)
         if width == 8 { return to.copyMemory(from: codes, byteCount: rows) }
-        for pair in 0..<rows / 2 { to.storeBytes(of: codes[2 &* pair] | codes[2 &* pair &+ 1] &<< 4, toByteOffset: pair, as: UInt8.self) }
+        for pair in 0..<rows / 2 {
+            to.storeBytes(of: codes[2 &* pair] | codes[2 &* pair &+ 1] &<< 4, toByteOffset: pair, as: UInt8.self)
+        }
         if rows & 1 == 1 { to.storeBytes(of: codes[rows - 1], toByteOffset: rows / 2, as: UInt8.self) }
     }
 }
 
 extension ColumnEncoder {
     /// A full segment with few values as a dictionary, where that halves it.
-    func encodeDictionary(_ buffer: ColumnBuffer, _ first: Int, _ count: Int, _ draft: inout DictionaryDraft?) throws(StoreError) -> (ref: Ref, bytes: Int)? {
+    func encodeDictionary(
+        _ buffer: ColumnBuffer, _ first: Int, _ count: Int, _ draft: inout DictionaryDraft?
+    ) throws(StoreError) -> (ref: Ref, bytes: Int)? {
         let total = Int(buffer.offsets[first + count] &- buffer.offsets[first])
-        guard total <= StringSegment.blobBudget, ColumnEncoder.mayRepeat(buffer.fingerprints + first, count) else { return nil }
+        guard total <= StringSegment.blobBudget, ColumnEncoder.mayRepeat(buffer.fingerprints + first, count) else {
+            return nil
+        }
         if buffer.anyLong { for row in first..<first + count where buffer.isLong(row) { return nil } }
         if draft == nil { draft = DictionaryDraft() }
         draft!.begin()
         for row in first..<first + count {
             let start = Int(buffer.offsets[row])
             // Rows that do not exist lose their bytes.
-            let exists = presence == nil || presence![row >> 6] >> UInt64(row & 63) & 1 != 0, length = exists ? Int(buffer.offsets[row &+ 1]) &- start : 0
+            let exists = presence == nil || presence![row >> 6] >> UInt64(row & 63) & 1 != 0,
+                length = exists ? Int(buffer.offsets[row &+ 1]) &- start : 0
             guard draft!.append(buffer.blob + start, length, fingerprint: buffer.fingerprints[row]) else { return nil }
         }
         guard draft!.halves else { return nil }
@@ -210,14 +239,15 @@ extension ColumnEncoder {
         return (ref, bytes)
     }
 
-    /// Whether the fingerprints of some rows leave it open that few values come again and again: of 64 values that are all
-    /// different 57 have fingerprints of their own, and fewer than 49 one time in ten thousand.
+    /// Whether the fingerprints of some rows leave it open that few values come again and again: of 64 values that are
+    /// all different 57 have fingerprints of their own, and fewer than 49 one time in ten thousand.
     private static func mayRepeat(_ fingerprints: UnsafePointer<UInt8>, _ count: Int) -> Bool {
         let samples = min(64, count), step = count / samples
         var a: UInt64 = 0, b: UInt64 = 0, c: UInt64 = 0, d: UInt64 = 0
         var index = 0
         while index < samples {
-            let fingerprint = fingerprints[index &* step], bit: UInt64 = 1 &<< UInt64(fingerprint & 63), quarter = fingerprint &>> 6
+            let fingerprint = fingerprints[index &* step], bit: UInt64 = 1 &<< UInt64(fingerprint & 63),
+                quarter = fingerprint &>> 6
             a |= quarter == 0 ? bit : 0
             b |= quarter == 1 ? bit : 0
             c |= quarter == 2 ? bit : 0
@@ -229,13 +259,15 @@ extension ColumnEncoder {
 }
 
 extension LeafEditor {
-    /// Gives an existing row of a dictionary another text: another code; another dictionary; or, where that does not halve the
-    /// segment any more, a plain one.
+    /// Gives an existing row of a dictionary another text: another code; another dictionary; or, where that does not
+    /// halve the segment any more, a plain one.
     @inline(never)
     func setDictionaryText(_ leaf: Ref, _ column: Int, _ slot: Int, _ value: Value) throws(StoreError) {
         let head = head(leaf)
-        let entry = LeafHead.entry(head, id: specs[column].id, hint: hints[column])!, row = slot & (entry.segmentRows - 1)
-        let old = try reader.textSegment(head, entry, segment: entry.segmentIndex(slot), rows: row + 1), place = mainSlot(head, entry, slot)
+        let entry = LeafHead.entry(head, id: specs[column].id, hint: hints[column])!,
+            row = slot & (entry.segmentRows - 1)
+        let old = try reader.textSegment(head, entry, segment: entry.segmentIndex(slot), rows: row + 1),
+            place = mainSlot(head, entry, slot)
         let rows = StringSegment.rows(old), others = TextDictionary.total(old) - TextDictionary.text(old, row).count
         if !StringSegment.isTooLong(value.count, blob: others) {
             let fingerprint = value.isNull ? 0 : Fingerprint.of(value.pointer, value.count)
@@ -249,7 +281,9 @@ extension LeafEditor {
             if draft.load(old, replacing: row, with: value.pointer, value.count), draft.halves {
                 let bytes = draft.bytes, image = scratch.allocate(bytes)
                 draft.write(to: image)
-                return try replaceSegment(place, head, image, bytes) { () throws(StoreError) in try setFingerprint(head, entry, slot, fingerprint) }
+                return try replaceSegment(place, head, image, bytes) { () throws(StoreError) in
+                    try setFingerprint(head, entry, slot, fingerprint)
+                }
             }
         }
         // The bytes may lie in the very memory that is about to move.
@@ -259,13 +293,16 @@ extension LeafEditor {
             ColumnBuffer.copy(pointer, to: copy, value.count)
             value.pointer = UnsafeRawPointer(copy)
         }
-        let bytes = TextDictionary.plainBytes(rows: rows, total: TextDictionary.total(old)), image = scratch.allocate(bytes)
+        let bytes = TextDictionary.plainBytes(rows: rows, total: TextDictionary.total(old)),
+            image = scratch.allocate(bytes)
         TextDictionary.expand(old, into: image)
-        try replaceSegment(place, head, image, bytes) { () throws(StoreError) in try setText(leaf, column, slot, value) }
+        try replaceSegment(place, head, image, bytes) { () throws(StoreError) in try setText(leaf, column, slot, value)
+        }
     }
 
     private func replaceSegment(
-        _ place: PartSlot, _ head: UnsafeRawPointer, _ image: UnsafeRawPointer, _ bytes: Int, _ then: () throws(StoreError) -> Void
+        _ place: PartSlot, _ head: UnsafeRawPointer, _ image: UnsafeRawPointer, _ bytes: Int,
+        _ then: () throws(StoreError) -> Void
     ) throws(StoreError) {
         let part = try writable(place, .strings, head, capacity: max(bytes, place.bytes))
         part.copyMemory(from: image, byteCount: bytes)

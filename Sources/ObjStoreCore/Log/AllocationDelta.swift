@@ -39,20 +39,28 @@ struct AllocationDelta {
     /// The first of `allocated` behind `first` that does not follow on, or has other units.
     private func endOfRun(_ first: Int) -> Int {
         var end = first + 1
-        while end < allocated.count, allocated[end].page == allocated[first].page + end - first, allocated[end].liveUnits == allocated[first].liveUnits { end += 1 }
+        while end < allocated.count, allocated[end].page == allocated[first].page + end - first,
+            allocated[end].liveUnits == allocated[first].liveUnits
+        { end += 1 }
         return end
     }
 
     /// Brings an allocator forward by one version.
-    static func apply(_ reader: inout ByteReader, version: UInt64, filePages: Int, to space: FreeSpace) throws(StoreError) {
+    static func apply(
+        _ reader: inout ByteReader, version: UInt64, filePages: Int, to space: FreeSpace
+    ) throws(StoreError) {
         space.extend(to: filePages, isReady: true)
         var last = 0
         for _ in 0..<(try reader.readCount()) {
             let gap = try reader.readSigned(), count = try reader.readCount()
-            guard gap.magnitude <= UInt64(space.pages) else { throw StoreError(.corrupt, "allocation delta of version \(version) is not well formed") }
+            guard gap.magnitude <= UInt64(space.pages) else {
+                throw StoreError(.corrupt, "allocation delta of version \(version) is not well formed")
+            }
             let page = last + Int(gap)
             let units = Int(try reader.read(UInt8.self))
-            guard page >= 0, count <= space.pages else { throw StoreError(.corrupt, "allocation delta of version \(version) is not well formed") }
+            guard page >= 0, count <= space.pages else {
+                throw StoreError(.corrupt, "allocation delta of version \(version) is not well formed")
+            }
             for p in page..<(page + count) { try space.allocate(page: p, units: units, version: version) }
             last = page + count
         }

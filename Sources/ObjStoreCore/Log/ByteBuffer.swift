@@ -89,7 +89,9 @@ package final class ByteBuffer {
         count += rest
     }
 
-    package func store<T: BitwiseCopyable>(_ value: T, at offset: Int) { base.storeBytes(of: value, toByteOffset: offset, as: T.self) }
+    package func store<T: BitwiseCopyable>(_ value: T, at offset: Int) {
+        base.storeBytes(of: value, toByteOffset: offset, as: T.self)
+    }
 
     package var reader: ByteReader { ByteReader(UnsafeRawPointer(base), count: count) }
 }

@@ -19,7 +19,9 @@ final class LogFile {
 
     func scanner() -> LogScanner {
         let file = file
-        return LogScanner(read: { (buffer, count, offset) throws(StoreError) in try file.read(into: buffer, count: count, at: offset) }, seed: seed)
+        return LogScanner(
+            read: { (buffer, count, offset) throws(StoreError) in try file.read(into: buffer, count: count, at: offset)
+            }, seed: seed)
     }
 
     /// Writes an encoded record where it belongs: after a skip mark when it does not fit before the ring's end.
@@ -65,7 +67,9 @@ final class LogFile {
     /// Whether the file is the log of some store, perhaps damaged behind its first bytes, or empty.
     static func isLog(_ file: StorageFile) throws(StoreError) -> Bool {
         var first: UInt64 = 0
-        try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in try file.read(into: bytes.baseAddress!, count: 8, at: 0) }
+        try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in
+            try file.read(into: bytes.baseAddress!, count: 8, at: 0)
+        }
         return first == magic || first == 0
     }
 
@@ -78,7 +82,9 @@ final class LogFile {
         defer { bytes.deallocate() }
         try file.read(into: bytes, count: 64, at: 0)
         for offset in stride(from: 0, to: 64, by: 8)
-        where bytes.load(fromByteOffset: offset, as: UInt64.self) != want.base.load(fromByteOffset: offset, as: UInt64.self) {
+        where bytes.load(fromByteOffset: offset, as: UInt64.self)
+            != want.base.load(fromByteOffset: offset, as: UInt64.self)
+        {
             return false
         }
         return true

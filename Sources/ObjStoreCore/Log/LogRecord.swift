@@ -47,7 +47,9 @@ struct LogRecord {
     // MARK: Encoding
 
     /// Fills `buffer` with header and payload, ready to be written at `position` (or after a skip mark).
-    mutating func encode(into buffer: ByteBuffer, ops: ByteBuffer?, delta: ByteBuffer?, at position: LogPosition, seed: UInt64) {
+    mutating func encode(
+        into buffer: ByteBuffer, ops: ByteBuffer?, delta: ByteBuffer?, at position: LogPosition, seed: UInt64
+    ) {
         buffer.removeAll()
         opsBytes = ops?.count ?? 0
         deltaBytes = delta?.count ?? 0
@@ -82,7 +84,9 @@ struct LogRecord {
         end = LogRecord.end(lsn: lsn, rounded: rounded, position: position, hash: hash, nextRegion: nextRegion)
     }
 
-    private static func end(lsn: UInt64, rounded: Int, position: LogPosition, hash: UInt64, nextRegion: LogRegion) -> LogPosition {
+    private static func end(
+        lsn: UInt64, rounded: Int, position: LogPosition, hash: UInt64, nextRegion: LogRegion
+    ) -> LogPosition {
         nextRegion.bytes == 0
             ? LogPosition(lsn: lsn + UInt64(rounded), epoch: position.epoch, chain: hash, region: position.region)
             : LogPosition(lsn: 0, epoch: position.epoch + 1, chain: hash, region: nextRegion)
@@ -92,9 +96,12 @@ struct LogRecord {
     static func hash(_ base: UnsafeRawPointer, bytes: Int, seed: UInt64) -> UInt64 {
         PageHash.mix(
             PageHash.hash(base, count: 96, seed: seed),
-            PageHash.hash(base + 128, count: bytes - 128, seed: PageHash.mix(
-                base.load(fromByteOffset: 96, as: UInt64.self) ^ base.load(fromByteOffset: 104, as: UInt64.self) &* 31,
-                base.load(fromByteOffset: 112, as: UInt64.self))))
+            PageHash.hash(
+                base + 128, count: bytes - 128,
+                seed: PageHash.mix(
+                    base.load(fromByteOffset: 96, as: UInt64.self) ^ base.load(fromByteOffset: 104, as: UInt64.self)
+                        &* 31,
+                    base.load(fromByteOffset: 112, as: UInt64.self))))
     }
 
     static func encodeSkip(into buffer: ByteBuffer, version: UInt64, at position: LogPosition, seed: UInt64) {
@@ -114,7 +121,9 @@ struct LogRecord {
 
     /// Decodes the fixed part; the caller has checked magic, length and hash.
     init(header p: UnsafeRawPointer, start: LogPosition) throws(StoreError) {
-        func get<T: BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T { p.loadUnaligned(fromByteOffset: offset, as: T.self) }
+        func get<T: BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
+            p.loadUnaligned(fromByteOffset: offset, as: T.self)
+        }
         version = get(16)
         flags = Flags(rawValue: get(32))
         root = Ref(raw: get(48))

@@ -24,7 +24,10 @@ struct LogScanner {
     }
 
     var ops: (base: UnsafeRawPointer, count: Int) {
-        (UnsafeRawPointer(buffer.bytes) + LogRecord.headerSize, Int(buffer.bytes.load(fromByteOffset: 72, as: UInt32.self)))
+        (
+            UnsafeRawPointer(buffer.bytes) + LogRecord.headerSize,
+            Int(buffer.bytes.load(fromByteOffset: 72, as: UInt32.self))
+        )
     }
     var delta: (base: UnsafeRawPointer, count: Int) {
         let (base, count) = ops
@@ -53,11 +56,14 @@ struct LogScanner {
         let offset = position.offset(of: lsn), room = position.bytesToEnd(lsn)
         guard room >= LogRecord.sector else { return .nothing }
         try read(buffer.bytes, LogRecord.sector, offset)
-        func get<T: BitwiseCopyable>(_ at: Int, _: T.Type = T.self) -> T { buffer.bytes.load(fromByteOffset: at, as: T.self) }
+        func get<T: BitwiseCopyable>(_ at: Int, _: T.Type = T.self) -> T {
+            buffer.bytes.load(fromByteOffset: at, as: T.self)
+        }
         let magic: UInt32 = get(0)
         guard magic == LogRecord.recordMagic || magic == LogRecord.skipMagic,
             get(16, UInt64.self) == version, get(40, UInt64.self) == lsn,
-            InjectedBug.active(.noChain) || (get(8, UInt64.self) == position.epoch && get(24, UInt64.self) == position.chain)
+            InjectedBug.active(.noChain)
+                || (get(8, UInt64.self) == position.epoch && get(24, UInt64.self) == position.chain)
         else { return .nothing }
         let bytes = Int(get(4, UInt32.self))
         guard bytes >= LogRecord.headerSize, bytes <= room else { return .nothing }
@@ -66,7 +72,10 @@ struct LogScanner {
             buffer.reserve(rounded)
             try read(buffer.bytes + LogRecord.sector, rounded - LogRecord.sector, offset + LogRecord.sector)
         }
-        guard LogRecord.hash(UnsafeRawPointer(buffer.bytes), bytes: rounded, seed: seed) == get(120, UInt64.self) || InjectedBug.active(.hashUnchecked) else { return .nothing }
+        guard
+            LogRecord.hash(UnsafeRawPointer(buffer.bytes), bytes: rounded, seed: seed) == get(120, UInt64.self)
+                || InjectedBug.active(.hashUnchecked)
+        else { return .nothing }
         if magic == LogRecord.skipMagic { return .skip }
         return .record(try LogRecord(header: UnsafeRawPointer(buffer.bytes), start: position))
     }

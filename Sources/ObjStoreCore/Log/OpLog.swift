@@ -6,7 +6,7 @@
 /// update  key · count · count × { column id · value }
 /// delete  key
 /// splice  key · column id · at · removed · inserted · inserted × { [key of a map] value }    of a list, set or map
-/// edit    key · column id · steps × { 0 · index | 1 · key } · action · [value]                inside a mixed value (MixedEdit)
+/// edit    key · column id · steps × { 0 · index | 1 · key } · action · [value]      inside a mixed value (MixedEdit)
 /// schema  the whole schema (SchemaCodec)
 /// ```
 /// Beside the ops the log keeps a summary: runs of keys with what happened to them and which columns. A
@@ -54,13 +54,14 @@ package final class OpLog {
     package private(set) var isSummary = false
     /// Ops of more bytes than this become a summary.
     var limit = Int.max { didSet { mostRuns = min(limit / 3, OpLog.mostRuns) } }
-    /// More runs than this are only counted. A third of `limit`: an op has three bytes and a run of the summary five, so
-    /// that neither would be logged. In a large ring they might be, but take much memory until then.
+    /// More runs than this are only counted. A third of `limit`: an op has three bytes and a run of the summary five,
+    /// so that neither would be logged. In a large ring they might be, but take much memory until then.
     private var mostRuns = OpLog.mostRuns
     private static let mostRuns = 1 << 18
     /// What happened since there were too many runs, which end there.
     private var uncounted: (all: Int, deleted: Int)?
-    /// How many savepoints are open. While there are any, ops that became a summary are kept: a roll-back may want them.
+    /// How many savepoints are open. While there are any, ops that became a summary are kept: a roll-back may want
+    /// them.
     private var savepoints = 0
 
     var isEmpty: Bool { runs.isEmpty && bytes.count == 0 && !isSummary }
@@ -93,7 +94,9 @@ package final class OpLog {
         fileprivate var uncounted: (all: Int, deleted: Int)?
     }
 
-    var mark: Mark { Mark(bytes: bytes.count, runs: runs.count, lastRun: runs.last, isSummary: isSummary, uncounted: uncounted) }
+    var mark: Mark {
+        Mark(bytes: bytes.count, runs: runs.count, lastRun: runs.last, isSummary: isSummary, uncounted: uncounted)
+    }
 
     func rollBack(to mark: Mark) {
         uncounted = mark.uncounted
@@ -148,8 +151,12 @@ package final class OpLog {
     }
 
     /// Several properties in one operation.
-    func update(_ cls: ClassSchema, key: Int64, _ properties: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) {
-        for index in 0..<count { note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(properties[index], 63))) }
+    func update(
+        _ cls: ClassSchema, key: Int64, _ properties: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int
+    ) {
+        for index in 0..<count {
+            note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(properties[index], 63)))
+        }
         if isSummary { return }
         begin(.update, cls.id)
         bytes.appendSigned(key)
@@ -170,7 +177,10 @@ package final class OpLog {
     }
 
     /// Elements of a collection were replaced by others; those of a map are keys and values.
-    func splice(_ cls: ClassSchema, key: Int64, property: Int, at: Int, removed: Int, inserted: ArraySlice<(key: Value, value: Value)>) {
+    func splice(
+        _ cls: ClassSchema, key: Int64, property: Int, at: Int, removed: Int,
+        inserted: ArraySlice<(key: Value, value: Value)>
+    ) {
         note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
         if isSummary { return }
         begin(.splice, cls.id)
@@ -244,10 +254,15 @@ package final class OpLog {
         var runs: [Run] = []
         for _ in 0..<(try reader.readCount()) {
             let classID = try reader.readVarint()
-            guard let kind = ChangeKind(rawValue: try reader.read()), classID <= UInt64(UInt32.max) else { throw ByteReader.truncated }
+            guard let kind = ChangeKind(rawValue: try reader.read()), classID <= UInt64(UInt32.max) else {
+                throw ByteReader.truncated
+            }
             let first = try reader.readSigned()
             let count = Int64(try reader.readCount())
-            runs.append(Run(classID: UInt32(classID), kind: kind, firstKey: first, count: count, columns: try reader.readVarint()))
+            runs.append(
+                Run(
+                    classID: UInt32(classID), kind: kind, firstKey: first, count: count,
+                    columns: try reader.readVarint()))
         }
         return runs
     }
@@ -271,10 +286,14 @@ enum Op {
 
     /// - Parameter schema: the schema in force, which says how many values a created object has.
     static func read(_ reader: inout ByteReader, schema: Schema) throws(StoreError) -> Op {
-        guard let code = OpLog.Code(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown operation in the log") }
+        guard let code = OpLog.Code(rawValue: try reader.read()) else {
+            throw StoreError(.corrupt, "unknown operation in the log")
+        }
         if code == .schema { return .schema(try SchemaCodec.read(&reader)) }
         let classID = try reader.readVarint()
-        guard classID < UInt64(schema.classes.count) else { throw StoreError(.corrupt, "the log names a class that does not exist") }
+        guard classID < UInt64(schema.classes.count) else {
+            throw StoreError(.corrupt, "the log names a class that does not exist")
+        }
         let key = try reader.readSigned()
         switch code {
         case .create:
@@ -290,11 +309,17 @@ enum Op {
             return .update(classID: UInt32(classID), key: key, changes: changes)
         case .splice:
             let column = try reader.readVarint()
-            guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }), spec.kind.isCollection else { throw unknownColumn }
-            return .splice(classID: UInt32(classID), key: key, columnID: spec.id, try Splice.read(&reader, hasKeys: spec.kind == .map))
+            guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }),
+                spec.kind.isCollection
+            else { throw unknownColumn }
+            return .splice(
+                classID: UInt32(classID), key: key, columnID: spec.id,
+                try Splice.read(&reader, hasKeys: spec.kind == .map))
         case .edit:
             let column = try reader.readVarint()
-            guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }), spec.kind == .mixed else { throw unknownColumn }
+            guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }),
+                spec.kind == .mixed
+            else { throw unknownColumn }
             return .edit(classID: UInt32(classID), key: key, columnID: spec.id, try Edit.read(&reader))
         case .delete, .schema: return .delete(classID: UInt32(classID), key: key)
         }
@@ -334,7 +359,9 @@ enum Op {
                 return UnsafeRawBufferPointer(start: try reader.readBytes(count), count: count)
             }
             let steps = try reader.readCount()
-            guard (1...MixedNode.maximumDepth).contains(steps) else { throw StoreError(.corrupt, "a path of \(steps) steps in the log") }
+            guard (1...MixedNode.maximumDepth).contains(steps) else {
+                throw StoreError(.corrupt, "a path of \(steps) steps in the log")
+            }
             var path: [MixedStep] = []
             for _ in 0..<steps {
                 switch try reader.read(UInt8.self) {
@@ -343,8 +370,12 @@ enum Op {
                 case let other: throw StoreError(.corrupt, "a step of kind \(other) in the log")
                 }
             }
-            guard let action = MixedAction(rawValue: try reader.read()) else { throw StoreError(.corrupt, "an unknown change of a value in the log") }
-            return Edit(path: path, action: action, value: action == .remove ? UnsafeRawBufferPointer(start: nil, count: 0) : try bytes(&reader))
+            guard let action = MixedAction(rawValue: try reader.read()) else {
+                throw StoreError(.corrupt, "an unknown change of a value in the log")
+            }
+            return Edit(
+                path: path, action: action,
+                value: action == .remove ? UnsafeRawBufferPointer(start: nil, count: 0) : try bytes(&reader))
         }
     }
 

@@ -34,7 +34,9 @@ enum ValueCodec {
 
     /// The result points into the reader's bytes.
     static func read(_ reader: inout ByteReader) throws(StoreError) -> Value {
-        guard let kind = ValueKind(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown kind of value") }
+        guard let kind = ValueKind(rawValue: try reader.read()) else {
+            throw StoreError(.corrupt, "unknown kind of value")
+        }
         return try readContent(kind, &reader)
     }
 
@@ -47,7 +49,9 @@ enum ValueCodec {
         case .timestamp:
             let seconds = try reader.readSigned()
             let nanoseconds = try reader.readVarint()
-            guard nanoseconds < 1_000_000_000 else { throw StoreError(.corrupt, "nanoseconds of a timestamp out of range") }
+            guard nanoseconds < 1_000_000_000 else {
+                throw StoreError(.corrupt, "nanoseconds of a timestamp out of range")
+            }
             return Value(kind: .timestamp, low: seconds, high: Int64(nanoseconds))
         case .string, .binary, .mixed, .document:
             let count = try reader.readCount()

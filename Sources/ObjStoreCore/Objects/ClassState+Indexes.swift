@@ -41,22 +41,30 @@ final class CompoundIndex {
 extension ClassState {
     /// Throws `.duplicateKey` where an object has one of the unique values already. Nothing is changed.
     func checkConstraints(_ values: UnsafePointer<Value>) throws(StoreError) {
-        if let (index, _) = try conflict(values) { throw try taken(index) { (property) throws(StoreError) in values[property] } }
+        if let (index, _) = try conflict(values) {
+            throw try taken(index) { (property) throws(StoreError) in values[property] }
+        }
     }
 
     /// An object that has one of the unique values, and which.
-    func conflict(_ values: UnsafePointer<Value>, except own: Int64? = nil) throws(StoreError) -> (index: IndexSchema, object: Int64)? {
+    func conflict(
+        _ values: UnsafePointer<Value>, except own: Int64? = nil
+    ) throws(StoreError) -> (index: IndexSchema, object: Int64)? {
         for position in schema.constraints {
             let index = schema.indexes[position]
             let key = try index.extract(0, into: lookUpKey) { (property) throws(StoreError) in values[property] }
-            if !index.isShared(key, lookUpKey), let other = try indexes[position].find(key), other != own { return (index, other) }
+            if !index.isShared(key, lookUpKey), let other = try indexes[position].find(key), other != own {
+                return (index, other)
+            }
         }
         return nil
     }
 
     func taken(_ index: IndexSchema, _ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> StoreError {
-        StoreError(.duplicateKey, "an object of class \(schema.name) with \(try schema.text(of: index, value)) already exists")
-            .at(class: schema.name, property: schema.names(of: index))
+        StoreError(
+            .duplicateKey, "an object of class \(schema.name) with \(try schema.text(of: index, value)) already exists"
+        )
+        .at(class: schema.name, property: schema.names(of: index))
     }
 
     /// At the end of a migration: no two objects have one primary key. `.duplicateKey`. O(n log n) where keys changed.
@@ -65,8 +73,12 @@ extension ClassState {
         let index = schema.indexes[position], known = try indexes[position].reader(), objects = try reader()
         var next = try objects.seek(.min)
         while let row = next {
-            let key = try index.extract(row.key, into: lookUpKey) { (property) throws(StoreError) in try objects.value(row, property) }
-            if try known.count(.equal, key) > 1 { throw try taken(index) { (property) throws(StoreError) in try objects.value(row, property) } }
+            let key = try index.extract(row.key, into: lookUpKey) { (property) throws(StoreError) in
+                try objects.value(row, property)
+            }
+            if try known.count(.equal, key) > 1 {
+                throw try taken(index) { (property) throws(StoreError) in try objects.value(row, property) }
+            }
             next = try objects.next(row)
         }
     }
@@ -82,13 +94,16 @@ extension ClassState {
     @inline(never)
     func changeTogether(_ row: RowPosition, _ property: Int, _ value: Value) throws(StoreError) {
         try withUnsafePointer(to: property) { (property) throws(StoreError) in
-            try withUnsafePointer(to: value) { (value) throws(StoreError) in try changeTogether(row, property, value, 1) }
+            try withUnsafePointer(to: value) { (value) throws(StoreError) in try changeTogether(row, property, value, 1)
+            }
         }
     }
 
-    /// Writes properties of an object that have more than an index of their own: every key is checked before the first one
-    /// moves, and none is seen in between. All or nothing.
-    func changeTogether(_ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) throws(StoreError) {
+    /// Writes properties of an object that have more than an index of their own: every key is checked before the first
+    /// one moves, and none is seen in between. All or nothing.
+    func changeTogether(
+        _ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int
+    ) throws(StoreError) {
         let key = row.key, reader = cluster.tree
         var moves: [Move] = [], before: [(number: Int, value: OwnedValue)] = []
         func given(_ property: Int) -> Value? { (0..<count).first { positions[$0] == property }.map { values[$0] } }
@@ -98,7 +113,11 @@ extension ClassState {
         }
         func move(_ position: Int, from old: Value, to new: Value, isShared: Bool) throws(StoreError) {
             let index = schema.indexes[position]
-            if index.isConstraint, !(index.isPrimaryKey && schema.hasLooseKey), !isShared, let other = try indexes[position].find(new), other != key { throw try taken(index, now) }
+            if index.isConstraint, !(index.isPrimaryKey && schema.hasLooseKey), !isShared,
+                let other = try indexes[position].find(new), other != key
+            {
+                throw try taken(index, now)
+            }
             moves.append(Move(index: indexes[position], old: old, new: new))
         }
         for number in 0..<count {
@@ -106,8 +125,12 @@ extension ClassState {
             if old.isSame(as: values[number]) { continue }
             if schema.isOfKey(positions[number]) { keysChanged = true }
             before.append((number, OwnedValue(old)))
-            if schema.columns[positions[number]].kind == .mixed, let change = try mixedChange(positions[number], from: old, to: values[number]) {
-                for target in change.gone { moves.append(Move(index: change.inverse.index, old: target.indexed, new: nil)) }
+            if schema.columns[positions[number]].kind == .mixed,
+                let change = try mixedChange(positions[number], from: old, to: values[number])
+            {
+                for target in change.gone {
+                    moves.append(Move(index: change.inverse.index, old: target.indexed, new: nil))
+                }
                 for target in change.new {
                     change.inverse.willInsert(target)
                     moves.append(Move(index: change.inverse.index, old: nil, new: target.indexed))
@@ -116,7 +139,8 @@ extension ClassState {
             guard let position = schema.indexPosition(of: positions[number]) else { continue }
             try move(position, from: old, to: values[number], isShared: values[number].isNull)
         }
-        for (offset, compound) in compounds.enumerated() where compound.schema.properties.contains(where: { given($0) != nil }) {
+        for (offset, compound) in compounds.enumerated()
+        where compound.schema.properties.contains(where: { given($0) != nil }) {
             guard let keys = try compound.prepareChange(of: row, reader, given) else { continue }
             try move(schema.plainIndexes + offset, from: keys.old, to: keys.new, isShared: keys.isShared)
         }
@@ -134,11 +158,17 @@ extension ClassState {
             }
         } catch {
             undo { () throws(StoreError) in
-                for (number, value) in before[..<written].reversed() { try cluster.update(try self.row(key), positions[number], value.value) }
+                for (number, value) in before[..<written].reversed() {
+                    try cluster.update(try self.row(key), positions[number], value.value)
+                }
                 while steps > 0 {
                     steps -= 1
                     let move = moves[steps >> 1]
-                    if steps & 1 == 0 { if let old = move.old { try move.index.insert(old, key) } } else if let new = move.new { try move.index.remove(new, key) }
+                    if steps & 1 == 0 {
+                        if let old = move.old { try move.index.insert(old, key) }
+                    } else if let new = move.new {
+                        try move.index.remove(new, key)
+                    }
                 }
             }
             throw error
@@ -148,6 +178,10 @@ extension ClassState {
 
     private func step(_ moves: [Move], _ step: Int, _ key: Int64) throws(StoreError) {
         let move = moves[step >> 1]
-        if step & 1 == 0 { if let old = move.old { try move.index.remove(old, key) } } else if let new = move.new { try move.index.insert(new, key) }
+        if step & 1 == 0 {
+            if let old = move.old { try move.index.remove(old, key) }
+        } else if let new = move.new {
+            try move.index.insert(new, key)
+        }
     }
 }

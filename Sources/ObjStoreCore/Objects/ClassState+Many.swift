@@ -2,9 +2,11 @@
 extension ClassState {
     /// Writes several properties of an object, all or none; `positions` are distinct, none is the primary key.
     ///
-    /// What has its value already is logged as changed, but not written: its page need not be copied. `row` is what `row`
-    /// gave, since when no other was changed.
-    package func update(_ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) throws(StoreError) {
+    /// What has its value already is logged as changed, but not written: its page need not be copied. `row` is what
+    /// `row` gave, since when no other was changed.
+    package func update(
+        _ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int
+    ) throws(StoreError) {
         if count == 1 { return try update(row, positions[0], values[0]) }
         var differing = 0, last = 0
         for index in 0..<count where !(try value(row, positions[index]).isSame(as: values[index])) {
@@ -17,7 +19,9 @@ extension ClassState {
             // What changes together is replayed together: no compound key stands between the old and the new one.
             ops.update(schema, key: row.key, positions, values, count)
         } else {
-            for index in 0..<count { ops.update(schema, key: row.key, property: positions[index], value: values[index]) }
+            for index in 0..<count {
+                ops.update(schema, key: row.key, property: positions[index], value: values[index])
+            }
         }
         do throws(StoreError) {
             // One that fails changes nothing, several have to be undone.
@@ -30,7 +34,9 @@ extension ClassState {
         hasChanges = true
     }
 
-    func changeSeveral(_ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) throws(StoreError) {
+    func changeSeveral(
+        _ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int
+    ) throws(StoreError) {
         for index in 0..<count where schema.changePlan(positions[index]) == ClassSchema.changesTogether {
             return try changeTogether(row, positions, values, count)
         }
@@ -48,7 +54,9 @@ extension ClassState {
             }
         } catch {
             undo { () throws(StoreError) in
-                for (index, value) in old[..<done].reversed() { try change(try self.row(row.key), positions[index], value.value) }
+                for (index, value) in old[..<done].reversed() {
+                    try change(try self.row(row.key), positions[index], value.value)
+                }
             }
             throw error
         }
@@ -60,22 +68,32 @@ extension ClassState {
         var reader = try self.reader()
         var next = try reader.seek(.min)
         while let row = next {
-            let key = try index.extract(row.key, into: lookUpKey) { (property) throws(StoreError) in try reader.value(row, property) }
+            let key = try index.extract(row.key, into: lookUpKey) { (property) throws(StoreError) in
+                try reader.value(row, property)
+            }
             if index.isPrimaryKey {
                 for property in index.properties {
                     let count = try reader.value(row, property).count
                     if count <= View.longestKey || !schema.columns[property].kind.hasBytes { continue }
                     throw StoreError(
                         .valueTooLarge,
-                        "\(schema.name(of: index)) cannot become the primary key: \(schema.name)#\(row.key) has \(count) bytes there; keys have \(View.longestKey) at most"
+                        """
+                        \(schema.name(of: index)) cannot become the primary key: \(schema.name)#\(row.key) has \
+                        \(count) bytes there; keys have \(View.longestKey) at most
+                        """
                     ).at(class: schema.name, property: schema.properties[property].name)
                 }
             }
             if index.isUnique, !index.isShared(key, lookUpKey), let other = try writer.find(key) {
-                let values = try schema.text(of: index) { (property) throws(StoreError) in try reader.value(row, property) }
+                let values = try schema.text(of: index) { (property) throws(StoreError) in
+                    try reader.value(row, property)
+                }
                 throw StoreError(
                     .duplicateKey,
-                    "\(schema.name(of: index)) cannot become unique: the objects \(schema.name)#\(other) and \(schema.name)#\(row.key) both have \(values)"
+                    """
+                    \(schema.name(of: index)) cannot become unique: the objects \(schema.name)#\(other) and \
+                    \(schema.name)#\(row.key) both have \(values)
+                    """
                 ).at(class: schema.name, property: schema.names(of: index))
             }
             try writer.insert(key, row.key)
@@ -92,15 +110,17 @@ extension ClassState {
 }
 
 extension WriteTransaction {
-    /// Makes `new` the schema, as the first thing that the transaction does. What indexes become or cease to be is done at
-    /// once.
+    /// Makes `new` the schema, as the first thing that the transaction does. What indexes become or cease to be is done
+    /// at once.
     ///
     /// The commit is a barrier: it is acknowledged with a checkpoint. A log with changes on both sides of a
     /// change of schema need not be replayed that way.
     package func change(to new: Schema) throws(StoreError) {
         let old = schema
         try checkNulls(new)
-        for (number, before) in old.classes.enumerated() where !before.isDropped && new.classes[number].isDropped { try dropAll(before) }
+        for (number, before) in old.classes.enumerated() where !before.isDropped && new.classes[number].isDropped {
+            try dropAll(before)
+        }
         try setSchema(new)
         isChangingIndexes = true
         defer { isChangingIndexes = false }
@@ -124,15 +144,21 @@ extension WriteTransaction {
         for (number, cls) in new.classes.enumerated() where cls.isEmbedded && number < old.classes.count {
             if !old.classes[number].isEmbedded {
                 if try findMixedLinks(to: cls.classID) {
-                    throw StoreError(.schemaMismatch, "class \(cls.name) cannot become embedded: mixed values link to its objects").at(class: cls.name)
+                    throw StoreError(
+                        .schemaMismatch, "class \(cls.name) cannot become embedded: mixed values link to its objects"
+                    ).at(class: cls.name)
                 }
                 try checkParents(number)
                 continue
             }
             // Objects that lay in a property that is gone have no parent any more.
-            func column(_ link: IncomingLink, _ schema: Schema) -> UInt32 { schema.classes[link.classIndex].columns[link.property].id }
+            func column(_ link: IncomingLink, _ schema: Schema) -> UInt32 {
+                schema.classes[link.classIndex].columns[link.property].id
+            }
             let losesParents = old.incoming[number].contains { link in
-                !new.incoming[number].contains { $0.classIndex == link.classIndex && column($0, new) == column(link, old) }
+                !new.incoming[number].contains {
+                    $0.classIndex == link.classIndex && column($0, new) == column(link, old)
+                }
             }
             if losesParents { _ = try deleteOrphans(number) }
         }
@@ -143,7 +169,8 @@ extension WriteTransaction {
     private func dropAll(_ cls: ClassSchema) throws(StoreError) {
         let number = Int(cls.id), root = try space.source.node(base.root, .root)
         guard number < NodeHeader.count(root), !RootNode.classNode(root, number).isNull else { return }
-        let state = ClassState(cls, incoming: [], owning: [], space: space, nextKey: database.shared.nextKey(number), ops: ops)
+        let state = ClassState(
+            cls, incoming: [], owning: [], space: space, nextKey: database.shared.nextKey(number), ops: ops)
         try state.open(RootNode.classNode(root, number))
         try state.discardAll()
     }
@@ -162,7 +189,10 @@ extension WriteTransaction {
         let what = first.parents == 0 ? "no object links to it" : "\(first.parents) links lead to it"
         throw StoreError(
             .schemaMismatch,
-            "class \(cls.name) cannot become embedded: \(wrong) of \(state.objectCount) objects do not have one parent, the first is \(cls.name)#\(first.key): \(what); a migration can put that right"
+            """
+            class \(cls.name) cannot become embedded: \(wrong) of \(state.objectCount) objects do not have one \
+            parent, the first is \(cls.name)#\(first.key): \(what); a migration can put that right
+            """
         ).at(class: cls.name)
     }
 
@@ -185,16 +215,22 @@ extension WriteTransaction {
         guard let first else { return }
         throw StoreError(
             .schemaMismatch,
-            "class \(cls.name) cannot become embedded: \(wrong) of \(state.objectCount) objects lie in themselves, the first is \(cls.name)#\(first); a migration can put that right"
+            """
+            class \(cls.name) cannot become embedded: \(wrong) of \(state.objectCount) objects lie in themselves, the \
+            first is \(cls.name)#\(first); a migration can put that right
+            """
         ).at(class: cls.name)
     }
 
     /// Properties that may not be null any more must have a value in every object.
     private func checkNulls(_ new: Schema) throws(StoreError) {
         let root = try space.source.node(base.root, .root)
-        for (number, before) in schema.classes.enumerated() where before !== new.classes[number] && number < NodeHeader.count(root) {
+        for (number, before) in schema.classes.enumerated()
+        where before !== new.classes[number] && number < NodeHeader.count(root) {
             for property in new.classes[number].properties where !property.isNullable {
-                guard let position = before.columns.firstIndex(where: { $0.id == property.columnID }), before.columns[position].nullable else { continue }
+                guard let position = before.columns.firstIndex(where: { $0.id == property.columnID }),
+                    before.columns[position].nullable
+                else { continue }
                 let node = try space.source.node(RootNode.classNode(root, number), .classRoot)
                 let reader = ClusterReader(source: space.source, root: ClassNode.cluster(node), columns: before.columns)
                 var next = try reader.seek(.min), nulls = 0, first: Int64?
@@ -208,7 +244,11 @@ extension WriteTransaction {
                 guard let first else { continue }
                 throw StoreError(
                     .schemaMismatch,
-                    "\(before.name).\(property.name) cannot become required: \(nulls) of \(ClassNode.objectCount(node)) objects have null there, the first is \(before.name)#\(first); a migration can give them values"
+                    """
+                    \(before.name).\(property.name) cannot become required: \(nulls) of \
+                    \(ClassNode.objectCount(node)) objects have null there, the first is \(before.name)#\(first); a \
+                    migration can give them values
+                    """
                 ).at(class: before.name, property: property.name)
             }
         }
@@ -219,10 +259,11 @@ extension ClassState {
     /// Creates `count` objects with consecutive keys from vectors, one for each property; primary keys are known
     /// to be free. Returns the first key.
     ///
-    /// `row` gathers the values of one, for indexes of several properties and for the log; `value` gives a single one, by row
-    /// and property. What fails, a unique value that is taken included, leaves half of it done.
+    /// `row` gathers the values of one, for indexes of several properties and for the log; `value` gives a single one,
+    /// by row and property. What fails, a unique value that is taken included, leaves half of it done.
     package func createColumns(
-        _ vectors: UnsafePointer<ColumnVector>, count: Int, row: (Int, UnsafeMutablePointer<Value>) throws(StoreError) -> Void,
+        _ vectors: UnsafePointer<ColumnVector>, count: Int,
+        row: (Int, UnsafeMutablePointer<Value>) throws(StoreError) -> Void,
         value: (Int, Int) throws(StoreError) -> Value
     ) throws(StoreError) -> Int64 {
         let first = try takeObjectKeys(count)
@@ -244,7 +285,9 @@ extension ClassState {
                 try row(offset, values)
                 if !schema.constraints.isEmpty { try checkConstraints(values) }
                 for (property, index) in indexed {
-                    try index.unretained { (index) throws(StoreError) in try index.insert(values[property], first + Int64(offset)) }
+                    try index.unretained { (index) throws(StoreError) in
+                        try index.insert(values[property], first + Int64(offset))
+                    }
                 }
                 for compound in compounds {
                     try compound.prepare(first + Int64(offset), values)

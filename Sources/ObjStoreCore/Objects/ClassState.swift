@@ -34,8 +34,8 @@ package final class ClassState {
     /// Shared by all processes: a key is never given out twice, also not after a cancelled transaction.
     let sharedNextKey: UnsafeMutablePointer<Int64>
     var storedNextKey: Int64 = 0
-    /// Of a class whose primary key is generated: above all that were generated, or given up to `greatestKept`. It goes back with
-    /// the transaction, and is another counter than that of object keys, which no value of a user ever moves.
+    /// Of a class whose primary key is generated: above all that were generated, or given up to `greatestKept`. It goes
+    /// back with the transaction, and is another counter than that of object keys, which no value of a user ever moves.
     var generatedKeys = GeneratedKeys()
     package internal(set) var objectCount = 0
     var hasChanges = false
@@ -47,7 +47,10 @@ package final class ClassState {
     /// A failing call could not be undone.
     package internal(set) var isBroken = false { didSet { if isBroken { space.mayBeBroken = true } } }
 
-    init(_ schema: ClassSchema, incoming: [IncomingLink], owning: [OwningLink], space: WriteSpace, nextKey: UnsafeMutablePointer<Int64>, ops: OpLog) {
+    init(
+        _ schema: ClassSchema, incoming: [IncomingLink], owning: [OwningLink], space: WriteSpace,
+        nextKey: UnsafeMutablePointer<Int64>, ops: OpLog
+    ) {
         self.schema = schema
         self.incoming = incoming
         self.owning = owning
@@ -60,26 +63,31 @@ package final class ClassState {
         self.longValues = longValues
         let indexes = schema.indexes.enumerated().map { position, index in
             IndexWriter(
-                space: space, root: .null, kind: index.kind, unique: index.isKeyAlone && !schema.hasLooseKey, isLookedUp: index.isUnique, longValues: longValues[position])
+                space: space, root: .null, kind: index.kind, unique: index.isKeyAlone && !schema.hasLooseKey,
+                isLookedUp: index.isUnique, longValues: longValues[position])
         }
         collections = schema.collections.map {
             let kind = schema.properties[$0].kind, isMixed = schema.properties[$0].elements?.kind == .mixed
             // Mixed values have no heads: a search compares them.
-            return CollectionWriter(space: space, root: .null, hasKeys: kind == .map, isOrdered: kind == .map || kind == .set && !isMixed)
+            return CollectionWriter(
+                space: space, root: .null, hasKeys: kind == .map, isOrdered: kind == .map || kind == .set && !isMixed)
         }
         inverses = schema.inverses.map { _ in InverseWriter(space: space) }
         mixedInverses = schema.mixedInverses.map { _ in MixedInverse(space: space) }
         self.indexes = indexes
         indexed = .allocate(capacity: schema.plainIndexes)
         for position in 0..<schema.plainIndexes {
-            indexed.initializeElement(at: position, to: (schema.indexes[position].first, Unmanaged.passUnretained(indexes[position])))
+            indexed.initializeElement(
+                at: position, to: (schema.indexes[position].first, Unmanaged.passUnretained(indexes[position])))
         }
         compounds = (schema.plainIndexes..<indexes.count).map { CompoundIndex(schema.indexes[$0], indexes[$0]) }
         compoundCount = compounds.count
         hasConstraints = !schema.constraints.isEmpty
         isCountingKeys = generatesKeys
         for (position, property) in schema.mixed.enumerated() where schema.columns[property].kind.isCollection {
-            mixedInverses[position].linked = { [unowned self] (owner, targets) throws(StoreError) in try linked(owner, property, among: targets) }
+            mixedInverses[position].linked = { [unowned self] (owner, targets) throws(StoreError) in
+                try linked(owner, property, among: targets)
+            }
         }
     }
 
@@ -87,7 +95,8 @@ package final class ClassState {
 
     /// Begins with the class as that node describes it; null: it has no objects yet.
     ///
-    /// - Parameter dropping: the schema has just changed: indexes and trees of elements that it has no more are given up.
+    /// - Parameter dropping: the schema has just changed: indexes and trees of elements that it has no more are given
+    ///   up.
     func open(_ ref: Ref, dropping: Bool = false) throws(StoreError) {
         hasChanges = false
         keysChanged = false
@@ -112,7 +121,9 @@ package final class ClassState {
                 let id = ClassNode.indexID(node, position), root = ClassNode.indexRoot(node, position)
                 if let target = schema.indexes.firstIndex(where: { $0.id == id }) {
                     indexes[target].begin(root: root)
-                    if target == 0, generatesKeys { generatedKeys = GeneratedKeys(kept: ClassNode.greatestKey(node, position)) }
+                    if target == 0, generatesKeys {
+                        generatedKeys = GeneratedKeys(kept: ClassNode.greatestKey(node, position))
+                    }
                     continue
                 }
                 if let target = schema.inverses.firstIndex(where: { $0.id == id }) {
@@ -123,7 +134,9 @@ package final class ClassState {
                     mixedInverses[target].begin(root: root)
                     continue
                 }
-                guard dropping else { throw StoreError(.corrupt, "class \(schema.name) has an index that its schema does not have") }
+                guard dropping else {
+                    throw StoreError(.corrupt, "class \(schema.name) has an index that its schema does not have")
+                }
                 try IndexWriter(space: space, root: root, kind: .binary, unique: false).removeAll()
                 hasChanges = true
             }
@@ -133,14 +146,26 @@ package final class ClassState {
                     collections[target].begin(root: root)
                     continue
                 }
-                guard dropping else { throw StoreError(.corrupt, "class \(schema.name) has elements of a property that its schema does not have") }
-                try CollectionWriter(space: space, root: root, hasKeys: ClassNode.collectionKind(node, position) == .map, isOrdered: false).discardAll()
+                guard dropping else {
+                    throw StoreError(
+                        .corrupt, "class \(schema.name) has elements of a property that its schema does not have")
+                }
+                try CollectionWriter(
+                    space: space, root: root, hasKeys: ClassNode.collectionKind(node, position) == .map,
+                    isOrdered: false
+                ).discardAll()
                 hasChanges = true
             }
         }
         // What was given out in vain since the first one opened the store is less than that.
         guard sharedNextKey.pointee &- storedNextKey < ClassState.mostKeysInVain else {
-            throw StoreError(.corrupt, "the store's lock file says that class \(schema.name) has had \(sharedNextKey.pointee) objects, the store \(storedNextKey)").at(class: schema.name)
+            throw StoreError(
+                .corrupt,
+                """
+                the store's lock file says that class \(schema.name) has had \(sharedNextKey.pointee) objects, the \
+                store \(storedNextKey)
+                """
+            ).at(class: schema.name)
         }
         if sharedNextKey.pointee < storedNextKey { sharedNextKey.pointee = storedNextKey }
         cluster.begin(root: clusterRoot)
@@ -153,7 +178,8 @@ package final class ClassState {
     func close() -> Bool {
         isOpen = false
         linkPlaces.forgetAll()
-        return cluster.isSmall && indexes.allSatisfy(\.isSmall) && inverses.allSatisfy(\.isSmall) && mixedInverses.allSatisfy(\.isSmall)
+        return cluster.isSmall && indexes.allSatisfy(\.isSmall) && inverses.allSatisfy(\.isSmall)
+            && mixedInverses.allSatisfy(\.isSmall)
     }
 
     // MARK: Savepoints
@@ -179,7 +205,8 @@ package final class ClassState {
         var mixedRoots: [Ref] = []
         for inverse in mixedInverses { mixedRoots.append(try inverse.settle()) }
         return Mark(
-            cluster: try cluster.settle(), indexes: roots, collections: collections.map(\.root), inverses: inverseRoots, mixedInverses: mixedRoots, objectCount: objectCount,
+            cluster: try cluster.settle(), indexes: roots, collections: collections.map(\.root), inverses: inverseRoots,
+            mixedInverses: mixedRoots, objectCount: objectCount,
             generatedKeys: generatedKeys, hasChanges: hasChanges)
     }
 
@@ -207,12 +234,16 @@ package final class ClassState {
     /// The object whose primary key has these parts, given by position.
     func find(key parts: (Int) -> Value) throws(StoreError) -> Int64? {
         guard let position = schema.keyIndex else { throw schema.noPrimaryKey }
-        let key = try schema.indexes[position].extract(0, into: lookUpKey) { (property) throws(StoreError) in parts(property) }
+        let key = try schema.indexes[position].extract(0, into: lookUpKey) { (property) throws(StoreError) in
+            parts(property)
+        }
         return try indexes[position].find(key)
     }
 
     @inline(__always)
-    func hasPrimaryKey(of kind: ValueKind) -> Bool { schema.primaryKey.map { schema.columns[$0].kind == kind } ?? false }
+    func hasPrimaryKey(of kind: ValueKind) -> Bool {
+        schema.primaryKey.map { schema.columns[$0].kind == kind } ?? false
+    }
 
     package func contains(_ key: Int64) throws(StoreError) -> Bool { try cluster.find(key) != nil }
 
@@ -227,16 +258,18 @@ package final class ClassState {
     package func value(_ key: Int64, _ property: Int) throws(StoreError) -> Value { try value(try row(key), property) }
 
     @inline(__always)
-    func value(_ row: RowPosition, _ property: Int) throws(StoreError) -> Value { try cluster.tree.value(row, property) }
+    func value(_ row: RowPosition, _ property: Int) throws(StoreError) -> Value {
+        try cluster.tree.value(row, property)
+    }
 
     /// What scans and cursors read: the transaction's own state, until its next write.
     package func reader() throws(StoreError) -> ClusterReader { try cluster.reader() }
 
     // MARK: Writing
 
-    /// The int primary key for an object that is created next: above all that there are, and above all that were given here up to
-    /// `GeneratedKeys.greatestKept`, so that none of those comes twice, also when the greatest is deleted. Where nothing is left above
-    /// those, only what there is counts: nobody uses up a class by a key that is gone.
+    /// The int primary key for an object that is created next: above all that there are, and above all that were given
+    /// here up to `GeneratedKeys.greatestKept`, so that none of those comes twice, also when the greatest is deleted.
+    /// Where nothing is left above those, only what there is counts: nobody uses up a class by a key that is gone.
     func generateKey(_ bounds: Enumeration?) throws(StoreError) -> Int64 { try generateKeys(1, bounds) }
 
     /// The first of so many that follow each other. `.outOfRange`: one would be beyond the bounds.
@@ -285,7 +318,10 @@ package final class ClassState {
     func takeObjectKeys(_ count: Int) throws(StoreError) -> Int64 {
         let first = sharedNextKey.pointee
         guard _fastPath(first >= 0 && Int64(count) <= ClassState.greatestObjectKey &- first) else {
-            throw StoreError(.outOfRange, "class \(schema.name) has had \(first) objects: there are no numbers left for \(count) more").at(class: schema.name)
+            throw StoreError(
+                .outOfRange,
+                "class \(schema.name) has had \(first) objects: there are no numbers left for \(count) more"
+            ).at(class: schema.name)
         }
         sharedNextKey.pointee = first &+ Int64(count)
         return first
@@ -293,7 +329,9 @@ package final class ClassState {
 
     /// Creates an object; `values` has one for each property.
     package func create(_ values: UnsafePointer<Value>) throws(StoreError) -> Int64 {
-        if let primary = schema.primaryKey, try indexes[0].find(values[primary]) != nil { throw duplicate(values[primary]) }
+        if let primary = schema.primaryKey, try indexes[0].find(values[primary]) != nil {
+            throw duplicate(values[primary])
+        }
         return try createUnchecked(values)
     }
 
@@ -331,7 +369,9 @@ package final class ClassState {
             undo { () throws(StoreError) in
                 for link in links[..<doneLinks] { try link.inverse.remove(link.target, key) }
                 for compound in compounds[..<doneCompounds] { try compound.removeNew(key) }
-                for (property, index) in indexed[..<done] { try index.takeUnretainedValue().remove(values[property], key) }
+                for (property, index) in indexed[..<done] {
+                    try index.takeUnretainedValue().remove(values[property], key)
+                }
                 _ = try cluster.delete(key)
             }
             throw error
@@ -358,7 +398,9 @@ package final class ClassState {
         if position >= 0 {
             let old = try self.value(row, property)
             if !old.isSame(as: value) {
-                return try indexed[position].index.unretained { (index) throws(StoreError) in try move(row, index, property, from: old, to: value) }
+                return try indexed[position].index.unretained { (index) throws(StoreError) in
+                    try move(row, index, property, from: old, to: value)
+                }
             }
         } else if position == ClassSchema.changesTogether {
             return try changeTogether(row, property, value)
@@ -369,7 +411,9 @@ package final class ClassState {
         hasChanges = true
     }
 
-    private func move(_ row: RowPosition, _ index: IndexWriter, _ property: Int, from old: Value, to value: Value) throws(StoreError) {
+    private func move(
+        _ row: RowPosition, _ index: IndexWriter, _ property: Int, from old: Value, to value: Value
+    ) throws(StoreError) {
         let key = row.key
         // The old value lies in the leaf, which does not change before the last step.
         if !InjectedBug.active(.inverseKept) || old.kind != .link { try index.remove(old, key) }
@@ -425,7 +469,9 @@ package final class ClassState {
             undo { () throws(StoreError) in
                 for link in links[..<doneLinks] { try link.inverse.insert(link.target, key) }
                 for compound in compounds[..<doneCompounds] { try compound.insertOld(key) }
-                for (property, index) in indexed[..<done] { try index.takeUnretainedValue().insert(try value(key, property), key) }
+                for (property, index) in indexed[..<done] {
+                    try index.takeUnretainedValue().insert(try value(key, property), key)
+                }
             }
             throw error
         }
@@ -465,10 +511,18 @@ package final class ClassState {
     package func increment(_ key: Int64, _ property: Int, _ delta: Int64) throws(StoreError) -> Int64 {
         let row = try row(key)
         let old = try value(row, property)
-        if old.isNull { throw StoreError(.nullValue, "\(schema.name).\(schema.properties[property].name) is null: there is nothing to add \(delta) to").at(class: schema.name, property: schema.properties[property].name) }
+        if old.isNull {
+            throw StoreError(
+                .nullValue,
+                "\(schema.name).\(schema.properties[property].name) is null: there is nothing to add \(delta) to"
+            ).at(class: schema.name, property: schema.properties[property].name)
+        }
         let (sum, overflow) = old.low.addingReportingOverflow(delta)
         if overflow {
-            throw StoreError(.outOfRange, "\(schema.name).\(schema.properties[property].name): \(old.low) + \(delta) does not fit in 64 bits").at(class: schema.name, property: schema.properties[property].name)
+            throw StoreError(
+                .outOfRange,
+                "\(schema.name).\(schema.properties[property].name): \(old.low) + \(delta) does not fit in 64 bits"
+            ).at(class: schema.name, property: schema.properties[property].name)
         }
         try update(row, property, .int(sum))
         return sum
@@ -476,8 +530,8 @@ package final class ClassState {
 
     // MARK: Replay
 
-    /// Applies a logged operation, which fits (`WriteTransaction.misfit`): explicit keys, no checks of uniqueness (they passed when it
-    /// was logged).
+    /// Applies a logged operation, which fits (`WriteTransaction.misfit`): explicit keys, no checks of uniqueness (they
+    /// passed when it was logged).
     func replayCreate(_ key: Int64, _ values: [Value]) throws(StoreError) {
         try values.withUnsafeBufferPointer { (buffer) throws(StoreError) in try insert(key, buffer.baseAddress!) }
         sharedNextKey.pointee = max(sharedNextKey.pointee, key + 1)
@@ -493,7 +547,8 @@ package final class ClassState {
     }
 
     func replaySplice(_ key: Int64, column: UInt32, _ splice: Op.Splice) throws(StoreError) {
-        try replaceElements(try row(key), try property(ofColumn: column), splice.at..<splice.at + splice.removed, splice.inserted[...])
+        try replaceElements(
+            try row(key), try property(ofColumn: column), splice.at..<splice.at + splice.removed, splice.inserted[...])
     }
 
     private func property(ofColumn id: UInt32) throws(StoreError) -> Int {
@@ -521,7 +576,8 @@ package final class ClassState {
         // They look at objects and elements, which are still here.
         for inverse in mixedInverses { try inverse.resolve() }
         let clusterRoot = try cluster.flush(into: writer)
-        let bytes = ClassNode.bytes(indexes: indexes.count + inverses.count + mixedInverses.count, collections: collections.count)
+        let bytes = ClassNode.bytes(
+            indexes: indexes.count + inverses.count + mixedInverses.count, collections: collections.count)
         let (ref, node) = try space.newNode(.classRoot, bytes: bytes, capacity: bytes, word: UInt64(schema.id))
         (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: bytes - NodeHeader.size)
         NodeHeader.setCount(node, indexes.count + inverses.count + mixedInverses.count)
@@ -533,15 +589,20 @@ package final class ClassState {
         }
         if isCountingKeys { ClassNode.setGreatestKey(node, 0, generatedKeys.kept) }
         for (position, inverse) in schema.inverses.enumerated() {
-            ClassNode.setIndex(node, indexes.count + position, inverse, root: try inverses[position].flush(into: writer))
+            ClassNode.setIndex(
+                node, indexes.count + position, inverse, root: try inverses[position].flush(into: writer))
         }
         for (position, inverse) in schema.mixedInverses.enumerated() {
-            ClassNode.setIndex(node, indexes.count + inverses.count + position, inverse, root: try mixedInverses[position].flush(into: writer))
+            ClassNode.setIndex(
+                node, indexes.count + inverses.count + position, inverse,
+                root: try mixedInverses[position].flush(into: writer))
         }
         ClassNode.setCollectionCount(node, collections.count)
         for (position, property) in schema.collections.enumerated() {
             let column = schema.columns[property]
-            ClassNode.setCollection(node, position, column: column.id, kind: column.kind, root: try collections[position].flush(into: writer))
+            ClassNode.setCollection(
+                node, position, column: column.id, kind: column.kind,
+                root: try collections[position].flush(into: writer))
         }
         if !old.isNull { try space.discardNode(old, .classRoot) }
         return try writer.node(ref)
@@ -554,12 +615,15 @@ package final class ClassState {
     }
 
     func noSuchObject(_ key: Int64) -> StoreError {
-        StoreError(.noSuchObject, "the object \(schema.name)#\(key) was deleted or never existed").at(class: schema.name)
+        StoreError(.noSuchObject, "the object \(schema.name)#\(key) was deleted or never existed").at(
+            class: schema.name)
     }
 
     func duplicate(_ value: Value) -> StoreError {
         let name = schema.properties[schema.primaryKey!].name
-        return StoreError(.duplicateKey, "an object of class \(schema.name) with \(name) = \(value.text) already exists").at(class: schema.name, property: name)
+        return StoreError(
+            .duplicateKey, "an object of class \(schema.name) with \(name) = \(value.text) already exists"
+        ).at(class: schema.name, property: name)
     }
 }
 
@@ -580,7 +644,9 @@ final class LongValues: IndexLongValues {
         if let row = try reader.find(objectKey) {
             if !index.isEncoded, let bytes = try reader.bytes(row, index.first) { return bytes }
             if index.isEncoded {
-                let value = try index.extract(objectKey, into: key) { (property) throws(StoreError) in try reader.value(row, property) }
+                let value = try index.extract(objectKey, into: key) { (property) throws(StoreError) in
+                    try reader.value(row, property)
+                }
                 return UnsafeRawBufferPointer(start: value.pointer, count: value.count)
             }
         }
@@ -591,7 +657,9 @@ final class LongValues: IndexLongValues {
 extension WriteTransaction {
     /// Applies one operation of the log; `.corrupt` where it does not fit.
     func replay(_ op: Op) throws(StoreError) {
-        if let reason = try misfit(op) { throw StoreError(.corrupt, "the log has an operation that does not fit: \(reason)") }
+        if let reason = try misfit(op) {
+            throw StoreError(.corrupt, "the log has an operation that does not fit: \(reason)")
+        }
         do throws(StoreError) { try apply(op) } catch {
             // It gives two objects one unique value, or makes a key that is too long.
             guard error.code == .duplicateKey || error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
@@ -606,8 +674,10 @@ extension WriteTransaction {
         case .create(let classID, let key, let values): try state(Int(classID)).replayCreate(key, values)
         case .update(let classID, let key, let changes):
             try state(Int(classID)).replayUpdate(key, changes)
-        case .splice(let classID, let key, let column, let splice): try state(Int(classID)).replaySplice(key, column: column, splice)
-        case .edit(let classID, let key, let column, let edit): try state(Int(classID)).replayEdit(key, column: column, edit)
+        case .splice(let classID, let key, let column, let splice):
+            try state(Int(classID)).replaySplice(key, column: column, splice)
+        case .edit(let classID, let key, let column, let edit):
+            try state(Int(classID)).replayEdit(key, column: column, edit)
         case .delete(let classID, let key): try state(Int(classID)).replayDelete(key)
         }
     }

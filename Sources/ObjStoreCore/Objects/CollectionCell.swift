@@ -29,20 +29,27 @@ package enum CollectionCell {
     static func count(_ cell: Bytes) -> Int { cell.count == 0 ? 0 : Int(cell[0]) }
 
     /// Calls `body` with each element in order, until it returns false; texts point into the cell.
-    static func forEach(_ cell: Bytes, _ elements: ElementSchema, _ body: (_ key: Value, _ value: Value) throws(StoreError) -> Bool) throws(StoreError) {
+    static func forEach(
+        _ cell: Bytes, _ elements: ElementSchema, _ body: (_ key: Value, _ value: Value) throws(StoreError) -> Bool
+    ) throws(StoreError) {
         if cell.count == 0 { return }
         var reader = ByteReader(cell.baseAddress!, count: cell.count)
         let count = try reader.read(UInt8.self), flags = try reader.read(UInt8.self)
         for _ in 0..<count {
             let key = elements.keyKind == .null ? Value.null : try ValueCodec.readContent(elements.keyKind, &reader)
-            let value = flags & 1 == 0 ? try ValueCodec.readContent(elements.kind, &reader) : try ValueCodec.read(&reader)
+            let value =
+                flags & 1 == 0 ? try ValueCodec.readContent(elements.kind, &reader) : try ValueCodec.read(&reader)
             guard try body(key, value) else { return }
         }
-        guard reader.isAtEnd else { throw StoreError(.corrupt, "a collection's cell has \(reader.remaining) bytes too many") }
+        guard reader.isAtEnd else {
+            throw StoreError(.corrupt, "a collection's cell has \(reader.remaining) bytes too many")
+        }
     }
 
     /// Writes the cell of some elements; false where they are too many for one of `limit` bytes.
-    static func encode(_ list: ArraySlice<(key: Value, value: Value)>, _ elements: ElementSchema, limit: Int, into buffer: ByteBuffer) -> Bool {
+    static func encode(
+        _ list: ArraySlice<(key: Value, value: Value)>, _ elements: ElementSchema, limit: Int, into buffer: ByteBuffer
+    ) -> Bool {
         buffer.removeAll()
         if list.isEmpty { return true }
         guard list.count <= mostElements else { return false }
@@ -72,7 +79,10 @@ package struct CollectionElements {
     package let kind: ValueKind
 
     /// - Parameter cell: what the owner's row has in the property.
-    init(_ owner: Int64, _ cls: ClassSchema, _ property: Int, cell: Value, tree: CollectionReader, known: Range<Int>? = nil) {
+    init(
+        _ owner: Int64, _ cls: ClassSchema, _ property: Int, cell: Value, tree: CollectionReader,
+        known: Range<Int>? = nil
+    ) {
         self.owner = owner
         self.cell = CollectionCell.Bytes(start: cell.pointer, count: cell.count)
         self.tree = tree
@@ -91,7 +101,9 @@ package struct CollectionElements {
     package func count() throws(StoreError) -> Int { try range()?.count ?? CollectionCell.count(cell) }
 
     /// Calls `body` with `limit` elements from `start` on, until it returns false.
-    package func forEach(from start: Int = 0, limit: Int = .max, _ body: (_ key: Value, _ value: Value) throws(StoreError) -> Bool) throws(StoreError) {
+    package func forEach(
+        from start: Int = 0, limit: Int = .max, _ body: (_ key: Value, _ value: Value) throws(StoreError) -> Bool
+    ) throws(StoreError) {
         if limit == 0 { return }
         guard let range = try range() else {
             var index = 0
@@ -102,7 +114,8 @@ package struct CollectionElements {
             }
         }
         if start >= range.count { return }
-        try forEachLeaf(in: range.lowerBound + start..<range.lowerBound + start + min(limit, range.count - start)) { (leaf, rest, _) throws(StoreError) in
+        try forEachLeaf(in: range.lowerBound + start..<range.lowerBound + start + min(limit, range.count - start)) {
+            (leaf, rest, _) throws(StoreError) in
             for index in rest {
                 let value = try tree.resolve(leaf.values.stored(index))
                 guard try body(kind == .map ? leaf.keys.stored(index).value : .null, value) else { return false }
@@ -111,10 +124,11 @@ package struct CollectionElements {
         }
     }
 
-    /// Calls `body` with each leaf, what of it is in `range`, positions in the tree, and the index in `range` where that begins, until it
-    /// returns false.
+    /// Calls `body` with each leaf, what of it is in `range`, positions in the tree, and the index in `range` where
+    /// that begins, until it returns false.
     func forEachLeaf(
-        in range: Range<Int>, _ body: (_ leaf: CollectionLeaf, _ rest: Range<Int>, _ first: Int) throws(StoreError) -> Bool
+        in range: Range<Int>,
+        _ body: (_ leaf: CollectionLeaf, _ rest: Range<Int>, _ first: Int) throws(StoreError) -> Bool
     ) throws(StoreError) {
         if range.isEmpty { return }
         var cursor = try tree.cursor(at: range.lowerBound), left = range.count
@@ -124,7 +138,9 @@ package struct CollectionElements {
             left -= rest.count
             if left == 0 { return }
             cursor.skip(to: rest.upperBound - 1)
-            guard try cursor.advance() else { throw CollectionReader.damaged("it ends before the elements of \(owner)") }
+            guard try cursor.advance() else {
+                throw CollectionReader.damaged("it ends before the elements of \(owner)")
+            }
         }
     }
 

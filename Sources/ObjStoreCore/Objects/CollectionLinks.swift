@@ -19,23 +19,27 @@ enum LinkSelection {
 extension ClassState {
     /// The objects that have links to `target` in a collection, ascending, but for one of them.
     func owners(ofLinksTo target: Int64, _ property: Int, without: Int64?) throws(StoreError) -> KeyBuffer {
-        try inverses[schema.inversePosition(of: property)!].reader(ofLinksTo: target).owners(of: target, without: without)
+        try inverses[schema.inversePosition(of: property)!].reader(ofLinksTo: target).owners(
+            of: target, without: without)
     }
 
     /// All objects that have links in a collection, ascending.
     func ownersOfLinks(_ property: Int) throws(StoreError) -> KeyBuffer {
         let all = KeyBuffer(), owners = KeyBuffer()
-        try inverses[schema.inversePosition(of: property)!].reader().forEach(in: IndexRange(lower: .start, upper: nil)) { (owner) throws(StoreError) in
+        try inverses[schema.inversePosition(of: property)!].reader().forEach(in: IndexRange(lower: .start, upper: nil))
+        { (owner) throws(StoreError) in
             try all.append(owner)
             return true
         }
         all.sort()
-        for index in 0..<all.count where index == 0 || all.keys[index] != all.keys[index - 1] { try owners.append(all.keys[index]) }
+        for index in 0..<all.count where index == 0 || all.keys[index] != all.keys[index - 1] {
+            try owners.append(all.keys[index])
+        }
         return owners
     }
 
-    /// Takes the links that `isGone` names out of a list or set; in a map their keys get null. Logged like by any other caller. Returns
-    /// how many there were.
+    /// Takes the links that `isGone` names out of a list or set; in a map their keys get null. Logged like by any other
+    /// caller. Returns how many there were.
     func removeLinks(_ owner: Int64, _ property: Int, where isGone: LinkSelection) throws(StoreError) -> Int {
         let elements = try elements(owner, property), isMap = elements.kind == .map
         // Those that follow on each other go together.
@@ -43,11 +47,16 @@ extension ClassState {
         try forEachLink(elements, property, isGone) { (index, key) throws(StoreError) in
             count += 1
             if isMap { keys.append(OwnedValue(key)) }
-            if let last = runs.last, last.upperBound == index { runs[runs.count - 1] = last.lowerBound..<index + 1 } else { runs.append(index..<index + 1) }
+            if let last = runs.last, last.upperBound == index {
+                runs[runs.count - 1] = last.lowerBound..<index + 1
+            } else {
+                runs.append(index..<index + 1)
+            }
         }
         if isMap {
             for run in runs {
-                try splice(owner, property, run, keys[index..<index + run.count].map { (key: $0.value, value: .null) }[...])
+                try splice(
+                    owner, property, run, keys[index..<index + run.count].map { (key: $0.value, value: .null) }[...])
                 index += run.count
             }
         } else {
@@ -60,17 +69,23 @@ extension ClassState {
 
     /// Those that are going to be removed.
     private func forEachLink(
-        _ elements: CollectionElements, _ property: Int, _ selection: LinkSelection, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
+        _ elements: CollectionElements, _ property: Int, _ selection: LinkSelection,
+        _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
     ) throws(StoreError) {
-        guard case .to(let target) = selection, elements.kind != .set, let range = try elements.range(), range.count > ClassState.manyElements else {
+        guard case .to(let target) = selection, elements.kind != .set, let range = try elements.range(),
+            range.count > ClassState.manyElements
+        else {
             return try elements.forEachLink(selection, body)
         }
         // Behind the last one a walk need not go on.
-        let count = try inverses[schema.inversePosition(of: property)!].reader(ofLinksTo: target).linkCount(from: elements.owner, to: target)
+        let count = try inverses[schema.inversePosition(of: property)!].reader(ofLinksTo: target).linkCount(
+            from: elements.owner, to: target)
         guard let indexes = try linkPlaces.indexes(of: target, count: count, property, elements, range) else {
             return try elements.forEachLink(selection, in: range, atMost: count, body)
         }
-        for index in indexes { try body(index, elements.kind == .map ? try elements.tree.entry(at: range.lowerBound + index).key : .null) }
+        for index in indexes {
+            try body(index, elements.kind == .map ? try elements.tree.entry(at: range.lowerBound + index).key : .null)
+        }
     }
 
     /// So many are walked through in less time than the inverse is asked.
@@ -78,7 +93,8 @@ extension ClassState {
 }
 
 extension CollectionElements {
-    /// Calls `body` with the index, and of maps the key, of the selected links, in order. Cost: O(n); of one link in a set O(log n).
+    /// Calls `body` with the index, and of maps the key, of the selected links, in order. Cost: O(n); of one link in a
+    /// set O(log n).
     func forEachLink(
         _ selection: LinkSelection, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -96,11 +112,13 @@ extension CollectionElements {
         }
     }
 
-    /// A leaf at a time, and its column of links alone, which need not be read either where its base says enough: a list may be long.
+    /// A leaf at a time, and its column of links alone, which need not be read either where its base says enough: a
+    /// list may be long.
     ///
     /// - Parameter most: there are no more.
     func forEachLink(
-        _ selection: LinkSelection, in range: Range<Int>, atMost most: Int, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
+        _ selection: LinkSelection, in range: Range<Int>, atMost most: Int,
+        _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
     ) throws(StoreError) {
         var missing = most
         try forEachLeaf(in: range) { (leaf, rest, first) throws(StoreError) in
@@ -112,11 +130,16 @@ extension CollectionElements {
             if case .to(let target) = selection {
                 let wanted = UInt64(bitPattern: target &- Int64(bitPattern: column.lows.base))
                 if wanted <= IndexColumn.limit(column.lows.width) {
-                    for index in rest where column.lows.offset(index) == wanted && column.kindByte(index) == ValueKind.link.rawValue { try found(index) }
+                    for index in rest
+                    where column.lows.offset(index) == wanted && column.kindByte(index) == ValueKind.link.rawValue {
+                        try found(index)
+                    }
                 }
             } else {
                 for index in rest where column.kindByte(index) == ValueKind.link.rawValue {
-                    if try selection.has(Int64(bitPattern: column.lows.base &+ column.lows.offset(index))) { try found(index) }
+                    if try selection.has(Int64(bitPattern: column.lows.base &+ column.lows.offset(index))) {
+                        try found(index)
+                    }
                 }
             }
             return missing > 0

@@ -2,7 +2,7 @@
 ///
 /// ```
 ///  Page#1 ── head ──► Part#4 ── inner ──► Part#5           Part#4, Part#5: Page#1 has them
-///                     Part#8 ── inner ──► Part#9           Part#8, Part#9, and what lies in them: nothing leads to them,
+///                     Part#8 ── inner ──► Part#9           Part#8, Part#9, what lies in them: nothing leads to them,
 ///                        ▲────── inner ─────┘              and nothing would ever delete them
 /// ```
 /// Cost: O(n) steps upwards and as much memory, where classes lie in each other in a circle; else nothing.
@@ -67,7 +67,9 @@ struct EmbeddingCircles {
             if link.isCollection {
                 try reader.forEachOwner(of: place.key) { (key) throws(StoreError) in take(key) }
             } else {
-                _ = try reader.forEach(.equal, Value(kind: .link, low: place.key)) { (key) throws(StoreError) in take(key) }
+                _ = try reader.forEach(.equal, Value(kind: .link, low: place.key)) { (key) throws(StoreError) in
+                    take(key)
+                }
             }
             if let owner { return Place(classIndex: link.classIndex, key: owner) }
         }

@@ -1,7 +1,7 @@
 internal import CSystem
 
-/// A key of a compound index, or of the index of a mixed property: values encoded so that the order of the bytes is the order of the tuples, and a tuple that
-/// begins another one's values begins its bytes, too.
+/// A key of a compound index, or of the index of a mixed property: values encoded so that the order of the bytes is the
+/// order of the tuples, and a tuple that begins another one's values begins its bytes, too.
 ///
 /// ```
 /// null                0
@@ -14,8 +14,8 @@ internal import CSystem
 /// string, binary      1 · the bytes, 0 as 0 255 · 0 0
 /// mixed               1 · see MixedKey.swift
 /// ```
-/// What an index of one property takes for equal has equal bytes: zeros, NaNs, decimals that are one number. In a unique
-/// index the key of the object follows where there is a null (8 bytes like an int).
+/// What an index of one property takes for equal has equal bytes: zeros, NaNs, decimals that are one number. In a
+/// unique index the key of the object follows where there is a null (8 bytes like an int).
 package final class IndexKey {
     private(set) var buffer = ByteBuffer(capacity: IndexKey.usual)
     private static let usual = 128
@@ -41,7 +41,9 @@ package final class IndexKey {
             return buffer.append(UInt8(0))
         }
         buffer.append(UInt8(1))
-        guard value.kind.isScalar || value.kind == .link else { throw StoreError(.invalidArgument, "\(value.kind.indefinite) cannot be part of an index") }
+        guard value.kind.isScalar || value.kind == .link else {
+            throw StoreError(.invalidArgument, "\(value.kind.indefinite) cannot be part of an index")
+        }
         append(content: value)
         try checkLength()
     }

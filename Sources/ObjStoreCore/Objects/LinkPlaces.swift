@@ -5,8 +5,8 @@
 ///  target ──► block that its link was in ──► less those before it that went since: where it is
 ///  #7         50,750: 812,000 to 812,015     31                                    811,969 to 811,984
 /// ```
-/// What it says is a guess, since a list may be changed by anybody: the links are looked for there, and the inverse says how many
-/// there are. A wrong guess costs a walk, and the list is not known any more.
+/// What it says is a guess, since a list may be changed by anybody: the links are looked for there, and the inverse
+/// says how many there are. A wrong guess costs a walk, and the list is not known any more.
 final class LinkPlaces {
     private var known: [KnownPlaces] = []
 
@@ -16,14 +16,18 @@ final class LinkPlaces {
     private static let walks = 4
 
     /// The indexes of all `count` links to `target`, ascending; nil: they are not known.
-    func indexes(of target: Int64, count: Int, _ property: Int, _ elements: CollectionElements, _ range: Range<Int>) throws(StoreError) -> [Int]? {
+    func indexes(
+        of target: Int64, count: Int, _ property: Int, _ elements: CollectionElements, _ range: Range<Int>
+    ) throws(StoreError) -> [Int]? {
         let places = try place(property, elements, range)
         guard let places else { return nil }
         var indexes: [Int] = []
         for block in places.blocks(of: target) {
             let block = block.clamped(to: 0..<range.count)
             let positions = range.lowerBound + block.lowerBound..<range.lowerBound + block.upperBound
-            try elements.forEachLink(.to(target), in: positions, atMost: count) { (index, _) throws(StoreError) in indexes.append(block.lowerBound + index) }
+            try elements.forEachLink(.to(target), in: positions, atMost: count) { (index, _) throws(StoreError) in
+                indexes.append(block.lowerBound + index)
+            }
         }
         if indexes.count == count { return indexes }
         places.forget()
@@ -36,7 +40,9 @@ final class LinkPlaces {
     }
 
     /// What is known of a collection; nil: it has been walked through too seldom.
-    private func place(_ property: Int, _ elements: CollectionElements, _ range: Range<Int>) throws(StoreError) -> KnownPlaces? {
+    private func place(
+        _ property: Int, _ elements: CollectionElements, _ range: Range<Int>
+    ) throws(StoreError) -> KnownPlaces? {
         let places: KnownPlaces
         if let index = known.lastIndex(where: { $0.isOf(property, elements.owner) }) {
             places = known[index]
@@ -77,7 +83,8 @@ private final class KnownPlaces {
     private var shift = 0
 
     private static let several = UInt16.max
-    /// Bytes that are touched for one element at most, about: where targets lie further from each other, walking is better.
+    /// Bytes that are touched for one element at most, about: where targets lie further from each other, walking is
+    /// better.
     private static let sparsest = 64
     private static let largest = 1 << 26
     private static let sample = 1000
@@ -112,7 +119,8 @@ private final class KnownPlaces {
         let low = first, shift = UInt64(shift)
         // Where the first links lead everywhere, nearly every page is going to be written, in no order.
         var highest = low
-        try elements.forEachTarget(in: range.lowerBound..<min(range.lowerBound + KnownPlaces.sample, range.upperBound)) { highest = max(highest, $1) }
+        try elements.forEachTarget(in: range.lowerBound..<min(range.lowerBound + KnownPlaces.sample, range.upperBound))
+        { highest = max(highest, $1) }
         memory.populate(Int(highest &- low) * 2)
         try elements.forEachTarget(in: range) { index, target in
             let place = places + Int(target &- low)
@@ -130,9 +138,11 @@ private final class KnownPlaces {
         return true
     }
 
-    /// From the lowest target to the highest, which the heads of leaves tell nearly, and if that is too much the links exactly; nil:
-    /// they lie too far apart.
-    private func span(_ elements: CollectionElements, _ range: Range<Int>) throws(StoreError) -> (first: Int64, count: Int)? {
+    /// From the lowest target to the highest, which the heads of leaves tell nearly, and if that is too much the links
+    /// exactly; nil: they lie too far apart.
+    private func span(
+        _ elements: CollectionElements, _ range: Range<Int>
+    ) throws(StoreError) -> (first: Int64, count: Int)? {
         var low = Int64.max, high = Int64.min
         try elements.forEachLeaf(in: range) { (leaf, _, _) throws(StoreError) in
             let lows = leaf.values.lows, most = Int64(clamping: IndexColumn.limit(lows.width))
@@ -205,14 +215,18 @@ private final class KnownPlaces {
 extension CollectionElements {
     /// Calls `body` with the index and the target of every link, of elements in the tree.
     @inline(__always)
-    fileprivate func forEachTarget(in range: Range<Int>, _ body: (_ index: Int, _ target: Int64) -> Void) throws(StoreError) {
+    fileprivate func forEachTarget(
+        in range: Range<Int>, _ body: (_ index: Int, _ target: Int64) -> Void
+    ) throws(StoreError) {
         try forEachLeaf(in: range) { (leaf, rest, index) throws(StoreError) in
             let column = leaf.values, lows = column.lows, first = index &- rest.lowerBound
             if column.kinds == nil {
                 guard column.kind == ValueKind.link.rawValue else { return true }
                 for at in rest { body(first &+ at, Int64(bitPattern: lows[at])) }
             } else {
-                for at in rest where column.kindByte(at) == ValueKind.link.rawValue { body(first &+ at, Int64(bitPattern: lows[at])) }
+                for at in rest where column.kindByte(at) == ValueKind.link.rawValue {
+                    body(first &+ at, Int64(bitPattern: lows[at]))
+                }
             }
             return true
         }

@@ -4,9 +4,9 @@
 ///  Person#3 ◄── owner ── Dog#7, Dog#9           delete Person#3:  Dog#7.owner, Dog#9.owner = null, then Person#3 goes
 ///           index of Dog.owner: (3, 7) (3, 9)
 /// ```
-/// The index of each incoming link names the objects. Each is updated like by any other caller: logged as it is then, so
-/// that a replay sets the same values and derives nothing, and observers see it modified. Links leave lists and sets, whose
-/// elements close up; in a map their key gets null.
+/// The index of each incoming link names the objects. Each is updated like by any other caller: logged as it is then,
+/// so that a replay sets the same values and derives nothing, and observers see it modified. Links leave lists and
+/// sets, whose elements close up; in a map their key gets null.
 extension WriteTransaction {
     /// Deletes an object, and what goes with it (`Ownership`); links to them become null in the same step.
     package func delete(_ classIndex: Int, _ key: Int64) throws(StoreError) {
@@ -25,15 +25,20 @@ extension WriteTransaction {
             for link in state.incoming {
                 let origin = try self.state(link.classIndex)
                 if link.isCollection {
-                    try removeLinks(to: .to(key), origin, link.property, of: try origin.owners(ofLinksTo: key, link.property, without: origin === state ? key : nil))
+                    try removeLinks(
+                        to: .to(key), origin, link.property,
+                        of: try origin.owners(ofLinksTo: key, link.property, without: origin === state ? key : nil))
                     continue
                 }
-                let keys = try origin.origins(.equal, Value(kind: .link, low: key), link.property, without: origin === state ? key : nil)
+                let keys = try origin.origins(
+                    .equal, Value(kind: .link, low: key), link.property, without: origin === state ? key : nil)
                 if keys.count == 0 { continue }
                 nulled.append(NulledLinks(state: origin, property: link.property, keys: keys))
                 try nulled[nulled.count - 1].run()
             }
-            if try hasMixedLinks(to: state) { try cleared.run(MixedTarget(classID: state.schema.classID, key: key), in: self) }
+            if try hasMixedLinks(to: state) {
+                try cleared.run(MixedTarget(classID: state.schema.classID, key: key), in: self)
+            }
             try state.delete(key)
         } catch {
             cleared.undo()
@@ -44,20 +49,35 @@ extension WriteTransaction {
     }
 
     /// What fails leaves the class broken.
-    func removeLinks(to targets: LinkSelection, _ origin: ClassState, _ property: Int, of owners: KeyBuffer) throws(StoreError) {
+    func removeLinks(
+        to targets: LinkSelection, _ origin: ClassState, _ property: Int, of owners: KeyBuffer
+    ) throws(StoreError) {
         do throws(StoreError) {
-            for index in 0..<owners.count where try origin.removeLinks(owners.keys[index], property, where: targets) == 0 {
-                throw StoreError(.corrupt, "the inverse of \(origin.schema.name).\(origin.schema.properties[property].name) names the object \(owners.keys[index]), which has no such link")
+            for index in 0..<owners.count
+            where try origin.removeLinks(owners.keys[index], property, where: targets) == 0 {
+                throw StoreError(
+                    .corrupt,
+                    """
+                    the inverse of \(origin.schema.name).\(origin.schema.properties[property].name) names the object \
+                    \(owners.keys[index]), which has no such link
+                    """
+                )
             }
         } catch {
             origin.isBroken = true
             if error.code != .noSuchObject { throw error }
-            throw StoreError(.corrupt, "the inverse of \(origin.schema.name).\(origin.schema.properties[property].name) names an object that does not exist")
+            throw StoreError(
+                .corrupt,
+                """
+                the inverse of \(origin.schema.name).\(origin.schema.properties[property].name) names an object that \
+                does not exist
+                """
+            )
         }
     }
 
-    /// Deletes all objects of a class, and what goes with them; links to them become null. Returns how many objects of the class
-    /// there were.
+    /// Deletes all objects of a class, and what goes with them; links to them become null. Returns how many objects of
+    /// the class there were.
     package func deleteAll(_ classIndex: Int) throws(StoreError) -> Int {
         let state = try state(classIndex)
         if state.objectCount == 0 { return 0 }
@@ -87,9 +107,12 @@ extension WriteTransaction {
 
 extension ClassState {
     /// The objects whose link compares as asked, but for one.
-    fileprivate func origins(_ comparison: Comparison, _ target: Value, _ property: Int, without: Int64?) throws(StoreError) -> KeyBuffer {
+    fileprivate func origins(
+        _ comparison: Comparison, _ target: Value, _ property: Int, without: Int64?
+    ) throws(StoreError) -> KeyBuffer {
         let keys = KeyBuffer(capacity: 8)
-        try indexes[schema.indexPosition(of: property)!].reader().forEach(comparison, target) { (key) throws(StoreError) in
+        try indexes[schema.indexPosition(of: property)!].reader().forEach(comparison, target) {
+            (key) throws(StoreError) in
             if key != without { try keys.append(key) }
             return true
         }
@@ -116,7 +139,13 @@ private struct NulledLinks {
             do throws(StoreError) { try state.update(key, property, .null) } catch {
                 if state.cluster.isBroken { state.isBroken = true }
                 if error.code != .noSuchObject { throw error }
-                throw StoreError(.corrupt, "the index of \(state.schema.name).\(state.schema.properties[property].name) names the object \(key), which does not exist")
+                throw StoreError(
+                    .corrupt,
+                    """
+                    the index of \(state.schema.name).\(state.schema.properties[property].name) names the object \
+                    \(key), which does not exist
+                    """
+                )
             }
             done += 1
         }
@@ -124,7 +153,9 @@ private struct NulledLinks {
 
     func undo(linksTo target: Int64) {
         state.undo { () throws(StoreError) in
-            for index in 0..<done { try state.change(try state.row(keys.keys[index]), property, Value(kind: .link, low: target)) }
+            for index in 0..<done {
+                try state.change(try state.row(keys.keys[index]), property, Value(kind: .link, low: target))
+            }
         }
     }
 }

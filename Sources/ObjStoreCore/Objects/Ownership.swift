@@ -1,14 +1,16 @@
-/// Objects that go with others: embedded ones with their parent, and what a cascading link leads to with the object that has it.
+/// Objects that go with others: embedded ones with their parent, and what a cascading link leads to with the object
+/// that has it.
 ///
 /// ```
 ///  Person#3 ── address ──► Address#8 (embedded)         delete Person#3:  Person#3, Address#8, Dog#4 go;
 ///     └────── dogs: cascades ──► Dog#4 ◄── Club#1.dogs                    Club#1.dogs loses an element
 /// ```
-/// All that will go is found first, each object once, so that circles end. Then one after the other goes like any object: its links
-/// leave their inverses, links to it become null, both are logged as what they are, and a replay derives nothing.
+/// All that will go is found first, each object once, so that circles end. Then one after the other goes like any
+/// object: its links leave their inverses, links to it become null, both are logged as what they are, and a replay
+/// derives nothing.
 ///
-/// That an embedded object has one parent is kept by `View`: only what makes the object gives it to a property. Its parent is found
-/// by the inverses of the properties that lead to its class; nothing is stored in the object.
+/// That an embedded object has one parent is kept by `View`: only what makes the object gives it to a property. Its
+/// parent is found by the inverses of the properties that lead to its class; nothing is stored in the object.
 extension WriteTransaction {
     /// Deletes an object of a class with owning links.
     func deleteOwner(_ state: ClassState, _ key: Int64) throws(StoreError) {
@@ -41,7 +43,11 @@ extension WriteTransaction {
         do throws(StoreError) {
             for (classIndex, key) in victims {
                 let state = try state(classIndex)
-                if state.incoming.isEmpty, try !hasMixedLinks(to: state) { try state.delete(key) } else { try deleteAlone(state, key) }
+                if state.incoming.isEmpty, try !hasMixedLinks(to: state) {
+                    try state.delete(key)
+                } else {
+                    try deleteAlone(state, key)
+                }
                 last = state
             }
         } catch {
@@ -69,15 +75,18 @@ extension WriteTransaction {
             next += 1
             if state.owning.isEmpty || InjectedBug.active(.cascadeShallow) && next > first.count { continue }
             let row = try state.row(key)
-            for link in state.owning where link.isEmbedding || !onlyEmbedded { try state.forEachTarget(row, link) { key in add(link.target, key) } }
+            for link in state.owning where link.isEmbedding || !onlyEmbedded {
+                try state.forEachTarget(row, link) { key in add(link.target, key) }
+            }
         }
         return all
     }
 
-    /// Deletes the embedded objects of a class that have no parent, and what goes with them. Cost: O(n). Returns how many.
+    /// Deletes the embedded objects of a class that have no parent, and what goes with them. Cost: O(n). Returns how
+    /// many.
     ///
-    /// Where the class becomes embedded, what lies in an object does not go with it yet, for it may have other parents: it goes where it
-    /// has none any more.
+    /// Where the class becomes embedded, what lies in an object does not go with it yet, for it may have other parents:
+    /// it goes where it has none any more.
     func deleteOrphans(_ classIndex: Int) throws(StoreError) -> Int {
         let state = try state(classIndex)
         var orphans: [Int64] = [], total = 0
@@ -101,7 +110,8 @@ extension WriteTransaction {
     private func targets(of keys: [Int64], _ state: ClassState) throws(StoreError) -> Set<Int64> {
         var found = Set<Int64>()
         for link in state.incoming where link.classIndex == Int(state.schema.id) {
-            let owning = OwningLink(property: link.property, target: link.classIndex, isCollection: link.isCollection, isEmbedding: false)
+            let owning = OwningLink(
+                property: link.property, target: link.classIndex, isCollection: link.isCollection, isEmbedding: false)
             for key in keys { try state.forEachTarget(try state.row(key), owning) { found.insert($0) } }
         }
         return found
@@ -110,21 +120,23 @@ extension WriteTransaction {
     private func hasNoParent(_ state: ClassState, _ key: Int64) throws(StoreError) -> Bool {
         for link in state.incoming {
             let origin = try self.state(link.classIndex)
-            if try link.count(to: key, try origin.linkIndex(link.property, isCollection: link.isCollection)) > 0 { return false }
+            if try link.count(to: key, try origin.linkIndex(link.property, isCollection: link.isCollection)) > 0 {
+                return false
+            }
         }
         return true
     }
 
-    /// Deletes embedded objects and what is embedded in them, but not what their links cascade to: nobody has deleted them. Returns how
-    /// many of each class.
+    /// Deletes embedded objects and what is embedded in them, but not what their links cascade to: nobody has deleted
+    /// them. Returns how many of each class.
     func leaveOut(_ classIndex: Int, _ keys: [Int64]) throws(StoreError) -> [Int: Int] {
         let all = try victims(keys.map { (classIndex, $0) }, onlyEmbedded: true)
         try delete(all)
         return Dictionary(all.map { ($0.classIndex, 1) }, uniquingKeysWith: +)
     }
 
-    /// Calls `body` with the key of each object of a class, from a key on, and how many links lead to it, until it returns false. Returns
-    /// the key to go on with; nil: that was all.
+    /// Calls `body` with the key of each object of a class, from a key on, and how many links lead to it, until it
+    /// returns false. Returns the key to go on with; nil: that was all.
     @discardableResult
     func forEachParentCount(
         of state: ClassState, from first: Int64 = .min, _ body: (Int64, Int) throws(StoreError) -> Bool

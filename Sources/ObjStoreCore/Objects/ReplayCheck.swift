@@ -2,9 +2,10 @@ internal import Glibc
 
 /// Whether what an operation of a log says was done can be done.
 ///
-/// A record's hash proves that it is whole, and nothing about who wrote it. So recovery and salvage ask here before they apply an
-/// operation: what fits is applied as it was, and harms no tree. Recovery refuses the log with what does not fit, salvage leaves it
-/// out; that is also the one that sees to what this does not look at: unique values, and that what links lead to is there.
+/// A record's hash proves that it is whole, and nothing about who wrote it. So recovery and salvage ask here before
+/// they apply an operation: what fits is applied as it was, and harms no tree. Recovery refuses the log with what does
+/// not fit, salvage leaves it out; that is also the one that sees to what this does not look at: unique values, and
+/// that what links lead to is there.
 extension WriteTransaction {
     /// Why an operation does not fit what there is; nil: it does.
     func misfit(_ op: Op) throws(StoreError) -> String? {
@@ -34,8 +35,12 @@ extension WriteTransaction {
 
     /// A change of a schema is replayed where it only added classes.
     private func misfit(_ new: Schema) -> String? {
-        guard new.classes.count <= database.shared.limits.classes else { return "a schema of \(new.classes.count) classes" }
-        guard new.classes.count >= schema.classes.count, schema.hasSameClasses(asFirstOf: new) else { return "a schema that changes classes" }
+        guard new.classes.count <= database.shared.limits.classes else {
+            return "a schema of \(new.classes.count) classes"
+        }
+        guard new.classes.count >= schema.classes.count, schema.hasSameClasses(asFirstOf: new) else {
+            return "a schema that changes classes"
+        }
         do throws(StoreError) { try new.checkWritable() } catch { return error.message }
         return nil
     }
@@ -55,11 +60,17 @@ extension Schema {
 
 extension ClassState {
     func misfit(newKey key: Int64, _ values: [Value]) throws(StoreError) -> String? {
-        guard key >= storedNextKey, key < LeafHead.maximumKey else { return "a new object \(schema.name)#\(key), though keys go on with \(storedNextKey)" }
+        guard key >= storedNextKey, key < LeafHead.maximumKey else {
+            return "a new object \(schema.name)#\(key), though keys go on with \(storedNextKey)"
+        }
         for property in values.indices {
             if schema.columns[property].kind.isCollection {
                 if values[property].kind == schema.columns[property].kind { continue }
-                return "a new object \(schema.name)#\(key) with a \(values[property].kind) as \(schema.properties[property].name)"
+                return
+                    """
+                    a new object \(schema.name)#\(key) with a \(values[property].kind) as \
+                    \(schema.properties[property].name)
+                    """
             }
             if let reason = try misfit(values[property], property) { return reason }
         }
@@ -70,7 +81,9 @@ extension ClassState {
     fileprivate func misfit(_ changes: [(columnID: UInt32, value: Value)]) throws(StoreError) -> String? {
         for (number, change) in changes.enumerated() {
             if let reason = try misfit(change) { return reason }
-            if changes[..<number].contains(where: { $0.columnID == change.columnID }) { return "a change of one column of class \(schema.name), twice at once" }
+            if changes[..<number].contains(where: { $0.columnID == change.columnID }) {
+                return "a change of one column of class \(schema.name), twice at once"
+            }
         }
         return nil
     }
@@ -82,7 +95,9 @@ extension ClassState {
         }
         let name = "\(schema.name).\(schema.properties[property].name)"
         if schema.isKeyPart(property) { return "a change of \(name), which is the primary key" }
-        if schema.columns[property].kind.isCollection { return "a change of \(name) as a whole, which is a \(schema.columns[property].kind)" }
+        if schema.columns[property].kind.isCollection {
+            return "a change of \(name) as a whole, which is a \(schema.columns[property].kind)"
+        }
         return try misfit(change.value, property)
     }
 
@@ -100,9 +115,12 @@ extension ClassState {
     }
 
     fileprivate func misfit(_ splice: Op.Splice, _ key: Int64, _ column: UInt32) throws(StoreError) -> String? {
-        guard let property = schema.columns.firstIndex(where: { $0.id == column }), schema.columns[property].kind.isCollection else {
+        guard let property = schema.columns.firstIndex(where: { $0.id == column }),
+            schema.columns[property].kind.isCollection
+        else {
             return "elements of a column \(column), which has none"
         }
-        return try isFit(splice, key, property) ? nil : "elements of \(schema.name)#\(key).\(schema.properties[property].name) that do not fit"
+        return try isFit(splice, key, property)
+            ? nil : "elements of \(schema.name)#\(key).\(schema.properties[property].name) that do not fit"
     }
 }

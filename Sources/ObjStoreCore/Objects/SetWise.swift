@@ -4,7 +4,8 @@
 ///  savepoint ── leaf ── leaf ── … ──┬── release
 ///               4096 keys each      └── what fails goes back to it, whatever it was
 /// ```
-/// Objects are given by ascending keys, so that each leaf is visited once. What is logged is what single changes would log.
+/// Objects are given by ascending keys, so that each leaf is visited once. What is logged is what single changes would
+/// log.
 extension WriteTransaction {
     /// Makes changes of several steps: where one fails, none has happened.
     package func whole<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
@@ -19,12 +20,13 @@ extension WriteTransaction {
         }
     }
 
-    /// Writes the same values to all the objects; `positions` are distinct, none is the primary key. Embedded objects that lose
-    /// their place go. `.noSuchObject`, `.duplicateKey`.
+    /// Writes the same values to all the objects; `positions` are distinct, none is the primary key. Embedded objects
+    /// that lose their place go. `.noSuchObject`, `.duplicateKey`.
     ///
     /// Half of it may be done when it throws.
     package func update(
-        _ state: ClassState, _ keys: KeyBuffer, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int
+        _ state: ClassState, _ keys: KeyBuffer, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>,
+        _ count: Int
     ) throws(StoreError) {
         let embedding = (0..<count).compactMap { state.embedded(positions[$0]) }
         try forEachRun(of: keys) { (run) throws(StoreError) in
@@ -41,7 +43,8 @@ extension WriteTransaction {
     }
 
     private func update(
-        _ state: ClassState, _ key: Int64, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int, _ embedding: [OwningLink]
+        _ state: ClassState, _ key: Int64, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>,
+        _ count: Int, _ embedding: [OwningLink]
     ) throws(StoreError) {
         let row = try state.row(key)
         var orphans: [(target: Int, key: Int64)] = []
@@ -54,7 +57,9 @@ extension WriteTransaction {
     /// `.noSuchObject`, `.outOfRange`, `.duplicateKey`. Half of it may be done when it throws.
     ///
     /// - Parameter delta: of the property's kind: int, float or double.
-    package func increment(_ state: ClassState, _ keys: KeyBuffer, _ property: Int, _ delta: Value) throws(StoreError) -> Int {
+    package func increment(
+        _ state: ClassState, _ keys: KeyBuffer, _ property: Int, _ delta: Value
+    ) throws(StoreError) -> Int {
         var changed = 0
         let change = NumberChange.add(delta)
         try forEachRun(of: keys) { (run) throws(StoreError) in
@@ -75,7 +80,8 @@ extension WriteTransaction {
 
     /// Deletes all the objects. `.noSuchObject`. Half of it may be done when it throws.
     package func delete(_ state: ClassState, _ keys: KeyBuffer) throws(StoreError) {
-        let hasMixedLinks = try hasMixedLinks(to: state), isLinked = hasMixedLinks || !state.incoming.isEmpty || !state.owning.isEmpty
+        let hasMixedLinks = try hasMixedLinks(to: state),
+            isLinked = hasMixedLinks || !state.incoming.isEmpty || !state.owning.isEmpty
         // One may take others with it: that all are there is known before.
         if isLinked {
             for index in 0..<keys.count { _ = try state.row(keys.keys[index]) }
@@ -99,7 +105,9 @@ extension WriteTransaction {
     }
 
     /// Calls `body` with the keys that lie in one leaf, leaf by leaf.
-    private func forEachRun(of keys: KeyBuffer, _ body: (UnsafeBufferPointer<Int64>) throws(StoreError) -> Void) throws(StoreError) {
+    private func forEachRun(
+        of keys: KeyBuffer, _ body: (UnsafeBufferPointer<Int64>) throws(StoreError) -> Void
+    ) throws(StoreError) {
         var first = 0
         while first < keys.count {
             let base = LeafHead.keyBase(of: keys.keys[first])
@@ -142,7 +150,9 @@ extension ClassState {
     }
 
     /// Changes a number without an index in rows of one leaf; returns how many got another value.
-    fileprivate func change(_ run: UnsafeBufferPointer<Int64>, _ property: Int, _ change: NumberChange) throws(StoreError) -> Int {
+    fileprivate func change(
+        _ run: UnsafeBufferPointer<Int64>, _ property: Int, _ change: NumberChange
+    ) throws(StoreError) -> Int {
         var changed = 0
         let failed = try cluster.changeNumbers(run, property, change) { key, value in
             ops.update(schema, key: key, property: property, value: value)
@@ -161,7 +171,8 @@ extension ClassState {
 
     fileprivate func doesNotFit(_ old: Value, _ delta: Value, _ property: Int) -> StoreError {
         let name = schema.properties[property].name
-        return StoreError(.outOfRange, "\(schema.name).\(name): \(old.low) + \(delta.low) does not fit in 64 bits").at(class: schema.name, property: name)
+        return StoreError(.outOfRange, "\(schema.name).\(name): \(old.low) + \(delta.low) does not fit in 64 bits").at(
+            class: schema.name, property: name)
     }
 }
 
@@ -173,10 +184,11 @@ enum NumberFailure {
 }
 
 extension ClusterWriter {
-    /// Changes a column of numbers in rows of one leaf, which `keys` lead to, and encodes it once. Nothing happens to the tree
-    /// where a row is missing or a sum does not fit; `body`, which hears of each row, may have been called.
+    /// Changes a column of numbers in rows of one leaf, which `keys` lead to, and encodes it once. Nothing happens to
+    /// the tree where a row is missing or a sum does not fit; `body`, which hears of each row, may have been called.
     func changeNumbers(
-        _ keys: UnsafeBufferPointer<Int64>, _ column: Int, _ change: NumberChange, _ body: (_ key: Int64, _ value: Value) -> Void
+        _ keys: UnsafeBufferPointer<Int64>, _ column: Int, _ change: NumberChange,
+        _ body: (_ key: Int64, _ value: Value) -> Void
     ) throws(StoreError) -> NumberFailure {
         // What waits for its leaf is brought into the tree.
         guard try reader().leaf(keys[0]) != nil else { return .missing(keys[0]) }

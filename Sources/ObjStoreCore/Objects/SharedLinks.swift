@@ -13,7 +13,8 @@ extension WriteTransaction {
         for link in state.incoming where link.isCollection {
             let origin = try self.state(link.classIndex)
             if origin.schema.columns[link.property].kind == .set { continue }
-            let owners = try WriteTransaction.shared(keys, but: origin === state ? targets : nil) { (key) throws(StoreError) in
+            let owners = try WriteTransaction.shared(keys, but: origin === state ? targets : nil) {
+                (key) throws(StoreError) in
                 try origin.owners(ofLinksTo: key, link.property, without: nil)
             }
             try removeLinks(to: .such { targets.contains($0) }, origin, link.property, of: owners)
@@ -23,11 +24,14 @@ extension WriteTransaction {
         for place in schema.mixedOrigins {
             let origin = try self.state(place.classIndex), inverse = origin.mixedInverses[place.position]
             if try !inverse.leads(to: classID) { continue }
-            let owners = try WriteTransaction.shared(keys, but: origin === state ? targets : nil) { (key) throws(StoreError) in
+            let owners = try WriteTransaction.shared(keys, but: origin === state ? targets : nil) {
+                (key) throws(StoreError) in
                 try inverse.reader().owners(of: MixedTarget(classID: classID, key: key), without: nil)
             }
             for index in 0..<owners.count {
-                _ = try origin.clearMixedLinks(owners.keys[index], place.property) { $0.classID == classID && targets.contains($0.key) }
+                _ = try origin.clearMixedLinks(owners.keys[index], place.property) {
+                    $0.classID == classID && targets.contains($0.key)
+                }
             }
             try spillIfLarge()
         }
@@ -40,11 +44,15 @@ extension WriteTransaction {
         let all = KeyBuffer(), shared = KeyBuffer()
         for index in 0..<targets.count {
             let some = try owners(targets.keys[index])
-            for index in 0..<some.count where gone?.contains(some.keys[index]) != true { try all.append(some.keys[index]) }
+            for index in 0..<some.count where gone?.contains(some.keys[index]) != true {
+                try all.append(some.keys[index])
+            }
         }
         all.sort()
         for index in 0..<all.count where index > 0 && all.keys[index] == all.keys[index - 1] {
-            if shared.count == 0 || shared.keys[shared.count - 1] != all.keys[index] { try shared.append(all.keys[index]) }
+            if shared.count == 0 || shared.keys[shared.count - 1] != all.keys[index] {
+                try shared.append(all.keys[index])
+            }
         }
         return shared
     }

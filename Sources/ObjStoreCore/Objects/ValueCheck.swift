@@ -11,7 +11,9 @@ package enum ValueCheck {
 
     /// False: no value of that kind can be handed in.
     @inline(__always) @discardableResult
-    private static func checkContent(_ value: Value, _ property: Int, _ cls: ClassSchema, _ limit: Int) throws(StoreError) -> Bool {
+    private static func checkContent(
+        _ value: Value, _ property: Int, _ cls: ClassSchema, _ limit: Int
+    ) throws(StoreError) -> Bool {
         switch value.kind {
         // What a link leads to is checked by who knows the transaction: `View.checkLink`.
         case .bool, .int, .double, .float, .decimal128, .objectID, .uuid, .link: return true
@@ -20,7 +22,8 @@ package enum ValueCheck {
         case .string:
             if value.count > limit { throw tooLarge(value, property, cls, limit) }
             if !isUTF8(value.pointer, value.count) {
-                throw named(StoreError(.invalidUTF8, "\(path(cls, property)): the text is not valid UTF-8"), cls, property)
+                throw named(
+                    StoreError(.invalidUTF8, "\(path(cls, property)): the text is not valid UTF-8"), cls, property)
             }
             return true
         case .binary:
@@ -28,7 +31,10 @@ package enum ValueCheck {
             return true
         case .timestamp:
             if value.high < 0 || value.high > 999_999_999 {
-                throw named(StoreError(.outOfRange, "\(path(cls, property)): nanoseconds are 0 to 999999999, not \(value.high)"), cls, property)
+                throw named(
+                    StoreError(
+                        .outOfRange, "\(path(cls, property)): nanoseconds are 0 to 999999999, not \(value.high)"), cls,
+                    property)
             }
             return true
         default: return false
@@ -39,7 +45,10 @@ package enum ValueCheck {
     package static func checkStored(_ value: Value, for property: Int, of cls: ClassSchema) throws(StoreError) {
         try check(value, for: property, of: cls, limit: LongValue.maximumBytes)
         if value.kind == .link, !isKey(value.low) {
-            throw named(StoreError(.outOfRange, "\(path(cls, property)): a link to an object \(value.low), which is no object's key"), cls, property)
+            throw named(
+                StoreError(
+                    .outOfRange, "\(path(cls, property)): a link to an object \(value.low), which is no object's key"),
+                cls, property)
         }
         if value.kind == .mixed { try checkCell(value, property, cls) }
     }
@@ -54,8 +63,12 @@ package enum ValueCheck {
     /// Links inside a stored mixed value.
     static func checkLinks(_ cell: Value) throws(StoreError) {
         try MixedLinks.forEach(cell) { (link) throws(StoreError) in
-            guard link.givenObject.storeTag == 0 else { throw StoreError(.outOfRange, "a link that names a store, as only links on their way in do") }
-            guard isKey(link.low) else { throw StoreError(.outOfRange, "a link to an object \(link.low), which is no object's key") }
+            guard link.givenObject.storeTag == 0 else {
+                throw StoreError(.outOfRange, "a link that names a store, as only links on their way in do")
+            }
+            guard isKey(link.low) else {
+                throw StoreError(.outOfRange, "a link to an object \(link.low), which is no object's key")
+            }
             return true
         }
     }
@@ -66,28 +79,34 @@ package enum ValueCheck {
 
     /// Whether a value may be an element of a collection, or its key.
     static func check(
-        _ value: Value, as kind: ValueKind, isNullable: Bool, _ what: String, _ property: Int, _ cls: ClassSchema, limit: Int
+        _ value: Value, as kind: ValueKind, isNullable: Bool, _ what: String, _ property: Int, _ cls: ClassSchema,
+        limit: Int
     ) throws(StoreError) {
         if value.isNull {
             if isNullable { return }
             throw named(StoreError(.notNullable, "\(path(cls, property)): \(what) cannot be null"), cls, property)
         }
         guard value.kind == kind else {
-            throw named(StoreError(.wrongType, "\(path(cls, property)): \(what) is of type \(kind), not \(value.kindAndText)"), cls, property)
+            throw named(
+                StoreError(.wrongType, "\(path(cls, property)): \(what) is of type \(kind), not \(value.kindAndText)"),
+                cls, property)
         }
         do throws(StoreError) { try checkContent(value, property, cls, limit) } catch {
             throw named(StoreError(error.code, "\(error.message) (\(what))"), cls, property)
         }
     }
 
-    /// Whether key (of a map) and value may be an element of a stored collection, and, of sets and maps, whether it stands
-    /// behind `last`.
+    /// Whether key (of a map) and value may be an element of a stored collection, and, of sets and maps, whether it
+    /// stands behind `last`.
     static func check(
-        key: Value, value: Value, elementOf property: Int, _ cls: ClassSchema, after last: OwnedValue?, longestKey: Int = .max
+        key: Value, value: Value, elementOf property: Int, _ cls: ClassSchema, after last: OwnedValue?,
+        longestKey: Int = .max
     ) throws(StoreError) {
         let elements = cls.elements(of: property), isMap = cls.columns[property].kind == .map
         try check(value, as: elements.kind, isNullable: elements.isNullable, "an element", property, cls, limit: .max)
-        if value.kind == .link, value.high != 0 || !isKey(value.low) { throw CollectionReader.damaged("a link that is no object's key") }
+        if value.kind == .link, value.high != 0 || !isKey(value.low) {
+            throw CollectionReader.damaged("a link that is no object's key")
+        }
         if value.kind == .mixed {
             try checkCell(value, property, cls)
             if cls.columns[property].kind == .set, try MixedNode(value.pointer, value.count).value().kind == .document {
@@ -108,16 +127,30 @@ package enum ValueCheck {
             throw named(StoreError(.notNullable, "\(path(cls, property)) cannot be null"), cls, property)
         }
         if column.kind.isCollection {
-            throw named(StoreError(.wrongType, "\(path(cls, property)) is \(column.kind.indefinite): its elements are changed, it is not given a value"), cls, property)
+            throw named(
+                StoreError(
+                    .wrongType,
+                    """
+                    \(path(cls, property)) is \(column.kind.indefinite): its elements are changed, it is not given a \
+                    value
+                    """
+                ), cls, property)
         }
-        throw named(StoreError(.wrongType, "\(path(cls, property)) is of type \(column.kind), not \(value.kindAndText)"), cls, property)
+        throw named(
+            StoreError(.wrongType, "\(path(cls, property)) is of type \(column.kind), not \(value.kindAndText)"), cls,
+            property)
     }
 
     private static func tooLarge(_ value: Value, _ property: Int, _ cls: ClassSchema, _ limit: Int) -> StoreError {
-        named(StoreError(.valueTooLarge, "\(path(cls, property)): \(value.count) bytes are more than the limit of \(limit)"), cls, property)
+        named(
+            StoreError(
+                .valueTooLarge, "\(path(cls, property)): \(value.count) bytes are more than the limit of \(limit)"),
+            cls, property)
     }
 
-    private static func path(_ cls: ClassSchema, _ property: Int) -> String { cls.name + "." + cls.properties[property].name }
+    private static func path(_ cls: ClassSchema, _ property: Int) -> String {
+        cls.name + "." + cls.properties[property].name
+    }
 
     private static func named(_ error: StoreError, _ cls: ClassSchema, _ property: Int) -> StoreError {
         error.at(class: cls.name, property: cls.properties[property].name)
@@ -129,7 +162,11 @@ package enum ValueCheck {
     package static func isASCII(_ pointer: UnsafeRawPointer, _ count: Int) -> Bool {
         var position = 0
         while position &+ 64 <= count {
-            if pointer.loadUnaligned(fromByteOffset: position, as: SIMD8<UInt64>.self) & SIMD8(repeating: highBits) != .zero { return false }
+            if pointer.loadUnaligned(fromByteOffset: position, as: SIMD8<UInt64>.self) & SIMD8(repeating: highBits)
+                != .zero
+            {
+                return false
+            }
             position &+= 64
         }
         return (position..<count).allSatisfy { pointer.load(fromByteOffset: $0, as: UInt8.self) < 0x80 }
@@ -167,7 +204,8 @@ package enum ValueCheck {
             guard position &+ length <= count else { return false }
             let second = pointer.load(fromByteOffset: position &+ 1, as: UInt8.self)
             guard second >= low, second <= high else { return false }
-            for offset in 2..<max(2, length) where pointer.load(fromByteOffset: position &+ offset, as: UInt8.self) & 0xc0 != 0x80 { return false }
+            for offset in 2..<max(2, length)
+            where pointer.load(fromByteOffset: position &+ offset, as: UInt8.self) & 0xc0 != 0x80 { return false }
             position &+= length
         }
         return true

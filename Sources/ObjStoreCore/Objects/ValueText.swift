@@ -24,17 +24,22 @@ extension Value {
         case .float: return "\(asFloat)"
         case .double: return "\(asDouble)"
         case .decimal128: return asDecimal.text
-        case .objectID: return Value.hex(ValueCell.bytes(low).bigEndian, 16) + Value.hex(UInt64(bitPattern: high) & 0xffff_ffff, 8)
+        case .objectID:
+            return Value.hex(ValueCell.bytes(low).bigEndian, 16) + Value.hex(UInt64(bitPattern: high) & 0xffff_ffff, 8)
         case .uuid:
             let a = ValueCell.bytes(low).bigEndian, b = ValueCell.bytes(high).bigEndian
-            return [Value.hex(a >> 32, 8), Value.hex(a >> 16 & 0xffff, 4), Value.hex(a & 0xffff, 4), Value.hex(b >> 48, 4), Value.hex(b & 0xffff_ffff_ffff, 12)]
-                .joined(separator: "-")
+            return [
+                Value.hex(a >> 32, 8), Value.hex(a >> 16 & 0xffff, 4), Value.hex(a & 0xffff, 4), Value.hex(b >> 48, 4),
+                Value.hex(b & 0xffff_ffff_ffff, 12),
+            ]
+            .joined(separator: "-")
         case .timestamp: return "\(low)s \(high)ns"
         case .string:
             let shown = min(count, 60)
             let bytes = UnsafeRawBufferPointer(start: pointer, count: shown)
             // A zero would end the message where it is read as a C string.
-            let text = String(decoding: bytes, as: UTF8.self).split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0")
+            let text = String(decoding: bytes, as: UTF8.self).split(separator: "\0", omittingEmptySubsequences: false)
+                .joined(separator: "\\0")
             return "\"" + text + (shown < count ? "…" : "") + "\""
         case .binary: return "\(count) bytes"
         case .link: return "object \(low)"

@@ -17,7 +17,9 @@ package final class ChangeReader {
     private let database: Database
 
     /// - Parameter classes: ids of the classes to report.
-    package init(_ database: Database, from: Snapshot, to: Snapshot, classes wantedClasses: Set<UInt32>, compares: Bool = false) throws(StoreError) {
+    package init(
+        _ database: Database, from: Snapshot, to: Snapshot, classes wantedClasses: Set<UInt32>, compares: Bool = false
+    ) throws(StoreError) {
         self.database = database
         self.from = from
         self.to = to
@@ -28,7 +30,9 @@ package final class ChangeReader {
         if from.version >= to.version { return }
         if !compares, try followLog() {
             for (index, collector) in collectors.enumerated() {
-                guard let changes = collector?.net(propertyCount: to.schema.classes[index].properties.count), !changes.isEmpty else { continue }
+                guard let changes = collector?.net(propertyCount: to.schema.classes[index].properties.count),
+                    !changes.isEmpty
+                else { continue }
                 self.classes[UInt32(index)] = changes
             }
         } else {
@@ -82,13 +86,17 @@ package final class ChangeReader {
 
     private func readOps(_ reader: inout ByteReader, _ schema: inout Schema, isOwn: Bool) throws(StoreError) {
         while !reader.isAtEnd {
-            guard let code = OpLog.Code(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown operation in the log") }
+            guard let code = OpLog.Code(rawValue: try reader.read()) else {
+                throw StoreError(.corrupt, "unknown operation in the log")
+            }
             if code == .schema {
                 schema = try SchemaCodec.read(&reader)
                 continue
             }
             let classID = try reader.readVarint()
-            guard classID < UInt64(schema.classes.count) else { throw StoreError(.corrupt, "the log names a class that does not exist") }
+            guard classID < UInt64(schema.classes.count) else {
+                throw StoreError(.corrupt, "the log names a class that does not exist")
+            }
             let key = try reader.readSigned()
             let collector = collector(UInt32(classID), isOwn)
             switch code {
@@ -99,17 +107,25 @@ package final class ChangeReader {
                 for _ in 0..<(try reader.readCount()) {
                     let column = try reader.readVarint()
                     _ = try ValueCodec.read(&reader)
-                    if let collector, let property = property(Int(classID), column) { collector.recordUpdate(key, property: property) }
+                    if let collector, let property = property(Int(classID), column) {
+                        collector.recordUpdate(key, property: property)
+                    }
                 }
             case .splice:
                 let column = try reader.readVarint()
-                guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }) else { throw Op.unknownColumn }
+                guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }) else {
+                    throw Op.unknownColumn
+                }
                 _ = try Op.Splice.read(&reader, hasKeys: spec.kind == .map)
-                if let collector, let property = property(Int(classID), column) { collector.recordUpdate(key, property: property) }
+                if let collector, let property = property(Int(classID), column) {
+                    collector.recordUpdate(key, property: property)
+                }
             case .edit:
                 let column = try reader.readVarint()
                 _ = try Op.Edit.read(&reader)
-                if let collector, let property = property(Int(classID), column) { collector.recordUpdate(key, property: property) }
+                if let collector, let property = property(Int(classID), column) {
+                    collector.recordUpdate(key, property: property)
+                }
             case .delete, .schema: collector?.record(.deleted, key)
             }
         }
@@ -118,7 +134,9 @@ package final class ChangeReader {
     private func collector(_ classID: UInt32, _ isOwn: Bool) -> ChangeCollector? {
         let index = Int(classID)
         guard index < wanted.count, wanted[index] else { return nil }
-        if collectors[index] == nil { collectors[index] = ChangeCollector(maskWords: ClassChanges.maskWords(to.schema.classes[index])) }
+        if collectors[index] == nil {
+            collectors[index] = ChangeCollector(maskWords: ClassChanges.maskWords(to.schema.classes[index]))
+        }
         if !isOwn { collectors[index]!.isFromOtherProcess = true }
         return collectors[index]
     }
@@ -151,7 +169,9 @@ package final class ChangeReader {
         for property in cls.collections {
             let before = try from.collection(cls, property), after = try to.collection(cls, property)
             var owners: [Int64] = []
-            try CollectionComparison.forEachChangedOwner(from: before, of: from.version, to: after) { owner in owners.append(owner) }
+            try CollectionComparison.forEachChangedOwner(from: before, of: from.version, to: after) { owner in
+                owners.append(owner)
+            }
             changes.addModified(owners, property: property)
         }
     }
@@ -184,7 +204,8 @@ extension Snapshot {
 
     /// The elements of a class's collection property that lie in its tree.
     func collection(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> CollectionReader {
-        CollectionReader(source: source, root: try tree(cls) { ClassNode.collectionRoot($0, column: cls.columns[property].id) })
+        CollectionReader(
+            source: source, root: try tree(cls) { ClassNode.collectionRoot($0, column: cls.columns[property].id) })
     }
 
     /// Who has which link in a property; nil where it has no plain index.
@@ -197,13 +218,16 @@ extension Snapshot {
     /// Who has which links in a collection; nil where the property is no collection of links.
     package func inverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
         guard let position = cls.inversePosition(of: property) else { return nil }
-        return IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: cls.inverses[position]) }, kind: .link)
+        return IndexReader(
+            source: source, root: try tree(cls) { ClassNode.root($0, of: cls.inverses[position]) }, kind: .link)
     }
 
     /// Who has which links in the values of a mixed property; nil where the property is none.
     func mixedInverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
         guard let position = cls.mixedPosition(of: property) else { return nil }
-        return IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: cls.mixedInverses[position]) }, kind: .objectID)
+        return IndexReader(
+            source: source, root: try tree(cls) { ClassNode.root($0, of: cls.mixedInverses[position]) }, kind: .objectID
+        )
     }
 
     /// The objects of a class.

@@ -1,6 +1,7 @@
 /// What an observer is told: which objects went, came and changed between two versions.
 ///
-/// Immutable but for who is told; it pins both versions as long as anybody holds it, so that deleted objects can still be read.
+/// Immutable but for who is told; it pins both versions as long as anybody holds it, so that deleted objects can still
+/// be read.
 package final class ChangeSet: @unchecked Sendable {
     package let classID: UInt32
     package let before: Snapshot
@@ -25,7 +26,10 @@ package final class ChangeSet: @unchecked Sendable {
         package internal(set) var modifiedAfter: [UInt64] = []
     }
 
-    init(classID: UInt32, before: Snapshot, after: Snapshot, changes: ClassChanges, indices: Indices?, isInitial: Bool = false, isCompared: Bool = false) {
+    init(
+        classID: UInt32, before: Snapshot, after: Snapshot, changes: ClassChanges, indices: Indices?,
+        isInitial: Bool = false, isCompared: Bool = false
+    ) {
         self.classID = classID
         self.before = before
         self.after = after

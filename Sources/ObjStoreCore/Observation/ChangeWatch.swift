@@ -46,8 +46,8 @@ final class ChangeWatch: @unchecked Sendable {
     }
 
     /// If the hub has no observers any more. The last hub to go ends the thread. Who asks for that never waits for a
-    /// handler that runs there, which may be waiting for him: the thread then ends by itself, and the next `add`, or the
-    /// end of the store, puts it away.
+    /// handler that runs there, which may be waiting for him: the thread then ends by itself, and the next `add`, or
+    /// the end of the store, puts it away.
     func remove(_ hub: ObserverHub) {
         if isOnThread {
             lock.withLock { if !hub.isNeeded { hubs.removeAll { $0 === hub } } }
@@ -67,7 +67,9 @@ final class ChangeWatch: @unchecked Sendable {
     func count(_ calls: Int) { lock.withLock { handlerCalls += UInt64(calls) } }
 
     /// Observers that are open, and calls of handlers so far, of all hubs of the process.
-    var statistics: (observers: Int, calls: UInt64) { lock.withLock { (hubs.reduce(0) { $0 + $1.observerCount }, handlerCalls) } }
+    var statistics: (observers: Int, calls: UInt64) {
+        lock.withLock { (hubs.reduce(0) { $0 + $1.observerCount }, handlerCalls) }
+    }
 
     /// With the store.
     func stop() {
@@ -110,10 +112,12 @@ final class ChangeWatch: @unchecked Sendable {
             }
             for hub in hubs where hub.isDueOnWorker {
                 // Who stops the thread knows from here on that he must not wait for it.
-                guard lock.withLock({ () -> Bool in
-                    isDelivering = !self.stops
-                    return isDelivering
-                }) else { break }
+                guard
+                    lock.withLock({ () -> Bool in
+                        isDelivering = !self.stops
+                        return isDelivering
+                    })
+                else { break }
                 isBusy = true
                 hub.deliverOnWorker()
                 lock.withLock { isDelivering = false }

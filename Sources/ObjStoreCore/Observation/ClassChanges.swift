@@ -50,7 +50,9 @@ package struct ClassChanges: Sendable {
         }
         for key in keys where !gone.contains(key) && !new.contains(key) {
             while at < modified.count, modified[at] < key { take(modified[at]) }
-            if at < modified.count, modified[at] == key { take(key) } else {
+            if at < modified.count, modified[at] == key {
+                take(key)
+            } else {
                 merged.append(key)
                 words.append(contentsOf: repeatElement(0, count: maskWords))
             }
@@ -108,7 +110,9 @@ final class ChangeCollector {
         while key < end {
             events.append(Event(key: key, mask: run.columns, kind: run.kind, word: 0))
             if run.kind == .modified && maskWords > 1 && run.columns >> 63 != 0 {
-                for word in 1..<maskWords { events.append(Event(key: key, mask: ~0, kind: .modified, word: UInt16(word))) }
+                for word in 1..<maskWords {
+                    events.append(Event(key: key, mask: ~0, kind: .modified, word: UInt16(word)))
+                }
             }
             key += 1
         }

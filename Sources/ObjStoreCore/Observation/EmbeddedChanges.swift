@@ -1,5 +1,5 @@
-/// Tells owners what happened inside of their embedded objects: a change there is a modification of the owner, in the property
-/// that holds it, up to the object that is embedded in none.
+/// Tells owners what happened inside of their embedded objects: a change there is a modification of the owner, in the
+/// property that holds it, up to the object that is embedded in none.
 ///
 /// ```
 /// Person#7 ──address──► Address#3 ──rooms──► Room#9       Room#9.name was written
@@ -24,8 +24,8 @@ struct EmbeddedChanges {
         return all
     }
 
-    /// Marks owners as modified, where their class is among those asked for. O(log n) for each object that changed and each object
-    /// around it.
+    /// Marks owners as modified, where their class is among those asked for. O(log n) for each object that changed and
+    /// each object around it.
     ///
     /// - Parameter classes: by class id; has what happened to the objects themselves.
     func climb(_ classes: inout [UInt32: ClassChanges], isWanted: (UInt32) -> Bool) throws(StoreError) {
@@ -52,7 +52,8 @@ struct EmbeddedChanges {
         }
         for (property, keys) in touched {
             let id = UInt32(property.classIndex)
-            var changes = classes[id] ?? ClassChanges(maskWords: ClassChanges.maskWords(schema.classes[property.classIndex]))
+            var changes =
+                classes[id] ?? ClassChanges(maskWords: ClassChanges.maskWords(schema.classes[property.classIndex]))
             changes.addModified(Set(keys).sorted(), property: property.position)
             if fromOthers.contains(property.classIndex) { changes.isFromOtherProcess = true }
             classes[id] = changes

@@ -1,5 +1,5 @@
-/// What an observer looks at: all objects of a class, those that satisfy one comparison or have a link in a collection, or one
-/// object.
+/// What an observer looks at: all objects of a class, those that satisfy one comparison or have a link in a collection,
+/// or one object.
 package struct ObservedQuery: Sendable {
     package let classID: UInt32
     /// Nil: all objects.
@@ -22,18 +22,27 @@ package struct ObservedQuery: Sendable {
         condition = nil
     }
 
-    /// - Parameter constant: of the property's kind, or null; its bytes are copied. Of a collection of links: one that it has (`equal`).
-    /// - Parameter isInside: the constant is a link, and the values of a mixed property, or of a collection of them, have it anywhere inside.
-    package init(class cls: ClassSchema, property: Int, _ comparison: Comparison, _ constant: Value, isInside: Bool = false) throws(StoreError) {
-        guard cls.columns.indices.contains(property) else { throw StoreError(.noSuchProperty, "class \(cls.name) has no property \(property)").at(class: cls.name) }
+    /// - Parameter constant: of the property's kind, or null; its bytes are copied. Of a collection of links: one that
+    ///   it has (`equal`).
+    /// - Parameter isInside: the constant is a link, and the values of a mixed property, or of a collection of them,
+    ///   have it anywhere inside.
+    package init(
+        class cls: ClassSchema, property: Int, _ comparison: Comparison, _ constant: Value, isInside: Bool = false
+    ) throws(StoreError) {
+        guard cls.columns.indices.contains(property) else {
+            throw StoreError(.noSuchProperty, "class \(cls.name) has no property \(property)").at(class: cls.name)
+        }
         let spec = cls.columns[property]
         let isLinked = cls.inversePosition(of: property) != nil && constant.kind == .link && comparison == .equal
         guard constant.isNull || constant.kind == spec.kind || spec.kind == .mixed || isLinked || isInside else {
             let name = cls.properties[property].name
-            throw StoreError(.wrongType, "\(cls.name).\(name) is of type \(spec.kind), the constant is \(constant.kind)").at(class: cls.name, property: name)
+            throw StoreError(
+                .wrongType, "\(cls.name).\(name) is of type \(spec.kind), the constant is \(constant.kind)"
+            ).at(class: cls.name, property: name)
         }
         classID = cls.id
-        condition = Condition(columnID: spec.id, comparison: comparison, constant: OwnedValue(constant), isInside: isInside)
+        condition = Condition(
+            columnID: spec.id, comparison: comparison, constant: OwnedValue(constant), isInside: isInside)
     }
 
     package var isWholeClass: Bool { condition == nil }
@@ -68,7 +77,9 @@ package struct ObservedQuery: Sendable {
             if condition.isInside, let inverse = try snapshot.mixedInverse(cls, property) {
                 return try inverse.owners(of: MixedTarget(condition.constant.value))
             }
-            if let inverse = try snapshot.inverse(cls, property) { return try inverse.owners(of: condition.constant.value.low) }
+            if let inverse = try snapshot.inverse(cls, property) {
+                return try inverse.owners(of: condition.constant.value.low)
+            }
             try reader.collect(property, condition.comparison, condition.constant.value, into: keys)
         } else {
             var row = try reader.seek(.min)
@@ -89,23 +100,32 @@ package struct ObservedQuery: Sendable {
         private let inverse: IndexReader?
 
         init?(_ query: ObservedQuery, in snapshot: Snapshot) throws(StoreError) {
-            guard let condition = query.condition, Int(query.classID) < snapshot.schema.classes.count else { return nil }
+            guard let condition = query.condition, Int(query.classID) < snapshot.schema.classes.count else {
+                return nil
+            }
             let cls = snapshot.schema.classes[Int(query.classID)]
             guard let property = query.property(in: cls) else { return nil }
             self.condition = condition
             self.property = property
             reader = try snapshot.objects(cls)
-            inverse = condition.isInside ? try snapshot.mixedInverse(cls, property) : try snapshot.inverse(cls, property)
+            inverse =
+                condition.isInside ? try snapshot.mixedInverse(cls, property) : try snapshot.inverse(cls, property)
         }
 
         /// The object exists in the version.
         func holds(_ key: Int64) throws(StoreError) -> Bool {
-            guard let row = try reader.find(key) else { throw StoreError(.corrupt, "the log names the object \(key), which the version does not have") }
+            guard let row = try reader.find(key) else {
+                throw StoreError(.corrupt, "the log names the object \(key), which the version does not have")
+            }
             if let inverse {
                 let link = condition.constant.value
-                return try condition.isInside ? inverse.contains(MixedTarget(link).indexed, key) : inverse.contains(target: link.low, occurrence: 0, owner: key)
+                return try condition.isInside
+                    ? inverse.contains(MixedTarget(link).indexed, key)
+                    : inverse.contains(target: link.low, occurrence: 0, owner: key)
             }
-            return try LeafMatcher.holds(condition.comparison, try reader.value(row, property), condition.constant.value, in: reader.columns[property].kind)
+            return try LeafMatcher.holds(
+                condition.comparison, try reader.value(row, property), condition.constant.value,
+                in: reader.columns[property].kind)
         }
     }
 

@@ -24,7 +24,10 @@ package final class Observer: @unchecked Sendable {
     private(set) var known: Snapshot?
     private var ranks: KeyRanks?
 
-    init(_ hub: ObserverHub, _ query: ObservedQuery, known: Snapshot, ranks: KeyRanks?, wantsInitial: Bool, handler: @escaping Handler) {
+    init(
+        _ hub: ObserverHub, _ query: ObservedQuery, known: Snapshot, ranks: KeyRanks?, wantsInitial: Bool,
+        handler: @escaping Handler
+    ) {
         self.hub = hub
         self.query = query
         self.known = known
@@ -43,7 +46,8 @@ package final class Observer: @unchecked Sendable {
         let known = known!
         let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(query.classID)]))
         return ChangeSet(
-            classID: query.classID, before: known, after: known, changes: changes, indices: ranks.map { _ in ChangeSet.Indices() }, isInitial: true)
+            classID: query.classID, before: known, after: known, changes: changes,
+            indices: ranks.map { _ in ChangeSet.Indices() }, isInitial: true)
     }
 
     /// Moves on to a version; nil where nothing happened to what is observed.
@@ -54,7 +58,8 @@ package final class Observer: @unchecked Sendable {
         known = reader.to
         guard let changes, !changes.isEmpty else { return nil }
         return ChangeSet(
-            classID: query.classID, before: before, after: reader.to, changes: changes, indices: move(changes), isCompared: reader.isCompared)
+            classID: query.classID, before: before, after: reader.to, changes: changes, indices: move(changes),
+            isCompared: reader.isCompared)
     }
 
     func tell(_ changes: ChangeSet) -> StoreError? {

@@ -40,7 +40,8 @@ package final class ObserverHub: @unchecked Sendable {
     ///     own: they return at once.
     ///   - onFailure: told of what fails on the store's thread: a handler, or reading the changes.
     package init(
-        _ database: Database, deliversOnWorker: Bool = false, onDue: (@Sendable () -> Void)? = nil, onFailure: (@Sendable (StoreError) -> Void)? = nil
+        _ database: Database, deliversOnWorker: Bool = false, onDue: (@Sendable () -> Void)? = nil,
+        onFailure: (@Sendable (StoreError) -> Void)? = nil
     ) {
         self.database = database
         self.deliversOnWorker = deliversOnWorker
@@ -77,11 +78,14 @@ package final class ObserverHub: @unchecked Sendable {
     ///   - handler: let go of when it will not be called any more.
     /// Errors: readOnly, noSuchClass, tooManyReaders, io (no descriptor left).
     package func observe(
-        _ query: ObservedQuery, from known: Snapshot? = nil, keys: UnsafeBufferPointer<Int64>? = nil, initial: Bool = false,
+        _ query: ObservedQuery, from known: Snapshot? = nil, keys: UnsafeBufferPointer<Int64>? = nil,
+        initial: Bool = false,
         handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         try database.checkOpen()
-        if database.options.isReadOnly { throw StoreError(.readOnly, "a store that nobody writes to cannot be observed") }
+        if database.options.isReadOnly {
+            throw StoreError(.readOnly, "a store that nobody writes to cannot be observed")
+        }
         if !deliversOnWorker && onDue == nil { _ = try descriptor() }
         lock.withLock { reserved += 1 }
         do throws(StoreError) {
@@ -185,7 +189,9 @@ package final class ObserverHub: @unchecked Sendable {
     /// Readable while change sets may be due. It stays the hub's.
     package func notifyDescriptor() throws(StoreError) -> Int32 {
         try database.checkOpen()
-        if deliversOnWorker { throw StoreError(.notSupported, "the store delivers on its own thread: there is nothing to wait for") }
+        if deliversOnWorker {
+            throw StoreError(.notSupported, "the store delivers on its own thread: there is nothing to wait for")
+        }
         return try descriptor().descriptor
     }
 
@@ -360,8 +366,11 @@ package final class ObserverHub: @unchecked Sendable {
 
     /// What an observer is told now; nil: nothing. Moves it on to `newest`.
     ///
-    /// An initial change set is of that version: what was committed since the observer began is in it, and not told again.
-    private func changes(for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]) throws(StoreError) -> ChangeSet? {
+    /// An initial change set is of that version: what was committed since the observer began is in it, and not told
+    /// again.
+    private func changes(
+        for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]
+    ) throws(StoreError) -> ChangeSet? {
         var changes: ChangeSet?
         if let known = observer.known, known.version < newest.version {
             changes = try observer.advance(try reader(from: known, to: newest, for: observer, in: &readers))
@@ -385,9 +394,13 @@ package final class ObserverHub: @unchecked Sendable {
     }
 
     /// One reading of the log serves all observers that know the same version.
-    private func reader(from known: Snapshot, to newest: Snapshot, for observer: Observer, in readers: inout [UInt64: ChangeReader]) throws(StoreError) -> ChangeReader {
+    private func reader(
+        from known: Snapshot, to newest: Snapshot, for observer: Observer, in readers: inout [UInt64: ChangeReader]
+    ) throws(StoreError) -> ChangeReader {
         if let reader = readers[known.version], reader.covers(observer.query.classID) { return reader }
-        var classes = lock.withLock { Set(observers.all.lazy.filter { $0.knownVersion == known.version }.map(\.query.classID)) }
+        var classes = lock.withLock {
+            Set(observers.all.lazy.filter { $0.knownVersion == known.version }.map(\.query.classID))
+        }
         classes.insert(observer.query.classID)
         let reader = try ChangeReader(database, from: known, to: newest, classes: classes)
         readers[known.version] = reader

@@ -63,7 +63,8 @@ package final class Arena {
         if count & 4095 == 0, table.chunks[count >> 12] == nil {
             guard count >> 12 < Arena.maximumChunks else {
                 release(pointer, units)
-                throw StoreError(.outOfMemory, "a transaction cannot change more than \(Arena.maximumChunks << 12) extents")
+                throw StoreError(
+                    .outOfMemory, "a transaction cannot change more than \(Arena.maximumChunks << 12) extents")
             }
             guard let chunk = cs_try_malloc(4096 * MemoryLayout<Block>.stride) else {
                 release(pointer, units)
@@ -128,7 +129,8 @@ package final class Arena {
         count = kept
     }
 
-    /// Forgets the last extents, but for the first `kept`, as far as they were given up, so that their refs are given again.
+    /// Forgets the last extents, but for the first `kept`, as far as they were given up, so that their refs are given
+    /// again.
     func trim(_ kept: Int) {
         while count > kept, table.block(count - 1).pointee.pointer == nil { count -= 1 }
     }

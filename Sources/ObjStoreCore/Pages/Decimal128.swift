@@ -66,7 +66,7 @@ package struct Decimal128: Sendable {
     ///  127         126 … 113                     112 … 0
     /// ┌───────────┬─────────────────────────────┬────────────────────────────────┐
     /// │1 = not < 0│ exponent of the 34 digits   │ coefficient, as long as it was │   all but the first bit inverted
-    /// │           │ + 34; infinity 3ffe         │ scaled to 34 digits            │   where it is negative; NaN all ones
+    /// │           │ + 34; infinity 3ffe         │ scaled to 34 digits            │   where negative; NaN all ones
     /// └───────────┴─────────────────────────────┴────────────────────────────────┘
     /// ```
     package var orderKey: UInt128 {
@@ -77,7 +77,9 @@ package struct Decimal128: Sendable {
         let coefficient = coefficient
         if coefficient == 0 { return 1 << 127 }
         let missing = Decimal128.digits &- Decimal128.digitCount(coefficient)
-        let magnitude = UInt128(truncatingIfNeeded: exponent &- missing &+ Decimal128.digits) &<< 113 | coefficient &* Decimal128.power(missing)
+        let magnitude =
+            UInt128(truncatingIfNeeded: exponent &- missing &+ Decimal128.digits) &<< 113 | coefficient
+            &* Decimal128.power(missing)
         return Decimal128.key(isNegative: isNegative, magnitude)
     }
 

@@ -15,7 +15,9 @@ extension Decimal128 {
         var copy = text
         // withUTF8 is rethrowing: the error goes around it.
         let result: Result<Decimal128, StoreError> = copy.withUTF8 { bytes in
-            do throws(StoreError) { return .success(try Decimal128(UnsafeRawBufferPointer(bytes))) } catch { return .failure(error) }
+            do throws(StoreError) { return .success(try Decimal128(UnsafeRawBufferPointer(bytes))) } catch {
+                return .failure(error)
+            }
         }
         self = try result.get()
     }
@@ -46,8 +48,17 @@ private struct DecimalParser {
         let value = Value.string(text.baseAddress, text.count)
         return value.text
     }
-    private var noNumber: StoreError { StoreError(.invalidArgument, "\(shown) is no decimal number: digits with at most one point, then perhaps E and an exponent; Infinity; NaN") }
-    private func inexact(_ why: String) -> StoreError { StoreError(.outOfRange, "\(shown) is not exactly a decimal128: \(why)") }
+    private var noNumber: StoreError {
+        StoreError(
+            .invalidArgument,
+            """
+            \(shown) is no decimal number: digits with at most one point, then perhaps E and an exponent; Infinity; NaN
+            """
+        )
+    }
+    private func inexact(_ why: String) -> StoreError {
+        StoreError(.outOfRange, "\(shown) is not exactly a decimal128: \(why)")
+    }
 
     private var next: UInt8? { position < text.count ? text[position] : nil }
     private static func digit(_ byte: UInt8?) -> UInt8? {
@@ -63,7 +74,9 @@ private struct DecimalParser {
 
     private mutating func word(_ word: StaticString) -> Bool {
         guard text.count - position == word.utf8CodeUnitCount else { return false }
-        for index in 0..<word.utf8CodeUnitCount where text[position + index] | 0x20 != word.utf8Start[index] { return false }
+        for index in 0..<word.utf8CodeUnitCount where text[position + index] | 0x20 != word.utf8Start[index] {
+            return false
+        }
         position = text.count
         return true
     }
@@ -100,11 +113,14 @@ private struct DecimalParser {
         guard position == text.count else { throw noNumber }
         if coefficient == 0 {
             // Of zero the exponent is cut to what there is.
-            return Decimal128(isNegative: isNegative, exponent: min(max(exponent, 0), Decimal128.maximumExponent), coefficient: 0)
+            return Decimal128(
+                isNegative: isNegative, exponent: min(max(exponent, 0), Decimal128.maximumExponent), coefficient: 0)
         }
         // As many of the zeros as there is room for: 1.00 stays 1.00.
         var room = min(waiting, Decimal128.digits - significant)
-        if exponent > Decimal128.maximumExponent { room = max(room, min(exponent - Decimal128.maximumExponent, Decimal128.digits - significant)) }
+        if exponent > Decimal128.maximumExponent {
+            room = max(room, min(exponent - Decimal128.maximumExponent, Decimal128.digits - significant))
+        }
         room = max(0, min(room, exponent))
         coefficient *= Decimal128.power(room)
         exponent -= room

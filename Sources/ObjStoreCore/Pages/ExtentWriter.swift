@@ -94,7 +94,9 @@ package final class ExtentWriter {
         zeroTail(pointer, bytes)
         let hash = PageHash.hash(pointer, count: bytes, seed: PageHash.mix(seed, version))
         if isSpilling { spilled.append(ref) }
-        return (Ref(offset: try place(pointer, bytes), hash: hash, born: version), UInt32(truncatingIfNeeded: hash >> 32))
+        return (
+            Ref(offset: try place(pointer, bytes), hash: hash, born: version), UInt32(truncatingIfNeeded: hash >> 32)
+        )
     }
 
     /// The memory of an extent is a multiple of 512 bytes, so its tail may be cleared in place.

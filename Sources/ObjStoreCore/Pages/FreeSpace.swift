@@ -61,7 +61,9 @@ package final class FreeSpace {
     /// How many pages at the end of the file are ready.
     var readyAtEnd: Int {
         var page = pages
-        while page > FreeSpace.firstPage, isReady(page - 1) || (InjectedBug.active(.cutInUse) && live[page - 1] == 0) { page -= 1 }
+        while page > FreeSpace.firstPage, isReady(page - 1) || (InjectedBug.active(.cutInUse) && live[page - 1] == 0) {
+            page -= 1
+        }
         return pages - page
     }
 
@@ -239,7 +241,10 @@ package final class FreeSpace {
     /// that was found the last time, and searching starts far from where `takeRun` takes next.
     func hasRun(_ count: Int) -> Bool {
         if isRun(reserve, count) { return true }
-        guard let run = findRun(minimum: count, wanted: count, from: pages / 2 < cursor ? cursor - pages / 2 : cursor + pages / 2) else { return false }
+        guard
+            let run = findRun(
+                minimum: count, wanted: count, from: pages / 2 < cursor ? cursor - pages / 2 : cursor + pages / 2)
+        else { return false }
         reserve = run.page
         return true
     }
@@ -263,8 +268,16 @@ package final class FreeSpace {
 
     /// Version `version` wrote extents of that many units into a free page, by this or another process.
     func allocate(page: Int, units: Int, version: UInt64) throws(StoreError) {
-        guard page >= FreeSpace.firstPage, page < pages, live[page] == 0 || live[page] == FreeSpace.taken, units > 0, units <= PageSize.unitsPerPage else {
-            throw StoreError(.corrupt, "page \(page) of \(pages) allocated twice or outside the file: \(page < pages ? Int(live[page]) : -1) units live, \(units) wanted")
+        guard page >= FreeSpace.firstPage, page < pages, live[page] == 0 || live[page] == FreeSpace.taken, units > 0,
+            units <= PageSize.unitsPerPage
+        else {
+            throw StoreError(
+                .corrupt,
+                """
+                page \(page) of \(pages) allocated twice or outside the file: \(page < pages ? Int(live[page]) : -1) \
+                units live, \(units) wanted
+                """
+            )
         }
         if isReady(page) { clearReady(page) }
         live[page] = UInt8(units)
@@ -282,7 +295,9 @@ package final class FreeSpace {
     func free(_ extent: FreedExtent, version: UInt64) throws(StoreError) {
         var unit = extent.unit
         let end = unit + extent.units
-        guard unit >= FreeSpace.firstPage * PageSize.unitsPerPage, extent.units > 0, end <= pages * PageSize.unitsPerPage else {
+        guard unit >= FreeSpace.firstPage * PageSize.unitsPerPage, extent.units > 0,
+            end <= pages * PageSize.unitsPerPage
+        else {
             throw StoreError(.corrupt, "extent at unit \(extent.unit) freed outside the file")
         }
         while unit < end {
@@ -379,7 +394,9 @@ package final class FreeSpace {
                 if age > 0 {
                     d = version &- (age - 1)
                     b = d &- (try reader.readVarint())
-                    guard b <= d, d <= version, b < d || !InjectedBug.active(.bornBeforeDied) else { throw StoreError(.corrupt, "free map is not well formed") }
+                    guard b <= d, d <= version, b < d || !InjectedBug.active(.bornBeforeDied) else {
+                        throw StoreError(.corrupt, "free map is not well formed")
+                    }
                 }
             }
             for page in start..<(start + length) {

@@ -13,11 +13,21 @@ package enum NodeHeader {
     package static let size = 32
 
     @inline(__always) package static func kind(_ node: UnsafeRawPointer) -> UInt16 { node.load(as: UInt16.self) }
-    @inline(__always) package static func count(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 2, as: UInt16.self)) }
-    @inline(__always) package static func bytes(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 4, as: UInt32.self)) }
-    @inline(__always) package static func born(_ node: UnsafeRawPointer) -> UInt64 { node.load(fromByteOffset: 8, as: UInt64.self) }
-    @inline(__always) static func word(_ node: UnsafeRawPointer) -> UInt64 { node.load(fromByteOffset: 16, as: UInt64.self) }
-    @inline(__always) static func hash(_ node: UnsafeRawPointer) -> UInt64 { node.load(fromByteOffset: 24, as: UInt64.self) }
+    @inline(__always) package static func count(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 2, as: UInt16.self))
+    }
+    @inline(__always) package static func bytes(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 4, as: UInt32.self))
+    }
+    @inline(__always) package static func born(_ node: UnsafeRawPointer) -> UInt64 {
+        node.load(fromByteOffset: 8, as: UInt64.self)
+    }
+    @inline(__always) static func word(_ node: UnsafeRawPointer) -> UInt64 {
+        node.load(fromByteOffset: 16, as: UInt64.self)
+    }
+    @inline(__always) static func hash(_ node: UnsafeRawPointer) -> UInt64 {
+        node.load(fromByteOffset: 24, as: UInt64.self)
+    }
 
     @inline(__always) package static func setCount(_ node: UnsafeMutableRawPointer, _ value: Int) {
         node.storeBytes(of: UInt16(truncatingIfNeeded: value), toByteOffset: 2, as: UInt16.self)

@@ -18,7 +18,9 @@ package struct PageSource: @unchecked Sendable {
     let arena: Arena.Table?
 
     @inline(__always)
-    package init(base: UnsafeRawPointer, limit: Int, checked: UnsafeMutablePointer<UInt16>, seed: UInt64, arena: Arena.Table?) {
+    package init(
+        base: UnsafeRawPointer, limit: Int, checked: UnsafeMutablePointer<UInt16>, seed: UInt64, arena: Arena.Table?
+    ) {
         self.base = base
         self.limit = limit
         self.checked = checked
@@ -41,7 +43,9 @@ package struct PageSource: @unchecked Sendable {
     }
 
     @inline(__always)
-    func part(_ ref: Ref, _ kind: PartKind, bytes: Int, hash32: UInt32, born: UInt64) throws(StoreError) -> UnsafeRawPointer {
+    func part(
+        _ ref: Ref, _ kind: PartKind, bytes: Int, hash32: UInt32, born: UInt64
+    ) throws(StoreError) -> UnsafeRawPointer {
         if _fastPath(ref.raw & Ref.dirtyBit == 0) {
             let unit = Int(ref.raw >> 9)
             let want = 0x8000 | kind.rawValue &<< 9 | UInt16(truncatingIfNeeded: ref.raw & Ref.tagMask)
@@ -74,10 +78,16 @@ package struct PageSource: @unchecked Sendable {
         }
         let node = base + offset
         let bytes = NodeHeader.bytes(node)
-        guard NodeHeader.kind(node) == kind.rawValue else { throw damaged(ref, "expected \(kind), found kind \(NodeHeader.kind(node))") }
-        guard bytes >= NodeHeader.size, bytes <= limit - offset else { throw damaged(ref, "\(kind) has \(bytes) bytes") }
+        guard NodeHeader.kind(node) == kind.rawValue else {
+            throw damaged(ref, "expected \(kind), found kind \(NodeHeader.kind(node))")
+        }
+        guard bytes >= NodeHeader.size, bytes <= limit - offset else {
+            throw damaged(ref, "\(kind) has \(bytes) bytes")
+        }
         let hash = NodeHeader.computeHash(node, bytes: bytes, seed: seed)
-        guard hash == NodeHeader.hash(node) || InjectedBug.active(.hashUnchecked) else { throw damaged(ref, "hash of \(kind) is wrong") }
+        guard hash == NodeHeader.hash(node) || InjectedBug.active(.hashUnchecked) else {
+            throw damaged(ref, "hash of \(kind) is wrong")
+        }
         guard Ref.tag(ofHash: hash, born: NodeHeader.born(node)) == ref.tag || PageSource.ignoresTags else {
             throw damaged(ref, "\(kind) is of another version")
         }
@@ -87,7 +97,9 @@ package struct PageSource: @unchecked Sendable {
     }
 
     @inline(never)
-    private func checkPart(_ ref: Ref, _ kind: PartKind, bytes: Int, hash32: UInt32, born: UInt64) throws(StoreError) -> UnsafeRawPointer {
+    private func checkPart(
+        _ ref: Ref, _ kind: PartKind, bytes: Int, hash32: UInt32, born: UInt64
+    ) throws(StoreError) -> UnsafeRawPointer {
         let offset = ref.offset
         guard offset >= 3 * PageSize.page, bytes > 0, bytes <= limit, offset <= limit - bytes else {
             throw damaged(ref, "a part of \(bytes) bytes lies outside the file")

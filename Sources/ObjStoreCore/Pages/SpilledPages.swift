@@ -46,7 +46,9 @@ package final class SpilledPages {
         if units == 0 { return false }
         let range = unit..<unit + units
         let first = unit / PageSize.unitsPerPage, last = (range.upperBound - 1) / PageSize.unitsPerPage
-        func live(_ page: Int) -> Int { range.clamped(to: page * PageSize.unitsPerPage..<(page + 1) * PageSize.unitsPerPage).count }
+        func live(_ page: Int) -> Int {
+            range.clamped(to: page * PageSize.unitsPerPage..<(page + 1) * PageSize.unitsPerPage).count
+        }
         // All pages of an extent were written together.
         guard let known = pages[first], known.savepoint >= savepoint || InjectedBug.active(.spillReused),
             (first...last).allSatisfy({ pages[$0].map(\.liveUnits) ?? 0 >= live($0) })

@@ -17,8 +17,8 @@
 /// (*) big-endian with the top bit inverted, so that the signed order of (low, high) is that of the bytes. The
 /// kinds that need both words are `isPair`; the order of decimals is in `Decimal128`.
 ///
-/// Public like `ValueKind` and `ObjectID`, though no product shows it: what is `package` is never inlined in other modules, and the
-/// layers above make one for every value.
+/// Public like `ValueKind` and `ObjectID`, though no product shows it: what is `package` is never inlined in other
+/// modules, and the layers above make one for every value.
 public struct Value: @unchecked Sendable {
     public var kind: ValueKind
     public var low: Int64
@@ -34,21 +34,31 @@ public struct Value: @unchecked Sendable {
     @inline(__always) public static var null: Value { Value(kind: .null) }
     @inline(__always) public static func int(_ value: Int64) -> Value { Value(kind: .int, low: value) }
     @inline(__always) public static func bool(_ value: Bool) -> Value { Value(kind: .bool, low: value ? 1 : 0) }
-    @inline(__always) public static func double(_ value: Double) -> Value { Value(kind: .double, low: Int64(bitPattern: value.bitPattern)) }
-    @inline(__always) public static func float(_ value: Float) -> Value { Value(kind: .float, low: Int64(value.bitPattern)) }
+    @inline(__always) public static func double(_ value: Double) -> Value {
+        Value(kind: .double, low: Int64(bitPattern: value.bitPattern))
+    }
+    @inline(__always) public static func float(_ value: Float) -> Value {
+        Value(kind: .float, low: Int64(value.bitPattern))
+    }
     @inline(__always) package static func decimal128(_ value: Decimal128) -> Value {
         Value(kind: .decimal128, low: Int64(bitPattern: value.low), high: Int64(bitPattern: value.high))
     }
     @inline(__always) public static func timestamp(seconds: Int64, nanoseconds: Int32) -> Value {
         Value(kind: .timestamp, low: seconds, high: Int64(nanoseconds))
     }
-    @inline(__always) public static func string(_ pointer: UnsafeRawPointer?, _ count: Int) -> Value { Value(kind: .string, pointer: pointer, count: count) }
-    @inline(__always) public static func binary(_ pointer: UnsafeRawPointer?, _ count: Int) -> Value { Value(kind: .binary, pointer: pointer, count: count) }
+    @inline(__always) public static func string(_ pointer: UnsafeRawPointer?, _ count: Int) -> Value {
+        Value(kind: .string, pointer: pointer, count: count)
+    }
+    @inline(__always) public static func binary(_ pointer: UnsafeRawPointer?, _ count: Int) -> Value {
+        Value(kind: .binary, pointer: pointer, count: count)
+    }
 
     @inline(__always) public var isNull: Bool { kind == .null }
     @inline(__always) public var asDouble: Double { Double(bitPattern: UInt64(bitPattern: low)) }
     @inline(__always) public var asFloat: Float { Float(bitPattern: UInt32(truncatingIfNeeded: low)) }
-    @inline(__always) package var asDecimal: Decimal128 { Decimal128(low: UInt64(bitPattern: low), high: UInt64(bitPattern: high)) }
+    @inline(__always) package var asDecimal: Decimal128 {
+        Decimal128(low: UInt64(bitPattern: low), high: UInt64(bitPattern: high))
+    }
 }
 
 /// The type of a value and of a property; numbers as in `objstore_value` and in the file.
@@ -125,9 +135,13 @@ extension ValueKind {
     /// A property of it can be one of several that are the primary key together.
     package var canBeKeyPart: Bool { canBeKey || self == .bool || self == .timestamp }
     /// Values of it can be made by the store: object ids and uuids; ints only as primary keys, which are counted.
-    package func canBeGenerated(isPrimaryKey: Bool) -> Bool { self == .objectID || self == .uuid || self == .int && isPrimaryKey }
+    package func canBeGenerated(isPrimaryKey: Bool) -> Bool {
+        self == .objectID || self == .uuid || self == .int && isPrimaryKey
+    }
 
-    @inline(__always) package var isCollection: Bool { rawValue >= ValueKind.list.rawValue && rawValue <= ValueKind.map.rawValue }
+    @inline(__always) package var isCollection: Bool {
+        rawValue >= ValueKind.list.rawValue && rawValue <= ValueKind.map.rawValue
+    }
 
     /// What a column of it has is not the value, but says what it is.
     @inline(__always) var isIndirect: Bool { rawValue >= ValueKind.list.rawValue }
@@ -141,7 +155,8 @@ extension ValueKind {
     /// A value of it, outside of the core, is bytes.
     @inline(__always) package var hasBytes: Bool { isText || self == .document }
 
-    /// Leaves of objects keep it as bytes: texts, and the cells of collections (`CollectionCell`) and mixed values (`MixedCell`).
+    /// Leaves of objects keep it as bytes: texts, and the cells of collections (`CollectionCell`) and mixed values
+    /// (`MixedCell`).
     @inline(__always) var isBytes: Bool { isText || isIndirect }
 
     /// Its values need both words of a `Value`: leaves keep each word in a line of its own.

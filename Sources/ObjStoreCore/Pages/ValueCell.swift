@@ -23,16 +23,21 @@ package enum ValueCell {
         case .bool: return Value(kind: .bool, low: cell.load(as: UInt8.self) == 0 ? 0 : 1)
         case .float: return Value(kind: .float, low: Int64(cell.loadUnaligned(as: UInt32.self)))
         case .timestamp:
-            return .timestamp(seconds: cell.loadUnaligned(as: Int64.self), nanoseconds: cell.loadUnaligned(fromByteOffset: 8, as: Int32.self))
+            return .timestamp(
+                seconds: cell.loadUnaligned(as: Int64.self),
+                nanoseconds: cell.loadUnaligned(fromByteOffset: 8, as: Int32.self))
         case .decimal128:
-            return Value(kind: .decimal128, low: cell.loadUnaligned(as: Int64.self), high: cell.loadUnaligned(fromByteOffset: 8, as: Int64.self))
+            return Value(
+                kind: .decimal128, low: cell.loadUnaligned(as: Int64.self),
+                high: cell.loadUnaligned(fromByteOffset: 8, as: Int64.self))
         case .objectID:
             return Value(
                 kind: .objectID, low: ordered(cell.loadUnaligned(as: UInt64.self)),
                 high: Int64(UInt32(bigEndian: cell.loadUnaligned(fromByteOffset: 8, as: UInt32.self))))
         case .uuid:
             return Value(
-                kind: .uuid, low: ordered(cell.loadUnaligned(as: UInt64.self)), high: ordered(cell.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+                kind: .uuid, low: ordered(cell.loadUnaligned(as: UInt64.self)),
+                high: ordered(cell.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
         default: return Value(kind: kind, low: cell.loadUnaligned(as: Int64.self))
         }
     }
@@ -60,8 +65,12 @@ package enum ValueCell {
     }
 
     /// Eight bytes as a number whose signed order is theirs, and back.
-    @inline(__always) static func ordered(_ bytes: UInt64) -> Int64 { Int64(bitPattern: UInt64(bigEndian: bytes) ^ 1 << 63) }
-    @inline(__always) static func bytes(_ ordered: Int64) -> UInt64 { (UInt64(bitPattern: ordered) ^ 1 << 63).bigEndian }
+    @inline(__always) static func ordered(_ bytes: UInt64) -> Int64 {
+        Int64(bitPattern: UInt64(bigEndian: bytes) ^ 1 << 63)
+    }
+    @inline(__always) static func bytes(_ ordered: Int64) -> UInt64 {
+        (UInt64(bitPattern: ordered) ^ 1 << 63).bigEndian
+    }
 }
 
 extension Value {

@@ -57,7 +57,9 @@ package final class WriteSpace {
     @inline(__always) func isOwn(_ ref: Ref) -> Bool { ref.raw >= firstOwn }
 
     /// A new node with an initialized header; the rest has any content.
-    func newNode(_ kind: NodeKind, bytes: Int, capacity: Int, word: UInt64 = 0) throws(StoreError) -> (ref: Ref, pointer: UnsafeMutableRawPointer) {
+    func newNode(
+        _ kind: NodeKind, bytes: Int, capacity: Int, word: UInt64 = 0
+    ) throws(StoreError) -> (ref: Ref, pointer: UnsafeMutableRawPointer) {
         let (ref, pointer) = try arena.allocate(bytes: bytes, capacity: capacity)
         NodeHeader.initialize(pointer, kind: kind, bytes: bytes, word: word)
         return (ref, pointer)
@@ -71,13 +73,17 @@ package final class WriteSpace {
     /// The node as a dirty one: itself, or a copy with `slack` bytes of room to grow. The caller stores the
     /// returned ref in the parent.
     @inline(__always)
-    func writableNode(_ ref: Ref, _ kind: NodeKind, slack: Int = 0) throws(StoreError) -> (ref: Ref, pointer: UnsafeMutableRawPointer) {
+    func writableNode(
+        _ ref: Ref, _ kind: NodeKind, slack: Int = 0
+    ) throws(StoreError) -> (ref: Ref, pointer: UnsafeMutableRawPointer) {
         if isOwn(ref) { return (ref, arena.table.pointer(ref)) }
         return try copyNode(ref, kind, slack: slack)
     }
 
     @inline(never)
-    private func copyNode(_ ref: Ref, _ kind: NodeKind, slack: Int) throws(StoreError) -> (ref: Ref, pointer: UnsafeMutableRawPointer) {
+    private func copyNode(
+        _ ref: Ref, _ kind: NodeKind, slack: Int
+    ) throws(StoreError) -> (ref: Ref, pointer: UnsafeMutableRawPointer) {
         let old = try source.node(ref, kind)
         let bytes = ref.isDirty ? arena.bytes(ref) : NodeHeader.bytes(old)
         let (new, pointer) = try arena.allocate(bytes: bytes, capacity: bytes + slack)
@@ -87,7 +93,9 @@ package final class WriteSpace {
     }
 
     /// The part as a dirty one with room for `capacity` bytes.
-    func writablePart(_ ref: Ref, _ kind: PartKind, bytes: Int, hash32: UInt32, born: UInt64, capacity: Int) throws(StoreError)
+    func writablePart(
+        _ ref: Ref, _ kind: PartKind, bytes: Int, hash32: UInt32, born: UInt64, capacity: Int
+    ) throws(StoreError)
         -> (ref: Ref, pointer: UnsafeMutableRawPointer)
     {
         if isOwn(ref) { return (ref, try arena.reserve(ref, capacity: capacity)) }
@@ -144,7 +152,8 @@ package final class WriteSpace {
     /// From now on no extent there is is changed, until `release` or `rollBack`.
     package func mark() -> Mark {
         let mark = Mark(
-            extents: arena.count, freed: freed.count, superseded: superseded.count, firstOwn: firstOwn, spills: spilled.mark(), spillsAt: spillsAt,
+            extents: arena.count, freed: freed.count, superseded: superseded.count, firstOwn: firstOwn,
+            spills: spilled.mark(), spillsAt: spillsAt,
             appended: appended)
         appended = 0
         firstOwn = Ref(arenaIndex: arena.count).raw
@@ -189,9 +198,9 @@ package final class WriteSpace {
     /// Whether every dirty extent may be changed in place: no savepoint holds one.
     @inline(__always) var ownsAll: Bool { firstOwn == Ref.dirtyBit }
 
-    /// A leaf was filled, `bytes` long, and nothing is appended to it any more. Such leaves are spilled earlier than what is
-    /// changed here and there: they are not touched again, most likely, and memory that is used again is in the cache, and
-    /// needs no page faults.
+    /// A leaf was filled, `bytes` long, and nothing is appended to it any more. Such leaves are spilled earlier than
+    /// what is changed here and there: they are not touched again, most likely, and memory that is used again is in the
+    /// cache, and needs no page faults.
     func didAppend(bytes: Int) {
         appended += bytes
         if appended > spillLimit / 4 { spillsAt = min(spillsAt, arena.capacityInUse - 1) }
@@ -204,7 +213,8 @@ package final class WriteSpace {
         spilled.add(writer.placed)
         self.source = source
         appended = 0
-        // What could not be spilled, since a savepoint or something above it needs it in memory, is not tried again at once.
+        // What could not be spilled, since a savepoint or something above it needs it in memory, is not tried again at
+        // once.
         spillsAt = max(spillsAt, arena.capacityInUse &+ min(spillLimit, Int.max - arena.capacityInUse))
     }
 }

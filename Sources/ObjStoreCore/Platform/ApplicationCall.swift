@@ -2,8 +2,8 @@ internal import CSystem
 
 /// Calls of the application's functions from inside of the library's.
 package enum ApplicationCall {
-    /// Runs one: `pthread_cancel` does not act in it, and what called it ends where it came back in a forked child, in which nothing
-    /// of the parent may go on.
+    /// Runs one: `pthread_cancel` does not act in it, and what called it ends where it came back in a forked child, in
+    /// which nothing of the parent may go on.
     ///
     /// Errors: `.forked`.
     @discardableResult
@@ -12,7 +12,13 @@ package enum ApplicationCall {
         let result = body()
         cs_cancel_restore(state)
         if cs_fork_generation() != generation {
-            throw StoreError(.forked, "the callback called fork: in the child, the call that it belongs to ends here; it goes on in the parent process")
+            throw StoreError(
+                .forked,
+                """
+                the callback called fork: in the child, the call that it belongs to ends here; it goes on in the \
+                parent process
+                """
+            )
         }
         return result
     }
@@ -37,7 +43,9 @@ package enum Memory {
         if _slowPath(count > reserve / 16 / bytes), !cs_memory_has(count &* bytes) { throw none(count) }
     }
 
-    private static func none(_ count: Int) -> StoreError { StoreError(.outOfMemory, "there is no memory for what \(count) elements need") }
+    private static func none(_ count: Int) -> StoreError {
+        StoreError(.outOfMemory, "there is no memory for what \(count) elements need")
+    }
 }
 
 /// What can be called with the stack that the thread has left.
@@ -53,6 +61,12 @@ package enum Stack {
     }
 
     private static var tooSmall: StoreError {
-        StoreError(.outOfRange, "nested too deep for the stack of this thread: give the thread more, 1 MiB is enough for all that can be nested")
+        StoreError(
+            .outOfRange,
+            """
+            nested too deep for the stack of this thread: give the thread more, 1 MiB is enough for all that can be \
+            nested
+            """
+        )
     }
 }

@@ -22,16 +22,21 @@ package final class BackgroundThread: WorkerThread, @unchecked Sendable {
         var all = sigset_t(), before = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_SETMASK, &all, &before)
-        let code = pthread_create(&thread, nil, { argument in
-            let this = Unmanaged<BackgroundThread>.fromOpaque(argument!).takeRetainedValue()
-            this.body(this)
-            return nil
-        }, Unmanaged.passRetained(self).toOpaque())
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                let this = Unmanaged<BackgroundThread>.fromOpaque(argument!).takeRetainedValue()
+                this.body(this)
+                return nil
+            }, Unmanaged.passRetained(self).toOpaque())
         pthread_sigmask(SIG_SETMASK, &before, nil)
         if code != 0 {
             Unmanaged.passUnretained(self).release()
             joined = true
-            if code == EAGAIN { throw StoreError(.outOfMemory, "cannot start the thread \(name): there is no memory for it, or there are too many") }
+            if code == EAGAIN {
+                throw StoreError(
+                    .outOfMemory, "cannot start the thread \(name): there is no memory for it, or there are too many")
+            }
             throw systemError(code, "start the thread \(name)")
         }
         _ = cs_thread_name(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))  // only for show

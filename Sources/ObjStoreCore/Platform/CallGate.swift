@@ -2,7 +2,8 @@ internal import CSystem
 
 /// Calls that must be over before what they work on is closed: who closes waits for those of other threads.
 ///
-/// A call enters first and asks then whether all is closed; who closes says so first and waits then. One of them sees the other.
+/// A call enters first and asks then whether all is closed; who closes says so first and waits then. One of them sees
+/// the other.
 final class CallGate: @unchecked Sendable {
     private let lock = Lock()
     /// The threads that are inside, one entry a call. Under `lock`.

@@ -28,8 +28,8 @@ package struct Doorbell: Sendable {
         if sleepers.load() != 0 { machine.wake(word, count: count) }
     }
 
-    /// Wakes all, whatever the number of sleepers says: for who waits for one of them to end, when somebody may have written nonsense
-    /// into the shared memory.
+    /// Wakes all, whatever the number of sleepers says: for who waits for one of them to end, when somebody may have
+    /// written nonsense into the shared memory.
     func ringForSure(_ machine: Machine) {
         word.add(1)
         machine.wake(word, count: .max)

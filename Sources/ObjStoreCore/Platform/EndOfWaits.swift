@@ -1,7 +1,7 @@
 internal import CSystem
 
-/// Says to who waits for others that there is nothing to wait for any more: the store is about to be closed, or the program does not
-/// want to wait on.
+/// Says to who waits for others that there is nothing to wait for any more: the store is about to be closed, or the
+/// program does not want to wait on.
 package final class EndOfWaits: @unchecked Sendable {
     /// How often the program is asked: nobody notices that one cannot wait for this long to be interrupted.
     static let interval: Int64 = 200_000_000
@@ -9,7 +9,8 @@ package final class EndOfWaits: @unchecked Sendable {
     private let word: UnsafeMutablePointer<UInt32>
     private let ask: (@Sendable () throws(StoreError) -> Void)?
 
-    /// - Parameter ask: throws where the call that waits is to end; on its thread, and of locks it has that of checkpoints at most.
+    /// - Parameter ask: throws where the call that waits is to end; on its thread, and of locks it has that of
+    ///   checkpoints at most.
     package init(asking ask: (@Sendable () throws(StoreError) -> Void)? = nil) {
         word = .allocate(capacity: 1)
         word.initialize(to: 0)

@@ -16,12 +16,19 @@ package struct ForkGuard: Sendable {
     /// One load and one comparison.
     package var isChild: Bool { cs_fork_generation() != birth }
 
-    /// In a child that has nothing but a thread of the library's, on which a callback has returned: nobody else would end it.
+    /// In a child that has nothing but a thread of the library's, on which a callback has returned: nobody else would
+    /// end it.
     static func endChild() -> Never { _exit(0) }
 
     func check(_ operation: String, _ path: String) throws(StoreError) {
         if isChild {
-            throw StoreError(.forked, "cannot \(operation) \(path) after fork: the store belongs to the parent process; open it again in the child")
+            throw StoreError(
+                .forked,
+                """
+                cannot \(operation) \(path) after fork: the store belongs to the parent process; open it again in the \
+                child
+                """
+            )
         }
     }
 }

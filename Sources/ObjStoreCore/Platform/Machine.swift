@@ -10,9 +10,11 @@ open class Machine: @unchecked Sendable {
     open func open(_ path: String, _ mode: OpenMode) throws(StoreError) -> StorageFile { fatalError("abstract") }
     /// Makes the file `path`, unless there is one. It gets its name when `fill` has written all of it and it is synced:
     /// nobody finds half of it, and who is killed before leaves nothing behind, where the file system has files
-    /// without a name. The name is durable after `syncFolder`. Its access is that of `model` (`StorageFile.takeAccess`), or what the
-    /// process gives new files.
-    open func create(_ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) { fatalError("abstract") }
+    /// without a name. The name is durable after `syncFolder`. Its access is that of `model`
+    /// (`StorageFile.takeAccess`), or what the process gives new files.
+    open func create(
+        _ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void
+    ) throws(StoreError) { fatalError("abstract") }
     /// An anonymous file in memory, for in-memory stores; `sync` does nothing on it.
     open func openAnonymous(_ name: String) throws(StoreError) -> StorageFile { fatalError("abstract") }
     open func exists(_ path: String) -> Bool { fatalError("abstract") }
@@ -31,7 +33,8 @@ open class Machine: @unchecked Sendable {
             throw error
         }
     }
-    /// Descriptors that clearing up will need, held until there is something to clear up: a process can run out of them at any step.
+    /// Descriptors that clearing up will need, held until there is something to clear up: a process can run out of them
+    /// at any step.
     package func spareDescriptors() throws(StoreError) -> [EventDescriptor] { [] }
     open func rename(_ from: String, to: String) throws(StoreError) { fatalError("abstract") }
     /// Like `rename`, but fails with `.alreadyExists` where `to` exists.
@@ -44,15 +47,19 @@ open class Machine: @unchecked Sendable {
     open func makeLock(_ file: StorageFile, byte: Int64) -> ExclusiveLock { fatalError("abstract") }
     /// Whether another open file description holds a lock on any byte of the range.
     open func isLocked(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool { fatalError("abstract") }
-    /// Whether this file has the bytes to itself or shares them with others who call this, until it is closed: `isLocked` is true
-    /// for them. The file need only be readable.
+    /// Whether this file has the bytes to itself or shares them with others who call this, until it is closed:
+    /// `isLocked` is true for them. The file need only be readable.
     open func lockShared(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool { fatalError("abstract") }
-    /// New memory, all zeros, which others share who open `path` then; what had the name loses it. Its access is that of `model`. Only the
-    /// first `SharedMemory.firstPart` bytes may be touched before `reserveAll`.
-    open func createShared(_ path: String, bytes: Int, like model: StorageFile) throws(StoreError) -> SharedMemory { fatalError("abstract") }
-    /// Memory that another process has made; nil where `path` leads to something else than that file. No symbolic link is followed. With a
-    /// `model` it gets the access of that file.
-    open func openShared(_ path: String, bytes: Int, _ identity: FileIdentity, like model: StorageFile?) throws(StoreError) -> SharedMemory? { fatalError("abstract") }
+    /// New memory, all zeros, which others share who open `path` then; what had the name loses it. Its access is that
+    /// of `model`. Only the first `SharedMemory.firstPart` bytes may be touched before `reserveAll`.
+    open func createShared(_ path: String, bytes: Int, like model: StorageFile) throws(StoreError) -> SharedMemory {
+        fatalError("abstract")
+    }
+    /// Memory that another process has made; nil where `path` leads to something else than that file. No symbolic link
+    /// is followed. With a `model` it gets the access of that file.
+    open func openShared(
+        _ path: String, bytes: Int, _ identity: FileIdentity, like model: StorageFile?
+    ) throws(StoreError) -> SharedMemory? { fatalError("abstract") }
 
     /// Sleeps while the low 32 bits of the word equal those of `value`; returns at a wake, a change,
     /// after `timeout` nanoseconds (negative: never) or for no reason.
@@ -62,7 +69,9 @@ open class Machine: @unchecked Sendable {
     public final func wake(_ word: SharedWord) { wake(word, count: .max) }
 
     /// A thread that runs `body`; `name` is shown by the system's tools.
-    open func startThread(_ name: String, _ body: @escaping @Sendable (WorkerThread) -> Void) throws(StoreError) -> WorkerThread { fatalError("abstract") }
+    open func startThread(
+        _ name: String, _ body: @escaping @Sendable (WorkerThread) -> Void
+    ) throws(StoreError) -> WorkerThread { fatalError("abstract") }
 
     /// Nanoseconds that never go back.
     open func monotonic() -> Int64 { fatalError("abstract") }
@@ -104,9 +113,13 @@ open class StorageFile: @unchecked Sendable {
     public init() {}
     open func size() throws(StoreError) -> Int { fatalError("abstract") }
     /// Reads exactly `count` bytes; bytes past the end read as zero.
-    open func read(into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(StoreError) { fatalError("abstract") }
+    open func read(into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(StoreError) {
+        fatalError("abstract")
+    }
     /// Writes all vectors one after another from `offset` on. On an error any part may have been written.
-    open func write(_ vectors: UnsafePointer<WriteVector>, count: Int, at offset: Int) throws(StoreError) { fatalError("abstract") }
+    open func write(_ vectors: UnsafePointer<WriteVector>, count: Int, at offset: Int) throws(StoreError) {
+        fatalError("abstract")
+    }
     /// What was written will be synced, and the disk may begin: a hint, after which nothing more is known about it.
     open func startWriting() {}
     /// fdatasync.
@@ -122,8 +135,9 @@ open class StorageFile: @unchecked Sendable {
     open func nameCount() throws(StoreError) -> Int { fatalError("abstract") }
     /// Whether some name still leads to the file.
     package final func hasName() throws(StoreError) -> Bool { try nameCount() > 0 }
-    /// Gives this new file the access of another: who may read or write that one may do so here, and nobody else. Owner and
-    /// group as far as this process may give them away; where the group cannot be the same, it may do what all others may.
+    /// Gives this new file the access of another: who may read or write that one may do so here, and nobody else. Owner
+    /// and group as far as this process may give them away; where the group cannot be the same, it may do what all
+    /// others may.
     open func takeAccess(of other: StorageFile) throws(StoreError) {}
     open func close() { fatalError("abstract") }
 
@@ -193,7 +207,8 @@ public struct LockWords: Sendable {
         owner: SharedWord, releases: SharedWord, waiters: SharedWord, instance: UInt64,
         isAlive: @escaping @Sendable (UInt64) throws(StoreError) -> Bool
     ) {
-        self.owner = owner; self.releases = releases; self.waiters = waiters; self.instance = instance; self.isAlive = isAlive
+        self.owner = owner; self.releases = releases; self.waiters = waiters; self.instance = instance;
+        self.isAlive = isAlive
     }
 }
 
@@ -206,9 +221,12 @@ open class ExclusiveLock: @unchecked Sendable {
     /// Waits at most `timeout` nanoseconds (negative: for ever, 0: not at all). False = not acquired.
     open func acquire(timeout: Int64) throws(StoreError) -> Bool { fatalError("abstract") }
     /// The same for a wait that may come to nothing: then it ends, false, some milliseconds later.
-    package func acquire(timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool { try acquire(timeout: timeout) }
+    package func acquire(timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool {
+        try acquire(timeout: timeout)
+    }
     open func release() { fatalError("abstract") }
-    /// By the owner: whether others see that the lock is this process's. False where somebody has written over the word that says so.
+    /// By the owner: whether others see that the lock is this process's. False where somebody has written over the word
+    /// that says so.
     open var isStillHeld: Bool { true }
     /// Gives the lock words in memory that all processes share, so that taking and releasing it needs no system call,
     /// and a process that waits for another one sleeps until the release. All processes attach before their first use,

@@ -32,7 +32,8 @@ package enum ObjectIDGenerator {
         let maker = PageHash.mix(seed, UInt64(UInt32(bitPattern: getpid())) | 1 << 40) & 0xff_ffff_ffff
         let number = cs_add64(counter, 1) & 0xff_ffff
         let front = seconds << 32 | maker >> 8
-        return Value(kind: .objectID, low: Int64(bitPattern: front ^ 1 << 63), high: Int64((maker & 0xff) << 24 | number))
+        return Value(
+            kind: .objectID, low: Int64(bitPattern: front ^ 1 << 63), high: Int64((maker & 0xff) << 24 | number))
     }
 }
 
@@ -57,10 +58,14 @@ extension Value {
     /// 32 hexadecimal digits, in groups of 8, 4, 4, 4 and 12 with hyphens between; nil: it is something else.
     package static func uuid(text: UnsafeRawBufferPointer) -> Value? {
         guard text.count == 36, [8, 13, 18, 23].allSatisfy({ text[$0] == UInt8(ascii: "-") }) else { return nil }
-        guard let a = number(text, 0, 8), let b = number(text, 9, 4), let c = number(text, 14, 4), let d = number(text, 19, 4), let e = number(text, 24, 12) else {
+        guard let a = number(text, 0, 8), let b = number(text, 9, 4), let c = number(text, 14, 4),
+            let d = number(text, 19, 4), let e = number(text, 24, 12)
+        else {
             return nil
         }
-        return Value(kind: .uuid, low: Int64(bitPattern: (a << 32 | b << 16 | c) ^ 1 << 63), high: Int64(bitPattern: (d << 48 | e) ^ 1 << 63))
+        return Value(
+            kind: .uuid, low: Int64(bitPattern: (a << 32 | b << 16 | c) ^ 1 << 63),
+            high: Int64(bitPattern: (d << 48 | e) ^ 1 << 63))
     }
 
     private static func number(_ text: UnsafeRawBufferPointer, _ start: Int, _ digits: Int) -> UInt64? {
@@ -68,7 +73,8 @@ extension Value {
         for byte in text[start..<start + digits] {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(byte - 0x30)
-            case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): number = number << 4 | UInt64((byte | 0x20) - 0x57)
+            case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"):
+                number = number << 4 | UInt64((byte | 0x20) - 0x57)
             default: return nil
             }
         }

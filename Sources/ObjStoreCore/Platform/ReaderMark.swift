@@ -1,12 +1,12 @@
 internal import CSystem
 
-/// Says that this thread reads a view without a lock, so that who closes the view can wait for it: a store into the thread's
-/// own record (`cthread.h`). One at a time.
+/// Says that this thread reads a view without a lock, so that who closes the view can wait for it: a store into the
+/// thread's own record (`cthread.h`). One at a time.
 struct ReaderMark {
     private let thread: UnsafeMutablePointer<cs_thread>
 
-    // Not `@inline(__always)`: a debug build shows that nobody else calls the system (syscalls.sh); a release build inlines
-    // them anyway.
+    // Not `@inline(__always)`: a debug build shows that nobody else calls the system (syscalls.sh); a release build
+    // inlines them anyway.
 
     /// Who reads asks afterwards whether the view is still open.
     static func enter(_ view: UnsafeRawPointer) -> ReaderMark {

@@ -18,8 +18,8 @@ func systemError(_ code: Int32, _ action: String) -> StoreError {
 }
 
 extension StoreError {
-    /// Of `open`: it is the file that cannot be opened, today and tomorrow: a symbolic link, no regular file, or one that this process
-    /// may not open. Not for want of anything.
+    /// Of `open`: it is the file that cannot be opened, today and tomorrow: a symbolic link, no regular file, or one
+    /// that this process may not open. Not for want of anything.
     package var isOfTheFile: Bool { systemError == 0 || systemError == EACCES || systemError == EPERM }
 }
 

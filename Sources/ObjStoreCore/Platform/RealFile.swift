@@ -39,10 +39,13 @@ package final class RealFile: StorageFile, @unchecked Sendable {
         super.init()
         guard let held else {
             let code = cs_errno()
-            if code == ELOOP && mode == .side { throw StoreError(.io, "\(path) is a symbolic link: files beside a store are not followed") }
+            if code == ELOOP && mode == .side {
+                throw StoreError(.io, "\(path) is a symbolic link: files beside a store are not followed")
+            }
             throw systemError(code, "\(action) \(path)")
         }
-        // Opening reads a few blocks here and there; reading ahead would cost more than them. Those who read all ask for much at once.
+        // Opening reads a few blocks here and there; reading ahead would cost more than them. Those who read all ask
+        // for much at once.
         cs_advise_random(held.pointee.fd)
         do throws(StoreError) {
             opened = try status("open")
@@ -72,7 +75,8 @@ package final class RealFile: StorageFile, @unchecked Sendable {
         opened = try status("create")
     }
 
-    /// Gives an unnamed file its name, unless another file has it; false where that cannot be done (no /proc, not allowed).
+    /// Gives an unnamed file its name, unless another file has it; false where that cannot be done (no /proc, not
+    /// allowed).
     func link(to path: String) throws(StoreError) -> Bool {
         if cs_link_unnamed(try descriptor("name"), path) == 0 { return true }
         let code = cs_errno()
@@ -111,7 +115,9 @@ package final class RealFile: StorageFile, @unchecked Sendable {
 
     private func namesAndSize(_ operation: String) throws(StoreError) -> (names: UInt32, size: Int64) {
         var names: UInt32 = 0, size: Int64 = 0
-        if cs_names_and_size(try descriptor(operation), &names, &size) != 0 { throw systemError(cs_errno(), "\(operation) \(path)") }
+        if cs_names_and_size(try descriptor(operation), &names, &size) != 0 {
+            throw systemError(cs_errno(), "\(operation) \(path)")
+        }
         return (names, size)
     }
 
@@ -122,7 +128,9 @@ package final class RealFile: StorageFile, @unchecked Sendable {
         return FileIdentity(device: UInt64(opened.st_dev), inode: UInt64(opened.st_ino))
     }
 
-    package override func nameCount() throws(StoreError) -> Int { inMemory ? 1 : Int(try namesAndSize("look at").names) }
+    package override func nameCount() throws(StoreError) -> Int {
+        inMemory ? 1 : Int(try namesAndSize("look at").names)
+    }
 
     package override func takeAccess(of other: StorageFile) throws(StoreError) {
         guard let other = other as? RealFile, !other.inMemory else { return }
@@ -136,10 +144,13 @@ package final class RealFile: StorageFile, @unchecked Sendable {
         }
         var mode = model.st_mode & 0o666 | 0o600
         if !hasGroup { mode = mode & 0o606 | (mode & 0o006) << 3 }
-        if mine.st_mode & 0o777 != mode, fchmod(try descriptor("change the mode of"), mode) != 0 { throw systemError(cs_errno(), "change the mode of \(path)") }
+        if mine.st_mode & 0o777 != mode, fchmod(try descriptor("change the mode of"), mode) != 0 {
+            throw systemError(cs_errno(), "change the mode of \(path)")
+        }
     }
 
-    /// Throws where this process, who has just made the file, could not open it again: with a umask that takes that from its owner, too.
+    /// Throws where this process, who has just made the file, could not open it again: with a umask that takes that
+    /// from its owner, too.
     func checkReopening(as path: String) throws(StoreError) {
         let mode = try status("look at").st_mode & 0o777
         if mode & 0o600 == 0o600 { return }
@@ -149,8 +160,14 @@ package final class RealFile: StorageFile, @unchecked Sendable {
             CSystem.close(again)
             return
         }
-        throw StoreError(.io, "cannot create \(path): the umask leaves it the mode 0\(String(mode, radix: 8)), with which its owner could not open it")
-            .system(EACCES)
+        throw StoreError(
+            .io,
+            """
+            cannot create \(path): the umask leaves it the mode 0\(String(mode, radix: 8)), with which its owner \
+            could not open it
+            """
+        )
+        .system(EACCES)
     }
 
     /// Others who share the bytes may have them, too. False: somebody has one of them alone.
@@ -210,7 +227,8 @@ package final class RealFile: StorageFile, @unchecked Sendable {
             if n <= 0 {
                 let code = n < 0 ? cs_errno() : EIO
                 let total = (0..<count).reduce(0) { $0 + vectors[$1].count }
-                throw systemError(code, "write \(total) bytes at \(start) of \(path) (\(offset - start) of them were written)")
+                throw systemError(
+                    code, "write \(total) bytes at \(start) of \(path) (\(offset - start) of them were written)")
             }
             offset += n
             written += n

@@ -83,7 +83,9 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
 
     // MARK: Acquire
 
-    package override func acquire(timeout: Int64) throws(StoreError) -> Bool { try acquire(timeout: timeout, until: nil) }
+    package override func acquire(timeout: Int64) throws(StoreError) -> Bool {
+        try acquire(timeout: timeout, until: nil)
+    }
 
     package override func acquire(timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool {
         if file.isInherited { _ = try file.descriptor("lock") }  // throws, and never touches the queue

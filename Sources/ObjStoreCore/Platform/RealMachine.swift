@@ -10,7 +10,9 @@ package final class RealMachine: Machine, @unchecked Sendable {
         try RealFile(path: path, mode: mode)
     }
 
-    package override func create(_ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+    package override func create(
+        _ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void
+    ) throws(StoreError) {
         func make(_ file: StorageFile) throws(StoreError) {
             if let model { try file.takeAccess(of: model) } else { try real(file).checkReopening(as: path) }
             try fill(file)
@@ -39,13 +41,17 @@ package final class RealMachine: Machine, @unchecked Sendable {
         }
     }
 
-    package override func spareDescriptors() throws(StoreError) -> [EventDescriptor] { [try EventDescriptor(), try EventDescriptor()] }
+    package override func spareDescriptors() throws(StoreError) -> [EventDescriptor] {
+        [try EventDescriptor(), try EventDescriptor()]
+    }
 
     package override func openAnonymous(_ name: String) throws(StoreError) -> StorageFile {
         try RealFile(anonymous: name)
     }
 
-    package override func createShared(_ path: String, bytes: Int, like model: StorageFile) throws(StoreError) -> SharedMemory {
+    package override func createShared(
+        _ path: String, bytes: Int, like model: StorageFile
+    ) throws(StoreError) -> SharedMemory {
         try removeIfPresent(path)
         let file = try RealFile(path: path, mode: .createNew)
         do throws(StoreError) {
@@ -61,7 +67,9 @@ package final class RealMachine: Machine, @unchecked Sendable {
         }
     }
 
-    package override func openShared(_ path: String, bytes: Int, _ identity: FileIdentity, like model: StorageFile?) throws(StoreError) -> SharedMemory? {
+    package override func openShared(
+        _ path: String, bytes: Int, _ identity: FileIdentity, like model: StorageFile?
+    ) throws(StoreError) -> SharedMemory? {
         let file: RealFile
         do throws(StoreError) { file = try RealFile(path: path, mode: .side) } catch {
             if error.code == .notFound { return nil }
@@ -82,7 +90,9 @@ package final class RealMachine: Machine, @unchecked Sendable {
         }
     }
 
-    package override func lockShared(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool { try real(file).lockShared(bytes) }
+    package override func lockShared(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool {
+        try real(file).lockShared(bytes)
+    }
 
     package override func fileSystem(of file: StorageFile) throws(StoreError) -> FileSystemKind {
         let file = real(file)
@@ -209,7 +219,8 @@ package final class RealMachine: Machine, @unchecked Sendable {
         if descriptor < 0 {
             // The store is there, whatever the system says of this one.
             let code = cs_errno()
-            throw StoreError(.io, "\(systemError(code, "open \(path)").message): a store in a file needs /proc").system(code)
+            throw StoreError(.io, "\(systemError(code, "open \(path)").message): a store in a file needs /proc").system(
+                code)
         }
         defer { close(descriptor) }
         var words: (UInt64, UInt64) = (0, 0)
@@ -226,7 +237,9 @@ package final class RealMachine: Machine, @unchecked Sendable {
         return words
     }
 
-    package override func startThread(_ name: String, _ body: @escaping @Sendable (WorkerThread) -> Void) throws(StoreError) -> WorkerThread {
+    package override func startThread(
+        _ name: String, _ body: @escaping @Sendable (WorkerThread) -> Void
+    ) throws(StoreError) -> WorkerThread {
         try BackgroundThread(name: name) { body($0) }
     }
 

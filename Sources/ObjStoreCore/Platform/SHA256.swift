@@ -11,11 +11,13 @@ package struct SHA256: Equatable, Sendable {
         let digits = Array(text.utf8)
         var bytes: [UInt8] = []
         guard digits.count == 2 * SHA256.count else {
-            throw StoreError(.invalidArgument, "a SHA-256 has \(2 * SHA256.count) hexadecimal digits, not \(digits.count) bytes")
+            throw StoreError(
+                .invalidArgument, "a SHA-256 has \(2 * SHA256.count) hexadecimal digits, not \(digits.count) bytes")
         }
         for pair in stride(from: 0, to: digits.count, by: 2) {
             guard let high = SHA256.value(digits[pair]), let low = SHA256.value(digits[pair + 1]) else {
-                throw StoreError(.invalidArgument, "a SHA-256 consists of hexadecimal digits; at byte \(pair) it does not")
+                throw StoreError(
+                    .invalidArgument, "a SHA-256 consists of hexadecimal digits; at byte \(pair) it does not")
             }
             bytes.append(high << 4 | low)
         }

@@ -32,7 +32,8 @@ public final class StoreError: Error, @unchecked Sendable {
 
     /// The same error with words before its message.
     package func prefixed(_ words: String) -> StoreError {
-        let error = StoreError(code, words + message).at(class: className, property: propertyName, position: position).callback(callbackCode)
+        let error = StoreError(code, words + message).at(class: className, property: propertyName, position: position)
+            .callback(callbackCode)
         return error.system(systemError)
     }
 

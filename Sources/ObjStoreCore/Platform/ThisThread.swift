@@ -2,13 +2,14 @@ internal import CSystem
 
 /// What the calling thread does between two looks at something.
 package enum ThisThread {
-    /// Calls `body` with a number that is another one where this thread did something else since its last step: it changed what a view
-    /// shows, waited for something, or was busy for a millisecond. That another thread ran instead is none of these.
+    /// Calls `body` with a number that is another one where this thread did something else since its last step: it
+    /// changed what a view shows, waited for something, or was busy for a millisecond. That another thread ran instead
+    /// is none of these.
     ///
     /// Where it was only busy, the number is the same but for its last 16 bits: that may be a slow machine, too.
     ///
-    /// So the steps of one algorithm, between which nothing of the program is called, have the same number, however late they come; and who
-    /// has learnt from another thread that something has changed gets another one.
+    /// So the steps of one algorithm, between which nothing of the program is called, have the same number, however
+    /// late they come; and who has learnt from another thread that something has changed gets another one.
     package static func step<T>(_ body: (UInt64) -> T) -> T {
         let number = cs_step_begin()
         defer { cs_step_end() }

@@ -7,7 +7,9 @@ final class ZeroedMemory: @unchecked Sendable {
 
     init(bytes: Int) throws(StoreError) {
         let pointer = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-        guard let pointer, pointer != UnsafeMutableRawPointer(bitPattern: -1) else { throw StoreError(.outOfMemory, "no address space for \(bytes) bytes") }
+        guard let pointer, pointer != UnsafeMutableRawPointer(bitPattern: -1) else {
+            throw StoreError(.outOfMemory, "no address space for \(bytes) bytes")
+        }
         base = pointer
         self.bytes = bytes
     }

@@ -1,8 +1,8 @@
 /// Copies what can be read of one class into a new store, and knows what could not be.
 ///
-/// An object whose own pages are damaged in part is kept: a value that is lost is looked for in the property's index, and
-/// else becomes null, or the property's default where it cannot be null. Without its primary key an object is lost, and
-/// without a unique value that cannot be null.
+/// An object whose own pages are damaged in part is kept: a value that is lost is looked for in the property's index,
+/// and else becomes null, or the property's default where it cannot be null. Without its primary key an object is lost,
+/// and without a unique value that cannot be null.
 struct ClassSalvage {
     let image: VersionImage
     let index: Int
@@ -45,7 +45,10 @@ struct ClassSalvage {
     }
 
     /// - Parameter copy: called after each object that was copied.
-    mutating func run(_ target: SalvageTarget, finding: (String) throws(StoreError) -> Void, copied didCopy: () throws(StoreError) -> Void) throws(StoreError) {
+    mutating func run(
+        _ target: SalvageTarget, finding: (String) throws(StoreError) -> Void,
+        copied didCopy: () throws(StoreError) -> Void
+    ) throws(StoreError) {
         let node: UnsafeRawPointer
         do throws(StoreError) { node = try image.classNode(index) } catch {
             guard error.isDamage else { throw error }
@@ -53,10 +56,14 @@ struct ClassSalvage {
         }
         expected = ClassNode.objectCount(node)
         for index in cls.indexes where !index.isEncoded {
-            rescues[index.first] = IndexRescue(source: image.source, version: image.version, root: ClassNode.root(node, of: index), kind: index.kind)
+            rescues[index.first] = IndexRescue(
+                source: image.source, version: image.version, root: ClassNode.root(node, of: index), kind: index.kind)
         }
         collections = cls.collections.map {
-            CollectionSalvage(cls: cls, property: $0, tree: CollectionReader(source: image.source, root: ClassNode.collectionRoot(node, column: cls.columns[$0].id)))
+            CollectionSalvage(
+                cls: cls, property: $0,
+                tree: CollectionReader(
+                    source: image.source, root: ClassNode.collectionRoot(node, column: cls.columns[$0].id)))
         }
         let reader = image.reader(index, node), used = UsedUnits(fileBytes: image.source.limit)
         var walk = ClusterWalk(source: image.source, version: image.version)
@@ -69,10 +76,17 @@ struct ClassSalvage {
                     guard error.isDamage else { throw error }
                     interrupt()
                     let range = LeafHead.keyBase(head)..<LeafHead.keyBase(head) + LeafHead.keyEntry(head).max + 1
-                    return try finding("class \(cls.name), \(objectsText(range)), \(LeafHead.live(head)) of them, lost: \(error.message)")
+                    return try finding(
+                        """
+                        class \(cls.name), \(objectsText(range)), \(LeafHead.live(head)) of them, lost: \
+                        \(error.message)
+                        """
+                    )
                 }
                 for slot in 0..<LeafHead.rows(head) where LeafHead.isLive(head, slot) {
-                    if try copyRow(RowPosition(head: head, slot: slot, key: try keys.key(slot)), reader, target) { try didCopy() }
+                    if try copyRow(RowPosition(head: head, slot: slot, key: try keys.key(slot)), reader, target) {
+                        try didCopy()
+                    }
                 }
             },
             damaged: { (damage) throws(StoreError) in
@@ -93,7 +107,9 @@ struct ClassSalvage {
     }
 
     /// False where the object is lost.
-    private mutating func copyRow(_ row: RowPosition, _ reader: ClusterReader, _ target: SalvageTarget) throws(StoreError) -> Bool {
+    private mutating func copyRow(
+        _ row: RowPosition, _ reader: ClusterReader, _ target: SalvageTarget
+    ) throws(StoreError) -> Bool {
         let key = row.key
         var losses: [(property: Int, reason: String)] = []
         // What the index gave stays as long as it is copied.
@@ -114,12 +130,14 @@ struct ClassSalvage {
                     continue
                 }
                 if cls.isKeyPart(property) {
-                    lostObjects.append(key, "their primary key \(cls.properties[property].name) cannot be read: \(error.message)")
+                    lostObjects.append(
+                        key, "their primary key \(cls.properties[property].name) cannot be read: \(error.message)")
                     return false
                 }
                 // Whatever stood for it could be that of another object.
                 if cls.properties[property].isUnique, !cls.columns[property].nullable {
-                    lostObjects.append(key, "their unique \(cls.properties[property].name) cannot be read: \(error.message)")
+                    lostObjects.append(
+                        key, "their unique \(cls.properties[property].name) cannot be read: \(error.message)")
                     return false
                 }
                 losses.append((property, error.message))
@@ -128,7 +146,9 @@ struct ClassSalvage {
         }
         let state = try target.state(index)
         if let primary = cls.primaryKey, let other = try state.find(primaryKey: values[primary]) {
-            lostObjects.append(key, "object \(other) has the same \(cls.properties[primary].name) \(values[primary].text), and came first")
+            lostObjects.append(
+                key,
+                "object \(other) has the same \(cls.properties[primary].name) \(values[primary].text), and came first")
             return false
         }
         do throws(StoreError) {
@@ -153,9 +173,11 @@ struct ClassSalvage {
         return true
     }
 
-    /// Gives up values that another object has, where they are to be unique: for null, where that is allowed, else the object
-    /// is lost. Objects of a sound class have none such; one whose value was lost may have got that of another.
-    private mutating func makeUnique(_ state: ClassState, _ key: Int64, _ losses: inout [(property: Int, reason: String)]) throws(StoreError) -> Bool {
+    /// Gives up values that another object has, where they are to be unique: for null, where that is allowed, else the
+    /// object is lost. Objects of a sound class have none such; one whose value was lost may have got that of another.
+    private mutating func makeUnique(
+        _ state: ClassState, _ key: Int64, _ losses: inout [(property: Int, reason: String)]
+    ) throws(StoreError) -> Bool {
         while let (index, other) = try state.conflict(values) {
             let has = try cls.text(of: index) { (property) throws(StoreError) in values[property] }
             let reason = "object \(other) has the same \(has), which is unique, and came first"
@@ -201,8 +223,8 @@ struct ClassSalvage {
 }
 
 extension ClassSchema {
-    /// What stands for a value that is lost: null where that is allowed, else the default, or what objects have that are
-    /// older than the property.
+    /// What stands for a value that is lost: null where that is allowed, else the default, or what objects have that
+    /// are older than the property.
     package func substitute(_ property: Int) -> Value {
         if columns[property].nullable { return .null }
         for value in [properties[property].defaultValue?.value, properties[property].fill.value] {

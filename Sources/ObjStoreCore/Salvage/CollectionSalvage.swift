@@ -7,7 +7,8 @@ struct CollectionSalvage {
     /// Elements are inserted so many at a time.
     private static let batch = 4096
 
-    /// Gives the object with that key, which has none yet in `state`, its elements. Returns why some are lost; nil: none is.
+    /// Gives the object with that key, which has none yet in `state`, its elements. Returns why some are lost; nil:
+    /// none is.
     func copy(_ row: RowPosition, _ reader: ClusterReader, to state: ClassState) throws(StoreError) -> String? {
         let kind = cls.columns[property].kind
         var waiting: [(key: OwnedValue, value: OwnedValue)] = [], done = 0, last: OwnedValue?
@@ -22,14 +23,17 @@ struct CollectionSalvage {
             let elements = CollectionElements(row.key, cls, property, cell: try reader.value(row, property), tree: tree)
             let expected = try elements.count()
             try elements.forEach { (key, value) throws(StoreError) in
-                try ValueCheck.check(key: key, value: value, elementOf: property, cls, after: last, longestKey: View.longestKey)
+                try ValueCheck.check(
+                    key: key, value: value, elementOf: property, cls, after: last, longestKey: View.longestKey)
                 let owned = (key: OwnedValue(key), value: OwnedValue(value))
                 if kind != .list { last = kind == .map ? owned.key : owned.value }
                 waiting.append(owned)
                 if waiting.count == CollectionSalvage.batch { try flush() }
                 return true
             }
-            if done + waiting.count < expected { reason = "only \(done + waiting.count) of \(expected) elements can be read" }
+            if done + waiting.count < expected {
+                reason = "only \(done + waiting.count) of \(expected) elements can be read"
+            }
         } catch {
             guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
             reason = "elements from \(done + waiting.count) on: \(error.message)"

@@ -21,8 +21,8 @@ struct IndexRescue {
         self.kind = kind
     }
 
-    /// Nil where the index does not say it, or not all of it: texts are cut after 64 bytes, floats and doubles have one zero
-    /// and one NaN, decimals one way to write a number. Valid until the next call.
+    /// Nil where the index does not say it, or not all of it: texts are cut after 64 bytes, floats and doubles have one
+    /// zero and one NaN, decimals one way to write a number. Valid until the next call.
     mutating func value(of key: Int64) throws(StoreError) -> Value? {
         if !keys.contains(key) {
             keys = key..<key + IndexRescue.window
@@ -45,14 +45,17 @@ struct IndexRescue {
     }
 
     private mutating func walk(
-        _ ref: Ref, _ kind: NodeKind, above: Int, _ used: UsedUnits, _ entries: inout IndexEntryBuffer, _ memory: inout IndexBump
+        _ ref: Ref, _ kind: NodeKind, above: Int, _ used: UsedUnits, _ entries: inout IndexEntryBuffer,
+        _ memory: inout IndexBump
     ) throws(StoreError) {
         let node: UnsafeRawPointer
         do throws(StoreError) {
             node = try source.node(ref, kind)
             guard kind == .indexLeaf || IndexInner.level(node) < above else { return }
             guard NodeHeader.born(node) <= version else { return }
-            try used.insert(VisitedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
+            try used.insert(
+                VisitedExtent(
+                    unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
             if kind == .indexLeaf { return try take(node, &entries, &memory) }
         } catch {
             // What it would have said is not known: the values stay lost.
@@ -60,11 +63,15 @@ struct IndexRescue {
             return
         }
         for child in 0..<NodeHeader.count(node) {
-            try walk(IndexInner.ref(node, child), IndexInner.childKind(node), above: IndexInner.level(node), used, &entries, &memory)
+            try walk(
+                IndexInner.ref(node, child), IndexInner.childKind(node), above: IndexInner.level(node), used, &entries,
+                &memory)
         }
     }
 
-    private mutating func take(_ leaf: UnsafeRawPointer, _ entries: inout IndexEntryBuffer, _ memory: inout IndexBump) throws(StoreError) {
+    private mutating func take(
+        _ leaf: UnsafeRawPointer, _ entries: inout IndexEntryBuffer, _ memory: inout IndexBump
+    ) throws(StoreError) {
         let isText = kind.isIndexedAsBytes
         guard IndexLeaf.isNull(leaf) || (IndexLeaf.encoding(leaf) == IndexLeaf.text) == isText else {
             throw StoreError(.corrupt, "damaged index: a leaf of another kind")

@@ -1,7 +1,7 @@
 /// Makes links to lost objects null, and takes them out of lists and sets, when everything else is in the new store.
 ///
-/// Only then is it known which objects there are: a link may lead to a class that is copied later, or to an object that the
-/// log creates or deletes.
+/// Only then is it known which objects there are: a link may lead to a class that is copied later, or to an object that
+/// the log creates or deletes.
 struct LinkSalvage {
     let target: SalvageTarget
 
@@ -25,7 +25,8 @@ struct LinkSalvage {
                     for key in broken {
                         if property.kind.isCollection {
                             let targets = try target.state(linked)
-                            _ = try target.state(index).removeLinks(key, position, where: .such { (key) throws(StoreError) in try !targets.contains(key) })
+                            _ = try target.state(index).removeLinks(
+                                key, position, where: .such { (key) throws(StoreError) in try !targets.contains(key) })
                         } else {
                             try target.state(index).replayUpdate(key, [(columnID: property.columnID, value: .null)])
                         }
@@ -63,14 +64,18 @@ struct LinkSalvage {
                 next = try reader.next(row)
             }
             for key in broken {
-                _ = try target.state(index).clearMixedLinks(key, position) { (link) throws(StoreError) in try target.transaction.isGone(link) }
+                _ = try target.state(index).clearMixedLinks(key, position) { (link) throws(StoreError) in
+                    try target.transaction.isGone(link)
+                }
                 try target.didChange()
             }
         }
         if !lost.isEmpty { lostValues[property.columnID] = lost }
     }
 
-    private func hasLostMixedLink(_ row: RowPosition, _ position: Int, _ reader: ClusterReader, _ index: Int) throws(StoreError) -> Bool {
+    private func hasLostMixedLink(
+        _ row: RowPosition, _ position: Int, _ reader: ClusterReader, _ index: Int
+    ) throws(StoreError) -> Bool {
         var isLost = false
         func look(_ value: Value) throws(StoreError) -> Bool {
             try MixedLinks.forEach(value) { (link) throws(StoreError) in
@@ -87,7 +92,9 @@ struct LinkSalvage {
         return isLost
     }
 
-    private func hasLostLink(_ row: RowPosition, _ position: Int, _ reader: ClusterReader, _ targets: ClassState, _ index: Int) throws(StoreError) -> Bool {
+    private func hasLostLink(
+        _ row: RowPosition, _ position: Int, _ reader: ClusterReader, _ targets: ClassState, _ index: Int
+    ) throws(StoreError) -> Bool {
         if target.schema.classes[index].columns[position].kind == .link {
             let value = try reader.value(row, position)
             return value.isNull ? false : try !targets.contains(value.low)
@@ -105,7 +112,11 @@ struct LinkSalvage {
         _ index: Int, _ position: Int, _ linked: Int, from first: Int64, _ lost: inout LostKeys
     ) throws(StoreError) -> (broken: [Int64], next: Int64?) {
         let targets = try target.state(linked), reader = try target.state(index).reader()
-        let reason = "\(target.schema.classes[index].columns[position].kind == .link ? "the object" : "an object") of class \(targets.schema.name) that they linked to is lost"
+        let reason =
+            """
+            \(target.schema.classes[index].columns[position].kind == .link ? "the object" : "an object") of class \
+            \(targets.schema.name) that they linked to is lost
+            """
         var broken: [Int64] = []
         var next = try reader.seek(first)
         while let row = next {

@@ -30,7 +30,11 @@ struct LogReplay {
     }
 
     private mutating func fail(_ reason: String) {
-        if let index = failures.firstIndex(where: { $0.reason == reason }) { failures[index].count += 1 } else { failures.append((reason, 1)) }
+        if let index = failures.firstIndex(where: { $0.reason == reason }) {
+            failures[index].count += 1
+        } else {
+            failures.append((reason, 1))
+        }
     }
 
     /// What fails because of what the operation says is left out, unless a part of it was done.
@@ -53,11 +57,15 @@ struct LogReplay {
             let cls = target.schema.classes[Int(id)]
             if cls.isDropped { return fail("new objects of a class that was dropped") }
             let state = try target.state(Int(id))
-            guard try state.misfit(newKey: key, values) == nil else { return fail("new objects of class \(cls.name) that do not fit") }
+            guard try state.misfit(newKey: key, values) == nil else {
+                return fail("new objects of class \(cls.name) that do not fit")
+            }
             if let primary = cls.primaryKey, try state.find(primaryKey: values[primary]) != nil {
                 return fail("new objects of class \(cls.name) whose primary key another one has")
             }
-            if try values.withUnsafeBufferPointer({ (values) throws(StoreError) in try state.conflict(values.baseAddress!) }) != nil {
+            if try values.withUnsafeBufferPointer({ (values) throws(StoreError) in
+                try state.conflict(values.baseAddress!)
+            }) != nil {
                 return fail("new objects of class \(cls.name) with a unique value that another one has")
             }
             try state.replayCreate(key, values)
@@ -74,20 +82,28 @@ struct LogReplay {
                 fit.append(change)
             }
             if fit.isEmpty { return }
-            if try isTaken(fit, key, cls, state) { return fail("changes of class \(cls.name) to a unique value that another object has") }
+            if try isTaken(fit, key, cls, state) {
+                return fail("changes of class \(cls.name) to a unique value that another object has")
+            }
             try state.replayUpdate(key, fit)
             for change in fit { classes[Int(id)].lostValues[change.columnID]?.remove(key) }
         case .splice(let id, let key, let column, let splice):
             let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
             guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
             // Where elements were lost, nobody knows what an index means.
-            if classes[Int(id)].lostValues[column]?.contains(key) == true { return fail("changes of lost elements of class \(cls.name)") }
-            guard try target.transaction.misfit(op) == nil else { return fail("changes of elements of class \(cls.name) that do not fit") }
+            if classes[Int(id)].lostValues[column]?.contains(key) == true {
+                return fail("changes of lost elements of class \(cls.name)")
+            }
+            guard try target.transaction.misfit(op) == nil else {
+                return fail("changes of elements of class \(cls.name) that do not fit")
+            }
             try state.replaySplice(key, column: column, splice)
         case .edit(let id, let key, let column, let edit):
             let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
             guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
-            if classes[Int(id)].lostValues[column]?.contains(key) == true { return fail("changes inside lost values of class \(cls.name)") }
+            if classes[Int(id)].lostValues[column]?.contains(key) == true {
+                return fail("changes inside lost values of class \(cls.name)")
+            }
             do throws(StoreError) { try state.replayEdit(key, column: column, edit) } catch {
                 guard error.isDamage, !target.transaction.isBroken else { throw error }
                 fail("changes inside values of class \(cls.name) that do not fit")
@@ -105,13 +121,21 @@ struct LogReplay {
     }
 
     /// The object would have a unique value that another one has.
-    private func isTaken(_ changes: [(columnID: UInt32, value: Value)], _ key: Int64, _ cls: ClassSchema, _ state: ClassState) throws(StoreError) -> Bool {
+    private func isTaken(
+        _ changes: [(columnID: UInt32, value: Value)], _ key: Int64, _ cls: ClassSchema, _ state: ClassState
+    ) throws(StoreError) -> Bool {
         if cls.constraints.isEmpty { return false }
         let row = try state.row(key)
         var values: [Value] = []
         for (property, column) in cls.columns.enumerated() {
-            if let change = changes.last(where: { $0.columnID == column.id }) { values.append(change.value) } else { values.append(try state.value(row, property)) }
+            if let change = changes.last(where: { $0.columnID == column.id }) {
+                values.append(change.value)
+            } else {
+                values.append(try state.value(row, property))
+            }
         }
-        return try values.withUnsafeBufferPointer { (values) throws(StoreError) in try state.conflict(values.baseAddress!, except: key) } != nil
+        return try values.withUnsafeBufferPointer { (values) throws(StoreError) in
+            try state.conflict(values.baseAddress!, except: key)
+        } != nil
     }
 }

@@ -1,4 +1,5 @@
-/// The objects of a class that have lost something, as runs of keys with the reason; shrinks where the log has newer news.
+/// The objects of a class that have lost something, as runs of keys with the reason; shrinks where the log has newer
+/// news.
 struct LostKeys {
     /// Every object of the base version with a key in the range, without those that were taken out later.
     struct Run {

@@ -1,12 +1,12 @@
 /// Sees to it that each embedded object has one parent, when links to what is lost are gone.
 ///
 /// ```
-///  two parents   Person#1.home ──► Address#5 ◄── Person#2.places       the first one keeps it; the other loses its link
-///  none          Address#6                                             left out, with what is embedded in it
-///  a circle      Part#8.inner ──► Part#9.inner ──► Part#8              left out, though each has a parent
+///  two parents   Person#1.home ──► Address#5 ◄── Person#2.places   the first one keeps it; the other loses its link
+///  none          Address#6                                         left out, with what is embedded in it
+///  a circle      Part#8.inner ──► Part#9.inner ──► Part#8          left out, though each has a parent
 /// ```
-/// A store that this library made has none of these; one whose pages or log were lost in part may have lost parents, and one that
-/// somebody else made may have all.
+/// A store that this library made has none of these; one whose pages or log were lost in part may have lost parents,
+/// and one that somebody else made may have all.
 struct ParentSalvage {
     let target: SalvageTarget
 
@@ -17,13 +17,24 @@ struct ParentSalvage {
         let embedded = target.schema.classes.indices.filter { target.schema.classes[$0].isEmbedded }
         for index in embedded {
             let shared = try takeFromOthers(index)
-            if shared > 0 { try lose("class \(target.schema.classes[index].name): \(shared) embedded objects had several parents, and were left to the first") }
+            if shared > 0 {
+                try lose(
+                    """
+                    class \(target.schema.classes[index].name): \(shared) embedded objects had several parents, and \
+                    were left to the first
+                    """
+                )
+            }
         }
         for index in embedded {
-            try leaveOut(index, &classes, "embedded objects have lost their parent", lose) { (first) throws(StoreError) in try orphans(index, from: first) }
+            try leaveOut(index, &classes, "embedded objects have lost their parent", lose) {
+                (first) throws(StoreError) in try orphans(index, from: first)
+            }
         }
         for index in embedded where EmbeddingCircles.canHave(target.schema, index) {
-            try leaveOut(index, &classes, "embedded objects lay in themselves", lose) { (first) throws(StoreError) in try circles(index, from: first) }
+            try leaveOut(index, &classes, "embedded objects lay in themselves", lose) { (first) throws(StoreError) in
+                try circles(index, from: first)
+            }
         }
     }
 
@@ -35,7 +46,8 @@ struct ParentSalvage {
         let owner: Int64
     }
 
-    /// Lets each object of a class with its first parent, by the order of classes, properties and keys, alone. Returns how many had more.
+    /// Lets each object of a class with its first parent, by the order of classes, properties and keys, alone. Returns
+    /// how many had more.
     private func takeFromOthers(_ index: Int) throws(StoreError) -> Int {
         var from: Int64? = 0, count = 0
         while let first = from {
@@ -51,14 +63,17 @@ struct ParentSalvage {
         let incoming = target.schema.incoming[index]
         var parents: [ParentLink] = []
         for (number, link) in incoming.enumerated() {
-            for owner in try owners(link, key) where !parents.contains(ParentLink(link: number, owner: owner)) { parents.append(ParentLink(link: number, owner: owner)) }
+            for owner in try owners(link, key) where !parents.contains(ParentLink(link: number, owner: owner)) {
+                parents.append(ParentLink(link: number, owner: owner))
+            }
         }
         for (place, parent) in parents.enumerated() {
             let link = incoming[parent.link], origin = try target.state(link.classIndex)
             if link.isCollection {
                 try origin.removeLinks(parent.owner, link.property, to: key, keepsFirst: place == 0)
             } else if place > 0 {
-                try origin.replayUpdate(parent.owner, [(columnID: origin.schema.columns[link.property].id, value: .null)])
+                try origin.replayUpdate(
+                    parent.owner, [(columnID: origin.schema.columns[link.property].id, value: .null)])
             }
             try target.didChange()
         }
@@ -114,7 +129,8 @@ struct ParentSalvage {
         _ index: Int, from first: Int64, _ isMeant: (Int64, Int) throws(StoreError) -> Bool
     ) throws(StoreError) -> (found: [Int64], next: Int64?) {
         var found: [Int64] = []
-        let next = try target.transaction.forEachParentCount(of: try target.state(index), from: first) { (key, parents) throws(StoreError) in
+        let next = try target.transaction.forEachParentCount(of: try target.state(index), from: first) {
+            (key, parents) throws(StoreError) in
             if try isMeant(key, parents) { found.append(key) }
             return found.count < ParentSalvage.window
         }
@@ -124,13 +140,16 @@ struct ParentSalvage {
 
 extension ClassState {
     /// Takes the links to an object out of a list, set or map; in a map their keys get null.
-    fileprivate func removeLinks(_ owner: Int64, _ property: Int, to target: Int64, keepsFirst: Bool) throws(StoreError) {
+    fileprivate func removeLinks(_ owner: Int64, _ property: Int, to target: Int64, keepsFirst: Bool) throws(StoreError)
+    {
         var isFirst = keepsFirst
         // Asked for each element, in their order.
-        _ = try removeLinks(owner, property, where: .such { key in
-            if key != target { return false }
-            defer { isFirst = false }
-            return !isFirst
-        })
+        _ = try removeLinks(
+            owner, property,
+            where: .such { key in
+                if key != target { return false }
+                defer { isFirst = false }
+                return !isFirst
+            })
     }
 }

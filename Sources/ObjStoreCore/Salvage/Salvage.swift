@@ -13,8 +13,11 @@ enum Salvage {
 
     /// Fills the new, empty store `database`.
     ///
-    /// Errors: `.corrupt` where nothing can be read at all; those of reading and writing; what `progress` and `report` throw.
-    static func run(_ image: StoreImage, into database: Database, progress: View.Progress, report: ReportSink) throws(StoreError) -> Summary {
+    /// Errors: `.corrupt` where nothing can be read at all; those of reading and writing; what `progress` and `report`
+    /// throw.
+    static func run(
+        _ image: StoreImage, into database: Database, progress: View.Progress, report: ReportSink
+    ) throws(StoreError) -> Summary {
         var summary = Summary()
         func lose(_ text: String) throws(StoreError) {
             summary.losses += 1
@@ -29,7 +32,12 @@ enum Salvage {
         let schema = version.image.schema
         let root = try version.image.source.node(version.image.root, .root)
         if NodeHeader.count(root) > schema.classes.count {
-            try lose("schema: \(NodeHeader.count(root) - schema.classes.count) classes are not in the one that could be read: all their objects are lost")
+            try lose(
+                """
+                schema: \(NodeHeader.count(root) - schema.classes.count) classes are not in the one that could be \
+                read: all their objects are lost
+                """
+            )
         }
         summary.version = max(version.image.version, version.chain.version)
         let target = try SalvageTarget(database, schema)
@@ -63,7 +71,8 @@ enum Salvage {
             guard let (schema, born) = try image.searchSchema(found) else {
                 throw StoreError(.corrupt, "\(image.path): no schema can be read: there is nothing to salvage")
             }
-            try lose("schema: it cannot be read; that of version \(born) was found by a search, and may be an older one")
+            try lose(
+                "schema: it cannot be read; that of version \(born) was found by a search, and may be an older one")
             found = VersionImage(source: found.source, root: found.root, version: found.version, schema: schema)
         }
         try found.schema.checkWritable()
@@ -77,12 +86,16 @@ enum Salvage {
         let total = UInt64(image.source.limit)
         // What the file says of it may be anything.
         var all = 0.0, done = 0
-        for index in classes.indices { all += (try? image.classNode(index)).map { Double(ClassNode.objectCount($0)) } ?? 0 }
+        for index in classes.indices {
+            all += (try? image.classNode(index)).map { Double(ClassNode.objectCount($0)) } ?? 0
+        }
         try progress(0, total)
         for index in classes.indices {
             try classes[index].run(target, finding: lose) { () throws(StoreError) in
                 done += 1
-                if done & 0xffff == 0 { try progress(min(total, UInt64(Double(total) * min(1, Double(done) / max(1, all)))), total) }
+                if done & 0xffff == 0 {
+                    try progress(min(total, UInt64(Double(total) * min(1, Double(done) / max(1, all)))), total)
+                }
             }
         }
         try progress(total, total)
@@ -90,14 +103,22 @@ enum Salvage {
 
     /// What the log has behind the version, as far as its chain proves it.
     private static func replay(
-        _ version: StoreImage.Version, _ image: StoreImage, _ target: SalvageTarget, _ classes: inout [ClassSalvage], _ report: ReportSink,
+        _ version: StoreImage.Version, _ image: StoreImage, _ target: SalvageTarget, _ classes: inout [ClassSalvage],
+        _ report: ReportSink,
         _ lose: (String) throws(StoreError) -> Void
     ) throws(StoreError) {
         let chain = version.chain
         guard let meta = version.meta, !(meta.isClean && version.isVouched) else {
             if version.meta != nil { return }
             let later = try image.log.strayRecords(version.image.source.seed, epoch: 0, after: version.image.version)
-            if later > 0 { try lose("log: nobody knows where it goes on: \(later) records behind version \(version.image.version) could not be applied") }
+            if later > 0 {
+                try lose(
+                    """
+                    log: nobody knows where it goes on: \(later) records behind version \(version.image.version) \
+                    could not be applied
+                    """
+                )
+            }
             return
         }
         if !image.log.exists { try lose(image.log.missing(after: meta.version, try image.doubt())) }
@@ -121,7 +142,12 @@ enum Salvage {
                 guard let lost = salvage.lostValues[cls.properties[property].columnID], !lost.isEmpty else { continue }
                 for run in lost.runs where run.count > 0 {
                     let value = cls.substitute(property).text
-                    try lose("class \(cls.name), property \(cls.properties[property].name), \(objectsText(run.keys)), \(run.count) of them, now \(value): \(run.reason)")
+                    try lose(
+                        """
+                        class \(cls.name), property \(cls.properties[property].name), \(objectsText(run.keys)), \
+                        \(run.count) of them, now \(value): \(run.reason)
+                        """
+                    )
                 }
             }
         }

@@ -29,7 +29,10 @@ final class SalvageTarget {
     @discardableResult
     func didChange() throws(StoreError) -> Bool {
         changes += 1
-        guard changes % SalvageTarget.changes == 0 || (changes & 0xff == 0 && transaction.space.arena.capacityInUse > SalvageTarget.bytes) else { return false }
+        guard
+            changes % SalvageTarget.changes == 0
+                || (changes & 0xff == 0 && transaction.space.arena.capacityInUse > SalvageTarget.bytes)
+        else { return false }
         try next()
         return true
     }
@@ -56,9 +59,12 @@ extension Schema {
     func checkWritable() throws(StoreError) {
         for cls in classes {
             for property in cls.properties where !property.kind.isStorable {
-                throw StoreError(.corrupt, "the schema has a type that this library does not know: \(cls.name).\(property.name)")
+                throw StoreError(
+                    .corrupt, "the schema has a type that this library does not know: \(cls.name).\(property.name)")
             }
-            guard Set(cls.properties.map(\.columnID)).count == cls.properties.count, cls.properties.count(where: \.isPrimaryKey) <= 1 else {
+            guard Set(cls.properties.map(\.columnID)).count == cls.properties.count,
+                cls.properties.count(where: \.isPrimaryKey) <= 1
+            else {
                 throw StoreError(.corrupt, "the schema contradicts itself: class \(cls.name)")
             }
         }

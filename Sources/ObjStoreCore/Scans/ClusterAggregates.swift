@@ -118,7 +118,11 @@ extension ClusterReader {
                 if entry == nil, spec.fill.isNull { continue }
                 let value = entry.map { Double(bitPattern: UInt64(bitPattern: $0.base)) } ?? spec.fill.asDouble
                 var count = 0
-                if let entry { forEachWord(head, entry, rows) { _, bits in count += bits.nonzeroBitCount } } else { count = LeafHead.live(head) }
+                if let entry {
+                    forEachWord(head, entry, rows) { _, bits in count += bits.nonzeroBitCount }
+                } else {
+                    count = LeafHead.live(head)
+                }
                 if count == 0 { continue }
                 result.count += count
                 result.sum += value * Double(count)
@@ -131,7 +135,9 @@ extension ClusterReader {
                 var row = 0
                 while row < rows {
                     let part = try reader.mainPart(head, entry, segment: row &>> shift, .numbers)
-                    let next = row &+ 1 &<< shift < rows ? LeafSegment(head + Int(entry.main) + (row &>> shift &+ 1) &* LeafSegment.size).ref : 0
+                    let next =
+                        row &+ 1 &<< shift < rows
+                        ? LeafSegment(head + Int(entry.main) + (row &>> shift &+ 1) &* LeafSegment.size).ref : 0
                     let ahead = next != 0 && next < UInt64(source.limit) ? source.base + Int(next & ~Ref.tagMask) : part
                     let count = min(1 &<< shift, rows &- row)
                     result.sum += NumberKernels.sumDoubles(part, count, next: ahead)
@@ -152,7 +158,9 @@ extension ClusterReader {
                     if row &+ 64 <= rows {
                         result.sum += NumberKernels.sumDoubles(part + at &<< 3, where: bits)
                         if !extremes { return }
-                        if bits == ~0 { return NumberKernels.extremes(part + at &<< 3, 64, &result.minimum, &result.maximum) }
+                        if bits == ~0 {
+                            return NumberKernels.extremes(part + at &<< 3, 64, &result.minimum, &result.maximum)
+                        }
                     }
                     var left = bits
                     while left != 0 {
@@ -188,7 +196,9 @@ extension ClusterReader {
             forEachWord(head, entry, rows) { row, bits in
                 var left = bits
                 while left != 0 {
-                    result.add(Double(Float(bitPattern: UInt32(truncatingIfNeeded: patterns[row &+ left.trailingZeroBitCount]))))
+                    result.add(
+                        Double(
+                            Float(bitPattern: UInt32(truncatingIfNeeded: patterns[row &+ left.trailingZeroBitCount]))))
                     left &= left &- 1
                 }
             }
@@ -199,7 +209,9 @@ extension ClusterReader {
     /// Calls `body` with the first row and the bits of every 64 rows that hold one that exists and is not null.
     /// `from` is a multiple of 64.
     @inline(__always)
-    private func forEachWord(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, from: Int = 0, _ body: (Int, UInt64) -> Void) {
+    private func forEachWord(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, from: Int = 0, _ body: (Int, UInt64) -> Void
+    ) {
         let presence = LeafHead.presence(head)
         let nulls = entry.hasAux ? (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self) : nil
         var row = from

@@ -24,7 +24,9 @@ package final class KeyBuffer {
 
     /// Of malloc, as what Swift allocates, but it may fail.
     private static func memory(_ capacity: Int) throws(StoreError) -> UnsafeMutablePointer<Int64> {
-        guard let memory = cs_try_malloc(capacity * 8) else { throw StoreError(.outOfMemory, "no memory for the keys of \(capacity) objects") }
+        guard let memory = cs_try_malloc(capacity * 8) else {
+            throw StoreError(.outOfMemory, "no memory for the keys of \(capacity) objects")
+        }
         return memory.assumingMemoryBound(to: Int64.self)
     }
 
@@ -90,7 +92,8 @@ extension ClusterReader {
     /// Appends the keys of matching objects from key `from` on, at most `limit` of them; returns how many.
     @discardableResult
     package func collect(
-        _ column: Int, _ comparison: Comparison, _ constant: Value, from: Int64 = 0, into keys: KeyBuffer, limit: Int = .max
+        _ column: Int, _ comparison: Comparison, _ constant: Value, from: Int64 = 0, into keys: KeyBuffer,
+        limit: Int = .max
     ) throws(StoreError) -> Int {
         if limit <= 0 { return 0 }
         let matcher = try LeafMatcher(source, columns[column], hint: column, comparison, constant)
@@ -119,7 +122,9 @@ extension ClusterReader {
     }
 
     /// The matching object with the smallest key of at least `from`.
-    package func first(_ column: Int, _ comparison: Comparison, _ constant: Value, from: Int64 = 0) throws(StoreError) -> RowPosition? {
+    package func first(
+        _ column: Int, _ comparison: Comparison, _ constant: Value, from: Int64 = 0
+    ) throws(StoreError) -> RowPosition? {
         let keys = KeyBuffer(capacity: 1)
         guard try collect(column, comparison, constant, from: from, into: keys, limit: 1) == 1 else { return nil }
         return try find(keys.keys[0])

@@ -19,8 +19,10 @@ package struct ColumnTarget: @unchecked Sendable {
     package var validity: UnsafeMutablePointer<UInt8>?
 
     package init(
-        words: UnsafeMutablePointer<Int64>? = nil, bytes: UnsafeMutablePointer<UInt8>? = nil, singles: UnsafeMutablePointer<UInt32>? = nil,
-        secondWords: UnsafeMutablePointer<Int64>? = nil, offsets: UnsafeMutablePointer<Int64>? = nil, text: TextBuffer? = nil, validity: UnsafeMutablePointer<UInt8>? = nil
+        words: UnsafeMutablePointer<Int64>? = nil, bytes: UnsafeMutablePointer<UInt8>? = nil,
+        singles: UnsafeMutablePointer<UInt32>? = nil,
+        secondWords: UnsafeMutablePointer<Int64>? = nil, offsets: UnsafeMutablePointer<Int64>? = nil,
+        text: TextBuffer? = nil, validity: UnsafeMutablePointer<UInt8>? = nil
     ) {
         self.words = words
         self.bytes = bytes
@@ -66,7 +68,9 @@ package final class TextBuffer {
 extension ClusterReader {
     /// Reads up to `count` values of a column, in key order, from the object at position `ordinal` on; returns
     /// how many there were. Dense leaves are unpacked whole, at memory speed.
-    package func readColumn(_ column: Int, from ordinal: Int, count: Int, into target: ColumnTarget) throws(StoreError) -> Int {
+    package func readColumn(
+        _ column: Int, from ordinal: Int, count: Int, into target: ColumnTarget
+    ) throws(StoreError) -> Int {
         guard count > 0, let start = try row(at: ordinal) else {
             target.offsets?[0] = 0
             return 0
@@ -75,7 +79,9 @@ extension ClusterReader {
     }
 
     /// The same from the first object with a key of at least `key` on.
-    package func readColumn(_ column: Int, fromKey key: Int64, count: Int, into target: ColumnTarget) throws(StoreError) -> Int {
+    package func readColumn(
+        _ column: Int, fromKey key: Int64, count: Int, into target: ColumnTarget
+    ) throws(StoreError) -> Int {
         let spec = columns[column]
         if let validity = target.validity { memset(validity, 0xff, (count + 7) / 8) }
         target.offsets?[0] = 0
@@ -93,7 +99,8 @@ extension ClusterReader {
 
     /// Rows of one leaf from `first` on, at most `limit`, to positions from `at` on.
     private func read(
-        _ head: UnsafeRawPointer, _ spec: ColumnSpec, _ column: Int, from first: Int, at: Int, _ limit: Int, _ target: ColumnTarget,
+        _ head: UnsafeRawPointer, _ spec: ColumnSpec, _ column: Int, from first: Int, at: Int, _ limit: Int,
+        _ target: ColumnTarget,
         _ scratch: UnsafeMutablePointer<Int64>
     ) throws(StoreError) -> Int {
         let rows = LeafHead.rows(head)
@@ -129,21 +136,30 @@ extension ClusterReader {
 
     /// Numbers of consecutive existing rows.
     private func readRun(
-        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ spec: ColumnSpec, from first: Int, at: Int, _ count: Int, _ target: ColumnTarget,
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ spec: ColumnSpec, from first: Int, at: Int, _ count: Int,
+        _ target: ColumnTarget,
         _ scratch: UnsafeMutablePointer<Int64>
     ) throws(StoreError) {
         let decoder = ColumnDecoder(source, head)
         let direct = target.words.map { $0 + at }
         let values = direct ?? scratch
         try decoder.numbers(entry, first: first, count: count, into: values)
-        if let bytes = target.bytes { for index in 0..<count { bytes[at &+ index] = UInt8(truncatingIfNeeded: values[index]) } }
-        if let singles = target.singles { for index in 0..<count { singles[at &+ index] = UInt32(truncatingIfNeeded: values[index]) } }
+        if let bytes = target.bytes {
+            for index in 0..<count { bytes[at &+ index] = UInt8(truncatingIfNeeded: values[index]) }
+        }
+        if let singles = target.singles {
+            for index in 0..<count { singles[at &+ index] = UInt32(truncatingIfNeeded: values[index]) }
+        }
         if spec.kind.isPair {
             guard let line = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
-            if let secondWords = target.secondWords { try decoder.numbers(line, first: first, count: count, into: secondWords + at) }
+            if let secondWords = target.secondWords {
+                try decoder.numbers(line, first: first, count: count, into: secondWords + at)
+            }
         }
         guard entry.hasAux else { return }
-        for index in 0..<count where decoder.reader.isNullNumber(head, entry, first &+ index) { store(.null, at: at &+ index, target) }
+        for index in 0..<count where decoder.reader.isNullNumber(head, entry, first &+ index) {
+            store(.null, at: at &+ index, target)
+        }
     }
 
     private func store(_ value: Value, at index: Int, _ target: ColumnTarget) {

@@ -1,7 +1,8 @@
 /// The operators that compare a property with a constant.
 ///
 /// Null equals only null; the ordering operators are false where either side is null. Floats, doubles and
-/// decimals compare as IEEE 754 says (NaN equals nothing, 1.0 equals 1.00); uuids and object ids by their bytes; text compares by code point (the same as by UTF-8 bytes).
+/// decimals compare as IEEE 754 says (NaN equals nothing, 1.0 equals 1.00); uuids and object ids by their bytes; text
+/// compares by code point (the same as by UTF-8 bytes).
 package enum Comparison: UInt8, Sendable {
     case equal = 0
     case notEqual = 1

@@ -3,7 +3,8 @@ internal import CSystem
 /// Texts: fingerprints first, then bytes; in a dictionary each value once.
 extension LeafMatcher {
     func findEqualText(
-        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ fingerprint: UInt8, _ mask: UnsafeMutablePointer<UInt64>
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ fingerprint: UInt8,
+        _ mask: UnsafeMutablePointer<UInt64>
     ) throws(StoreError) {
         guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
         mask.update(repeating: 0, count: 64)
@@ -18,20 +19,31 @@ extension LeafMatcher {
                 let a = fingerprints.loadUnaligned(fromByteOffset: word &<< 6, as: SIMD64<UInt8>.self)
                 let equal = unsafeBitCast(a .== SIMD64<UInt8>(repeating: fingerprint), to: SIMD8<UInt64>.self)
                 // Most blocks of 64 rows have no candidate, and then no mask is made.
-                if (equal[0] | equal[1] | equal[2] | equal[3]) | (equal[4] | equal[5] | equal[6] | equal[7]) == 0 { word &+= 1; continue }
+                if (equal[0] | equal[1] | equal[2] | equal[3]) | (equal[4] | equal[5] | equal[6] | equal[7]) == 0 {
+                    word &+= 1; continue
+                }
                 candidates = NumberKernels.mask8(fingerprints + word &<< 6, low: fingerprint, span: 0)
             } else {
                 candidates = 0
-                NumberKernels.mask(fingerprints + word &<< 6, rows &- word &<< 6, width: 8, low: UInt64(fingerprint), span: 0, into: &candidates)
+                NumberKernels.mask(
+                    fingerprints + word &<< 6, rows &- word &<< 6, width: 8, low: UInt64(fingerprint), span: 0,
+                    into: &candidates)
             }
             let segment = entry.segmentIndex(word &<< 6)
             if candidates != 0, entry.segmentRows >= 64 {
                 if segment != dictionary.index {
-                    let part = try reader.mainPart(head, entry, segment: segment, .strings), isDictionary = StringSegment.isDictionary(part)
-                    dictionary = (segment, isDictionary ? part : nil, isDictionary ? TextDictionary.code(part, of: constant.pointer, constant.count) : nil)
+                    let part = try reader.mainPart(head, entry, segment: segment, .strings),
+                        isDictionary = StringSegment.isDictionary(part)
+                    dictionary = (
+                        segment, isDictionary ? part : nil,
+                        isDictionary ? TextDictionary.code(part, of: constant.pointer, constant.count) : nil
+                    )
                 }
                 if let part = dictionary.part {
-                    mask[word] = dictionary.code.map { candidates & LeafMatcher.codes(part, equal: $0, from: word &<< 6 & (entry.segmentRows &- 1)) } ?? 0
+                    mask[word] =
+                        dictionary.code.map {
+                            candidates & LeafMatcher.codes(part, equal: $0, from: word &<< 6 & (entry.segmentRows &- 1))
+                        } ?? 0
                     word &+= 1
                     continue
                 }
@@ -41,7 +53,9 @@ extension LeafMatcher {
                 candidates &= candidates &- 1
                 if !LeafHead.isLive(head, slot) { continue }
                 let (pointer, count) = try reader.text(head, entry, slot)
-                if count == constant.count, count == 0 || memcmp(pointer, constant.pointer.unsafelyUnwrapped, count) == 0 {
+                if count == constant.count,
+                    count == 0 || memcmp(pointer, constant.pointer.unsafelyUnwrapped, count) == 0
+                {
                     mask[word] |= 1 &<< UInt64(bit)
                 }
             }
@@ -50,14 +64,19 @@ extension LeafMatcher {
     }
 
     /// Cells of mixed values are compared one by one.
-    func findMixed(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
+    func findMixed(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>
+    ) throws(StoreError) {
         guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
         mask.update(repeating: 0, count: 64)
-        let reader = LeafReader(source: source), fingerprints = try reader.fingerprints(head, entry).assumingMemoryBound(to: UInt8.self)
+        let reader = LeafReader(source: source),
+            fingerprints = try reader.fingerprints(head, entry).assumingMemoryBound(to: UInt8.self)
         let comparison = comparison == .notEqual ? Comparison.equal : comparison
         for slot in 0..<rows where fingerprints[slot] != 0 && LeafHead.isLive(head, slot) {
             let (pointer, count) = try reader.text(head, entry, slot)
-            if try MixedOrder.holds(comparison, Value(kind: .mixed, pointer: pointer, count: count), constant) { mask[slot &>> 6] |= 1 &<< UInt64(slot & 63) }
+            if try MixedOrder.holds(comparison, Value(kind: .mixed, pointer: pointer, count: count), constant) {
+                mask[slot &>> 6] |= 1 &<< UInt64(slot & 63)
+            }
         }
     }
 
@@ -67,25 +86,32 @@ extension LeafMatcher {
         let width = TextDictionary.width(part), count = min(64, StringSegment.rows(part) &- row)
         guard count > 0 else { return 0 }
         var mask: UInt64 = 0
-        NumberKernels.mask(TextDictionary.codes(part) + (row &* width) &>> 3, count, width: width, low: UInt64(code), span: 0, into: &mask)
+        NumberKernels.mask(
+            TextDictionary.codes(part) + (row &* width) &>> 3, count, width: width, low: UInt64(code), span: 0,
+            into: &mask)
         return mask
     }
 
     /// Each value of a dictionary is compared once. `table` is scratch memory, a byte a value.
     private func findOrdered(
-        _ head: UnsafeRawPointer, _ part: UnsafeRawPointer, _ first: Int, _ count: Int, _ fingerprints: UnsafePointer<UInt8>, _ table: UnsafeMutablePointer<UInt8>,
+        _ head: UnsafeRawPointer, _ part: UnsafeRawPointer, _ first: Int, _ count: Int,
+        _ fingerprints: UnsafePointer<UInt8>, _ table: UnsafeMutablePointer<UInt8>,
         _ mask: UnsafeMutablePointer<UInt64>
     ) {
         for code in 0..<TextDictionary.values(part) {
             let value = TextDictionary.value(part, code)
-            table[code] = LeafMatcher.holds(comparison, LeafMatcher.order(value.pointer, value.count, constant.pointer, constant.count)) ? 1 : 0
+            table[code] =
+                LeafMatcher.holds(
+                    comparison, LeafMatcher.order(value.pointer, value.count, constant.pointer, constant.count)) ? 1 : 0
         }
         for row in 0..<count where fingerprints[first &+ row] != 0 {
             mask[(first &+ row) &>> 6] |= UInt64(table[TextDictionary.code(part, row)]) &<< UInt64((first &+ row) & 63)
         }
     }
 
-    func findOrderedText(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
+    func findOrderedText(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>
+    ) throws(StoreError) {
         guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
         mask.update(repeating: 0, count: 64)
         let reader = LeafReader(source: source)
@@ -137,7 +163,9 @@ extension LeafMatcher {
     private static func prefix(_ bytes: UnsafeRawPointer?, _ count: Int) -> UInt64 {
         var word: UInt64 = 0
         for index in 0..<8 {
-            word = word << 8 | (index < count ? UInt64(bytes.unsafelyUnwrapped.load(fromByteOffset: index, as: UInt8.self)) : 0)
+            word =
+                word << 8
+                | (index < count ? UInt64(bytes.unsafelyUnwrapped.load(fromByteOffset: index, as: UInt8.self)) : 0)
         }
         return word
     }

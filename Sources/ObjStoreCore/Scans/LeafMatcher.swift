@@ -3,7 +3,8 @@ internal import CSystem
 /// Finds the rows of a leaf whose value in one column compares with a constant as asked.
 ///
 /// The comparison is prepared once: integers become a range, doubles a closed range, floats one or two ranges of
-/// bit patterns, decimals keep their order key, text its fingerprint. `notEqual` is the complement of `equal` among the rows that exist.
+/// bit patterns, decimals keep their order key, text its fingerprint. `notEqual` is the complement of `equal` among the
+/// rows that exist.
 struct LeafMatcher {
     let source: PageSource
     let spec: ColumnSpec
@@ -28,7 +29,9 @@ struct LeafMatcher {
     private let test: Test
     private let complement: Bool
 
-    init(_ source: PageSource, _ spec: ColumnSpec, hint: Int, _ comparison: Comparison, _ constant: Value) throws(StoreError) {
+    init(
+        _ source: PageSource, _ spec: ColumnSpec, hint: Int, _ comparison: Comparison, _ constant: Value
+    ) throws(StoreError) {
         guard constant.isNull || constant.kind == spec.kind || spec.kind == .mixed else {
             throw StoreError(.invalidArgument, "column \(spec.id) holds \(spec.kind), the constant is \(constant.kind)")
         }
@@ -60,7 +63,9 @@ struct LeafMatcher {
         case .decimal128:
             return constant.isNaN ? .nothing : .decimal(constant.asDecimal.orderKey)
         case .string, .binary:
-            if comparison == .equal || comparison == .notEqual { return .textEqual(fingerprint: Fingerprint.of(constant.pointer, constant.count)) }
+            if comparison == .equal || comparison == .notEqual {
+                return .textEqual(fingerprint: Fingerprint.of(constant.pointer, constant.count))
+            }
             return .textOrder
         case .timestamp, .objectID, .uuid:
             return .pair
@@ -119,7 +124,8 @@ struct LeafMatcher {
                 let count = try countIntegers(head, entry, low, high)
                 return complement ? LeafHead.rows(head) - count : count
             case .patterns(let above, let below):
-                let count = try countIntegers(head, entry, above.lowerBound, above.upperBound)
+                let count =
+                    try countIntegers(head, entry, above.lowerBound, above.upperBound)
                     + countIntegers(head, entry, below.lowerBound, below.upperBound)
                 return complement ? LeafHead.rows(head) - count : count
             case .doubles(let low, let high) where entry.encoding == LeafEncoding.double.rawValue && entry.width == 64:
@@ -135,7 +141,9 @@ struct LeafMatcher {
     }
 
     @inline(__always)
-    private func countIntegers(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ low: Int64, _ high: Int64) throws(StoreError) -> Int {
+    private func countIntegers(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ low: Int64, _ high: Int64
+    ) throws(StoreError) -> Int {
         guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
         let rows = LeafHead.rows(head)
         switch cells(entry, rows, low, high) {
@@ -145,20 +153,25 @@ struct LeafMatcher {
         case .cells(let first, let span):
             let reader = LeafReader(source: source)
             if !entry.isSegmented {
-                return NumberKernels.count(try reader.mainPart(head, entry, segment: 0, .numbers), rows, width: entry.width, low: first, span: span)
+                return NumberKernels.count(
+                    try reader.mainPart(head, entry, segment: 0, .numbers), rows, width: entry.width, low: first,
+                    span: span)
             }
             let shift = entry.segmentShift
             var total = 0, row = 0
             while row < rows {
                 let part = try reader.mainPart(head, entry, segment: row &>> shift, .numbers)
-                total &+= NumberKernels.count(part, min(1 &<< shift, rows &- row), width: entry.width, low: first, span: span)
+                total &+= NumberKernels.count(
+                    part, min(1 &<< shift, rows &- row), width: entry.width, low: first, span: span)
                 row &+= 1 &<< shift
             }
             return total
         }
     }
 
-    private func countDoubles(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ low: Double, _ high: Double) throws(StoreError) -> Int {
+    private func countDoubles(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ low: Double, _ high: Double
+    ) throws(StoreError) -> Int {
         let rows = LeafHead.rows(head), shift = NumberCodec.segmentShift(64)
         if excludes(entry, low, high) { return 0 }
         let reader = LeafReader(source: source)
@@ -173,7 +186,8 @@ struct LeafMatcher {
 
     /// Whether the bounds say that no double of the part is in the range.
     private func excludes(_ entry: LeafEntry, _ low: Double, _ high: Double) -> Bool {
-        Double(bitPattern: UInt64(bitPattern: entry.max)) < low || Double(bitPattern: UInt64(bitPattern: entry.base)) > high
+        Double(bitPattern: UInt64(bitPattern: entry.max)) < low
+            || Double(bitPattern: UInt64(bitPattern: entry.base)) > high
     }
 
     // MARK: Ranges of cells
@@ -201,7 +215,9 @@ struct LeafMatcher {
         if low <= base, high >= top { return .all }
         let first = max(low, base), last = min(high, top)
         let span = UInt64(bitPattern: last &- first)
-        return width == 64 ? .cells(low: UInt64(bitPattern: first), span: span) : .cells(low: UInt64(bitPattern: first &- base), span: span)
+        return width == 64
+            ? .cells(low: UInt64(bitPattern: first), span: span)
+            : .cells(low: UInt64(bitPattern: first &- base), span: span)
     }
 
     // MARK: Masks
@@ -216,12 +232,14 @@ struct LeafMatcher {
             try find(head, entry, rows, mask)
         } else {
             // The leaf is older than the column: every row has the fill value.
-            LeafMatcher.fill(mask, rows, try LeafMatcher.holds(complement ? .equal : comparison, spec.fill, constant, in: spec.kind))
+            LeafMatcher.fill(
+                mask, rows, try LeafMatcher.holds(complement ? .equal : comparison, spec.fill, constant, in: spec.kind))
         }
         let presence = LeafHead.presence(head)
         for word in 0..<64 {
             let left = rows &- word &<< 6
-            let existing: UInt64 = presence.map { $0[word] } ?? (left >= 64 ? ~0 : left <= 0 ? 0 : 1 &<< UInt64(left) &- 1)
+            let existing: UInt64 =
+                presence.map { $0[word] } ?? (left >= 64 ? ~0 : left <= 0 ? 0 : 1 &<< UInt64(left) &- 1)
             mask[word] = existing & (complement ? ~mask[word] : mask[word])
         }
     }
@@ -241,7 +259,9 @@ struct LeafMatcher {
     }
 
     /// Rows that match `test`, complemented by the caller; rows that do not exist may be in it.
-    private func find(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
+    private func find(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>
+    ) throws(StoreError) {
         switch test {
         case .nothing:
             LeafMatcher.fill(mask, rows, false)
@@ -276,13 +296,17 @@ struct LeafMatcher {
         }
     }
 
-    private func removeNulls(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>) {
+    private func removeNulls(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>
+    ) {
         guard entry.hasAux else { return }
         let nulls = (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self)
         for word in 0..<(LeafHead.bitmapBytes(rows: rows) / 8) { mask[word] &= ~nulls[word] }
     }
 
-    private func findNulls(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
+    private func findNulls(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>
+    ) throws(StoreError) {
         mask.update(repeating: 0, count: 64)
         if entry.isText {
             let fingerprints = try LeafReader(source: source).fingerprints(head, entry)
@@ -293,7 +317,8 @@ struct LeafMatcher {
     }
 
     private func findIntegers(
-        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ low: Int64, _ high: Int64, _ mask: UnsafeMutablePointer<UInt64>
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ low: Int64, _ high: Int64,
+        _ mask: UnsafeMutablePointer<UInt64>
     ) throws(StoreError) {
         switch cells(entry, rows, low, high) {
         case .none: LeafMatcher.fill(mask, rows, false)
@@ -310,7 +335,8 @@ struct LeafMatcher {
     }
 
     private func findDoubles(
-        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ low: Double, _ high: Double, _ mask: UnsafeMutablePointer<UInt64>
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ low: Double, _ high: Double,
+        _ mask: UnsafeMutablePointer<UInt64>
     ) throws(StoreError) {
         if entry.width == 0 {
             let value = Double(bitPattern: UInt64(bitPattern: entry.base))
@@ -325,7 +351,9 @@ struct LeafMatcher {
 
     /// Calls `body` with each part, its first row (a multiple of 64) and its number of rows.
     @inline(__always)
-    private func forEachPart(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ body: (UnsafeRawPointer, Int, Int) -> Void) throws(StoreError) {
+    private func forEachPart(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ body: (UnsafeRawPointer, Int, Int) -> Void
+    ) throws(StoreError) {
         let reader = LeafReader(source: source), segmentRows = entry.segmentRows
         var row = 0
         while row < rows {
@@ -336,8 +364,12 @@ struct LeafMatcher {
     }
 
     /// (first word, second word) in lexical order: the first beyond, or equal and the second as asked.
-    private func findPairs(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
-        guard !entry.isText, let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+    private func findPairs(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>
+    ) throws(StoreError) {
+        guard !entry.isText, let second = LeafHead.secondLine(head, id: spec.id) else {
+            throw LeafReader.wrongEncoding(spec)
+        }
         let equalFirst = mask + 64, inner = mask + 128
         try findIntegers(head, entry, rows, constant.low, constant.low, equalFirst)
         if let (low, high) = LeafMatcher.range(comparison, constant.high) {
@@ -360,8 +392,13 @@ struct LeafMatcher {
     }
 
     /// Row by row: equal numbers may have unequal bits.
-    private func findDecimals(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ wanted: UInt128, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
-        guard !entry.isText, let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+    private func findDecimals(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ wanted: UInt128,
+        _ mask: UnsafeMutablePointer<UInt64>
+    ) throws(StoreError) {
+        guard !entry.isText, let second = LeafHead.secondLine(head, id: spec.id) else {
+            throw LeafReader.wrongEncoding(spec)
+        }
         mask.update(repeating: 0, count: 64)
         let words = UnsafeMutablePointer<Int64>.allocate(capacity: 2 &* rows)
         defer { words.deallocate() }

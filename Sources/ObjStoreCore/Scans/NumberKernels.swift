@@ -24,11 +24,17 @@ enum NumberKernels {
     static func count(_ part: UnsafeRawPointer, _ count: Int, width: Int, low: UInt64, span: UInt64) -> Int {
         switch width {
         case 1: return count1(part, count, low: low, span: span)
-        case 2: return countSmall(part, count, 2, low: UInt8(truncatingIfNeeded: low), span: UInt8(truncatingIfNeeded: span))
-        case 4: return countSmall(part, count, 4, low: UInt8(truncatingIfNeeded: low), span: UInt8(truncatingIfNeeded: span))
+        case 2:
+            return countSmall(
+                part, count, 2, low: UInt8(truncatingIfNeeded: low), span: UInt8(truncatingIfNeeded: span))
+        case 4:
+            return countSmall(
+                part, count, 4, low: UInt8(truncatingIfNeeded: low), span: UInt8(truncatingIfNeeded: span))
         case 8: return count8(part, count, low: UInt8(truncatingIfNeeded: low), span: UInt8(truncatingIfNeeded: span))
-        case 16: return count16(part, count, low: UInt16(truncatingIfNeeded: low), span: UInt16(truncatingIfNeeded: span))
-        case 32: return count32(part, count, low: UInt32(truncatingIfNeeded: low), span: UInt32(truncatingIfNeeded: span))
+        case 16:
+            return count16(part, count, low: UInt16(truncatingIfNeeded: low), span: UInt16(truncatingIfNeeded: span))
+        case 32:
+            return count32(part, count, low: UInt32(truncatingIfNeeded: low), span: UInt32(truncatingIfNeeded: span))
         default: return count64(part, count, low: low, span: span)
         }
     }
@@ -48,7 +54,8 @@ enum NumberKernels {
     }
 
     /// Widths 2 and 4: every 32 bytes are spread over 4 or 2 vectors of byte lanes.
-    private static func countSmall(_ part: UnsafeRawPointer, _ count: Int, _ width: Int, low: UInt8, span: UInt8) -> Int {
+    private static func countSmall(_ part: UnsafeRawPointer, _ count: Int, _ width: Int, low: UInt8, span: UInt8) -> Int
+    {
         let perByte = 8 / width, mask = Bytes(repeating: UInt8(1 &<< width &- 1))
         let lows = Bytes(repeating: low), spans = Bytes(repeating: span)
         let bytes = count / perByte & ~31
@@ -167,7 +174,9 @@ enum NumberKernels {
         var row = 0
         while row < vectors {
             let cells = part.loadUnaligned(fromByteOffset: row &<< 3, as: Lanes.self)
-            let inside = unsafeBitCast(cells .>= lows, to: SIMD8<Int64>.self) & unsafeBitCast(cells .<= highs, to: SIMD8<Int64>.self)
+            let inside =
+                unsafeBitCast(cells .>= lows, to: SIMD8<Int64>.self)
+                & unsafeBitCast(cells .<= highs, to: SIMD8<Int64>.self)
             lanes = lanes &- inside
             row &+= 8
         }
@@ -190,7 +199,10 @@ enum NumberKernels {
 
     /// Sets the bits of cells in the range, from bit `row0` (a multiple of 64) of `mask` on. Reads whole blocks
     /// of 64 cells where the part has them; bits beyond `count` are zero.
-    static func mask(_ part: UnsafeRawPointer, _ count: Int, width: Int, low: UInt64, span: UInt64, into mask: UnsafeMutablePointer<UInt64>) {
+    static func mask(
+        _ part: UnsafeRawPointer, _ count: Int, width: Int, low: UInt64, span: UInt64,
+        into mask: UnsafeMutablePointer<UInt64>
+    ) {
         var row = 0
         while row < count {
             let rows = min(64, count &- row)
@@ -200,9 +212,14 @@ enum NumberKernels {
                 case 1:
                     let ones = part.load(fromByteOffset: row &>> 3, as: UInt64.self)
                     word = low == 0 ? (span >= 1 ? ~0 : ~ones) : ones
-                case 8: word = mask8(part + row, low: UInt8(truncatingIfNeeded: low), span: UInt8(truncatingIfNeeded: span))
-                case 16: word = mask16(part + row &<< 1, low: UInt16(truncatingIfNeeded: low), span: UInt16(truncatingIfNeeded: span))
-                case 32: word = mask32(part + row &<< 2, low: UInt32(truncatingIfNeeded: low), span: UInt32(truncatingIfNeeded: span))
+                case 8:
+                    word = mask8(part + row, low: UInt8(truncatingIfNeeded: low), span: UInt8(truncatingIfNeeded: span))
+                case 16:
+                    word = mask16(
+                        part + row &<< 1, low: UInt16(truncatingIfNeeded: low), span: UInt16(truncatingIfNeeded: span))
+                case 32:
+                    word = mask32(
+                        part + row &<< 2, low: UInt32(truncatingIfNeeded: low), span: UInt32(truncatingIfNeeded: span))
                 case 64: word = mask64(part + row &<< 3, low: low, span: span)
                 default: word = maskSlow(part, row, 64, width: width, low: low, span: span)
                 }
@@ -214,7 +231,9 @@ enum NumberKernels {
         }
     }
 
-    private static func maskSlow(_ part: UnsafeRawPointer, _ row: Int, _ rows: Int, width: Int, low: UInt64, span: UInt64) -> UInt64 {
+    private static func maskSlow(
+        _ part: UnsafeRawPointer, _ row: Int, _ rows: Int, width: Int, low: UInt64, span: UInt64
+    ) -> UInt64 {
         var word: UInt64 = 0, bit = 0
         while bit < rows {
             let cell = UInt64(bitPattern: NumberCodec.cell(part, row &+ bit, width: width, base: 0))
@@ -282,7 +301,9 @@ enum NumberKernels {
         return ~outside
     }
 
-    static func maskDoubles(_ part: UnsafeRawPointer, _ count: Int, low: Double, high: Double, into mask: UnsafeMutablePointer<UInt64>) {
+    static func maskDoubles(
+        _ part: UnsafeRawPointer, _ count: Int, low: Double, high: Double, into mask: UnsafeMutablePointer<UInt64>
+    ) {
         let cells = part.assumingMemoryBound(to: Double.self)
         var row = 0
         while row < count {
@@ -330,13 +351,18 @@ enum NumberKernels {
 
     /// Lowers `minimum` and raises `maximum` to the doubles of a part; NaN is neither less nor greater than any.
     static func extremes(_ part: UnsafeRawPointer, _ count: Int, _ minimum: inout Double, _ maximum: inout Double) {
-        // Written out, it becomes one instruction for two lanes. A comparison of whole vectors goes through a Bool for each.
+        // Written out, it becomes one instruction for two lanes. A comparison of whole vectors goes through a Bool for
+        // each.
         var low = SIMD4<Double>(repeating: minimum), high = SIMD4<Double>(repeating: maximum)
         var row = 0
         while row &+ 4 <= count {
             let v = part.loadUnaligned(fromByteOffset: row &<< 3, as: SIMD4<Double>.self)
-            low = SIMD4(v[0] < low[0] ? v[0] : low[0], v[1] < low[1] ? v[1] : low[1], v[2] < low[2] ? v[2] : low[2], v[3] < low[3] ? v[3] : low[3])
-            high = SIMD4(v[0] > high[0] ? v[0] : high[0], v[1] > high[1] ? v[1] : high[1], v[2] > high[2] ? v[2] : high[2], v[3] > high[3] ? v[3] : high[3])
+            low = SIMD4(
+                v[0] < low[0] ? v[0] : low[0], v[1] < low[1] ? v[1] : low[1], v[2] < low[2] ? v[2] : low[2],
+                v[3] < low[3] ? v[3] : low[3])
+            high = SIMD4(
+                v[0] > high[0] ? v[0] : high[0], v[1] > high[1] ? v[1] : high[1], v[2] > high[2] ? v[2] : high[2],
+                v[3] > high[3] ? v[3] : high[3])
             row &+= 4
         }
         for lane in 0..<4 {
@@ -397,7 +423,9 @@ enum NumberKernels {
             let cells = part.assumingMemoryBound(to: UInt32.self)
             while row < count { total &+= UInt64(cells[row]); row &+= 1 }
         default:
-            while row < count { total &+= UInt64(bitPattern: NumberCodec.cell(part, row, width: width, base: 0)); row &+= 1 }
+            while row < count {
+                total &+= UInt64(bitPattern: NumberCodec.cell(part, row, width: width, base: 0)); row &+= 1
+            }
         }
         return total
     }

@@ -26,7 +26,9 @@ extension LeafMatcher {
     }
 
     /// The same of what a column has, with a constant.
-    static func holds(_ comparison: Comparison, _ value: Value, _ constant: Value, in kind: ValueKind) throws(StoreError) -> Bool {
+    static func holds(
+        _ comparison: Comparison, _ value: Value, _ constant: Value, in kind: ValueKind
+    ) throws(StoreError) -> Bool {
         kind == .mixed ? try MixedOrder.holds(comparison, value, constant) : evaluate(comparison, value, constant)
     }
 
@@ -46,10 +48,13 @@ extension LeafMatcher {
                 let x = a.asDecimal.orderKey, y = b.asDecimal.orderKey
                 return holds(comparison, x < y ? -1 : x == y ? 0 : 1)
             }
-            let x = a.kind == .float ? Double(a.asFloat) : a.asDouble, y = b.kind == .float ? Double(b.asFloat) : b.asDouble
+            let x = a.kind == .float ? Double(a.asFloat) : a.asDouble,
+                y = b.kind == .float ? Double(b.asFloat) : b.asDouble
             return holds(comparison, x < y ? -1 : x == y ? 0 : 1)
         case .string, .binary: return holds(comparison, order(a.pointer, a.count, b.pointer, b.count))
-        case .timestamp, .objectID, .uuid: return holds(comparison, a.low != b.low ? (a.low < b.low ? -1 : 1) : a.high < b.high ? -1 : a.high == b.high ? 0 : 1)
+        case .timestamp, .objectID, .uuid:
+            return holds(
+                comparison, a.low != b.low ? (a.low < b.low ? -1 : 1) : a.high < b.high ? -1 : a.high == b.high ? 0 : 1)
         default: return holds(comparison, a.low < b.low ? -1 : a.low == b.low ? 0 : 1)
         }
     }

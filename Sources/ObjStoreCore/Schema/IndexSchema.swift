@@ -1,4 +1,5 @@
-/// One ordered index of a class: the properties that it is over, and whether two objects may have the same values there.
+/// One ordered index of a class: the properties that it is over, and whether two objects may have the same values
+/// there.
 ///
 /// ```
 ///                 key in the tree                              id
@@ -24,8 +25,8 @@ package struct IndexSchema: Sendable {
     let isEncoded: Bool
     /// Of an encoded one: which of `properties` are mixed, a bit each.
     private var mixedParts: UInt8 = 0
-    /// Of a collection of links: it has the objects that are linked to, and how many times (`InverseWriter`). It is none of
-    /// `ClassSchema.indexes`, and nothing can be extracted for it from the row alone.
+    /// Of a collection of links: it has the objects that are linked to, and how many times (`InverseWriter`). It is
+    /// none of `ClassSchema.indexes`, and nothing can be extracted for it from the row alone.
     let isInverse: Bool
     /// The first of `properties`.
     package let first: Int
@@ -81,14 +82,20 @@ package struct IndexSchema: Sendable {
     /// The same of properties of these kinds, in the order of the class.
     func of(_ kinds: (Int) -> ValueKind) -> IndexSchema {
         var index = self
-        for (place, property) in properties.enumerated() where kinds(property) == .mixed { index.mixedParts |= 1 << UInt8(place) }
+        for (place, property) in properties.enumerated() where kinds(property) == .mixed {
+            index.mixedParts |= 1 << UInt8(place)
+        }
         return index
     }
 
     /// Adds the value of one of its properties, by its place among them, to a key.
     @inline(__always)
     func append(_ value: Value, at place: Int, to key: IndexKey) throws(StoreError) {
-        if _slowPath(mixedParts >> UInt8(place) & 1 != 0) { try key.append(mixed: value) } else { try key.append(value) }
+        if _slowPath(mixedParts >> UInt8(place) & 1 != 0) {
+            try key.append(mixed: value)
+        } else {
+            try key.append(value)
+        }
     }
 
     /// Unique, and not by being the primary key of one property, which is looked up where objects are created.
@@ -97,10 +104,12 @@ package struct IndexSchema: Sendable {
     /// The primary key of one property. Its tree is unique: also null is one object's.
     var isKeyAlone: Bool { isPrimaryKey && !isCompound }
 
-    /// What the index has for an object, whose values `value` gives by position. A compound key lies in `key` until that is
-    /// used again. `.valueTooLarge` where it would be too long.
+    /// What the index has for an object, whose values `value` gives by position. A compound key lies in `key` until
+    /// that is used again. `.valueTooLarge` where it would be too long.
     @inline(__always)
-    func extract(_ objectKey: Int64, into key: IndexKey, _ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> Value {
+    func extract(
+        _ objectKey: Int64, into key: IndexKey, _ value: (Int) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
         if !isEncoded { return try value(first) }
         key.removeAll()
         for (place, property) in properties.enumerated() { try append(try value(property), at: place, to: key) }
@@ -109,14 +118,17 @@ package struct IndexSchema: Sendable {
         return key.value
     }
 
-    /// Whether other objects may have what `extract` gave, though the index is unique. A primary key of null is one object's.
+    /// Whether other objects may have what `extract` gave, though the index is unique. A primary key of null is one
+    /// object's.
     @inline(__always)
     func isShared(_ value: Value, _ key: IndexKey) -> Bool { value.isNull && !isKeyAlone || isEncoded && key.hasNull }
 }
 
 extension ClassSchema {
     /// For messages: "Person.age", "Person.(last, first)".
-    func name(of index: IndexSchema) -> String { index.isCompound ? "\(name).(\(names(of: index)))" : "\(name).\(names(of: index))" }
+    func name(of index: IndexSchema) -> String {
+        index.isCompound ? "\(name).(\(names(of: index)))" : "\(name).\(names(of: index))"
+    }
 
     /// "age", "last, first".
     func names(of index: IndexSchema) -> String { index.properties.map { properties[$0].name }.joined(separator: ", ") }

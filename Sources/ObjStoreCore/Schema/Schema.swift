@@ -19,25 +19,33 @@ package final class Schema: Sendable {
     package init(classes: [ClassSchema], version: UInt64) {
         self.classes = classes
         let table = UnsafeMutableBufferPointer<Unmanaged<ClassSchema>>.allocate(capacity: classes.count)
-        for (index, cls) in classes.enumerated() { table.initializeElement(at: index, to: Unmanaged.passUnretained(cls)) }
+        for (index, cls) in classes.enumerated() {
+            table.initializeElement(at: index, to: Unmanaged.passUnretained(cls))
+        }
         self.table = UnsafeBufferPointer(table)
         self.version = version
         var incoming = Array(repeating: [IncomingLink](), count: classes.count)
         for (index, cls) in classes.enumerated() {
             for (position, property) in cls.properties.enumerated() {
                 if let target = property.target {
-                    incoming[target].append(IncomingLink(classIndex: index, property: position, isCollection: property.kind.isCollection))
+                    incoming[target].append(
+                        IncomingLink(classIndex: index, property: position, isCollection: property.kind.isCollection))
                 }
             }
         }
         self.incoming = incoming
         mixedOrigins = classes.enumerated().flatMap { index, cls in
-            cls.isDropped ? [] : cls.mixed.enumerated().map { MixedOrigin(classIndex: index, property: $1, position: $0) }
+            cls.isDropped
+                ? [] : cls.mixed.enumerated().map { MixedOrigin(classIndex: index, property: $1, position: $0) }
         }
         owning = classes.map { cls in
             cls.properties.enumerated().compactMap { position, property in
-                guard let target = property.target, property.isCascading || classes[target].isEmbedded else { return nil }
-                return OwningLink(property: position, target: target, isCollection: property.kind.isCollection, isEmbedding: classes[target].isEmbedded)
+                guard let target = property.target, property.isCascading || classes[target].isEmbedded else {
+                    return nil
+                }
+                return OwningLink(
+                    property: position, target: target, isCollection: property.kind.isCollection,
+                    isEmbedding: classes[target].isEmbedded)
             }
         }
         byName = Dictionary(uniqueKeysWithValues: classes.enumerated().filter { !$1.isDropped }.map { ($1.name, $0) })
@@ -107,8 +115,8 @@ package final class ClassSchema: Sendable {
     package let primaryKey: Int?
     /// Position in `indexes` of that of the primary key, of one property or several.
     package let keyIndex: Int?
-    /// The primary key's first, then those of other properties, mixed ones last, then compound ones; the order of `ClassNode`'s
-    /// entries.
+    /// The primary key's first, then those of other properties, mixed ones last, then compound ones; the order of
+    /// `ClassNode`'s entries.
     package let indexes: [IndexSchema]
     /// How many of them have plain values: all but those of mixed properties and compound ones.
     package let plainIndexes: Int
@@ -120,16 +128,16 @@ package final class ClassSchema: Sendable {
     package let hasMixed: Bool
     /// Of collections of links: who has which object among its elements. They stand behind `indexes` in `ClassNode`.
     package let inverses: [IndexSchema]
-    /// Positions of the mixed properties and of the collections of mixed elements, and of each the inverse of the links in its values.
-    /// They stand behind `inverses` in `ClassNode`, whose node may be older than they.
+    /// Positions of the mixed properties and of the collections of mixed elements, and of each the inverse of the links
+    /// in its values. They stand behind `inverses` in `ClassNode`, whose node may be older than they.
     let mixed: [Int]
     package let mixedInverses: [IndexSchema]
     package let nextColumnID: UInt32
     /// Id of the next compound index.
     package let nextIndexID: UInt32
     private let byName: [String: Int]
-    /// For messages: names, by column, that properties had which are not here any more, as far as this process knows; under 0xffff the
-    /// name of the class itself. Not changed once others have the schema.
+    /// For messages: names, by column, that properties had which are not here any more, as far as this process knows;
+    /// under 0xffff the name of the class itself. Not changed once others have the schema.
     private nonisolated(unsafe) var formerNames: [UInt32: String] = [:]
     /// For each property the position in `indexes` of its own one, if that is plain, or -1.
     private nonisolated(unsafe) let indexPositions: UnsafePointer<Int>
@@ -137,13 +145,16 @@ package final class ClassSchema: Sendable {
     private nonisolated(unsafe) let changePlans: UnsafePointer<Int>
     /// For each property whether it is the primary key, or part of it.
     private nonisolated(unsafe) let keyParts: UnsafePointer<Bool>
-    /// For each property its positions in `collections` and in `inverses` (or -1) and its elements, without reference counting.
-    private nonisolated(unsafe) let collectionTable: UnsafePointer<(position: Int, inverse: Int, elements: ElementSchema)>
+    /// For each property its positions in `collections` and in `inverses` (or -1) and its elements, without reference
+    /// counting.
+    private nonisolated(unsafe) let collectionTable:
+        UnsafePointer<(position: Int, inverse: Int, elements: ElementSchema)>
 
     /// - Parameter compounds: in the order of their ids.
     package init(
         name: String, id: UInt32, properties: [PropertySchema], nextColumnID: UInt32, compounds: [IndexSchema] = [],
-        nextIndexID: UInt32 = IndexSchema.firstCompoundID, isEmbedded: Bool = false, isDropped: Bool = false, hasLooseKey: Bool = false,
+        nextIndexID: UInt32 = IndexSchema.firstCompoundID, isEmbedded: Bool = false, isDropped: Bool = false,
+        hasLooseKey: Bool = false,
         getsKey: Bool = false, becomesEmbedded: Bool = false
     ) {
         self.hasLooseKey = hasLooseKey
@@ -160,18 +171,23 @@ package final class ClassSchema: Sendable {
             specs.initializeElement(
                 at: index,
                 to: ColumnSpec(
-                    id: property.columnID, kind: property.kind, nullable: property.isNullable, fill: property.fill.value,
+                    id: property.columnID, kind: property.kind, nullable: property.isNullable,
+                    fill: property.fill.value,
                     target: property.target.map { ClassID.of($0) } ?? 0))
         }
         columns = UnsafeBufferPointer(specs)
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
         hasMixed = properties.contains { $0.kind == .mixed }
         collections = properties.indices.filter { properties[$0].kind.isCollection }
-        inverses = collections.filter { properties[$0].elements?.kind == .link }.map { IndexSchema(properties[$0], at: $0) }
+        inverses = collections.filter { properties[$0].elements?.kind == .link }.map {
+            IndexSchema(properties[$0], at: $0)
+        }
         mixed = properties.indices.filter { properties[$0].kind == .mixed || properties[$0].elements?.kind == .mixed }
         mixedInverses = mixed.map { IndexSchema(inverseOfMixed: properties[$0], at: $0) }
         let others = properties.indices.filter { properties[$0].hasIndex && !properties[$0].isPrimaryKey }
-        let singles = (properties.indices.filter { properties[$0].isPrimaryKey } + others).map { IndexSchema(properties[$0], at: $0) }
+        let singles = (properties.indices.filter { properties[$0].isPrimaryKey } + others).map {
+            IndexSchema(properties[$0], at: $0)
+        }
         let plain = singles.filter { !$0.isEncoded }
         indexes = plain + singles.filter(\.isEncoded) + compounds.map { $0.of { properties[$0].kind } }
         plainIndexes = plain.count
@@ -193,7 +209,8 @@ package final class ClassSchema: Sendable {
         }
         indexPositions = UnsafePointer(positions)
         changePlans = UnsafePointer(plans)
-        let table = UnsafeMutablePointer<(position: Int, inverse: Int, elements: ElementSchema)>.allocate(capacity: max(1, properties.count))
+        let table = UnsafeMutablePointer<(position: Int, inverse: Int, elements: ElementSchema)>.allocate(
+            capacity: max(1, properties.count))
         table.initialize(repeating: (-1, -1, ElementSchema(kind: .null)), count: max(1, properties.count))
         for (position, property) in collections.enumerated() {
             if let elements = properties[property].elements { table[property] = (position, -1, elements) }
@@ -225,7 +242,10 @@ package final class ClassSchema: Sendable {
     var formerName: String? { formerNames[ClassSchema.ownName] }
 
     var noPrimaryKey: StoreError {
-        let what = getsKey ? "has no primary key before the migration is over: it is made of the values that its objects have then" : "does not have a primary key"
+        let what =
+            getsKey
+            ? "has no primary key before the migration is over: it is made of the values that its objects have then"
+            : "does not have a primary key"
         return StoreError(.noPrimaryKey, "class \(name) \(what)").at(class: name)
     }
 
@@ -255,13 +275,15 @@ package final class ClassSchema: Sendable {
 
     static let changesTogether = -2
     static let mayLink = -3
-    /// What a change of a property has to do with indexes: the position of the one that has its values, -1 where there is
-    /// none, `changesTogether`, or `mayLink` of a mixed one: its values may have links.
+    /// What a change of a property has to do with indexes: the position of the one that has its values, -1 where there
+    /// is none, `changesTogether`, or `mayLink` of a mixed one: its values may have links.
     @inline(__always) func changePlan(_ property: Int) -> Int { changePlans[property] }
     @inline(__always) var hasEncodedIndexes: Bool { indexes.count != plainIndexes }
 
     /// Position in `indexes` of the index of a mixed property alone.
-    func encodedIndexPosition(of property: Int) -> Int? { indexes[plainIndexes...].firstIndex { !$0.isCompound && $0.first == property } }
+    func encodedIndexPosition(of property: Int) -> Int? {
+        indexes[plainIndexes...].firstIndex { !$0.isCompound && $0.first == property }
+    }
 
     /// Position in `indexes` of the index of a property alone, whose keys are its values.
     @inline(__always)
@@ -301,8 +323,10 @@ package struct PropertySchema: Sendable {
 
     package init(
         name: String, kind: ValueKind, columnID: UInt32 = 0, isNullable: Bool = false, isPrimaryKey: Bool = false,
-        isIndexed: Bool = false, isUnique: Bool = false, target: Int? = nil, isCascading: Bool = false, isGenerated: Bool = false,
-        isCounter: Bool = false, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil, elements: ElementSchema? = nil
+        isIndexed: Bool = false, isUnique: Bool = false, target: Int? = nil, isCascading: Bool = false,
+        isGenerated: Bool = false,
+        isCounter: Bool = false, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil,
+        elements: ElementSchema? = nil
     ) {
         self.isCascading = isCascading; self.isGenerated = isGenerated; self.isCounter = isCounter
         self.elements = elements
@@ -328,7 +352,8 @@ package struct ElementSchema: Sendable, Equatable {
 }
 
 extension Value {
-    /// The value that stands for "nothing was given" in a property that cannot be null: 0, false, no bytes, all bytes 0.
+    /// The value that stands for "nothing was given" in a property that cannot be null: 0, false, no bytes, all bytes
+    /// 0.
     package static func zero(of kind: ValueKind) -> Value {
         switch kind {
         case .decimal128: .decimal128(.zero)

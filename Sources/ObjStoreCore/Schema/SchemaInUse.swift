@@ -6,8 +6,9 @@
 ///                       (a property more)             │                  │
 ///  process C                      opens with version 3 ┘ (one of A's is gone)
 /// ```
-/// Another process may give the file a higher version meanwhile. As long as all of this is there as it was, the program goes on: it does
-/// not know what was added. Where it is not, no call of it could be trusted to do what it did, and a transaction is not begun.
+/// Another process may give the file a higher version meanwhile. As long as all of this is there as it was, the program
+/// goes on: it does not know what was added. Where it is not, no call of it could be trusted to do what it did, and a
+/// transaction is not begun.
 struct SchemaInUse {
     private let schema: Schema
     /// Their indexes there.
@@ -22,8 +23,8 @@ struct SchemaInUse {
         checkedVersion = schema.version
     }
 
-    /// `.schemaMismatch`: the file has another version now, and something is gone, or is not what it was. What is there changes with the
-    /// version only, so that one comparison is what this costs.
+    /// `.schemaMismatch`: the file has another version now, and something is gone, or is not what it was. What is there
+    /// changes with the version only, so that one comparison is what this costs.
     mutating func check(_ now: Schema) throws(StoreError) {
         if _fastPath(now.version == checkedVersion) { return }
         for index in classes { try SchemaInUse.check(schema.classes[index], in: schema, now) }
@@ -34,14 +35,22 @@ struct SchemaInUse {
         func mismatch(_ what: String, _ property: String? = nil) -> StoreError {
             let name = property.map { "\(cls.name).\($0)" } ?? "class \(cls.name)"
             return StoreError(
-                .schemaMismatch, "\(name) \(what): the store was opened with schema version \(schema.version) meanwhile, and this program uses version \(before.version)"
+                .schemaMismatch,
+                """
+                \(name) \(what): the store was opened with schema version \(schema.version) meanwhile, and this \
+                program uses version \(before.version)
+                """
             ).at(class: cls.name, property: property)
         }
         let now = schema.classes[Int(cls.id)]
         if now.isDropped { throw mismatch("was dropped") }
-        if now.isEmbedded != cls.isEmbedded { throw mismatch(now.isEmbedded ? "became embedded" : "is not embedded any more") }
+        if now.isEmbedded != cls.isEmbedded {
+            throw mismatch(now.isEmbedded ? "became embedded" : "is not embedded any more")
+        }
         for property in cls.properties {
-            guard let there = now.properties.first(where: { $0.columnID == property.columnID }) else { throw mismatch("was dropped", property.name) }
+            guard let there = now.properties.first(where: { $0.columnID == property.columnID }) else {
+                throw mismatch("was dropped", property.name)
+            }
             if let what = difference(property, there) { throw mismatch(what, property.name) }
         }
         func key(_ cls: ClassSchema) -> UInt32? { cls.keyIndex.map { cls.indexes[$0].id } }
@@ -52,10 +61,13 @@ struct SchemaInUse {
         }
     }
 
-    /// What is not as it was. A column keeps its kind, elements and target for ever: of another kind is another property.
+    /// What is not as it was. A column keeps its kind, elements and target for ever: of another kind is another
+    /// property.
     private static func difference(_ before: PropertySchema, _ now: PropertySchema) -> String? {
         if before.name != now.name { return "is called \(now.name) now" }
-        if before.isNullable != now.isNullable { return now.isNullable ? "may be null now" : "must not be null any more" }
+        if before.isNullable != now.isNullable {
+            return now.isNullable ? "may be null now" : "must not be null any more"
+        }
         if before.isUnique && !now.isUnique && !now.isPrimaryKey { return "is not unique any more" }
         if before.isGenerated && !now.isGenerated { return "is not generated any more" }
         if before.isCounter && !now.isCounter { return "is no counter any more" }

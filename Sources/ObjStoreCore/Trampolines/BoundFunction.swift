@@ -6,8 +6,9 @@ package typealias CallAround = (() -> Int32) -> Int32
 /// A plain C function, made at run time, that calls another one with a context built in.
 ///
 /// For callers that can pass a function but no userdata: `int32_t (*)(void *subject, void *ignored)`, the type
-/// of transaction bodies and change handlers. Any number may be alive, on any thread. Every call of it holds a reference to
-/// what it calls: who lets go from inside a call loses nothing before the call returns. About 40 ns a call.
+/// of transaction bodies and change handlers. Any number may be alive, on any thread. Every call of it holds a
+/// reference to what it calls: who lets go from inside a call loses nothing before the call returns. About 40 ns a
+/// call.
 ///
 /// The code outlives this object: a call that comes too late is answered with a status (`BoundCode`).
 package final class BoundFunction: @unchecked Sendable {
@@ -33,8 +34,8 @@ package final class BoundFunction: @unchecked Sendable {
     deinit { code.end() }
 }
 
-/// The code of a bound function. It is never unmapped, and used again only when many others have ended since (first in, first out),
-/// so a function that was kept too long finds its code closed.
+/// The code of a bound function. It is never unmapped, and used again only when many others have ended since (first in,
+/// first out), so a function that was kept too long finds its code closed.
 ///
 /// ```
 ///  gate   63       62      …       0
@@ -55,7 +56,10 @@ private final class BoundCode: @unchecked Sendable {
         private let owner: AnyObject?
         let around: CallAround?
 
-        init(_ body: @escaping BoundFunction.Body, _ userdata: UnsafeMutableRawPointer?, _ owner: AnyObject?, _ around: CallAround?) {
+        init(
+            _ body: @escaping BoundFunction.Body, _ userdata: UnsafeMutableRawPointer?, _ owner: AnyObject?,
+            _ around: CallAround?
+        ) {
             self.body = body
             self.userdata = userdata
             self.owner = owner
@@ -84,7 +88,8 @@ private final class BoundCode: @unchecked Sendable {
         gate = SharedWord(word)
         // It lives for ever from here on.
         let status = ffi_prep_closure_loc(
-            closure.assumingMemoryBound(to: ffi_closure.self), description.cif, BoundCode.enter, Unmanaged.passRetained(self).toOpaque(), code)
+            closure.assumingMemoryBound(to: ffi_closure.self), description.cif, BoundCode.enter,
+            Unmanaged.passRetained(self).toOpaque(), code)
         guard status == FFI_OK else { throw StoreError(.internalError, "libffi made no closure (\(status))") }
     }
 
@@ -110,14 +115,16 @@ private final class BoundCode: @unchecked Sendable {
     }
 
     /// Where every bound function arrives.
-    private static let enter: @convention(c) (
-        UnsafeMutablePointer<ffi_cif>?, UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?, UnsafeMutableRawPointer?
-    ) -> Void = { _, result, arguments, context in
-        let this = Unmanaged<BoundCode>.fromOpaque(context!).takeUnretainedValue()
-        let status = this.call(arguments![0]!.load(as: UnsafeMutableRawPointer?.self))
-        // Results narrower than a word are written as a word.
-        result!.storeBytes(of: ffi_sarg(status), as: ffi_sarg.self)
-    }
+    private static let enter:
+        @convention(c) (
+            UnsafeMutablePointer<ffi_cif>?, UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+            UnsafeMutableRawPointer?
+        ) -> Void = { _, result, arguments, context in
+            let this = Unmanaged<BoundCode>.fromOpaque(context!).takeUnretainedValue()
+            let status = this.call(arguments![0]!.load(as: UnsafeMutableRawPointer?.self))
+            // Results narrower than a word are written as a word.
+            result!.storeBytes(of: ffi_sarg(status), as: ffi_sarg.self)
+        }
 
     private func call(_ subject: UnsafeMutableRawPointer?) -> Int32 {
         let isOpen = gate.add(1) & BoundCode.closedBit == 0
@@ -130,7 +137,8 @@ private final class BoundCode: @unchecked Sendable {
     }
 }
 
-/// The codes of bound functions whose calls are answered alike once they have ended, and which of them may be used again.
+/// The codes of bound functions whose calls are answered alike once they have ended, and which of them may be used
+/// again.
 package final class BoundCodes: @unchecked Sendable {
     package static let plain = BoundCodes { StatusCode.closedHandle.rawValue }
     private static let leastWaiting = 256

@@ -31,7 +31,9 @@ final class CallDescription: @unchecked Sendable {
         types = .allocate(capacity: max(1, arguments.count))
         for (index, type) in arguments.enumerated() { (types + index).initialize(to: type.ffi) }
         let status = ffi_prep_cif(cif, FFI_DEFAULT_ABI, UInt32(arguments.count), result.ffi, types)
-        guard status == FFI_OK else { throw StoreError(.internalError, "libffi refused a call of \(arguments.count) arguments (\(status))") }
+        guard status == FFI_OK else {
+            throw StoreError(.internalError, "libffi refused a call of \(arguments.count) arguments (\(status))")
+        }
     }
 
     deinit {

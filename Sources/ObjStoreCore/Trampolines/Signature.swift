@@ -45,7 +45,9 @@ package struct Signature: Sendable {
         if !parser.isAtArrow {
             while true {
                 let word = try Signature.word(&parser)
-                if words.count == Signature.maximumWords { throw Signature.wrong(word.position, "more than \(Signature.maximumWords) words") }
+                if words.count == Signature.maximumWords {
+                    throw Signature.wrong(word.position, "more than \(Signature.maximumWords) words")
+                }
                 words.append(word)
                 if parser.next == UInt8(ascii: ",") {
                     parser.position += 1
@@ -54,7 +56,9 @@ package struct Signature: Sendable {
                     break
                 } else {
                     // A lone '-' is right so far.
-                    throw Signature.wrong(parser.position + (parser.next == UInt8(ascii: "-") ? 1 : 0), "',' or '->' expected after a word")
+                    throw Signature.wrong(
+                        parser.position + (parser.next == UInt8(ascii: "-") ? 1 : 0),
+                        "',' or '->' expected after a word")
                 }
             }
         }
@@ -75,8 +79,12 @@ package struct Signature: Sendable {
     private static func word(_ parser: inout Parser) throws(StoreError) -> Word {
         let position = parser.position
         let name = parser.identifier()
-        if name.isEmpty { throw wrong(position, "a word expected: \(Kind.allCases.map(\.rawValue).joined(separator: ", "))") }
-        guard let kind = Kind(rawValue: name) else { throw wrong(position, "'\(name)' is no word: \(Kind.allCases.map(\.rawValue).joined(separator: ", "))") }
+        if name.isEmpty {
+            throw wrong(position, "a word expected: \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        guard let kind = Kind(rawValue: name) else {
+            throw wrong(position, "'\(name)' is no word: \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
         parser.skipBlanks()
         var isNullable = false
         if parser.next == UInt8(ascii: "?") {
@@ -93,7 +101,9 @@ package struct Signature: Sendable {
         var position = 0
 
         var next: UInt8? { position < text.count ? text[position] : nil }
-        var isAtArrow: Bool { position + 1 < text.count && text[position] == UInt8(ascii: "-") && text[position + 1] == UInt8(ascii: ">") }
+        var isAtArrow: Bool {
+            position + 1 < text.count && text[position] == UInt8(ascii: "-") && text[position + 1] == UInt8(ascii: ">")
+        }
 
         mutating func skipBlanks() {
             while let byte = next, byte == 0x20 || (0x09...0x0d).contains(byte) { position += 1 }
@@ -102,7 +112,10 @@ package struct Signature: Sendable {
         /// Letters, digits and underscores; "" where there is none.
         mutating func identifier() -> String {
             let start = position
-            while let byte = next, (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) || byte == 0x5f { position += 1 }
+            while let byte = next,
+                (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+                    || byte == 0x5f
+            { position += 1 }
             return String(decoding: text[start..<position], as: UTF8.self)
         }
     }
@@ -120,16 +133,34 @@ package struct Signature: Sendable {
         var used = 0
         for word in words {
             guard let kind = word.kind.value else { continue }
-            guard used < properties.count else { throw Signature.wrong(word.position, "a word without a property (properties that are given: \(properties.count))") }
+            guard used < properties.count else {
+                throw Signature.wrong(
+                    word.position, "a word without a property (properties that are given: \(properties.count))")
+            }
             let property = cls.properties[properties[used]]
             used += 1
             func misfit(_ what: String) -> StoreError {
-                StoreError(.wrongType, "byte \(word.position) of the signature: \(what)").at(class: cls.name, property: property.name, position: word.position)
+                StoreError(.wrongType, "byte \(word.position) of the signature: \(what)").at(
+                    class: cls.name, property: property.name, position: word.position)
             }
-            if property.kind != kind { throw misfit("'\(word.kind.rawValue)' does not fit \(cls.name).\(property.name), which is of type \(property.kind)") }
-            if property.isNullable && !word.isNullable { throw misfit("\(cls.name).\(property.name) can be null: '\(word.kind.rawValue)?'") }
-            if !property.isNullable && word.isNullable { throw misfit("\(cls.name).\(property.name) cannot be null: '\(word.kind.rawValue)' without '?'") }
+            if property.kind != kind {
+                throw misfit(
+                    """
+                    '\(word.kind.rawValue)' does not fit \(cls.name).\(property.name), which is of type \
+                    \(property.kind)
+                    """
+                )
+            }
+            if property.isNullable && !word.isNullable {
+                throw misfit("\(cls.name).\(property.name) can be null: '\(word.kind.rawValue)?'")
+            }
+            if !property.isNullable && word.isNullable {
+                throw misfit("\(cls.name).\(property.name) cannot be null: '\(word.kind.rawValue)' without '?'")
+            }
         }
-        if used < properties.count { throw Signature.wrong(arrow, "\(properties.count) properties, but words for \(used == 0 ? "none" : "only \(used)") of them") }
+        if used < properties.count {
+            throw Signature.wrong(
+                arrow, "\(properties.count) properties, but words for \(used == 0 ? "none" : "only \(used)") of them")
+        }
     }
 }

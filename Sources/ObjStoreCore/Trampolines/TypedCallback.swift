@@ -33,7 +33,8 @@ package final class TypedCallback: @unchecked Sendable {
     ///   - userdata: the last argument of every call.
     ///   - around: makes each call; nil: it is made at once.
     package init(
-        _ signature: Signature, class cls: ClassSchema, properties: [Int], function: @escaping Function, userdata: UnsafeMutableRawPointer?,
+        _ signature: Signature, class cls: ClassSchema, properties: [Int], function: @escaping Function,
+        userdata: UnsafeMutableRawPointer?,
         around: CallAround? = nil
     ) throws(StoreError) {
         try signature.check(properties, of: cls)
@@ -64,7 +65,9 @@ package final class TypedCallback: @unchecked Sendable {
         block.initialize(repeating: 0, count: count + 1)
         block[count] = Int64(Int(bitPattern: userdata))
         arguments = .allocate(capacity: places.count + 1)
-        for (index, place) in (places + [count]).enumerated() { (arguments + index).initialize(to: UnsafeMutableRawPointer(block + place)) }
+        for (index, place) in (places + [count]).enumerated() {
+            (arguments + index).initialize(to: UnsafeMutableRawPointer(block + place))
+        }
     }
 
     deinit {
@@ -91,7 +94,8 @@ package final class TypedCallback: @unchecked Sendable {
         var positions: [Int] = []
         for id in columnIDs {
             guard let position = cls.columns.firstIndex(where: { $0.id == id }) else {
-                throw StoreError(.noSuchProperty, "a property of a typed observer does not exist any more").at(class: cls.name)
+                throw StoreError(.noSuchProperty, "a property of a typed observer does not exist any more").at(
+                    class: cls.name)
             }
             positions.append(position)
         }
@@ -100,7 +104,8 @@ package final class TypedCallback: @unchecked Sendable {
             let status = try call(objects, positions, key, event: 2)
             if status != 0 || changes.observer?.isEnded == true { return status }
         }
-        for (index, key) in changes.modified.enumerated() where positions.contains(where: { changes.hasChanged($0, ofModification: index) }) {
+        for (index, key) in changes.modified.enumerated()
+        where positions.contains(where: { changes.hasChanged($0, ofModification: index) }) {
             let status = try call(objects, positions, key, event: 3)
             if status != 0 || changes.observer?.isEnded == true { return status }
         }
@@ -108,8 +113,12 @@ package final class TypedCallback: @unchecked Sendable {
     }
 
     /// - Parameter event: OBJSTORE_INSERTIONS or OBJSTORE_MODIFICATIONS.
-    private func call(_ objects: ClusterReader, _ positions: [Int], _ key: Int64, event: Int32) throws(StoreError) -> Int32 {
-        guard let row = try objects.find(key) else { throw StoreError(.corrupt, "the log names the object \(key), which the version does not have") }
+    private func call(
+        _ objects: ClusterReader, _ positions: [Int], _ key: Int64, event: Int32
+    ) throws(StoreError) -> Int32 {
+        guard let row = try objects.find(key) else {
+            throw StoreError(.corrupt, "the log names the object \(key), which the version does not have")
+        }
         var used = 0
         for (index, word) in signature.words.enumerated() {
             let place = block + index * TypedCallback.wordsPerWord

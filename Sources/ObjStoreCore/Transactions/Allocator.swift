@@ -15,13 +15,18 @@ extension Allocator {
     /// The free space of a meta, as its free map says.
     init(_ meta: Meta, source: PageSource) throws(StoreError) {
         let node = try source.node(meta.freeMap, .freeMap)
-        guard NodeHeader.word(node) == UInt64(meta.filePages) else { throw StoreError(.corrupt, "free map of another file size") }
+        guard NodeHeader.word(node) == UInt64(meta.filePages) else {
+            throw StoreError(.corrupt, "free map of another file size")
+        }
         var reader = ByteReader(node + NodeHeader.size, count: NodeHeader.bytes(node) - NodeHeader.size)
         let space = try FreeSpace(pages: meta.filePages, decoding: &reader, version: meta.version)
         let run = PageRun(page: meta.freeMap.offset / PageSize.page, count: NodeHeader.count(node))
-        guard run.count * PageSize.page >= NodeHeader.bytes(node) else { throw StoreError(.corrupt, "free map is not well formed") }
+        guard run.count * PageSize.page >= NodeHeader.bytes(node) else {
+            throw StoreError(.corrupt, "free map is not well formed")
+        }
         self.init(
-            space: space, version: meta.version, position: meta.log, root: meta.root, filePages: meta.filePages, freeMap: run, freeMapBorn: NodeHeader.born(node))
+            space: space, version: meta.version, position: meta.log, root: meta.root, filePages: meta.filePages,
+            freeMap: run, freeMapBorn: NodeHeader.born(node))
     }
 }
 
@@ -40,12 +45,18 @@ extension Database {
                 return
             }
         }
-        guard let meta = try readMetas().compactMap({ $0 }).filter({ $0.version <= entry.version }).max(by: { $0.generation < $1.generation }) else {
+        guard
+            let meta = try readMetas().compactMap({ $0 }).filter({ $0.version <= entry.version }).max(by: {
+                $0.generation < $1.generation
+            })
+        else {
             throw StoreError(.corrupt, "no valid meta at or before version \(entry.version)")
         }
         var fresh = try loadAllocator(meta)
         guard try follow(&fresh, to: entry) else {
-            throw StoreError(.corrupt, "the log between the meta of version \(meta.version) and version \(entry.version) is not readable")
+            throw StoreError(
+                .corrupt,
+                "the log between the meta of version \(meta.version) and version \(entry.version) is not readable")
         }
         allocator = fresh
         try tellProbe(entry)
@@ -65,10 +76,12 @@ extension Database {
             if record.deltaLength > 0 {
                 guard let delta = try readLargeDelta(record, hashBytes: scanner.delta) else { return false }
                 var reader = ByteReader(UnsafeRawPointer(delta.base), count: delta.count)
-                try AllocationDelta.apply(&reader, version: record.version, filePages: record.filePages, to: state.space)
+                try AllocationDelta.apply(
+                    &reader, version: record.version, filePages: record.filePages, to: state.space)
             } else {
                 var reader = ByteReader(scanner.delta.base, count: scanner.delta.count)
-                try AllocationDelta.apply(&reader, version: record.version, filePages: record.filePages, to: state.space)
+                try AllocationDelta.apply(
+                    &reader, version: record.version, filePages: record.filePages, to: state.space)
             }
             if record.freeMap.count > 0 {
                 state.freeMap = record.freeMap
@@ -83,7 +96,9 @@ extension Database {
     }
 
     /// A delta too large for the ring lies in pages of its own; gone (reused) when a meta behind it is durable.
-    private func readLargeDelta(_ record: LogRecord, hashBytes: (base: UnsafeRawPointer, count: Int)) throws(StoreError) -> ByteBuffer? {
+    private func readLargeDelta(
+        _ record: LogRecord, hashBytes: (base: UnsafeRawPointer, count: Int)
+    ) throws(StoreError) -> ByteBuffer? {
         let offset = record.deltaRef.offset
         guard hashBytes.count == 8, record.deltaLength <= record.filePages * PageSize.page - offset else { return nil }
         let rounded = PageSize.roundedToUnit(record.deltaLength)
@@ -125,6 +140,7 @@ extension Database {
 extension Database {
     private func tellProbe(_ entry: SharedState.RingEntry) throws(StoreError) {
         guard let probe, let allocator else { return }
-        try probe.didLoadAllocator(self, version: entry.version, root: entry.root, space: allocator.space, freeMap: allocator.freeMap)
+        try probe.didLoadAllocator(
+            self, version: entry.version, root: entry.root, space: allocator.space, freeMap: allocator.freeMap)
     }
 }

@@ -1,6 +1,7 @@
 internal import CSystem
 
-/// The thread of a store that makes checkpoints, syncs relaxed commits when they are due, and compacts after many deletions.
+/// The thread of a store that makes checkpoints, syncs relaxed commits when they are due, and compacts after many
+/// deletions.
 package final class BackgroundWork: @unchecked Sendable {
     private let lock = Lock()
     /// Monotonic time at which relaxed commits must be synced.
@@ -31,13 +32,16 @@ package final class BackgroundWork: @unchecked Sendable {
 
     /// The thread starts with the first commit: who only reads has none.
     private func start() {
-        guard thread == nil, !isStopped, let new = try? machine.startThread("objstore", { [unowned self] in self.run($0) }) else { return }
+        guard thread == nil, !isStopped,
+            let new = try? machine.startThread("objstore", { [unowned self] in self.run($0) })
+        else { return }
         thread = new
     }
 
     /// After a commit: is a checkpoint due?
     package func didCommit(_ database: Database) {
-        guard let head = try? database.shared.headEntry() else { return }  // the next call of the application says what is wrong
+        // What is wrong the next call of the application says.
+        guard let head = try? database.shared.headEntry() else { return }
         let start = database.shared.logStart.load()
         // Another process may have moved LOGSTART past the entry that was read.
         guard LogStart.epoch(start) == LogStart.low(head.log.epoch), head.log.lsn >= LogStart.lsn(start) else { return }
@@ -107,7 +111,9 @@ package final class BackgroundWork: @unchecked Sendable {
             lock.withLock { isAsleep = isIdle }
             // What fails here fails in the next call of the application too, with a message: poison, a full disk.
             if syncDue { try? database.flush() }
-            if checkpointDue || isIdle { try? database.checkpoint(atLeast: database.shared.head.current, isIdle: isIdle) }
+            if checkpointDue || isIdle {
+                try? database.checkpoint(atLeast: database.shared.head.current, isIdle: isIdle)
+            }
             if checkpointDue || isIdle, wantsCompaction() { compact(thread) }
         }
     }
@@ -126,7 +132,9 @@ package final class BackgroundWork: @unchecked Sendable {
     /// Whether this process has deleted a quarter of what there was.
     private func wantsCompaction() -> Bool {
         let deleted = lock.withLock { deletions }
-        guard deleted >= BackgroundWork.fewDeletions, let objects = try? database.snapshot().objectCount() else { return false }
+        guard deleted >= BackgroundWork.fewDeletions, let objects = try? database.snapshot().objectCount() else {
+            return false
+        }
         return deleted * 3 >= objects
     }
 

@@ -13,11 +13,12 @@ extension Database {
     ///   - timeout: waits at most so many nanoseconds for another checkpoint and for a writer (negative: for ever).
     ///   - cutsAll: the file loses all that is free at its end.
     ///   - isIdle: nobody has written for a while: a log that has grown goes back to its first size.
-    ///   - isFull: there is no room on the disk: as `isIdle`, and another one where nothing has changed, since what is free by the newest
-    ///     meta is not free by the one before it.
+    ///   - isFull: there is no room on the disk: as `isIdle`, and another one where nothing has changed, since what is
+    ///     free by the newest meta is not free by the one before it.
     ///   - end: of waiting for others.
     package func checkpoint(
-        atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1, cutsAll: Bool = false, isIdle: Bool = false,
+        atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1, cutsAll: Bool = false,
+        isIdle: Bool = false,
         isFull: Bool = false, until end: EndOfWaits? = nil
     ) throws(StoreError) {
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
@@ -31,11 +32,14 @@ extension Database {
         let shrinksLog = (isIdle || isFull) && canShrinkLog
         if version <= shared.metaVersion.load() && !shrinksLog { return }
         do throws(StoreError) {
-            try checkpointLocked(clean: clean, deadline: deadline, cutsAll: cutsAll, shrinksLog: shrinksLog, isFull: isFull, until: end)
+            try checkpointLocked(
+                clean: clean, deadline: deadline, cutsAll: cutsAll, shrinksLog: shrinksLog, isFull: isFull, until: end)
         } catch {
             if error.code == .syncFailed {
                 if InjectedBug.active(.checkpointNoPoison) { shared.intent.store(0) }
-                throw StoreError(.outcomeUnknown, "a sync failed during a checkpoint: the store is read-only until every process has closed it")
+                throw StoreError(
+                    .outcomeUnknown,
+                    "a sync failed during a checkpoint: the store is read-only until every process has closed it")
             }
             if InjectedBug.active(.intentCleared) { shared.intent.store(0) }
             poisonIfDamaged(error)
@@ -51,7 +55,9 @@ extension Database {
         let durable = try durableMeta()
 
         let region = try shrinksLog ? zeroed(firstRegion) : isFull ? LogRegion() : prepareNextRegion()
-        guard try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic()), until: end) else {
+        guard
+            try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic()), until: end)
+        else {
             throw StoreError(.timeout, "checkpoint: a transaction held the writer's lock for too long")
         }
         var holdsWriter = true
@@ -97,7 +103,8 @@ extension Database {
         var slot = durable.slot ^ 1
         if InjectedBug.active(.sameSlot) { slot ^= 1 }
         let meta = Meta(
-            uuid: uuid, incarnation: incarnation, generation: durable.generation + 1, version: round.version, root: round.root,
+            uuid: uuid, incarnation: incarnation, generation: durable.generation + 1, version: round.version,
+            root: round.root,
             freeMap: freeMapRef, filePages: filePages, log: round.log, hashSeed: seed, created: created, isClean: clean,
             compatible: compatible)
         if InjectedBug.active(.logReleasedEarly) { shared.logStart.store(LogStart.word(meta.log)) }
@@ -111,14 +118,16 @@ extension Database {
         if round.filePages < head.filePages { try cutFile(deadline, until: end) }
     }
 
-    /// How many pages the file has from this checkpoint on: where many at its end are free, and pinned by nobody, most of
-    /// them are cut off; nearly all of them when the store is closed, and by compaction. Under WRITER.
+    /// How many pages the file has from this checkpoint on: where many at its end are free, and pinned by nobody, most
+    /// of them are cut off; nearly all of them when the store is closed, and by compaction. Under WRITER.
     private func pagesAfterCheckpoint(_ space: FreeSpace, clean: Bool, cutsAll: Bool) -> Int {
         let ready = space.readyAtEnd, least: Int, kept: Int
         if cutsAll {
             (least, kept) = (options.growthPages / 16, options.growthPages / 32)
         } else if clean {
-            (least, kept) = (max(options.growthPages / 16, space.pages / 64), max(options.growthPages / 32, space.pages / 128))
+            (least, kept) = (
+                max(options.growthPages / 16, space.pages / 64), max(options.growthPages / 32, space.pages / 128)
+            )
         } else {
             (least, kept) = (max(options.cutPages, space.pages / 2), ready / 4)
         }
@@ -128,7 +137,9 @@ extension Database {
     /// Gives the file system back what lies behind the newest version's pages. A meta that is durable says so already;
     /// what a failed commit has grown the file by goes, too.
     private func cutFile(_ deadline: Int64, until end: EndOfWaits?) throws(StoreError) {
-        guard try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic()), until: end) else { return }
+        guard
+            try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic()), until: end)
+        else { return }
         defer { releaseWriterAfterUpkeep() }
         let head = try shared.headEntry()
         // The file is cut where the log says so, not where the memory does.
@@ -137,19 +148,28 @@ extension Database {
         if try file.size() > bytes { try file.truncate(bytes) }
     }
 
-    /// Which meta is durable, as the file says, too: a wrong word may not lead to the loss of the one that the store stands on.
+    /// Which meta is durable, as the file says, too: a wrong word may not lead to the loss of the one that the store
+    /// stands on.
     private func durableMeta() throws(StoreError) -> (slot: Int, generation: UInt64) {
         let slot = shared.durableSlot.load(), generation = shared.generation.load()
         let generations = try readMetas().map { $0?.generation ?? 0 }
         guard slot < 2, generations[Int(slot)] == generation, generation < .max else {
-            throw StoreError(.corrupt, "the store's lock file says that meta \(slot) of generation \(generation) is durable, the store has the generations \(generations)")
+            throw StoreError(
+                .corrupt,
+                """
+                the store's lock file says that meta \(slot) of generation \(generation) is durable, the store has \
+                the generations \(generations)
+                """
+            )
         }
         return (Int(slot), generation)
     }
 
     /// The last checkpointer died, or could not write: make it certain which meta is durable.
     private func makeNewestMetaCertain() throws(StoreError) {
-        guard let (slot, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
+        guard let (slot, meta) = Database.newestMeta(try readMetas()) else {
+            throw StoreError(.corrupt, "no valid meta")
+        }
         if InjectedBug.active(.checkpointDeathTrusted) {
             shared.durableSlot.store(UInt64(slot))
             shared.generation.store(meta.generation)
@@ -177,11 +197,14 @@ extension Database {
     }
 
     /// Version R: the root of HEAD with a new free map. Under WRITER.
-    private func writeCheckpointRecord(after head: SharedState.RingEntry, region: LogRegion, clean: Bool, cutsAll: Bool) throws(StoreError) -> SharedState.RingEntry {
+    private func writeCheckpointRecord(
+        after head: SharedState.RingEntry, region: LogRegion, clean: Bool, cutsAll: Bool
+    ) throws(StoreError) -> SharedState.RingEntry {
         let version = head.version + 1
         let log = try requireLog()
         guard let current = allocator else { throw StoreError(.internalError, "a checkpoint without an allocator") }
-        guard version &- shared.published.load() < UInt64(shared.limits.ringEntries) || InjectedBug.active(.ringOverrun) else {
+        guard version &- shared.published.load() < UInt64(shared.limits.ringEntries) || InjectedBug.active(.ringOverrun)
+        else {
             throw StoreError(.outOfSpace, "the ring of roots has no entry for a checkpoint")
         }
         let oldMap = current.freeMap.extent(born: current.freeMapBorn)
@@ -194,7 +217,9 @@ extension Database {
         // The run is not ours until the record is written; then `allocate` makes it so.
         do throws(StoreError) {
             let placed = run.range.map { ExtentWriter.PlacedPage(page: $0, liveUnits: PageSize.unitsPerPage) }
-            let delta = InjectedBug.active(.freeMapUnlogged) ? AllocationDelta() : AllocationDelta(allocated: placed, freed: [oldMap])
+            let delta =
+                InjectedBug.active(.freeMapUnlogged)
+                ? AllocationDelta() : AllocationDelta(allocated: placed, freed: [oldMap])
             delta.encode(into: deltaBuffer, version: version)
             var record = LogRecord(version: version)
             record.flags = .checkpoint
@@ -209,15 +234,19 @@ extension Database {
                 throw StoreError(.internalError, "no log space was left for a checkpoint's record")
             }
             probe?.willWriteRecord(
-                self, version: version, chain: record.chain, previous: head.log.chain, continues: false, isSummary: false, keepsContent: true)
+                self, version: version, chain: record.chain, previous: head.log.chain, continues: false,
+                isSummary: false, keepsContent: true)
             try log.write(record, recordBuffer)
             shared.logBytes.add(UInt64(recordBuffer.count))
             for page in placed { try current.space.allocate(page: page.page, units: page.liveUnits, version: version) }
             try current.space.free(oldMap, version: version)
             try current.space.shrink(to: record.filePages)
-            allocator = Allocator(space: current.space, version: version, position: record.end, root: head.root, filePages: record.filePages, freeMap: run, freeMapBorn: version)
+            allocator = Allocator(
+                space: current.space, version: version, position: record.end, root: head.root,
+                filePages: record.filePages, freeMap: run, freeMapBorn: version)
             let entry = SharedState.RingEntry(
-                version: version, root: head.root, filePages: record.filePages, log: record.end, isCheckpoint: true, freeMap: run, barrier: 0)
+                version: version, root: head.root, filePages: record.filePages, log: record.end, isCheckpoint: true,
+                freeMap: run, barrier: 0)
             // The pin of R stands before anybody can see R.
             if !InjectedBug.active(.intentLate) { shared.intent.store(version) }
             try checkAlone(after: head.version)
@@ -238,7 +267,9 @@ extension Database {
     }
 
     private func takeCheckpointPages(_ count: Int) throws(StoreError) -> PageRun {
-        func take() -> PageRun? { allocator!.space.takeRun(minimum: count, wanted: count).map { PageRun(page: $0.page, count: $0.count) } }
+        func take() -> PageRun? {
+            allocator!.space.takeRun(minimum: count, wanted: count).map { PageRun(page: $0.page, count: $0.count) }
+        }
         if let run = take() { return run }
         try pins.reapDeadSlots()
         let (published, held) = scanPins()
@@ -249,7 +280,8 @@ extension Database {
         return run
     }
 
-    /// The free map at R as it will stand in the file, and its ref. Nil when it does not fit in R's pages. Under WRITER.
+    /// The free map at R as it will stand in the file, and its ref. Nil when it does not fit in R's pages. Under
+    /// WRITER.
     private func encodeFreeMap(at version: UInt64, in run: PageRun) -> (image: ByteBuffer, ref: Ref)? {
         FreeMapNode.encode(allocator!.space, version: version, run: run, seed: seed)
     }
@@ -265,9 +297,12 @@ extension Database {
         let used = try shared.usedLog(to: position), now = position.region
         guard used * 4 >= UInt64(now.bytes), now.bytes / 4 < options.checkpointBytes else { return LogRegion() }
         // The file, of which this region is the last part, stays in proportion to the store.
-        let limit = min(options.logBytesLimit, max(Database.smallLog * options.logBytes, head.filePages * PageSize.page) - now.offset - now.bytes)
+        let limit = min(
+            options.logBytesLimit,
+            max(Database.smallLog * options.logBytes, head.filePages * PageSize.page) - now.offset - now.bytes)
         let bytes = min(now.bytes * 4, limit & ~(PageSize.page - 1))
-        return bytes >= now.bytes * 2 ? try zeroed(LogRegion(offset: now.offset + now.bytes, bytes: bytes)) : LogRegion()
+        return bytes >= now.bytes * 2
+            ? try zeroed(LogRegion(offset: now.offset + now.bytes, bytes: bytes)) : LogRegion()
     }
 
     /// So many times its first size a log may have beside the smallest store.
@@ -276,7 +311,8 @@ extension Database {
     /// Whether the ring is another one than the first, which no meta needs any more that a power cut may leave.
     private var canShrinkLog: Bool {
         let position = shared.ringEntry(shared.head.load()).log
-        return position.region.offset >= firstRegion.offset + firstRegion.bytes && LogStart.epoch(shared.logStart.load()) == LogStart.low(position.epoch)
+        return position.region.offset >= firstRegion.offset + firstRegion.bytes
+            && LogStart.epoch(shared.logStart.load()) == LogStart.low(position.epoch)
     }
 
     /// Empty where there is no space.

@@ -2,9 +2,11 @@
 /// preconditions, space, and the commit point.
 extension Database {
     /// Takes WRITER and makes sure that one more version can be written: not poisoned, the ring of roots and
-    /// the log have room for it **and for a checkpoint**. Returns the entry of HEAD. `isTry`: who would have to wait is `.busy`, and
-    /// not late.
-    func lockForWriting(timeout: Int64, isTry: Bool, until end: EndOfWaits? = nil) throws(StoreError) -> SharedState.RingEntry {
+    /// the log have room for it **and for a checkpoint**. Returns the entry of HEAD. `isTry`: who would have to wait is
+    /// `.busy`, and not late.
+    func lockForWriting(
+        timeout: Int64, isTry: Bool, until end: EndOfWaits? = nil
+    ) throws(StoreError) -> SharedState.RingEntry {
         try checkOpen()
         if options.isReadOnly { throw StoreError(.readOnly, "the store was opened read-only") }
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
@@ -19,9 +21,12 @@ extension Database {
             guard try acquireWriter(timeout: left, until: end) else {
                 throw isTry
                     ? StoreError(.busy, "another transaction is being written")
-                    : StoreError(.timeout, "another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
+                    : StoreError(
+                        .timeout, "another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
             }
-            if isClosed && !InjectedBug.active(.closeAdmitsWriters) { releaseWriter(); throw StoreError(.closedHandle, "the store is closed") }
+            if isClosed && !InjectedBug.active(.closeAdmitsWriters) {
+                releaseWriter(); throw StoreError(.closedHandle, "the store is closed")
+            }
             if shared.isPoisoned { releaseWriter(); throw poisonedError }
             do throws(StoreError) { try checkInPlaceSoon() } catch {
                 releaseWriter()
@@ -41,9 +46,13 @@ extension Database {
             }
             let head = entry.version
             // Back-pressure: one ring entry is the checkpoint's.
-            if head &+ 1 &- shared.published.load() >= UInt64(shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
+            if head &+ 1 &- shared.published.load() >= UInt64(shared.limits.ringEntries - 1)
+                && !InjectedBug.active(.ringOverrun)
+            {
                 releaseWriter()
-                do throws(StoreError) { try waitDurable(head) } catch { throw error.code == .outcomeUnknown ? poisonedError : error }
+                do throws(StoreError) { try waitDurable(head) } catch {
+                    throw error.code == .outcomeUnknown ? poisonedError : error
+                }
                 continue
             }
             if !hasRoom && !InjectedBug.active(.logOverrun) {
@@ -74,8 +83,8 @@ extension Database {
         return timeout == 0 ? try acquireAfterUpkeep() : false
     }
 
-    /// For who does not want to wait for another writer: a checkpoint is none. It has the lock for microseconds, or for as long as
-    /// somebody stops it.
+    /// For who does not want to wait for another writer: a checkpoint is none. It has the lock for microseconds, or for
+    /// as long as somebody stops it.
     private func acquireAfterUpkeep() throws(StoreError) -> Bool {
         let end = machine.monotonic() + 1_000_000_000
         // It may be over when one asks, or be about to say so.
@@ -92,7 +101,9 @@ extension Database {
         try Database.wait(for: lock, timeout: timeout, until: end, machine)
     }
 
-    static func wait(for lock: ExclusiveLock, timeout: Int64, until end: EndOfWaits?, _ machine: Machine) throws(StoreError) -> Bool {
+    static func wait(
+        for lock: ExclusiveLock, timeout: Int64, until end: EndOfWaits?, _ machine: Machine
+    ) throws(StoreError) -> Bool {
         guard let end else { return try lock.acquire(timeout: timeout) }
         return try end.acquire(lock, timeout: timeout, machine)
     }
@@ -127,14 +138,23 @@ extension Database {
         // A summary record takes at most a quarter of the ring (beyond that its delta lies in pages), and may
         // have to skip as much before the ring's end.
         let needed = UInt64(position.region.bytes / 4 + 2 * LogRecord.sector)
-        return try shared.usedLog(to: position) + 2 * needed + UInt64(2 * Database.checkpointReserve) <= UInt64(position.region.bytes)
+        return try shared.usedLog(to: position) + 2 * needed + UInt64(2 * Database.checkpointReserve)
+            <= UInt64(position.region.bytes)
     }
 
     /// Under WRITER: the ring lies in the log, of which this asks once.
     private func checkRegion(_ region: LogRegion) throws(StoreError) {
         if region == knownRegion { return }
-        guard region.offset >= LogFile.headerSize, region.bytes >= PageSize.page, region.offset + region.bytes <= (try requireLog().file.size()) else {
-            throw StoreError(.corrupt, "the log has \(try requireLog().file.size()) bytes, and the store's lock file says that \(region.bytes) at \(region.offset) are in use")
+        guard region.offset >= LogFile.headerSize, region.bytes >= PageSize.page,
+            region.offset + region.bytes <= (try requireLog().file.size())
+        else {
+            throw StoreError(
+                .corrupt,
+                """
+                the log has \(try requireLog().file.size()) bytes, and the store's lock file says that \
+                \(region.bytes) at \(region.offset) are in use
+                """
+            )
         }
         knownRegion = region
     }
@@ -155,7 +175,11 @@ extension Database {
         // A small commit in one piece is one write. Not while a reader keeps old pages: then single free pages must be
         // used up before the file grows.
         let space = allocator!.space
-        if minimum < wanted, wanted <= 8, !hasOldReader, let run = space.takeRun(minimum: wanted, wanted: wanted, leaving: reserve) { return run }
+        if minimum < wanted, wanted <= 8, !hasOldReader,
+            let run = space.takeRun(minimum: wanted, wanted: wanted, leaving: reserve)
+        {
+            return run
+        }
         if let run = space.takeRun(minimum: minimum, wanted: wanted, leaving: reserve) { return run }
         // Perhaps a dead reader's pin holds what is needed.
         try pins.reapDeadSlots()
@@ -167,7 +191,8 @@ extension Database {
         throw StoreError(.outOfSpace, "no run of \(minimum) free pages in a file of \(allocator!.space.pages) pages")
     }
 
-    /// Under WRITER: the file could not grow the last time, and more of its pages wait for a checkpoint than can be written now.
+    /// Under WRITER: the file could not grow the last time, and more of its pages wait for a checkpoint than can be
+    /// written now.
     private func wantsRoom(at entry: SharedState.RingEntry) throws(StoreError) -> Bool {
         if !isFull || roomMadeAt == entry.version || InjectedBug.active(.fullStays) { return false }
         try prepareAllocator(for: entry)
@@ -175,8 +200,8 @@ extension Database {
         return space.limboCount > space.readyCount || entry.log.region != firstRegion
     }
 
-    /// On a full disk only: what was deleted before HEAD can be written again, whichever meta a power cut leaves, and a log that has
-    /// grown gives its space back. What cannot be done is told by the write that needs it.
+    /// On a full disk only: what was deleted before HEAD can be written again, whichever meta a power cut leaves, and a
+    /// log that has grown gives its space back. What cannot be done is told by the write that needs it.
     private func makeRoom(timeout: Int64, until end: EndOfWaits?) throws(StoreError) {
         do throws(StoreError) {
             // One for each meta.
@@ -209,12 +234,15 @@ extension Database {
         }
     }
 
-    /// Throws where somebody else may write, too: the words in the lock file that say who does are not what this process has left there.
-    /// `.corrupt`, which poisons, since what the other one does is built on the same pages.
+    /// Throws where somebody else may write, too: the words in the lock file that say who does are not what this
+    /// process has left there. `.corrupt`, which poisons, since what the other one does is built on the same pages.
     func checkAlone(after head: UInt64) throws(StoreError) {
-        if InjectedBug.active(.lockStolen) || InjectedBug.active(.headBeforeLog) || InjectedBug.active(.groupHead) { return }
+        if InjectedBug.active(.lockStolen) || InjectedBug.active(.headBeforeLog) || InjectedBug.active(.groupHead) {
+            return
+        }
         if locks.writer.isStillHeld, shared.head.current == head { return }
-        throw StoreError(.corrupt, "the lock file \(path)-lock has lost the word that says who writes: somebody has written into it")
+        throw StoreError(
+            .corrupt, "the lock file \(path)-lock has lost the word that says who writes: somebody has written into it")
     }
 
     /// The commit point among living processes: the ring entry, then HEAD. Under WRITER.
@@ -226,7 +254,8 @@ extension Database {
             version += 1
         }
         probe?.willMoveHead(
-            self, version: entry.version, root: entry.root, freeMap: allocator?.freeMap ?? PageRun(), isCheckpoint: entry.isCheckpoint, chain: entry.log.chain)
+            self, version: entry.version, root: entry.root, freeMap: allocator?.freeMap ?? PageRun(),
+            isCheckpoint: entry.isCheckpoint, chain: entry.log.chain)
         shared.setRingEntry(entry)
         shared.head.store(entry.version)
     }

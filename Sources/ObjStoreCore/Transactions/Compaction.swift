@@ -1,14 +1,14 @@
 /// Makes the file smaller while others read and write: in steps, each a small transaction of its own.
 ///
 /// ```
-///  1. rows      leaves of which much was deleted are put together, what they have of dropped properties goes   (ClusterTreeCompaction)
+///  1. rows      leaves of which much was deleted are put together, dropped properties go   (ClusterTreeCompaction)
 ///  2. extents   from the end of the file to free pages before them           (TreeMoving)
 ///       [live][free][live][live][free][live] ─► [live][live][live][live][free][free]
 ///  3. the end   a checkpoint says how long the file is now, and cuts it      (Checkpoint)
 /// ```
 /// No step changes what an application sees: its version has no operations, observers hear nothing, and a recovery that
-/// misses it misses nothing. A page that was emptied is free when no reader can see it any more and both metas are past it:
-/// so a checkpoint stands between the steps. What a pinned version needs stays where it is.
+/// misses it misses nothing. A page that was emptied is free when no reader can see it any more and both metas are past
+/// it: so a checkpoint stands between the steps. What a pinned version needs stays where it is.
 extension Database {
     /// How far a compaction is: bytes moved so far, and what the file has.
     package typealias CompactionProgress = (_ done: UInt64, _ total: UInt64) throws(StoreError) -> Void
@@ -22,7 +22,9 @@ extension Database {
     /// - Parameters:
     ///   - timeout: nanoseconds to wait for each turn to write; negative: for ever.
     ///   - end: of such waits.
-    package func compact(timeout: Int64, until end: EndOfWaits? = nil, _ progress: CompactionProgress) throws(StoreError) {
+    package func compact(
+        timeout: Int64, until end: EndOfWaits? = nil, _ progress: CompactionProgress
+    ) throws(StoreError) {
         let turn: Turn = (timeout, end)
         var done: UInt64 = 0
         func report(_ bytes: Int) throws(StoreError) {
@@ -36,7 +38,9 @@ extension Database {
                 var next: Int64? = 0
                 while let key = next {
                     let moved: Int
-                    (next, moved) = try compactRows(index, turn) { (cluster) throws(StoreError) in try step(cluster)(key, Database.rowsPerStep) }
+                    (next, moved) = try compactRows(index, turn) { (cluster) throws(StoreError) in
+                        try step(cluster)(key, Database.rowsPerStep)
+                    }
                     try report(moved)
                 }
             }
@@ -79,7 +83,10 @@ extension Database {
     private func moveExtents(upTo newest: UInt64, _ turn: Turn) throws(StoreError) -> Int {
         let transaction = try WriteTransaction.begin(self, timeout: turn.timeout, until: turn.end)
         try prepareAllocator(for: transaction.base)
-        guard let pages = allocator!.space.pagesToEmpty(units: Database.bytesPerStep / PageSize.unit, slack: options.growthPages / 8) else {
+        guard
+            let pages = allocator!.space.pagesToEmpty(
+                units: Database.bytesPerStep / PageSize.unit, slack: options.growthPages / 8)
+        else {
             transaction.abandon()
             return 0
         }
@@ -114,12 +121,22 @@ extension WriteTransaction {
             let ref = RootNode.classNode(root, index)
             let node = try space.source.node(ref, .classRoot)
             let state = try state(index)
-            var here = victims.contains(ref, bytes: NodeHeader.bytes(node), born: NodeHeader.born(node)) ? NodeHeader.bytes(node) : 0
+            var here =
+                victims.contains(ref, bytes: NodeHeader.bytes(node), born: NodeHeader.born(node))
+                ? NodeHeader.bytes(node) : 0
             here += try state.cluster.move(victims, budget: budget - moved)
-            for index in state.indexes where moved + here < budget { here += try index.move(victims, budget: budget - moved - here) }
-            for inverse in state.inverses where moved + here < budget { here += try inverse.index.move(victims, budget: budget - moved - here) }
-            for inverse in state.mixedInverses where moved + here < budget { here += try inverse.index.move(victims, budget: budget - moved - here) }
-            for tree in state.collections where moved + here < budget { here += try tree.move(victims, budget: budget - moved - here) }
+            for index in state.indexes where moved + here < budget {
+                here += try index.move(victims, budget: budget - moved - here)
+            }
+            for inverse in state.inverses where moved + here < budget {
+                here += try inverse.index.move(victims, budget: budget - moved - here)
+            }
+            for inverse in state.mixedInverses where moved + here < budget {
+                here += try inverse.index.move(victims, budget: budget - moved - here)
+            }
+            for tree in state.collections where moved + here < budget {
+                here += try tree.move(victims, budget: budget - moved - here)
+            }
             if here > 0 { state.hasChanges = true }
             moved += here
         }

@@ -107,7 +107,9 @@ package final class Database: @unchecked Sendable {
         }
 
         /// The locks that every commit takes are words in shared memory.
-        func attach(_ shared: SharedState, instance: UInt64, isAlive: @escaping @Sendable (UInt64) throws(StoreError) -> Bool) {
+        func attach(
+            _ shared: SharedState, instance: UInt64, isAlive: @escaping @Sendable (UInt64) throws(StoreError) -> Bool
+        ) {
             writer.attach(shared.lockWords(.writer, instance: instance, isAlive: isAlive))
             sync.attach(shared.lockWords(.sync, instance: instance, isAlive: isAlive))
         }
@@ -147,7 +149,8 @@ package final class Database: @unchecked Sendable {
     func requireLog() throws(StoreError) -> LogFile {
         if let log { return log }
         if options.isInMemory { throw StoreError(.internalError, "the log of an in-memory store is gone") }
-        guard let opened = try Database.openLog(file, path, uuid: uuid, incarnation: incarnation, seed: seed, machine) else {
+        guard let opened = try Database.openLog(file, path, uuid: uuid, incarnation: incarnation, seed: seed, machine)
+        else {
             throw StoreError(.needsLog, "the log \(path)-log was replaced or removed while the store was open")
         }
         return keepLog(opened)
@@ -177,8 +180,9 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// A mapping for a version with so many pages, as the ring says, and how many of them can be read: what lies behind the end of the
-    /// file (nothing of it is in use, if it was cut since) would end the process. Asks the system only where the file has grown.
+    /// A mapping for a version with so many pages, as the ring says, and how many of them can be read: what lies behind
+    /// the end of the file (nothing of it is in use, if it was cut since) would end the process. Asks the system only
+    /// where the file has grown.
     func mapping(forVersionOf pages: Int) throws(StoreError) -> (mapping: Mapping, pages: Int) {
         let (now, known) = stateLock.withLock { (currentMapping, knownPages) }
         if pages <= known, pages * PageSize.page <= now.map.bytes { return (now, pages) }
@@ -204,7 +208,9 @@ package final class Database: @unchecked Sendable {
         if !ref.isDirty, let cached, cached.hash == hash, cached.born == born { return cached.schema }
         var reader = ByteReader(node + NodeHeader.size, count: NodeHeader.bytes(node) - NodeHeader.size)
         let schema = try SchemaCodec.read(&reader)
-        guard schema.classes.count <= shared.limits.classes else { throw StoreError(.corrupt, "the schema has \(schema.classes.count) classes") }
+        guard schema.classes.count <= shared.limits.classes else {
+            throw StoreError(.corrupt, "the schema has \(schema.classes.count) classes")
+        }
         if let cached { schema.keepNames(of: cached.schema) }
         if !ref.isDirty { stateLock.withLock { cachedSchema = (hash, born, schema) } }
         return schema
@@ -225,21 +231,23 @@ package final class Database: @unchecked Sendable {
     }
 
     func checkOpen() throws(StoreError) {
-        if fork.isChild { throw StoreError(.forked, "the store was opened by the parent process: open it again after fork") }
+        if fork.isChild {
+            throw StoreError(.forked, "the store was opened by the parent process: open it again after fork")
+        }
         if closed { throw StoreError(.closedHandle, "the store is closed") }
     }
 
-    /// Throws where the path does not lead to the file any more: it was deleted, replaced, or moved away. Nobody would find what is
-    /// written there, and whose log stands beside the path is for who has the path to say.
+    /// Throws where the path does not lead to the file any more: it was deleted, replaced, or moved away. Nobody would
+    /// find what is written there, and whose log stands beside the path is for who has the path to say.
     func checkInPlace() throws(StoreError) {
         if InjectedBug.active(.replacedUnseen) { return }
         try checkNotReplaced()
         if try !isInPlace() { throw replacedError }
     }
 
-    /// The same, under WRITER, for transactions that follow each other within a moment: a look at a path takes as long as a small commit.
-    /// In less than `shortestMove` nobody, not even this thread, has moved the file between them; and what another process does is seen a
-    /// millisecond later.
+    /// The same, under WRITER, for transactions that follow each other within a moment: a look at a path takes as long
+    /// as a small commit. In less than `shortestMove` nobody, not even this thread, has moved the file between them;
+    /// and what another process does is seen a millisecond later.
     func checkInPlaceSoon() throws(StoreError) {
         var now = machine.monotonic()
         if now - lastWritten > options.shortestMove || now - lastInPlace > 1_000_000 {
@@ -272,13 +280,19 @@ package final class Database: @unchecked Sendable {
     var replacedError: StoreError { Database.replaced(path) }
 
     static func replaced(_ path: String) -> StoreError {
-        StoreError(.replaced, "the file \(path) was moved away, was deleted, or another one has its place: what is written here would be lost; close the store and open it again")
+        StoreError(
+            .replaced,
+            """
+            the file \(path) was moved away, was deleted, or another one has its place: what is written here would be \
+            lost; close the store and open it again
+            """
+        )
     }
 
     // MARK: Metas
 
-    /// Both metas as the file has them now; nil where torn. `.versionMismatch` where a library that knows more wrote one:
-    /// it may be the newer one, and what it refers to must not be written over.
+    /// Both metas as the file has them now; nil where torn. `.versionMismatch` where a library that knows more wrote
+    /// one: it may be the newer one, and what it refers to must not be written over.
     func readMetas() throws(StoreError) -> [Meta?] { try Database.readMetas(file) }
 
     static func readMetas(_ file: StorageFile) throws(StoreError) -> [Meta?] {
@@ -287,15 +301,19 @@ package final class Database: @unchecked Sendable {
         try file.read(into: buffer, count: PageSize.page + Meta.size, at: 0)
         var metas: [Meta?] = []
         for slot in 0..<2 {
-            switch Result(catching: { () throws(Meta.Problem) in try Meta.decodeChecked(buffer + slot * PageSize.page) }) {
+            switch Result(catching: { () throws(Meta.Problem) in try Meta.decodeChecked(buffer + slot * PageSize.page) }
+            ) {
             case .success(let meta): metas.append(meta)
             case .failure(.torn), .failure(.notAStore): metas.append(nil)
             case .failure(.newerFormat(let version)):
-                throw StoreError(.versionMismatch, "the file has format \(version); this library knows format \(Meta.formatVersion)")
+                throw StoreError(
+                    .versionMismatch, "the file has format \(version); this library knows format \(Meta.formatVersion)")
             case .failure(.unknownFeatures(let bits)):
-                throw StoreError(.versionMismatch, "the file needs features that this library does not know (bits \(bits))")
+                throw StoreError(
+                    .versionMismatch, "the file needs features that this library does not know (bits \(bits))")
             case .failure(.otherPageSize(let size)):
-                throw StoreError(.versionMismatch, "the file has pages of \(size) bytes; this library knows \(PageSize.page)")
+                throw StoreError(
+                    .versionMismatch, "the file has pages of \(size) bytes; this library knows \(PageSize.page)")
             }
         }
         return metas
@@ -347,7 +365,13 @@ package final class Database: @unchecked Sendable {
     }
 
     var poisonedError: StoreError {
-        StoreError(.poisoned, "a sync failed, or damage was found, in some process: the store is read-only until every process has closed it")
+        StoreError(
+            .poisoned,
+            """
+            a sync failed, or damage was found, in some process: the store is read-only until every process has \
+            closed it
+            """
+        )
     }
 
     // MARK: Closing

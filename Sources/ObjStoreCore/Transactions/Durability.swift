@@ -7,7 +7,9 @@ extension Database {
         // Visible at once, unless a summary that a power cut would take away stands before it.
         if behindBarrier(version) == version || InjectedBug.active(.relaxedPastBarrier) {
             // What nobody is shown any more, nobody is told to be there.
-            guard shared.raisePublished(to: version) || InjectedBug.active(.poisonOvertakes) else { throw unknownOutcome(version) }
+            guard shared.raisePublished(to: version) || InjectedBug.active(.poisonOvertakes) else {
+                throw unknownOutcome(version)
+            }
             announce()
             if case .relaxed(let milliseconds) = durability { background?.syncWithin(milliseconds: milliseconds) }
             return
@@ -15,29 +17,47 @@ extension Database {
         try waitForCommit(version)
     }
 
-    /// A transaction that began on `version` ends and leaves nothing: without changes, cancelled or refused. What it read may not be
-    /// shown to others yet, and a power cut may take it: nobody is told of the end before the commit that it stands on is finished.
+    /// A transaction that began on `version` ends and leaves nothing: without changes, cancelled or refused. What it
+    /// read may not be shown to others yet, and a power cut may take it: nobody is told of the end before the commit
+    /// that it stands on is finished.
     func confirm(_ version: UInt64, _ durability: StoreOptions.Durability) throws(StoreError) {
         if InjectedBug.active(.endsUnconfirmed) { return }
         try shared.checkVersions()
-        let isThere = durability == .full ? shared.durable.load() & ~SharedState.poisonBit >= version : shared.published.load() >= version
+        let isThere =
+            durability == .full
+            ? shared.durable.load() & ~SharedState.poisonBit >= version : shared.published.load() >= version
         if isThere { return }
         do throws(StoreError) { try finishCommit(version, durability) } catch {
             // The parent's process ends it.
             if error.code == .forked { throw error }
-            throw StoreError(.outcomeUnknown, "the transaction has changed nothing, but what it read, version \(version), may not survive: \(error.message)").system(error.systemError)
+            throw StoreError(
+                .outcomeUnknown,
+                """
+                the transaction has changed nothing, but what it read, version \(version), may not survive: \
+                \(error.message)
+                """
+            ).system(error.systemError)
         }
     }
 
     /// HEAD has moved: whatever goes wrong now, the version may survive.
     private func waitForCommit(_ version: UInt64) throws(StoreError) {
         do throws(StoreError) { try waitDurable(version) } catch {
-            throw error.code == .outcomeUnknown || error.code == .forked ? error : StoreError(.outcomeUnknown, "version \(version) may or may not survive: \(error.message)").system(error.systemError)
+            throw error.code == .outcomeUnknown || error.code == .forked
+                ? error
+                : StoreError(.outcomeUnknown, "version \(version) may or may not survive: \(error.message)").system(
+                    error.systemError)
         }
     }
 
     private func unknownOutcome(_ version: UInt64) -> StoreError {
-        StoreError(.outcomeUnknown, "a sync failed, or damage was found: version \(version) is whole or absent, and the store is read-only until every process has closed it")
+        StoreError(
+            .outcomeUnknown,
+            """
+            a sync failed, or damage was found: version \(version) is whole or absent, and the store is read-only \
+            until every process has closed it
+            """
+        )
     }
 
     /// Returns when the version is on the medium. One waiter syncs the log for everybody; who it is decides the
@@ -149,7 +169,9 @@ extension Database {
         defer { releaseWriterAfterUpkeep() }
         // The one that is known to be durable: a newer one may be on its way, and never arrive.
         let metas = try readMetas()
-        let durable = InjectedBug.active(.rewriteFromVisibleMeta) ? Database.newestMeta(metas)?.meta : metas[Int(shared.durableSlot.load() & 1)]
+        let durable =
+            InjectedBug.active(.rewriteFromVisibleMeta)
+            ? Database.newestMeta(metas)?.meta : metas[Int(shared.durableSlot.load() & 1)]
         guard let meta = durable else { throw StoreError(.corrupt, "the durable meta cannot be read") }
         let head = try shared.headEntry()
         let log = try requireLog()
@@ -157,7 +179,9 @@ extension Database {
         var position = meta.log, version = meta.version
         while version < head.version {
             guard let record = try scanner.next(position, version: version + 1) else {
-                throw StoreError(.corrupt, "the log between the meta of version \(meta.version) and HEAD \(head.version) is not readable")
+                throw StoreError(
+                    .corrupt,
+                    "the log between the meta of version \(meta.version) and HEAD \(head.version) is not readable")
             }
             try log.rewrite(record, scanner)
             position = record.end

@@ -1,12 +1,15 @@
 /// What the oracles of the simulated machine are told by the engine; there is none in production.
 package protocol EngineProbe: AnyObject {
     /// Under WRITER: the allocator stands at this version.
-    func didLoadAllocator(_ database: Database, version: UInt64, root: Ref, space: FreeSpace, freeMap: PageRun) throws(StoreError)
+    func didLoadAllocator(
+        _ database: Database, version: UInt64, root: Ref, space: FreeSpace, freeMap: PageRun) throws(StoreError)
     /// Just before HEAD moves: what will be version `version`.
-    func willMoveHead(_ database: Database, version: UInt64, root: Ref, freeMap: PageRun, isCheckpoint: Bool, chain: UInt64)
+    func willMoveHead(
+        _ database: Database, version: UInt64, root: Ref, freeMap: PageRun, isCheckpoint: Bool, chain: UInt64)
     /// A record is about to be written; `keepsContent`: of a version with the content of the one before.
     func willWriteRecord(
-        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool, keepsContent: Bool)
+        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool,
+        keepsContent: Bool)
     /// Recovery has decided what the store contains: the chain hash of the last record (or meta) that counts.
     func didRecover(_ database: Database, chain: UInt64, newChain: UInt64, version: UInt64) throws(StoreError)
     /// The shared state was made anew: nobody else has joined yet.

@@ -16,6 +16,8 @@ final class Mapping: @unchecked Sendable {
     static func bytes(forFile fileBytes: Int) -> Int { max(1 << 30, fileBytes * 4) }
 
     func source(filePages: Int, seed: UInt64, arena: Arena? = nil) -> PageSource {
-        PageSource(base: map.base, limit: min(filePages * PageSize.page, map.bytes), checked: checked, seed: seed, arena: arena?.table)
+        PageSource(
+            base: map.base, limit: min(filePages * PageSize.page, map.bytes), checked: checked, seed: seed,
+            arena: arena?.table)
     }
 }

@@ -1,7 +1,7 @@
 /// One of the two places (pages 0 and 1) that say where everything is: written in turn by checkpoints.
 ///
 /// ```
-///   0 magic "objstore" · 8 u32 format, compat, read-only-compat, incompat bits · 24 u32 page size, u32 flags (1 = CLEAN)
+///   0 magic "objstore" · 8 u32 format, compat, read-only-compat, incompat bits · 24 u32 page size, u32 flags: 1 CLEAN
 ///  32 uuid (16) · 48 incarnation · 56 generation · 64 version · 72 root · 80 free map · 88 file pages
 ///  96 log epoch · 104 log lsn · 112 log chain · 120 log region offset · 128 log region bytes · 136 hash seed
 /// 144 time of creation (ns since 1970) · 152 reserved, zero · 248 hash64 of the bytes before
@@ -33,13 +33,16 @@ package struct Meta: Equatable, Sendable {
     package static func == (a: Meta, b: Meta) -> Bool {
         a.uuid == b.uuid && a.incarnation == b.incarnation && a.generation == b.generation && a.version == b.version
             && a.root == b.root && a.freeMap == b.freeMap && a.filePages == b.filePages && a.log == b.log
-            && a.hashSeed == b.hashSeed && a.created == b.created && a.isClean == b.isClean && a.compatible == b.compatible
+            && a.hashSeed == b.hashSeed && a.created == b.created && a.isClean == b.isClean
+            && a.compatible == b.compatible
             && a.readOnlyCompatible == b.readOnlyCompatible
     }
 
     package func encode(to page: UnsafeMutableRawPointer) {
         page.initializeMemory(as: UInt8.self, repeating: 0, count: Meta.size)
-        func set<T: BitwiseCopyable>(_ offset: Int, _ value: T) { page.storeBytes(of: value, toByteOffset: offset, as: T.self) }
+        func set<T: BitwiseCopyable>(_ offset: Int, _ value: T) {
+            page.storeBytes(of: value, toByteOffset: offset, as: T.self)
+        }
         set(0, Meta.magic)
         set(8, Meta.formatVersion)
         set(12, compatible)
@@ -65,7 +68,10 @@ package struct Meta: Equatable, Sendable {
     }
 
     package static func hash(_ page: UnsafeRawPointer) -> UInt64 {
-        PageHash.hash(page, count: 224, seed: PageHash.mix(page.load(fromByteOffset: 224, as: UInt64.self), page.load(fromByteOffset: 232, as: UInt64.self)))
+        PageHash.hash(
+            page, count: 224,
+            seed: PageHash.mix(
+                page.load(fromByteOffset: 224, as: UInt64.self), page.load(fromByteOffset: 232, as: UInt64.self)))
             ^ page.load(fromByteOffset: 240, as: UInt64.self)
     }
 
@@ -82,7 +88,9 @@ package struct Meta: Equatable, Sendable {
     package static func decode(_ page: UnsafeRawPointer) -> Meta? { try? decodeChecked(page) }
 
     static func decodeChecked(_ page: UnsafeRawPointer) throws(Problem) -> Meta {
-        func get<T: BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T { page.loadUnaligned(fromByteOffset: offset, as: T.self) }
+        func get<T: BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
+            page.loadUnaligned(fromByteOffset: offset, as: T.self)
+        }
         guard get(0, UInt64.self) == magic else { throw .notAStore }
         guard get(248, UInt64.self) == hash(page) || InjectedBug.active(.hashUnchecked) else { throw .torn }
         // Incompatible bits: whoever does not know them must not even read.
@@ -101,18 +109,24 @@ package struct Meta: Equatable, Sendable {
     }
 
     private static func fields(_ page: UnsafeRawPointer) -> Meta? {
-        func get<T: BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T { page.loadUnaligned(fromByteOffset: offset, as: T.self) }
+        func get<T: BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
+            page.loadUnaligned(fromByteOffset: offset, as: T.self)
+        }
         // Numbers that are counted on from here: far from where they would overflow.
         guard [56, 64, 96, 104].allSatisfy({ get($0, UInt64.self) < 1 << 62 }) else { return nil }
         // No place in a file: that of a transaction's own memory.
         guard !Ref(raw: get(72)).isDirty, !Ref(raw: get(80)).isDirty else { return nil }
-        guard get(88, UInt64.self) < 1 << 40, get(120, UInt64.self) < 1 << 40, get(128, UInt64.self) <= 4 << 30 else { return nil }
+        guard get(88, UInt64.self) < 1 << 40, get(120, UInt64.self) < 1 << 40, get(128, UInt64.self) <= 4 << 30 else {
+            return nil
+        }
         return Meta(
-            uuid: (get(32), get(40)), incarnation: get(48), generation: get(56), version: get(64), root: Ref(raw: get(72)),
+            uuid: (get(32), get(40)), incarnation: get(48), generation: get(56), version: get(64),
+            root: Ref(raw: get(72)),
             freeMap: Ref(raw: get(80)), filePages: Int(get(88, UInt64.self)),
             log: LogPosition(
                 lsn: get(104), epoch: get(96), chain: get(112),
                 region: LogRegion(offset: Int(get(120, UInt64.self)), bytes: Int(get(128, UInt64.self)))),
-            hashSeed: get(136), created: get(144), isClean: get(28, UInt32.self) & 1 != 0, compatible: get(12), readOnlyCompatible: get(16))
+            hashSeed: get(136), created: get(144), isClean: get(28, UInt32.self) & 1 != 0, compatible: get(12),
+            readOnlyCompatible: get(16))
     }
 }

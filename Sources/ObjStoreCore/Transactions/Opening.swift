@@ -3,8 +3,8 @@
 /// Everything happens under the OPEN lock: who finds nobody alive recovers and makes the shared state anew,
 /// who finds somebody joins it.
 extension Database {
-    /// Opens a store. `path` is that of the `db` file; `-log` and `-lock` stand beside it. `isKnown`: it is resolved, and the
-    /// file was there a moment ago.
+    /// Opens a store. `path` is that of the `db` file; `-log` and `-lock` stand beside it. `isKnown`: it is resolved,
+    /// and the file was there a moment ago.
     package static func open(
         _ path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)? = nil, isKnown: Bool = false
     ) throws(StoreError) -> Database {
@@ -16,7 +16,11 @@ extension Database {
         var isKnown = isKnown
         for _ in 0..<attempts {
             do throws(StoreError) {
-                if let database = try openNow(resolved, options: options, machine: machine, probe: probe, isKnown: isKnown) { return database }
+                if let database = try openNow(
+                    resolved, options: options, machine: machine, probe: probe, isKnown: isKnown)
+                {
+                    return database
+                }
             } catch {
                 throw error.code == .syncFailed ? StoreError(.io, error.message) : error
             }
@@ -34,7 +38,9 @@ extension Database {
     ) throws(StoreError) -> Database? {
         var made: (UInt64, UInt64)?
         if !isKnown, !machine.exists(path) {
-            guard options.creates && !options.isReadOnly else { throw StoreError(.notFound, "there is no store at \(path)") }
+            guard options.creates && !options.isReadOnly else {
+                throw StoreError(.notFound, "there is no store at \(path)")
+            }
             made = try createFile(path, like: options.accessModel, machine: machine)
         }
         let file: StorageFile
@@ -43,7 +49,9 @@ extension Database {
             return nil
         }
         do throws(StoreError) {
-            if options.isReadOnly { return try openImmutable(file, path: path, options: options, machine: machine, probe: probe) }
+            if options.isReadOnly {
+                return try openImmutable(file, path: path, options: options, machine: machine, probe: probe)
+            }
             if let database = try open(file, path: path, options: options, machine: machine, probe: probe) {
                 database.isOwnMake = made.map { $0 == database.uuid } ?? false
                 return database
@@ -56,10 +64,14 @@ extension Database {
         }
     }
 
-    private static func open(_ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?) throws(StoreError) -> Database? {
+    private static func open(
+        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?
+    ) throws(StoreError) -> Database? {
         let isCoherent = try machine.fileSystem(of: file) == .coherent
         guard isCoherent || options.isExclusive else {
-            throw StoreError(.incompatibleFileSystem, "\(path) lies on a file system where several processes cannot share a mapped file")
+            throw StoreError(
+                .incompatibleFileSystem,
+                "\(path) lies on a file system where several processes cannot share a mapped file")
         }
         let instance = max(1, machine.random64() >> 3)
         let locks = Locks(machine, file, instance: instance)
@@ -76,16 +88,23 @@ extension Database {
         }
         let database: Database
         do throws(StoreError) {
-            database = isFirst
-                ? try openFirst(file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe)
-                : try join(file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe)
+            database =
+                isFirst
+                ? try openFirst(
+                    file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe
+                )
+                : try join(
+                    file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe
+                )
         } catch {
             // What it found beside the path, or did not, was not its own.
             if try !machine.leads(path, to: file) { return nil }
             throw error
         }
         let shared = database.shared
-        guard try locks.live.acquire(timeout: 0) else { throw StoreError(.busy, "another process has the same instance id") }
+        guard try locks.live.acquire(timeout: 0) else {
+            throw StoreError(.busy, "another process has the same instance id")
+        }
         locks.attach(shared, instance: instance, isAlive: Locks.isAlive(machine, file))
         if options.hasBackgroundThread && !options.isReadOnly { database.background = try BackgroundWork(database) }
         database.markOpen()
@@ -96,8 +115,10 @@ extension Database {
 
     /// Page 2: which lock file and which life of it belong to who has the store open now.
     ///
-    /// `0 "objsess\u{1}" · 8 device, inode of the lock file · 24 nonce · 32 boot id (16) · 48 incarnation · 56 u32 layout version ·
-    /// 64 generation of a meta that is known to be durable, or 0 · 72 device, inode of the store itself: a copy has another`
+    /// `0 "objsess\u{1}" · 8 device, inode of the lock file · 24 nonce · 32 boot id (16) · 48 incarnation ·
+    /// 56 u32 layout version · 64 generation of a meta that is known to be durable, or 0 ·
+    /// 72 device, inode of the store itself: a copy has
+    /// another`
     private enum Session {
         static let magic: UInt64 = 0x0173_7365_736a_626f
         static let offset = 2 * PageSize.page
@@ -105,10 +126,14 @@ extension Database {
         /// In the word of the layout version: nobody may join.
         static let exclusive: UInt64 = 1 << 63
 
-        static func write(_ file: StorageFile, lockFile: FileIdentity, _ identity: SharedState.Identity, isExclusive: Bool, durable: UInt64) throws(StoreError) {
+        static func write(
+            _ file: StorageFile, lockFile: FileIdentity, _ identity: SharedState.Identity, isExclusive: Bool,
+            durable: UInt64
+        ) throws(StoreError) {
             let own = try file.identity()
             let words: [UInt64] = [
-                magic, lockFile.device, lockFile.inode, identity.nonce, identity.boot.0, identity.boot.1, identity.incarnation,
+                magic, lockFile.device, lockFile.inode, identity.nonce, identity.boot.0, identity.boot.1,
+                identity.incarnation,
                 UInt64(SharedState.layoutVersion) | (isExclusive ? exclusive : 0), durable, own.device, own.inode,
             ]
             let buffer = ByteBuffer(capacity: size)
@@ -118,26 +143,36 @@ extension Database {
 
         /// After a sync that covered the meta of that generation.
         static func noteDurable(_ file: StorageFile, _ generation: UInt64) throws(StoreError) {
-            try withUnsafeBytes(of: generation) { (bytes) throws(StoreError) in try file.write(bytes.baseAddress!, count: 8, at: offset + 64) }
+            try withUnsafeBytes(of: generation) { (bytes) throws(StoreError) in
+                try file.write(bytes.baseAddress!, count: 8, at: offset + 64)
+            }
         }
 
         /// Nil where none was written into this file, or only into one that it is a copy of.
-        static func read(_ file: StorageFile) throws(StoreError) -> (lockFile: FileIdentity, identity: SharedState.Identity, layout: UInt64, durable: UInt64)? {
+        static func read(
+            _ file: StorageFile
+        ) throws(StoreError) -> (
+            lockFile: FileIdentity, identity: SharedState.Identity, layout: UInt64, durable: UInt64
+        )? {
             let words = UnsafeMutablePointer<UInt64>.allocate(capacity: size / 8)
             defer { words.deallocate() }
             try file.read(into: UnsafeMutableRawPointer(words), count: size, at: offset)
-            guard words[0] == magic, try FileIdentity(device: words[9], inode: words[10]) == file.identity() else { return nil }
+            guard words[0] == magic, try FileIdentity(device: words[9], inode: words[10]) == file.identity() else {
+                return nil
+            }
             return (
                 FileIdentity(device: words[1], inode: words[2]),
-                SharedState.Identity(nonce: words[3], boot: (words[4], words[5]), incarnation: words[6]), words[7], words[8])
+                SharedState.Identity(nonce: words[3], boot: (words[4], words[5]), incarnation: words[6]), words[7],
+                words[8]
+            )
         }
     }
 
     // MARK: Shared memory
 
-    /// The memory of who finds nobody alive. That of the last session serves again where it certainly is nobody else's: its
-    /// file is named by this very store. Else a new one: somebody may still use what has the name, who had a store open that
-    /// was deleted or replaced.
+    /// The memory of who finds nobody alive. That of the last session serves again where it certainly is nobody else's:
+    /// its file is named by this very store. Else a new one: somebody may still use what has the name, who had a store
+    /// open that was deleted or replaced.
     private static func makeShared(
         _ file: StorageFile, _ slot: Int, _ meta: Meta, path: String, options: StoreOptions, machine: Machine
     ) throws(StoreError) -> (SharedState, isNew: Bool) {
@@ -145,15 +180,20 @@ extension Database {
         let session = try Session.read(file)
         if let session, let memory = try? machine.openShared(name, bytes: bytes, session.lockFile, like: file) {
             let shared = SharedState(memory, limits: options.shared)
-            if shared.storedIdentity == session.identity || InjectedBug.active(.staleSharedState) { return (shared, false) }
+            if shared.storedIdentity == session.identity || InjectedBug.active(.staleSharedState) {
+                return (shared, false)
+            }
         }
-        if InjectedBug.active(.lockFileKept), machine.exists(name), let memory = try machine.openShared(name, bytes: bytes, try machine.identity(of: name), like: file) {
+        if InjectedBug.active(.lockFileKept), machine.exists(name),
+            let memory = try machine.openShared(name, bytes: bytes, try machine.identity(of: name), like: file)
+        {
             return (SharedState(memory, limits: options.shared), false)
         }
-        return try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) { (_) throws(StoreError) in
+        return try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) {
+            (_) throws(StoreError) in
             try retireLockFile(name, bytes, of: session?.identity, machine)
-            // A clean store needs no log. That of a store which was replaced by a copy of itself is of the same incarnation, and may still
-            // be written by who had the old one open.
+            // A clean store needs no log. That of a store which was replaced by a copy of itself is of the same
+            // incarnation, and may still be written by who had the old one open.
             if meta.isClean, !InjectedBug.active(.foreignLogKept), try isLogOrLink(path + "-log", machine) {
                 // The meta may stand in the page cache only, where a close died: the one before it needs the log.
                 try writeMeta(meta, slot: slot, to: file)
@@ -164,7 +204,8 @@ extension Database {
         }
     }
 
-    /// Whether it is there and may go: a log, or what cannot be opened, as a symbolic link, and would make room for a log anyway.
+    /// Whether it is there and may go: a log, or what cannot be opened, as a symbolic link, and would make room for a
+    /// log anyway.
     private static func isLogOrLink(_ name: String, _ machine: Machine) throws(StoreError) -> Bool {
         let found: StorageFile?
         do throws(StoreError) { found = try openSide(name, machine) } catch {
@@ -181,11 +222,13 @@ extension Database {
         if try isLogOrLink(name, machine) { try machine.removeIfPresent(name) }
     }
 
-    /// Its content says so, or its size, for a power cut may leave any content. That the last session's had this inode says nothing: what
-    /// is deleted leaves its inode to the next file.
+    /// Its content says so, or its size, for a power cut may leave any content. That the last session's had this inode
+    /// says nothing: what is deleted leaves its inode to the next file.
     private static func isLockFile(_ file: StorageFile, _ bytes: Int) throws(StoreError) -> Bool {
         var first: UInt64 = 0
-        try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in try file.read(into: bytes.baseAddress!, count: 8, at: 0) }
+        try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in
+            try file.read(into: bytes.baseAddress!, count: 8, at: 0)
+        }
         let size = try file.size()
         return SharedState.isOurs(first) || size == bytes || size == SharedMemory.firstPart
     }
@@ -204,23 +247,31 @@ extension Database {
     }
 
     /// Before another one gets its name. Throws where it is none. `session`: the last one of this store.
-    private static func retireLockFile(_ name: String, _ bytes: Int, of session: SharedState.Identity?, _ machine: Machine) throws(StoreError) {
+    private static func retireLockFile(
+        _ name: String, _ bytes: Int, of session: SharedState.Identity?, _ machine: Machine
+    ) throws(StoreError) {
         let old: StorageFile
         // What cannot be opened (a symbolic link, somebody else's) only loses its name.
         do throws(StoreError) { old = try machine.open(name, .side) } catch { return }
         defer { old.close() }
         let identity = try old.identity(), names = try old.nameCount()
-        guard try isLockFile(old, bytes) else { throw StoreError(.io, "\(name) is not the lock file of a store: it stays as it is, and must be moved away") }
-        guard let memory = try machine.openShared(name, bytes: SharedMemory.firstPart, identity, like: nil) else { return }
+        guard try isLockFile(old, bytes) else {
+            throw StoreError(.io, "\(name) is not the lock file of a store: it stays as it is, and must be moved away")
+        }
+        guard let memory = try machine.openShared(name, bytes: SharedMemory.firstPart, identity, like: nil) else {
+            return
+        }
         let state = SharedState(memory, limits: SharedState.Limits())
-        // With two names it may be the lock file of another store, whose users have nothing to do with this one. Its inode says nothing.
+        // With two names it may be the lock file of another store, whose users have nothing to do with this one. Its
+        // inode says nothing.
         if names == 1 || session != nil && state.storedIdentity == session { state.retire(machine) }
     }
 
     // MARK: First and joining
 
     private static func openFirst(
-        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, locks: Locks, instance: UInt64, probe: (any EngineProbe)?
+        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, locks: Locks, instance: UInt64,
+        probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
         // Before anything is made or removed: it is a store, and whole.
         let (slot, meta, metas) = try chooseMeta(file, path: path)
@@ -229,46 +280,65 @@ extension Database {
         let (shared, isNew) = try makeShared(file, slot, meta, path: path, options: options, machine: machine)
         do throws(StoreError) {
             return try openFirst(
-                file, slot, metas, bytes: bytes, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
+                file, slot, metas, bytes: bytes, path: path, options: options, machine: machine, shared: shared,
+                locks: locks, instance: instance, probe: probe)
         } catch {
             // A file that cannot be opened gets no lock file for good: who comes next makes it anew.
-            if isNew { try? SideNames.holding(of: path, for: file, timeout: 0, machine) { (_) throws(StoreError) in try machine.remove(path + "-lock") } }
+            if isNew {
+                try? SideNames.holding(of: path, for: file, timeout: 0, machine) { (_) throws(StoreError) in
+                    try machine.remove(path + "-lock")
+                }
+            }
             throw error
         }
     }
 
     private static func openFirst(
-        _ file: StorageFile, _ slot: Int, _ metas: [Meta?], bytes: Int, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks,
+        _ file: StorageFile, _ slot: Int, _ metas: [Meta?], bytes: Int, path: String, options: StoreOptions,
+        machine: Machine, shared: SharedState, locks: Locks,
         instance: UInt64, probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
         let meta = metas[slot]!
         let boot = try machine.bootID()
-        if InjectedBug.active(.staleSharedState), let old = shared.storedIdentity, old.incarnation == meta.incarnation, shared.head.load() != 0 {
+        if InjectedBug.active(.staleSharedState), let old = shared.storedIdentity, old.incarnation == meta.incarnation,
+            shared.head.load() != 0
+        {
             // The mistake: what the memory says is believed.
             let log = try openLog(file, path, meta, machine)
             return try make(file, path, options, machine, shared, locks, instance, meta, log, probe, bytes: bytes)
         }
-        let identity = SharedState.Identity(nonce: PageHash.mix(instance, 0x6e6f_6e63_65), boot: boot, incarnation: meta.incarnation)
+        let identity = SharedState.Identity(
+            nonce: PageHash.mix(instance, 0x6e6f_6e63_65), boot: boot, incarnation: meta.incarnation)
         if meta.isClean {
             // A close that died, or whose sync failed, leaves a meta that a power cut may take back. It shows in the
             // session page of this boot, which a close marks when its sync has returned; what an earlier boot left
             // comes from the medium.
-            if let last = try Session.read(file), last.identity.boot == boot, last.durable != meta.generation || last.identity.incarnation != meta.incarnation {
+            if let last = try Session.read(file), last.identity.boot == boot,
+                last.durable != meta.generation || last.identity.incarnation != meta.incarnation
+            {
                 if !InjectedBug.active(.cleanTrusted) {
                     try writeMeta(meta, slot: slot, to: file)
                     try file.sync()
                 }
             }
-            let database = try make(file, path, options, machine, shared, locks, instance, meta, nil, probe, bytes: bytes)
+            let database = try make(
+                file, path, options, machine, shared, locks, instance, meta, nil, probe, bytes: bytes)
             try probe?.didRecover(database, chain: meta.log.chain, newChain: meta.log.chain, version: meta.version)
             database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
-            try Session.write(file, lockFile: shared.identity, identity, isExclusive: options.isExclusive, durable: meta.generation)
+            try Session.write(
+                file, lockFile: shared.identity, identity, isExclusive: options.isExclusive, durable: meta.generation)
             return database
         }
         try shared.reserveAll()
         let log = try openLog(file, path, meta, machine)
         if log == nil && !options.opensWithoutLog {
-            throw StoreError(.needsLog, "\(path) was not closed cleanly\(doubt(metas)), and its log \(path)-log is missing or belongs to another file")
+            throw StoreError(
+                .needsLog,
+                """
+                \(path) was not closed cleanly\(doubt(metas)), and its log \(path)-log is missing or belongs to \
+                another file
+                """
+            )
         }
         // The mode of the store may have changed since. What recovery needs it needs in any case.
         if let log { _ = log.file.canTakeAccess(of: file) }
@@ -284,12 +354,16 @@ extension Database {
     }
 
     private static func join(
-        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, locks: Locks, instance: UInt64, probe: (any EngineProbe)?
+        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, locks: Locks, instance: UInt64,
+        probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
         let session = try Session.read(file)
-        if let session, session.layout & Session.exclusive != 0 { throw StoreError(.busy, "another process has \(path) open, exclusively") }
+        if let session, session.layout & Session.exclusive != 0 {
+            throw StoreError(.busy, "another process has \(path) open, exclusively")
+        }
         guard let session, session.layout == UInt64(SharedState.layoutVersion),
-            let memory = try machine.openShared(path + "-lock", bytes: SharedState.bytes(options.shared), session.lockFile, like: nil)
+            let memory = try machine.openShared(
+                path + "-lock", bytes: SharedState.bytes(options.shared), session.lockFile, like: nil)
         else { throw notShared(path) }
         let shared = SharedState(memory, limits: options.shared)
         guard shared.storedIdentity == session.identity else { throw notShared(path) }
@@ -301,11 +375,17 @@ extension Database {
     private static func notShared(_ path: String) -> StoreError {
         StoreError(
             .versionMismatch,
-            "\(path) is open in another process with which this one cannot share it: its lock file was replaced or removed, or the library differs")
+            """
+            \(path) is open in another process with which this one cannot share it: its lock file was replaced or \
+            removed, or the library differs
+            """
+        )
     }
 
     /// The one that counts, and both.
-    private static func chooseMeta(_ file: StorageFile, path: String, writes: Bool = true) throws(StoreError) -> (slot: Int, meta: Meta, metas: [Meta?]) {
+    private static func chooseMeta(
+        _ file: StorageFile, path: String, writes: Bool = true
+    ) throws(StoreError) -> (slot: Int, meta: Meta, metas: [Meta?]) {
         let metas: [Meta?]
         do throws(StoreError) { metas = try readMetas(file) } catch {
             throw error.code == .versionMismatch ? StoreError(.versionMismatch, "\(path): \(error.message)") : error
@@ -314,7 +394,11 @@ extension Database {
             guard !writes || newest.meta.readOnlyCompatible == 0 else {
                 throw StoreError(
                     .versionMismatch,
-                    "\(path) has features that this library cannot keep up (bits \(newest.meta.readOnlyCompatible)): open it in the mode immutable")
+                    """
+                    \(path) has features that this library cannot keep up (bits \(newest.meta.readOnlyCompatible)): \
+                    open it in the mode immutable
+                    """
+                )
             }
             return (newest.slot, newest.meta, metas)
         }
@@ -333,25 +417,32 @@ extension Database {
         return ", as meta \(damaged ^ 1) says (meta \(damaged), which is damaged, may have been the newer one)"
     }
 
-    /// What is wrong with a file of so many bytes; nil: nothing. A close cuts the file: where the meta that it wrote is damaged, the one
-    /// before it is of a longer file, from which nothing was cut that is needed.
+    /// What is wrong with a file of so many bytes; nil: nothing. A close cuts the file: where the meta that it wrote is
+    /// damaged, the one before it is of a longer file, from which nothing was cut that is needed.
     static func lengthProblem(_ metas: [Meta?], _ bytes: Int) -> String? {
         guard let (slot, meta) = newestMeta(metas), meta.filePages * PageSize.page > bytes else { return nil }
         let wanted = meta.filePages * PageSize.page
         if metas[slot ^ 1] != nil { return "it was cut off: it has \(bytes) bytes and should have \(wanted)" }
-        return "it has \(bytes) bytes, and meta \(slot) is of \(wanted): it was cut off, or meta \(slot ^ 1), which is damaged, was the newer one"
+        return
+            """
+            it has \(bytes) bytes, and meta \(slot) is of \(wanted): it was cut off, or meta \(slot ^ 1), which is \
+            damaged, was the newer one
+            """
     }
 
-    /// The log of that store; nil where there is none, or another one's. `.replaced` where the path leads to another store: what stands
-    /// beside it may be the log of a copy.
+    /// The log of that store; nil where there is none, or another one's. `.replaced` where the path leads to another
+    /// store: what stands beside it may be the log of a copy.
     static func openLog(
-        _ store: StorageFile, _ path: String, uuid: (UInt64, UInt64), incarnation: UInt64, seed: UInt64, _ machine: Machine
+        _ store: StorageFile, _ path: String, uuid: (UInt64, UInt64), incarnation: UInt64, seed: UInt64,
+        _ machine: Machine
     ) throws(StoreError) -> LogFile? {
         let found = try openSide(path + "-log", machine)
         do throws(StoreError) {
             // Asked when it is open: the log is the one that stood beside the store at that time, or an older one.
             if !InjectedBug.active(.namesUnasked), try !machine.leads(path, to: store) { throw replaced(path) }
-            if let found, try LogFile.matches(found, uuid: uuid, incarnation: incarnation) { return LogFile(file: found, seed: seed) }
+            if let found, try LogFile.matches(found, uuid: uuid, incarnation: incarnation) {
+                return LogFile(file: found, seed: seed)
+            }
         } catch {
             found?.close()
             throw error
@@ -360,7 +451,9 @@ extension Database {
         return nil
     }
 
-    private static func openLog(_ store: StorageFile, _ path: String, _ meta: Meta, _ machine: Machine) throws(StoreError) -> LogFile? {
+    private static func openLog(
+        _ store: StorageFile, _ path: String, _ meta: Meta, _ machine: Machine
+    ) throws(StoreError) -> LogFile? {
         try openLog(store, path, uuid: meta.uuid, incarnation: meta.incarnation, seed: meta.hashSeed, machine)
     }
 
@@ -373,14 +466,16 @@ extension Database {
     }
 
     private static func make(
-        _ file: StorageFile, _ path: String, _ options: StoreOptions, _ machine: Machine, _ shared: SharedState, _ locks: Locks,
+        _ file: StorageFile, _ path: String, _ options: StoreOptions, _ machine: Machine, _ shared: SharedState,
+        _ locks: Locks,
         _ instance: UInt64, _ meta: Meta, _ log: LogFile?, _ probe: (any EngineProbe)?,
         bytes: Int? = nil
     ) throws(StoreError) -> Database {
         let size = if let bytes { bytes } else { try file.size() }
         let mapping = try Mapping(file, bytes: Mapping.bytes(forFile: max(size, meta.filePages * PageSize.page)))
         return Database(
-            machine: machine, options: options, path: path, file: file, shared: shared, locks: locks, instance: instance, meta: meta,
+            machine: machine, options: options, path: path, file: file, shared: shared, locks: locks,
+            instance: instance, meta: meta,
             mapping: mapping, log: log, probe: probe)
     }
 
@@ -388,7 +483,9 @@ extension Database {
 
     /// Writes a new, empty, clean store; what another process created meanwhile wins.
     /// The uuid of the one that this process has made.
-    private static func createFile(_ path: String, like model: StorageFile?, machine: Machine) throws(StoreError) -> (UInt64, UInt64) {
+    private static func createFile(
+        _ path: String, like model: StorageFile?, machine: Machine
+    ) throws(StoreError) -> (UInt64, UInt64) {
         var uuid: (UInt64, UInt64) = (0, 0)
         try machine.create(path, like: model) { (file) throws(StoreError) in uuid = try format(file, machine: machine) }
         if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: path) }
@@ -424,18 +521,23 @@ extension Database {
         for page in writer.placed { try space.allocate(page: page.page, units: page.liveUnits, version: 1) }
         let mapRun = space.takeRun(minimum: 1, wanted: 1)!
         try space.allocate(page: mapRun.page, units: PageSize.unitsPerPage, version: 1)
-        let (image, mapRef) = FreeMapNode.encode(space, version: 1, run: PageRun(page: mapRun.page, count: 1), seed: seed)!
+        let (image, mapRef) = FreeMapNode.encode(
+            space, version: 1, run: PageRun(page: mapRun.page, count: 1), seed: seed)!
         try file.write(UnsafeRawPointer(image.base), count: image.count, at: mapRef.offset)
         let meta = Meta(
-            uuid: (machine.random64(), machine.random64()), incarnation: machine.random64(), generation: 1, version: 1, root: rootRef,
-            freeMap: mapRef, filePages: pages, log: LogPosition(lsn: 0, epoch: 1, chain: machine.random64(), region: LogRegion()),
+            uuid: (machine.random64(), machine.random64()), incarnation: machine.random64(), generation: 1, version: 1,
+            root: rootRef,
+            freeMap: mapRef, filePages: pages,
+            log: LogPosition(lsn: 0, epoch: 1, chain: machine.random64(), region: LogRegion()),
             hashSeed: seed, created: machine.wallClock(), isClean: true)
         try writeMeta(meta, slot: 0, to: file)
         try writeMeta(meta, slot: 1, to: file)
         return meta.uuid
     }
 
-    private static func openInMemory(_ name: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?) throws(StoreError) -> Database {
+    private static func openInMemory(
+        _ name: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?
+    ) throws(StoreError) -> Database {
         let file = try machine.openAnonymous("objstore " + name)
         try format(file, machine: machine)
         let bytes = SharedState.bytes(options.shared)
@@ -448,7 +550,9 @@ extension Database {
         let database = try make(file, "", options, machine, shared, locks, instance, meta, nil, probe)
         let identity = SharedState.Identity(nonce: 1, boot: (0, 0), incarnation: meta.incarnation)
         database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
-        guard try locks.live.acquire(timeout: 0) else { throw StoreError(.internalError, "a new in-memory store is locked") }
+        guard try locks.live.acquire(timeout: 0) else {
+            throw StoreError(.internalError, "a new in-memory store is locked")
+        }
         if options.hasBackgroundThread { database.background = try BackgroundWork(database) }
         database.markOpen()
         return database
@@ -462,9 +566,15 @@ extension Database {
         let (slot, meta, metas) = try chooseMeta(file, path: path, writes: false)
         guard meta.isClean else {
             throw StoreError(
-                .needsLog, "\(path) is open for writing, or was not closed cleanly\(doubt(metas)): open it for writing once, so that it can be recovered")
+                .needsLog,
+                """
+                \(path) is open for writing, or was not closed cleanly\(doubt(metas)): open it for writing once, so \
+                that it can be recovered
+                """
+            )
         }
-        // A writer looks at our lock before its first write, and we at the writers' after we have it: one sees the other.
+        // A writer looks at our lock before its first write, and we at the writers' after we have it: one sees the
+        // other.
         guard isAlone, try !machine.isLocked(file, bytes: Locks.allLive) else {
             throw StoreError(.busy, "\(path) is open for writing: the mode immutable is for files that nobody writes")
         }
@@ -472,7 +582,9 @@ extension Database {
         try checkLength(metas, bytes, path)
         let shared = SharedState(OwnedMemory(bytes: SharedState.bytes(options.shared)), limits: options.shared)
         let instance = max(1, machine.random64() >> 3)
-        let database = try make(file, path, options, machine, shared, Locks(machine, file, instance: instance), instance, meta, nil, probe, bytes: bytes)
+        let database = try make(
+            file, path, options, machine, shared, Locks(machine, file, instance: instance), instance, meta, nil, probe,
+            bytes: bytes)
         let identity = SharedState.Identity(nonce: 1, boot: (0, 0), incarnation: meta.incarnation)
         database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
         database.markOpen()
@@ -508,8 +620,11 @@ extension Database {
             // Nobody else can come or close now. Who dies leaves the store to the recovery of the next one.
             let isLast = !(try machine.isLocked(file, bytes: Locks.allLive))
             if InjectedBug.active(.liveGivenUpFirst) { locks.live.release() }
-            // Nobody else knows that a sync was due. Before LIVE is given up: from then on others take the locks from who has them.
-            if !isLast && mayOweSync && !shared.isPoisoned && !InjectedBug.active(.closeUnsynced) { try waitDurable(shared.published.load()) }
+            // Nobody else knows that a sync was due. Before LIVE is given up: from then on others take the locks from
+            // who has them.
+            if !isLast && mayOweSync && !shared.isPoisoned && !InjectedBug.active(.closeUnsynced) {
+                try waitDurable(shared.published.load())
+            }
             if !InjectedBug.active(.liveGivenUpFirst) { locks.live.release() }
             // A file that nobody can find any more is left as it is: its log may be that of the store in its place.
             if isLast && !shared.isPoisoned && shared.prepared.load() != 0, try file.hasName() {
@@ -529,9 +644,11 @@ extension Database {
     /// Under OPEN: who comes next makes them anew.
     private func removeSideFiles() throws(StoreError) {
         try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) { (_) throws(StoreError) in
-            // A log that nobody has written to was made for a meta that is not clean, whose writing failed; it may stand in the file all
-            // the same, and needs the log.
-            if try Database.newestMeta(readMetas())?.meta.isClean == true { try Database.removeLog(path + "-log", machine) }
+            // A log that nobody has written to was made for a meta that is not clean, whose writing failed; it may
+            // stand in the file all the same, and needs the log.
+            if try Database.newestMeta(readMetas())?.meta.isClean == true {
+                try Database.removeLog(path + "-log", machine)
+            }
             try machine.removeIfPresent(path + "-lock")
         }
     }

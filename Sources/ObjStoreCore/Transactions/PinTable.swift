@@ -20,7 +20,9 @@ final class PinTable: @unchecked Sendable {
     private var pins: [UInt64: Pin] = [:]
     private var freeSlots: [Int] = []
 
-    init(shared: SharedState, machine: Machine, instance: UInt64, isAlive: @escaping (UInt64) throws(StoreError) -> Bool) {
+    init(
+        shared: SharedState, machine: Machine, instance: UInt64, isAlive: @escaping (UInt64) throws(StoreError) -> Bool
+    ) {
         self.shared = shared
         self.machine = machine
         self.instance = instance
@@ -105,7 +107,8 @@ final class PinTable: @unchecked Sendable {
         if let slot = try searchSlot() { return slot }
         try reapDeadSlots()
         if let slot = try searchSlot() { return slot }
-        throw StoreError(.tooManyReaders, "all \(shared.limits.slots) slots for pinned versions are taken: \(holders())")
+        throw StoreError(
+            .tooManyReaders, "all \(shared.limits.slots) slots for pinned versions are taken: \(holders())")
     }
 
     private func searchSlot() throws(StoreError) -> Int? {
@@ -117,7 +120,9 @@ final class PinTable: @unchecked Sendable {
                 slot.since.store(UInt64(bitPattern: machine.wallClock()))
                 while true {
                     let mark = shared.slotHighWater.load()
-                    if mark >= UInt64(index + 1) || shared.slotHighWater.compareExchange(mark, UInt64(index + 1)) { break }
+                    if mark >= UInt64(index + 1) || shared.slotHighWater.compareExchange(mark, UInt64(index + 1)) {
+                        break
+                    }
                 }
                 return index
             }

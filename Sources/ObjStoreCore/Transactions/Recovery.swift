@@ -18,14 +18,16 @@ extension Database {
         let state = try loadAllocator(meta)
         state.space.releaseAll()
         let scan = try scanForReplay(meta)
-        try probe?.didRecover(self, chain: scan.chain, newChain: epochChain(scan.chain, meta.log.epoch), version: scan.version)
+        try probe?.didRecover(
+            self, chain: scan.chain, newChain: epochChain(scan.chain, meta.log.epoch), version: scan.version)
         if InjectedBug.active(.recoveryReuses) { state.space.forgetLivePages() }
         allocator = state
 
         // Replay in one batch into fresh pages. The version goes on even when there was nothing to replay: the
         // new epoch's chain begins with it.
         let version = scan.version + (InjectedBug.active(.noEpoch) ? 0 : 1)
-        var entry = SharedState.RingEntry(version: meta.version, root: meta.root, filePages: meta.filePages, log: meta.log)
+        var entry = SharedState.RingEntry(
+            version: meta.version, root: meta.root, filePages: meta.filePages, log: meta.log)
         if scan.count > 0 { entry.root = try replay(meta, entry, count: scan.count, version: version) }
         let space = allocator!.space
 
@@ -35,7 +37,9 @@ extension Database {
         space.encode(into: measure, version: version, collapseLimbo: false)
         let pages = PageSize.pages(NodeHeader.size + measure.count + measure.count / 4 + 64)
         let run = try takePages(minimum: pages, wanted: pages)
-        for page in run.page..<(run.page + run.count) { try space.allocate(page: page, units: PageSize.unitsPerPage, version: version) }
+        for page in run.page..<(run.page + run.count) {
+            try space.allocate(page: page, units: PageSize.unitsPerPage, version: version)
+        }
         try space.free(oldMap, version: version)
         let mapRun = PageRun(page: run.page, count: run.count)
         guard let (image, mapRef) = FreeMapNode.encode(space, version: version, run: mapRun, seed: seed) else {
@@ -43,20 +47,28 @@ extension Database {
         }
         try file.write(UnsafeRawPointer(image.base), count: image.count, at: mapRef.offset)
         if !InjectedBug.active(.recoveryUnsynced) { try file.sync() }
-        let position = InjectedBug.active(.noEpoch)
-            ? scan.end : LogPosition(lsn: 0, epoch: meta.log.epoch + 1, chain: epochChain(scan.chain, meta.log.epoch), region: region)
+        let position =
+            InjectedBug.active(.noEpoch)
+            ? scan.end
+            : LogPosition(
+                lsn: 0, epoch: meta.log.epoch + 1, chain: epochChain(scan.chain, meta.log.epoch), region: region)
         let new = Meta(
-            uuid: uuid, incarnation: incarnation, generation: meta.generation + 1, version: version, root: entry.root, freeMap: mapRef,
-            filePages: space.pages, log: position, hashSeed: seed, created: created, isClean: false, compatible: compatible)
+            uuid: uuid, incarnation: incarnation, generation: meta.generation + 1, version: version, root: entry.root,
+            freeMap: mapRef,
+            filePages: space.pages, log: position, hashSeed: seed, created: created, isClean: false,
+            compatible: compatible)
         let other = InjectedBug.active(.recoverySameSlot) ? slot : slot ^ 1
         try Database.writeMeta(new, slot: other, to: file)
         try file.sync()
-        allocator = Allocator(space: space, version: version, position: position, root: entry.root, filePages: space.pages, freeMap: mapRun, freeMapBorn: version)
+        allocator = Allocator(
+            space: space, version: version, position: position, root: entry.root, filePages: space.pages,
+            freeMap: mapRun, freeMapBorn: version)
         startSharedState(new, slot: other, otherPin: meta.version, identity: identity, isPrepared: true)
         try trimLog(to: region)
     }
 
-    /// Gives back what the log file has behind its region, which no meta that a power cut may leave needs. Under CKPT, or alone.
+    /// Gives back what the log file has behind its region, which no meta that a power cut may leave needs. Under CKPT,
+    /// or alone.
     func trimLog(to region: LogRegion) throws(StoreError) {
         let file = try requireLog().file, end = region.offset + region.bytes
         if try file.size() > end { try file.truncate(end) }
@@ -71,7 +83,9 @@ extension Database {
     }
 
     /// How many records after the meta count: up to the first summary, without an unterminated group.
-    private func scanForReplay(_ meta: Meta) throws(StoreError) -> (count: Int, version: UInt64, chain: UInt64, end: LogPosition) {
+    private func scanForReplay(
+        _ meta: Meta
+    ) throws(StoreError) -> (count: Int, version: UInt64, chain: UInt64, end: LogPosition) {
         var all: [(version: UInt64, end: LogPosition, flags: LogRecord.Flags)] = []
         let scanner = log!.scanner()
         var position = meta.log, version = meta.version
@@ -87,7 +101,9 @@ extension Database {
     }
 
     /// Applies the records after the meta to its tree; returns the new root.
-    private func replay(_ meta: Meta, _ entry: SharedState.RingEntry, count: Int, version: UInt64) throws(StoreError) -> Ref {
+    private func replay(
+        _ meta: Meta, _ entry: SharedState.RingEntry, count: Int, version: UInt64
+    ) throws(StoreError) -> Ref {
         var entry = entry
         var batch = try WriteTransaction(self, entry, holdsWriter: false)
         let scanner = log!.scanner()
@@ -121,7 +137,9 @@ extension Database {
         let end = region.offset + region.bytes
         let size = try log!.file.size()
         if size < end {
-            try LogFile.zero(log!.file, from: max(size, LogFile.headerSize) & ~4095, bytes: end - max(size, LogFile.headerSize) & ~4095)
+            try LogFile.zero(
+                log!.file, from: max(size, LogFile.headerSize) & ~4095,
+                bytes: end - max(size, LogFile.headerSize) & ~4095)
             try log!.file.sync()
         }
         return region
@@ -130,8 +148,9 @@ extension Database {
     /// The shared state is made anew; only then may others join.
     func startSharedState(_ meta: Meta, slot: Int, otherPin: UInt64, identity: SharedState.Identity, isPrepared: Bool) {
         shared.initialize(identity, firstVersion: meta.version)
-        shared.setRingEntry(SharedState.RingEntry(
-            version: meta.version, root: meta.root, filePages: meta.filePages, log: meta.log, isCheckpoint: false))
+        shared.setRingEntry(
+            SharedState.RingEntry(
+                version: meta.version, root: meta.root, filePages: meta.filePages, log: meta.log, isCheckpoint: false))
         shared.metaPins[slot].store(meta.version)
         shared.metaPins[slot ^ 1].store(otherPin)
         shared.durableSlot.store(UInt64(slot))
@@ -163,14 +182,19 @@ extension Database {
         try shared.reserveAll()
         try locks.writer.acquire()
         defer { locks.writer.release() }
-        guard let (slot, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
+        guard let (slot, meta) = Database.newestMeta(try readMetas()) else {
+            throw StoreError(.corrupt, "no valid meta")
+        }
         if InjectedBug.active(.cleanKept) && meta.version > 1 {
             try makeLog(meta)
             shared.prepared.store(1)
             return
         }
         let head = try shared.headEntry()
-        guard (meta.version == head.version && (!meta.isClean || meta.log.chain == head.log.chain)) || InjectedBug.active(.prepareAnyMeta) else {
+        guard
+            (meta.version == head.version && (!meta.isClean || meta.log.chain == head.log.chain))
+                || InjectedBug.active(.prepareAnyMeta)
+        else {
             // What this session was opened on stood in the page cache only, and is gone.
             setPoison()
             throw poisonedError
@@ -192,7 +216,8 @@ extension Database {
             new.generation += 1
             // A log of an earlier life may have been left beside a copy: its records must not continue ours.
             new.log = LogPosition(
-                lsn: 0, epoch: meta.log.epoch + 1, chain: PageHash.mix(meta.log.chain, machine.random64()), region: firstRegion)
+                lsn: 0, epoch: meta.log.epoch + 1, chain: PageHash.mix(meta.log.chain, machine.random64()),
+                region: firstRegion)
             try writeMeta(new, slot: slot ^ 1)
             try syncDB()
         }
@@ -201,7 +226,9 @@ extension Database {
         shared.setRingEntry(entry)
         metaIsDurable(new, slot: isNew ? slot ^ 1 : slot)
         shared.logStart.store(LogStart.word(new.log))
-        probe?.willMoveHead(self, version: entry.version, root: entry.root, freeMap: PageRun(), isCheckpoint: false, chain: new.log.chain)
+        probe?.willMoveHead(
+            self, version: entry.version, root: entry.root, freeMap: PageRun(), isCheckpoint: false,
+            chain: new.log.chain)
         shared.prepared.store(1)
         try trimLog(to: new.log.region)
     }
@@ -223,7 +250,8 @@ extension Database {
         let name = path + "-log"
         if let existing = try existingLog(name) {
             defer { existing.close() }
-            if try LogFile.matches(existing, uuid: uuid, incarnation: incarnation), try existing.size() >= LogFile.headerSize + bytes,
+            if try LogFile.matches(existing, uuid: uuid, incarnation: incarnation),
+                try existing.size() >= LogFile.headerSize + bytes,
                 existing.canTakeAccess(of: self.file)
             {
                 // Who made it may have died before its name was durable.
@@ -232,7 +260,8 @@ extension Database {
             }
         }
         do throws(StoreError) {
-            try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) { (new) throws(StoreError) in
+            try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) {
+                (new) throws(StoreError) in
                 try new.write(UnsafeRawPointer(header.base), count: header.count, at: 0)
                 try LogFile.zero(new, from: LogFile.headerSize, bytes: bytes)
                 try new.sync()
@@ -245,8 +274,8 @@ extension Database {
         if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: name) }
     }
 
-    /// What has the name of the log now; nil: nothing, or a symbolic link, which a new log replaces. Throws where it is something
-    /// that no store has made.
+    /// What has the name of the log now; nil: nothing, or a symbolic link, which a new log replaces. Throws where it is
+    /// something that no store has made.
     private func existingLog(_ name: String) throws(StoreError) -> StorageFile? {
         let file: StorageFile
         do throws(StoreError) { file = try machine.open(name, .side) } catch {

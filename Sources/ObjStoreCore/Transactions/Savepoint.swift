@@ -6,8 +6,8 @@
 ///                     └── roll back: B and C are undone; release: nothing is
 /// ```
 /// What the arena holds when one begins is not changed any more, but copied like pages of the file, until the savepoint
-/// ends: going back means to forget the copies. What waits (index changes, rows of a bulk insert) is brought into the trees
-/// first. So a savepoint costs what these merges cost, plus a copy of each extent that is changed again.
+/// ends: going back means to forget the copies. What waits (index changes, rows of a bulk insert) is brought into the
+/// trees first. So a savepoint costs what these merges cost, plus a copy of each extent that is changed again.
 struct Savepoint {
     let id: UInt64
     /// Of a call that calls the application, which may end no savepoint around it meanwhile.
@@ -23,7 +23,9 @@ extension WriteTransaction {
         try checkUsable()
         let states = try memory.markStates()
         savepointCount += 1
-        savepoints.append(Savepoint(id: savepointCount, isOfCall: ofCall, space: space.mark(), ops: ops.beginSavepoint(), states: states))
+        savepoints.append(
+            Savepoint(
+                id: savepointCount, isOfCall: ofCall, space: space.mark(), ops: ops.beginSavepoint(), states: states))
         return savepointCount
     }
 
@@ -59,7 +61,8 @@ extension WriteTransaction {
     private func savepoint(_ id: UInt64, _ ofCall: Bool) throws(StoreError) -> Int {
         guard isActive else { throw StoreError(.closedHandle, "the transaction has ended") }
         guard let position = savepoints.firstIndex(where: { $0.id == id }) else {
-            throw StoreError(.outOfRange, "savepoint \(id) is not open: it was released or rolled back, or an outer one was")
+            throw StoreError(
+                .outOfRange, "savepoint \(id) is not open: it was released or rolled back, or an outer one was")
         }
         if !ofCall, savepoints[position...].contains(where: \.isOfCall) {
             throw StoreError(.inCallback, "a call that began inside of savepoint \(id) is not over")

@@ -65,7 +65,9 @@ package final class SharedState: @unchecked Sendable {
     }
 
     private static func moreSlots(_ limits: Limits) -> Int { ring + limits.ringEntries * 128 }
-    private static func keys(_ limits: Limits) -> Int { moreSlots(limits) + max(0, limits.slots - slotsInFirstPage) * 32 }
+    private static func keys(_ limits: Limits) -> Int {
+        moreSlots(limits) + max(0, limits.slots - slotsInFirstPage) * 32
+    }
 
     package init(_ memory: SharedMemory, limits: Limits) {
         self.memory = memory
@@ -98,7 +100,8 @@ package final class SharedState: @unchecked Sendable {
         roundEnds = (0..<4).map { Doorbell(base + 1024 + $0 * 64) }
     }
 
-    /// The instance that has WRITER for work of the store's own, as a checkpoint: it is no writer. Stays where it dies; no instance comes twice.
+    /// The instance that has WRITER for work of the store's own, as a checkpoint: it is no writer. Stays where it dies;
+    /// no instance comes twice.
     func setKeeper(_ instance: UInt64) { cs_store64_relaxed(base + SharedLock.writer.rawValue + 24, instance) }
     var isKept: Bool {
         let keeper = cs_load64_relaxed(base + SharedLock.writer.rawValue + 24)
@@ -106,10 +109,13 @@ package final class SharedState: @unchecked Sendable {
     }
 
     /// The words of the locks WRITER and SYNC: `0 releases · 8 waiters · 16 owner`.
-    func lockWords(_ lock: SharedLock, instance: UInt64, isAlive: @escaping @Sendable (UInt64) throws(StoreError) -> Bool) -> LockWords {
+    func lockWords(
+        _ lock: SharedLock, instance: UInt64, isAlive: @escaping @Sendable (UInt64) throws(StoreError) -> Bool
+    ) -> LockWords {
         let place = base + lock.rawValue
         return LockWords(
-            owner: SharedWord(place + 16), releases: SharedWord(place), waiters: SharedWord(place + 8), instance: instance, isAlive: isAlive)
+            owner: SharedWord(place + 16), releases: SharedWord(place), waiters: SharedWord(place + 8),
+            instance: instance, isAlive: isAlive)
     }
     enum SharedLock: Int {
         case writer = 768
@@ -140,7 +146,9 @@ package final class SharedState: @unchecked Sendable {
 
     /// Wipes everything; only under OPEN with nobody alive. New memory is clean, and most of it is never touched.
     package func initialize(_ identity: Identity, firstVersion: UInt64) {
-        if !memory.isNew || wasInitialized { base.initializeMemory(as: UInt8.self, repeating: 0, count: SharedState.bytes(limits)) }
+        if !memory.isNew || wasInitialized {
+            base.initializeMemory(as: UInt8.self, repeating: 0, count: SharedState.bytes(limits))
+        }
         wasInitialized = true
         base.storeBytes(of: SharedState.layoutVersion, toByteOffset: 8, as: UInt32.self)
         base.storeBytes(of: UInt32(limits.ringEntries), toByteOffset: 12, as: UInt32.self)
@@ -176,7 +184,9 @@ package final class SharedState: @unchecked Sendable {
 
     /// Tells those who still use the memory that another store has the place of theirs. Only the first page is touched.
     func retire(_ machine: Machine) {
-        guard base.load(as: UInt64.self) == SharedState.magic, base.load(fromByteOffset: 8, as: UInt32.self) == SharedState.layoutVersion else { return }
+        guard base.load(as: UInt64.self) == SharedState.magic,
+            base.load(fromByteOffset: 8, as: UInt32.self) == SharedState.layoutVersion
+        else { return }
         replaced.store(1)
         endAllRounds(machine)
         event.ring(machine)

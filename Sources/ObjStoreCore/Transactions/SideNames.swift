@@ -1,8 +1,10 @@
-/// The names beside a store, `-log` and `-lock`, belong to whoever has the path; who changes what they lead to does so in here.
+/// The names beside a store, `-log` and `-lock`, belong to whoever has the path; who changes what they lead to does so
+/// in here.
 ///
-/// The locks of a store belong to its file, and a path can have had two: one process still opens or prepares a store that was just
-/// deleted, another one makes the next. Each alone would find its file in its place, and a moment later take the name of a log or a lock
-/// file that is the other's by then. So one lock belongs to the path, and under it one looks again:
+/// The locks of a store belong to its file, and a path can have had two: one process still opens or prepares a store
+/// that was just deleted, another one makes the next. Each alone would find its file in its place, and a moment later
+/// take the name of a log or a lock file that is the other's by then. So one lock belongs to the path, and under it one
+/// looks again:
 ///
 /// ```
 ///  store A   opening ── asks: in place? ── deleted ───────────────── takes the name: of B's log
@@ -12,16 +14,17 @@
 ///  store B                        made, [log made    ]
 /// ```
 ///
-/// The lock is one on the file that may become the next log, `-log.new`. It is always made new, and loses that name before the lock is
-/// given up. One that is there already is somebody's who works, or has died: it is locked, never written, and then removed. What cannot be
-/// one was put there by somebody else, and stays.
+/// The lock is one on the file that may become the next log, `-log.new`. It is always made new, and loses that name
+/// before the lock is given up. One that is there already is somebody's who works, or has died: it is locked, never
+/// written, and then removed. What cannot be one was put there by somebody else, and stays.
 enum SideNames {
-    /// Runs `body` where `file` still has the path, alone among all processes, with a new file that it may write and give another
-    /// name (`rename`); again where somebody has removed that file meanwhile.
+    /// Runs `body` where `file` still has the path, alone among all processes, with a new file that it may write and
+    /// give another name (`rename`); again where somebody has removed that file meanwhile.
     /// Innermost: takes no other lock. `.replaced` where the path leads elsewhere; `.timeout`, after so many
     /// nanoseconds (negative: never), or `.busy`, where they are 0.
     static func holding<R>(
-        of path: String, for file: StorageFile, timeout: Int64, _ machine: Machine, _ body: (StorageFile) throws(StoreError) -> R
+        of path: String, for file: StorageFile, timeout: Int64, _ machine: Machine,
+        _ body: (StorageFile) throws(StoreError) -> R
     ) throws(StoreError) -> R {
         let name = temporary(path)
         for _ in 0..<attempts {
@@ -39,11 +42,14 @@ enum SideNames {
             // Somebody may have taken it for one that was left behind.
             guard try machine.leads(name, to: own) else { continue }
             let result = Result { () throws(StoreError) in
-                if !InjectedBug.active(.namesUnasked), try !machine.leads(path, to: file) { throw Database.replaced(path) }
+                if !InjectedBug.active(.namesUnasked), try !machine.leads(path, to: file) {
+                    throw Database.replaced(path)
+                }
                 try own.takeAccess(of: file)
                 return try body(own)
             }
-            // Still under the lock: who waits for it sees that the file has lost its name. One that cannot be removed the next one clears.
+            // Still under the lock: who waits for it sees that the file has lost its name. One that cannot be removed
+            // the next one clears.
             let isNamed = (try? machine.leads(name, to: own)) == true
             if isNamed { try? machine.remove(name) }
             if case .failure = result {
@@ -71,11 +77,15 @@ enum SideNames {
     private static let attempts = 10_000
 
     private static func held(_ path: String, _ timeout: Int64) -> StoreError {
-        StoreError(timeout == 0 ? .busy : .timeout, "another process was making the files beside \(path)\(timeout == 0 ? "" : " for too long")")
+        StoreError(
+            timeout == 0 ? .busy : .timeout,
+            "another process was making the files beside \(path)\(timeout == 0 ? "" : " for too long")")
     }
 
     /// Nil where there is one. `.replaced`: the folder is gone, or has another name, and the file with it.
-    private static func make(_ name: String, for file: StorageFile, of path: String, _ machine: Machine) throws(StoreError) -> StorageFile? {
+    private static func make(
+        _ name: String, for file: StorageFile, of path: String, _ machine: Machine
+    ) throws(StoreError) -> StorageFile? {
         do throws(StoreError) { return try machine.open(name, .createNew) } catch {
             if error.code == .alreadyExists { return nil }
             if error.code == .notFound, try !machine.leads(path, to: file) { throw Database.replaced(path) }
@@ -98,7 +108,9 @@ enum SideNames {
         guard try lock.acquire(timeout: timeout) else { throw held(path, timeout) }
         defer { lock.release() }
         guard try machine.leads(name, to: other) else { return }
-        guard try LogFile.isLog(other) else { throw StoreError(.io, "\(name) is not the log of a store: it stays as it is, and must be moved away") }
+        guard try LogFile.isLog(other) else {
+            throw StoreError(.io, "\(name) is not the log of a store: it stays as it is, and must be moved away")
+        }
         try machine.remove(name)
     }
 }

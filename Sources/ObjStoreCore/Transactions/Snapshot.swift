@@ -11,7 +11,9 @@ package final class Snapshot: @unchecked Sendable {
     private let database: Database
 
     /// Of the newest version that is visible.
-    convenience init(_ database: Database) throws(StoreError) { try self.init(database, pinned: try database.pins.pin()) }
+    convenience init(_ database: Database) throws(StoreError) {
+        try self.init(database, pinned: try database.pins.pin())
+    }
 
     private init(_ database: Database, pinned entry: SharedState.RingEntry) throws(StoreError) {
         do throws(StoreError) {
@@ -51,7 +53,9 @@ package final class Snapshot: @unchecked Sendable {
     /// The node of a class; null ref where the class has none yet.
     func classNode(_ index: Int) throws(StoreError) -> UnsafeRawPointer {
         let node = try source.node(root, .root)
-        guard index < NodeHeader.count(node) else { throw StoreError(.noSuchClass, "class \(index) does not exist in version \(version)") }
+        guard index < NodeHeader.count(node) else {
+            throw StoreError(.noSuchClass, "class \(index) does not exist in version \(version)")
+        }
         return try source.node(RootNode.classNode(node, index), .classRoot)
     }
 }

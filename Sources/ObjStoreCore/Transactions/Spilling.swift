@@ -5,11 +5,12 @@
 ///  change, change, …  arena > transactionBytes ──► …
 ///  commit             the rest, the root, the log's record, HEAD               as always
 /// ```
-/// What is spilled goes where the commit would have put it: to pages that are free as of HEAD, with the birth of the version
-/// that the transaction will be. A cancelled transaction has only written to free pages; a crash finds them free. What is
-/// changed again is copied back, and its place used again (`SpilledPages`).
+/// What is spilled goes where the commit would have put it: to pages that are free as of HEAD, with the birth of the
+/// version that the transaction will be. A cancelled transaction has only written to free pages; a crash finds them
+/// free. What is changed again is copied back, and its place used again (`SpilledPages`).
 extension WriteTransaction {
-    /// To be called where nothing that was read is used any more. Where it throws, the transaction can only be cancelled.
+    /// To be called where nothing that was read is used any more. Where it throws, the transaction can only be
+    /// cancelled.
     @inline(__always)
     package func spillIfLarge() throws(StoreError) { if _slowPath(space.isLarge) { try spill() } }
 
@@ -18,7 +19,8 @@ extension WriteTransaction {
         do throws(StoreError) {
             try prepareForSpace()
             let writer = memory.extents, runs = memory.takenRuns.count
-            writer.begin(version: base.version + 1, estimate: space.arena.capacityInUse, mapping: mapping, isSpilling: true)
+            writer.begin(
+                version: base.version + 1, estimate: space.arena.capacityInUse, mapping: mapping, isSpilling: true)
             for state in memory.openStates { try state.spill(into: writer) }
             if schemaRef.isDirty, space.isOwn(schemaRef) { schemaRef = try writer.node(schemaRef) }
             try writer.finish(database.file)
@@ -34,7 +36,12 @@ extension WriteTransaction {
         } catch {
             memory.spillFailed = true
             throw StoreError(
-                error.code, "the transaction has changed more than it keeps in memory, and could not be written ahead: it can only be cancelled: \(error.message)")
+                error.code,
+                """
+                the transaction has changed more than it keeps in memory, and could not be written ahead: it can only \
+                be cancelled: \(error.message)
+                """
+            )
         }
     }
 

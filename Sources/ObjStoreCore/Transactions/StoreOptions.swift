@@ -41,7 +41,8 @@ package struct StoreOptions: Sendable {
     package var endOfOpening: EndOfWaits?
     /// The largest string or binary, in bytes.
     package var valueLimit = 64 << 20
-    /// So many bytes of changed pages a transaction keeps in memory; more are written into the file ahead of the commit.
+    /// So many bytes of changed pages a transaction keeps in memory; more are written into the file ahead of the
+    /// commit.
     package var transactionBytes = 64 << 20
     /// The file grows by at least so many pages at a time.
     package var growthPages = 256

@@ -40,7 +40,8 @@ package final class WriteTransaction {
         var firstVersion: UInt64 = 0
     }
 
-    /// Takes the writer lock; waits at most `timeout` nanoseconds (negative: for ever): `.timeout`, or `.busy` of who only tries.
+    /// Takes the writer lock; waits at most `timeout` nanoseconds (negative: for ever): `.timeout`, or `.busy` of who
+    /// only tries.
     package static func begin(
         _ database: Database, timeout: Int64 = -1, isTry: Bool = false, until end: EndOfWaits? = nil
     ) throws(StoreError) -> WriteTransaction {
@@ -96,7 +97,8 @@ package final class WriteTransaction {
     /// Adds or changes classes. Trees of unchanged classes stay as they are.
     package func setSchema(_ new: Schema) throws(StoreError) {
         guard new.classes.count <= database.shared.limits.classes else {
-            throw StoreError(.invalidSchema, "a store can have \(database.shared.limits.classes) classes, not \(new.classes.count)")
+            throw StoreError(
+                .invalidSchema, "a store can have \(database.shared.limits.classes) classes, not \(new.classes.count)")
         }
         guard !hasOpenClasses else {
             throw StoreError(.invalidArgument, "the schema can change only before anything else in its transaction")
@@ -126,8 +128,8 @@ package final class WriteTransaction {
 
     // MARK: Ending
 
-    /// Forgets everything, releases the lock, and returns when what was read here is shown to others, and durable as the store's
-    /// durability (or `durability`) says. Keys that were given out are not given out again.
+    /// Forgets everything, releases the lock, and returns when what was read here is shown to others, and durable as
+    /// the store's durability (or `durability`) says. Keys that were given out are not given out again.
     ///
     /// Throws `.outcomeUnknown` where what was read may not survive; the transaction has left nothing all the same.
     package func cancel(_ durability: StoreOptions.Durability? = nil) throws(StoreError) {
@@ -160,8 +162,9 @@ package final class WriteTransaction {
 
     /// Makes the changes a version and waits as the store's durability (or `durability`) says.
     ///
-    /// Returns the version, which is the old one when nothing changed: then that one is waited for, since it was read here.
-    /// Throws `.outOfSpace` or `.io` when nothing happened, `.outcomeUnknown` when the version may or may not survive.
+    /// Returns the version, which is the old one when nothing changed: then that one is waited for, since it was read
+    /// here. Throws `.outOfSpace` or `.io` when nothing happened, `.outcomeUnknown` when the version may or may not
+    /// survive.
     @discardableResult
     package func commit(_ durability: StoreOptions.Durability? = nil) throws(StoreError) -> UInt64 {
         try checkUsable()
@@ -204,7 +207,9 @@ package final class WriteTransaction {
 
     func checkUsable() throws(StoreError) {
         guard isActive else { throw StoreError(.closedHandle, "the transaction has ended") }
-        guard !isBroken else { throw StoreError(.corrupt, "a failed operation left the transaction unusable: it can only be cancelled") }
+        guard !isBroken else {
+            throw StoreError(.corrupt, "a failed operation left the transaction unusable: it can only be cancelled")
+        }
     }
 
     deinit { abandon() }
@@ -221,8 +226,17 @@ package final class WriteTransaction {
             try database.checkInPlaceSoon()
             try database.checkAlone(after: group.firstVersion - 1)
             try prepareForSpace()
-            if group.members > 0, version &- database.shared.published.load() >= UInt64(database.shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
-                throw StoreError(.outOfSpace, "too many transactions in one group: the ring of roots has \(database.shared.limits.ringEntries) entries")
+            if group.members > 0,
+                version &- database.shared.published.load() >= UInt64(database.shared.limits.ringEntries - 1)
+                    && !InjectedBug.active(.ringOverrun)
+            {
+                throw StoreError(
+                    .outOfSpace,
+                    """
+                    too many transactions in one group: the ring of roots has \(database.shared.limits.ringEntries) \
+                    entries
+                    """
+                )
             }
             let root = try flush(version)
             let extents = memory.extents
@@ -249,7 +263,9 @@ package final class WriteTransaction {
                 // Not to be replayed any more: what is logged is for observers.
                 if summary == nil { summary = encodedSummary(limit) }
             }
-            record.encode(into: database.recordBuffer, ops: summary ?? ops.bytes, delta: database.deltaBuffer, at: base.log, seed: database.seed)
+            record.encode(
+                into: database.recordBuffer, ops: summary ?? ops.bytes, delta: database.deltaBuffer, at: base.log,
+                seed: database.seed)
             try checkLogSpace(record)
 
             try extents.finish(database.file)
@@ -258,7 +274,8 @@ package final class WriteTransaction {
                 database, version: version, chain: record.chain, previous: base.log.chain, continues: !isLast,
                 isSummary: record.flags.contains(.summary), keepsContent: isMoving)
             var entry = SharedState.RingEntry(
-                version: version, root: record.root, filePages: record.filePages, log: record.end, isCheckpoint: false, barrier: 0)
+                version: version, root: record.root, filePages: record.filePages, log: record.end, isCheckpoint: false,
+                barrier: 0)
             if group.hasSummary && !InjectedBug.active(.barrierIgnored) {
                 entry.barrier = InjectedBug.active(.barrierInGroup) ? version : group.firstVersion
                 if InjectedBug.active(.barrierWord) {
@@ -289,7 +306,10 @@ package final class WriteTransaction {
             memory.end()
             database.poisonIfDamaged(error)
             database.releaseWriter()
-            if recordBegun && isLast { throw StoreError(.outcomeUnknown, "the commit may or may not survive: \(error.message)").system(error.systemError) }
+            if recordBegun && isLast {
+                throw StoreError(.outcomeUnknown, "the commit may or may not survive: \(error.message)").system(
+                    error.systemError)
+            }
             throw error
         }
         isActive = false
@@ -350,21 +370,30 @@ package final class WriteTransaction {
 
     /// A delta that does not fit in the ring lies in pages of its own, which die with the version itself:
     /// they can be reused once a meta at or past the version is durable (the version is a barrier).
-    private func storeLargeDelta(_ record: inout LogRecord, version: UInt64, placed: inout [ExtentWriter.PlacedPage], freed: inout [FreedExtent]) throws(StoreError) {
+    private func storeLargeDelta(
+        _ record: inout LogRecord, version: UInt64, placed: inout [ExtentWriter.PlacedPage], freed: inout [FreedExtent]
+    ) throws(StoreError) {
         let database = database
         // The delta names its own pages: room for that, before its length is known.
         let pages = PageSize.pages(database.deltaBuffer.count + 256)
         let run = try database.takePages(minimum: pages, wanted: pages)
         memory.takenRuns.append(run)
         mapping.forget(page: run.page, count: run.count)
-        for page in run.page..<(run.page + run.count) { placed.append(ExtentWriter.PlacedPage(page: page, liveUnits: PageSize.unitsPerPage)) }
-        freed.append(FreedExtent(unit: run.page * PageSize.unitsPerPage, units: run.count * PageSize.unitsPerPage, born: version))
+        for page in run.page..<(run.page + run.count) {
+            placed.append(ExtentWriter.PlacedPage(page: page, liveUnits: PageSize.unitsPerPage))
+        }
+        freed.append(
+            FreedExtent(unit: run.page * PageSize.unitsPerPage, units: run.count * PageSize.unitsPerPage, born: version)
+        )
         AllocationDelta(allocated: placed, freed: freed).encode(into: database.deltaBuffer, version: version)
         let length = database.deltaBuffer.count
         precondition(length <= pages * PageSize.page)
         database.deltaBuffer.pad(to: PageSize.page)
-        let hash = PageHash.hash(UnsafeRawPointer(database.deltaBuffer.base), count: length, seed: PageHash.mix(database.seed, version))
-        try database.file.write(UnsafeRawPointer(database.deltaBuffer.base), count: database.deltaBuffer.count, at: run.page * PageSize.page)
+        let hash = PageHash.hash(
+            UnsafeRawPointer(database.deltaBuffer.base), count: length, seed: PageHash.mix(database.seed, version))
+        try database.file.write(
+            UnsafeRawPointer(database.deltaBuffer.base), count: database.deltaBuffer.count, at: run.page * PageSize.page
+        )
         record.deltaRef = Ref(offset: run.page * PageSize.page, hash: hash, born: version)
         record.deltaLength = length
         record.filePages = database.allocator!.space.pages
@@ -381,7 +410,13 @@ package final class WriteTransaction {
     private func checkLogSpace(_ record: LogRecord) throws(StoreError) {
         if InjectedBug.active(.logOverrun) { return }
         guard try database.logHasRoom(until: record.end, in: base.log) else {
-            throw StoreError(.outOfSpace, "the log ring of \(base.log.region.bytes) bytes has no room for a record of \(database.recordBuffer.count) bytes")
+            throw StoreError(
+                .outOfSpace,
+                """
+                the log ring of \(base.log.region.bytes) bytes has no room for a record of \
+                \(database.recordBuffer.count) bytes
+                """
+            )
         }
     }
 
@@ -391,7 +426,9 @@ package final class WriteTransaction {
         guard var allocator = database.allocator else { return }
         database.allocator = nil
         do throws(StoreError) {
-            for member in group.allocated { try allocator.space.apply(member.placed, member.freed, version: member.version) }
+            for member in group.allocated {
+                try allocator.space.apply(member.placed, member.freed, version: member.version)
+            }
             try allocator.space.apply(placed, freed, version: version)
             allocator.version = base.version
             allocator.position = base.log
@@ -399,7 +436,8 @@ package final class WriteTransaction {
             allocator.filePages = base.filePages
             database.allocator = allocator
         } catch {
-            // Double use of a page: never continue on such a map. The next writer reads it from the log, and fails there.
+            // Double use of a page: never continue on such a map. The next writer reads it from the log, and fails
+            // there.
             assertionFailure("\(error)")
         }
     }

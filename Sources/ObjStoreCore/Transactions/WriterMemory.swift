@@ -66,7 +66,9 @@ final class WriterMemory {
     func makeState(_ index: Int, _ cls: ClassSchema, nextKey: UnsafeMutablePointer<Int64>) -> ClassState {
         opened.append(index)
         if let state = states[index] { return state }
-        let state = ClassState(cls, incoming: schema!.incoming[index], owning: schema!.owning[index], space: space, nextKey: nextKey, ops: ops)
+        let state = ClassState(
+            cls, incoming: schema!.incoming[index], owning: schema!.owning[index], space: space, nextKey: nextKey,
+            ops: ops)
         states[index] = state
         return state
     }

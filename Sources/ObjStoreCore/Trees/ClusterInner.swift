@@ -14,12 +14,22 @@ package enum ClusterInner {
     static let bytes = 2048
     static let maximumLevel = 12
 
-    @inline(__always) package static func level(_ node: UnsafeRawPointer) -> Int { Int(truncatingIfNeeded: NodeHeader.word(node)) }
-    @inline(__always) package static func keys(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> { (node + 32).assumingMemoryBound(to: Int64.self) }
-    @inline(__always) static func refs(_ node: UnsafeRawPointer) -> UnsafePointer<UInt64> { (node + 704).assumingMemoryBound(to: UInt64.self) }
-    @inline(__always) package static func rows(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> { (node + 1376).assumingMemoryBound(to: Int64.self) }
+    @inline(__always) package static func level(_ node: UnsafeRawPointer) -> Int {
+        Int(truncatingIfNeeded: NodeHeader.word(node))
+    }
+    @inline(__always) package static func keys(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> {
+        (node + 32).assumingMemoryBound(to: Int64.self)
+    }
+    @inline(__always) static func refs(_ node: UnsafeRawPointer) -> UnsafePointer<UInt64> {
+        (node + 704).assumingMemoryBound(to: UInt64.self)
+    }
+    @inline(__always) package static func rows(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> {
+        (node + 1376).assumingMemoryBound(to: Int64.self)
+    }
 
-    @inline(__always) package static func ref(_ node: UnsafeRawPointer, _ index: Int) -> Ref { Ref(raw: refs(node)[index]) }
+    @inline(__always) package static func ref(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
+        Ref(raw: refs(node)[index])
+    }
 
     /// The last child whose key is at most `key`; 0 where all are greater.
     @inline(__always)
@@ -79,10 +89,14 @@ package enum ClusterInner {
 
     static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
         let count = NodeHeader.count(node)
-        guard bytes == ClusterInner.bytes, (1...capacity).contains(count), (1...UInt64(maximumLevel)).contains(NodeHeader.word(node)) else { return false }
+        guard bytes == ClusterInner.bytes, (1...capacity).contains(count),
+            (1...UInt64(maximumLevel)).contains(NodeHeader.word(node))
+        else { return false }
         let keys = keys(node), refs = refs(node), rows = rows(node)
         for index in 0..<count {
-            guard keys[index] >= 0, keys[index] & LeafHead.slotMask == 0, keys[index] <= LeafHead.maximumKey else { return false }
+            guard keys[index] >= 0, keys[index] & LeafHead.slotMask == 0, keys[index] <= LeafHead.maximumKey else {
+                return false
+            }
             if index > 0, keys[index] <= keys[index - 1] { return false }
             guard refs[index] != 0, refs[index] & Ref.dirtyBit == 0 else { return false }
             guard rows[index] > 0, rows[index] <= LeafHead.maximumKey else { return false }

@@ -1,7 +1,7 @@
 /// Compaction of object trees: leaves of which much was deleted are put together.
 ///
-/// Deleting leaves a hole in its leaf, because the slot of a row is its key. Where a quarter of a leaf, or more, is holes,
-/// its rows and those of its neighbours move side by side into one sparse leaf (`LeafKeys`):
+/// Deleting leaves a hole in its leaf, because the slot of a row is its key. Where a quarter of a leaf, or more, is
+/// holes, its rows and those of its neighbours move side by side into one sparse leaf (`LeafKeys`):
 /// ```
 ///   keyBase 0         4096        8192        12288            0                12288
 ///   [x..x....x.] [..x....x..] [x.......x.] [xxxxxxxxx]   ─►   [xxxxxxx + keys] [xxxxxxxxx]
@@ -12,8 +12,8 @@ extension ClusterWriter {
     /// A leaf is worth being rewritten when it has at most this part of its slots' rows, in quarters.
     private static let loose = 3
 
-    /// Goes through the leaves from the one that has `key` on, until about `budget` rows have been moved. Returns the key to
-    /// go on with, nil at the end.
+    /// Goes through the leaves from the one that has `key` on, until about `budget` rows have been moved. Returns the
+    /// key to go on with, nil at the end.
     package func compactRows(from key: Int64, budget: Int) throws(StoreError) -> Int64? {
         _ = try settle()
         try findLastKey()
@@ -35,8 +35,8 @@ extension ClusterWriter {
         }
     }
 
-    /// Gives up what leaves have of columns that the class no longer has, from the leaf that has `key` on, until leaves with
-    /// about `budget` rows were changed. Returns the key to go on with, nil at the end.
+    /// Gives up what leaves have of columns that the class no longer has, from the leaf that has `key` on, until leaves
+    /// with about `budget` rows were changed. Returns the key to go on with, nil at the end.
     package func dropColumns(from key: Int64, budget: Int) throws(StoreError) -> Int64? {
         _ = try settle()
         // What to change is found first: the walk must not see its own changes.
@@ -83,7 +83,9 @@ extension ClusterWriter {
         var first = child, rows = 0, isLoose = false
         while child < count {
             let head = try tree.leafChild(node, child), live = LeafHead.live(head)
-            let leafIsLoose = live * 4 <= LeafHead.rows(head) * ClusterWriter.loose || live * 4 <= LeafHead.rowsPerLeaf * ClusterWriter.loose
+            let leafIsLoose =
+                live * 4 <= LeafHead.rows(head) * ClusterWriter.loose
+                || live * 4 <= LeafHead.rowsPerLeaf * ClusterWriter.loose
             if rows > 0, !leafIsLoose || rows + live > LeafHead.rowsPerLeaf {
                 if child - first > 1 || isLoose { break }
                 rows = 0
@@ -110,7 +112,9 @@ extension ClusterWriter {
         let joined = LeafBuilder(columns)
         joined.beginSparse(keyBase: run.start)
         forgetPath()
-        guard try writablePath(run.start) != nil, let step = lastStep else { throw ClusterReader.damaged("a leaf is gone") }
+        guard try writablePath(run.start) != nil, let step = lastStep else {
+            throw ClusterReader.damaged("a leaf is gone")
+        }
         for child in step.child..<(step.child + run.count) {
             let leaf = ClusterInner.ref(space.arena.table.pointer(step.ref), child)
             let head = try space.source.node(leaf, .leafHead)
@@ -130,7 +134,9 @@ extension ClusterWriter {
 
     /// Writes the last leaf of the tree without what its holes had, where that is much of it.
     private func thinLast(_ loader: LeafBuilder) throws(StoreError) {
-        guard lastKey >= 0, let head = try tree.leaf(lastKey), LeafHead.live(head) * 4 <= LeafHead.rows(head) * ClusterWriter.loose else { return }
+        guard lastKey >= 0, let head = try tree.leaf(lastKey),
+            LeafHead.live(head) * 4 <= LeafHead.rows(head) * ClusterWriter.loose
+        else { return }
         let keys = LeafKeys(space.source, head)
         try loader.load(head, columns, hints: editor.hints, space)
         let texts = loader.textBytes
@@ -160,7 +166,11 @@ extension ClusterWriter {
             nodes.append(ref)
             for index in 0..<NodeHeader.count(node) {
                 if ClusterInner.level(node) == 1 {
-                    leaves.append((ClusterInner.keys(node)[index], ClusterInner.ref(node, index), Int(ClusterInner.rows(node)[index])))
+                    leaves.append(
+                        (
+                            ClusterInner.keys(node)[index], ClusterInner.ref(node, index),
+                            Int(ClusterInner.rows(node)[index])
+                        ))
                 } else {
                     _ = try tree.innerChild(node, index)
                     try collect(ClusterInner.ref(node, index))
@@ -182,7 +192,9 @@ extension ClusterWriter {
             while first < leaves.count {
                 let children = leaves[first..<min(first + ClusterInner.capacity, leaves.count)]
                 let (ref, node) = try newInner(level: level)
-                for (index, child) in children.enumerated() { ClusterInner.set(node, index, key: child.key, ref: child.ref, rows: child.rows) }
+                for (index, child) in children.enumerated() {
+                    ClusterInner.set(node, index, key: child.key, ref: child.ref, rows: child.rows)
+                }
                 NodeHeader.setCount(node, children.count)
                 above.append((children.first!.key, ref, children.reduce(0) { $0 + $1.rows }))
                 first += children.count

@@ -7,8 +7,8 @@
 ///   [c0 of leaf 0][c0 of leaf 1]…[c0 of leaf 15][c1 of leaf 0]…[heads of leaves 0…15]
 /// ```
 ///
-/// Where a savepoint holds dirty extents they stay in memory, and with them everything above them: what is placed refers
-/// to the file only.
+/// Where a savepoint holds dirty extents they stay in memory, and with them everything above them: what is placed
+/// refers to the file only.
 struct ClusterFlush {
     let space: WriteSpace
     let writer: ExtentWriter

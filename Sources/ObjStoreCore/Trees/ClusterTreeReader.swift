@@ -35,10 +35,14 @@ package struct ClusterReader: @unchecked Sendable {
             node = UnsafeRawPointer(source.arena.unsafelyUnwrapped.pointer(root))
         } else {
             // The kind is read before the check that the right kind lies there.
-            guard _fastPath(root.offset <= source.limit - NodeHeader.size) else { throw ClusterReader.damaged("root lies outside the file") }
+            guard _fastPath(root.offset <= source.limit - NodeHeader.size) else {
+                throw ClusterReader.damaged("root lies outside the file")
+            }
             node = source.base + root.offset
         }
-        if NodeHeader.kind(node) == NodeKind.clusterInner.rawValue { return .inner(try source.node(root, .clusterInner)) }
+        if NodeHeader.kind(node) == NodeKind.clusterInner.rawValue {
+            return .inner(try source.node(root, .clusterInner))
+        }
         return .leaf(try source.node(root, .leafHead))
     }
 
@@ -46,14 +50,18 @@ package struct ClusterReader: @unchecked Sendable {
     @inline(__always)
     func innerChild(_ node: UnsafeRawPointer, _ index: Int) throws(StoreError) -> UnsafeRawPointer {
         let child = try source.node(ClusterInner.ref(node, index), .clusterInner)
-        guard _fastPath(NodeHeader.word(child) == NodeHeader.word(node) &- 1) else { throw ClusterReader.damaged("levels of the object tree") }
+        guard _fastPath(NodeHeader.word(child) == NodeHeader.word(node) &- 1) else {
+            throw ClusterReader.damaged("levels of the object tree")
+        }
         return child
     }
 
     @inline(__always)
     func leafChild(_ node: UnsafeRawPointer, _ index: Int) throws(StoreError) -> UnsafeRawPointer {
         let head = try source.node(ClusterInner.ref(node, index), .leafHead)
-        guard _fastPath(LeafHead.keyBase(head) == ClusterInner.keys(node)[index]) else { throw ClusterReader.damaged("a leaf holds other keys") }
+        guard _fastPath(LeafHead.keyBase(head) == ClusterInner.keys(node)[index]) else {
+            throw ClusterReader.damaged("a leaf holds other keys")
+        }
         return head
     }
 
@@ -105,7 +113,9 @@ package struct ClusterReader: @unchecked Sendable {
     @inline(__always)
     package func next(_ row: RowPosition) throws(StoreError) -> RowPosition? {
         let slot = LeafHead.nextLive(row.head, from: row.slot &+ 1), keys = LeafKeys(source, row.head)
-        if _fastPath(slot < LeafHead.rows(row.head)) { return RowPosition(head: row.head, slot: slot, key: try keys.key(slot)) }
+        if _fastPath(slot < LeafHead.rows(row.head)) {
+            return RowPosition(head: row.head, slot: slot, key: try keys.key(slot))
+        }
         return try seek(try keys.end())
     }
 
@@ -164,7 +174,9 @@ package struct ClusterReader: @unchecked Sendable {
         for index in 0..<count { cs_prefetch(row.head + LeafHead.directory + columns[index] &<< 6) }
         let reader = LeafReader(source: source)
         for index in 0..<count {
-            guard let entry = LeafHead.entry(row.head, id: self.columns[columns[index]].id, hint: columns[index]) else { continue }
+            guard let entry = LeafHead.entry(row.head, id: self.columns[columns[index]].id, hint: columns[index]) else {
+                continue
+            }
             reader.prefetch(row.head, entry, row.slot)
         }
     }
@@ -194,7 +206,8 @@ package struct ClusterReader: @unchecked Sendable {
     package func bytes(_ row: RowPosition, _ column: Int) throws(StoreError) -> UnsafeRawBufferPointer? {
         let spec = columns.baseAddress.unsafelyUnwrapped + column
         guard let entry = LeafHead.entry(row.head, id: spec.pointee.id, hint: column) else {
-            return spec.pointee.fill.isNull ? nil : UnsafeRawBufferPointer(start: spec.pointee.fill.pointer, count: spec.pointee.fill.count)
+            return spec.pointee.fill.isNull
+                ? nil : UnsafeRawBufferPointer(start: spec.pointee.fill.pointer, count: spec.pointee.fill.count)
         }
         guard _fastPath(entry.isText) else { throw LeafReader.wrongEncoding(spec.pointee) }
         let reader = LeafReader(source: source)

@@ -52,15 +52,18 @@ extension ClusterWriter {
         }
         let oldRoot = space.arena.table.pointer(treeRoot)
         let (top, fresh) = try newInner(level: level)
-        ClusterInner.set(fresh, 0, key: ClusterInner.keys(oldRoot)[0], ref: treeRoot, rows: ClusterInner.totalRows(oldRoot))
+        ClusterInner.set(
+            fresh, 0, key: ClusterInner.keys(oldRoot)[0], ref: treeRoot, rows: ClusterInner.totalRows(oldRoot))
         ClusterInner.set(fresh, 1, key: keyBase, ref: child, rows: rows)
         NodeHeader.setCount(fresh, 2)
         treeRoot = top
     }
 
     func newInner(level: Int) throws(StoreError) -> (ref: Ref, node: UnsafeMutableRawPointer) {
-        let (ref, node) = try space.newNode(.clusterInner, bytes: ClusterInner.bytes, capacity: ClusterInner.bytes, word: UInt64(level))
-        (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: ClusterInner.bytes - NodeHeader.size)
+        let (ref, node) = try space.newNode(
+            .clusterInner, bytes: ClusterInner.bytes, capacity: ClusterInner.bytes, word: UInt64(level))
+        (node + NodeHeader.size).initializeMemory(
+            as: UInt8.self, repeating: 0, count: ClusterInner.bytes - NodeHeader.size)
         return (ref, node)
     }
 

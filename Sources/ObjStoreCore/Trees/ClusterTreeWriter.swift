@@ -54,7 +54,8 @@ package final class ClusterWriter {
         forgetPath()
     }
 
-    /// The whole tree's root, for a savepoint that begins: nothing waits, and nothing of it is changed in place from now on.
+    /// The whole tree's root, for a savepoint that begins: nothing waits, and nothing of it is changed in place from
+    /// now on.
     func settle() throws(StoreError) -> Ref {
         let root = try reader().root
         forgetPath()
@@ -91,7 +92,9 @@ package final class ClusterWriter {
             let leaf = pathLeaf
             if _fastPath(leaf.isDirty) {
                 let head = UnsafeRawPointer(space.arena.table.pointer(leaf))
-                return try LeafKeys(space.source, head).slot(of: key).map { RowPosition(head: head, slot: $0, key: key) }
+                return try LeafKeys(space.source, head).slot(of: key).map {
+                    RowPosition(head: head, slot: $0, key: key)
+                }
             }
         }
         return try reader().find(key)
@@ -116,11 +119,15 @@ package final class ClusterWriter {
     @inline(__always)
     private func validate(_ spec: ColumnSpec, _ value: Value) throws(StoreError) {
         if _fastPath(value.kind == spec.kind) {
-            if value.count > 0, value.count > LongValue.maximumBytes || value.pointer == nil { throw ClusterWriter.invalid("a value is too long") }
+            if value.count > 0, value.count > LongValue.maximumBytes || value.pointer == nil {
+                throw ClusterWriter.invalid("a value is too long")
+            }
             return
         }
         if value.isNull, spec.nullable { return }
-        throw ClusterWriter.invalid(value.isNull ? "column \(spec.id) takes no null" : "column \(spec.id) takes \(spec.kind), not \(value.kind)")
+        throw ClusterWriter.invalid(
+            value.isNull ? "column \(spec.id) takes no null" : "column \(spec.id) takes \(spec.kind), not \(value.kind)"
+        )
     }
 
     @inline(never)
@@ -175,7 +182,8 @@ package final class ClusterWriter {
     @inline(never)
     private func appendSlowly(_ key: Int64, _ slot: Int, _ values: UnsafePointer<Value>) throws(StoreError) {
         if !building, lastKey >= 0, packedAppends < ClusterWriter.packedAppendLimit,
-            LeafHead.keyBase(of: key) == LeafHead.keyBase(of: lastKey), try lastLeaf(key) != nil, let leaf = try writableLeaf(key),
+            LeafHead.keyBase(of: key) == LeafHead.keyBase(of: lastKey), try lastLeaf(key) != nil,
+            let leaf = try writableLeaf(key),
             try editor.append(leaf, slot, values)
         {
             packedAppends += 1
@@ -186,8 +194,8 @@ package final class ClusterWriter {
         try builder!.append(slot: slot, values, space)
     }
 
-    /// The dense leaf that a new key belongs to, if it is there. Where compaction put leaves together, that was before a
-    /// leaf of greater keys: in a file that is as it should be no new key falls into their stretch.
+    /// The dense leaf that a new key belongs to, if it is there. Where compaction put leaves together, that was before
+    /// a leaf of greater keys: in a file that is as it should be no new key falls into their stretch.
     private func lastLeaf(_ key: Int64) throws(StoreError) -> UnsafeRawPointer? {
         guard let head = try tree.leaf(key), LeafHead.keyBase(head) == LeafHead.keyBase(of: key) else { return nil }
         if LeafHead.isSparse(head) { throw ClusterReader.damaged("the last leaf lists its keys") }
@@ -198,14 +206,18 @@ package final class ClusterWriter {
     package func appendColumns(firstKey: Int64, count: Int, _ vectors: UnsafePointer<ColumnVector>) throws(StoreError) {
         if count <= 0 { return }
         try validate(key: firstKey)
-        guard count <= Int(LeafHead.maximumKey - firstKey) else { throw ClusterWriter.invalid("object keys are exhausted") }
+        guard count <= Int(LeafHead.maximumKey - firstKey) else {
+            throw ClusterWriter.invalid("object keys are exhausted")
+        }
         for column in 0..<columns.count { try validate(columns[column], vectors[column], count) }
         try change { () throws(StoreError) in
             var done = 0
             while done < count {
                 let key = firstKey + Int64(done), slot = Int(key & LeafHead.slotMask)
                 let run = min(count - done, LeafHead.rowsPerLeaf - slot)
-                if !(self.building && LeafHead.keyBase(of: key) == self.builder!.keyBase) { try self.openBuilder(for: key) }
+                if !(self.building && LeafHead.keyBase(of: key) == self.builder!.keyBase) {
+                    try self.openBuilder(for: key)
+                }
                 try self.builder!.append(slot: slot, vectors, first: done, count: run, self.space)
                 done += run
                 self.lastKey = key + Int64(run) - 1
@@ -219,20 +231,32 @@ package final class ClusterWriter {
         if vector.allNull { return }
         switch spec.kind {
         case .string, .binary, .list, .set, .map, .mixed:
-            guard vector.layout == .text, let offsets = vector.offsets else { throw ClusterWriter.invalid("column \(spec.id) takes text") }
+            guard vector.layout == .text, let offsets = vector.offsets else {
+                throw ClusterWriter.invalid("column \(spec.id) takes text")
+            }
             var last = offsets[0]
             for row in 1...count {
                 let next = offsets[row]
-                guard next >= last, next - last <= Int64(LongValue.maximumBytes) else { throw ClusterWriter.invalid("offsets of column \(spec.id) must ascend") }
+                guard next >= last, next - last <= Int64(LongValue.maximumBytes) else {
+                    throw ClusterWriter.invalid("offsets of column \(spec.id) must ascend")
+                }
                 last = next
             }
-            if last > offsets[0], vector.bytes == nil || offsets[0] < 0 { throw ClusterWriter.invalid("column \(spec.id) has no bytes") }
+            if last > offsets[0], vector.bytes == nil || offsets[0] < 0 {
+                throw ClusterWriter.invalid("column \(spec.id) has no bytes")
+            }
         case .bool:
-            guard vector.layout == .bytes, vector.numbers != nil else { throw ClusterWriter.invalid("column \(spec.id) takes one byte a value") }
+            guard vector.layout == .bytes, vector.numbers != nil else {
+                throw ClusterWriter.invalid("column \(spec.id) takes one byte a value")
+            }
         case .float:
-            guard vector.layout == .singles, vector.numbers != nil else { throw ClusterWriter.invalid("column \(spec.id) takes 4 bytes a value") }
+            guard vector.layout == .singles, vector.numbers != nil else {
+                throw ClusterWriter.invalid("column \(spec.id) takes 4 bytes a value")
+            }
         default:
-            guard vector.layout == .words, vector.numbers != nil else { throw ClusterWriter.invalid("column \(spec.id) takes 8 bytes a value") }
+            guard vector.layout == .words, vector.numbers != nil else {
+                throw ClusterWriter.invalid("column \(spec.id) takes 8 bytes a value")
+            }
         }
     }
 
@@ -294,7 +318,8 @@ package final class ClusterWriter {
     /// Whether a row that `find` gave still lies there, its leaf having been changed since and no other.
     @inline(__always)
     func isInPlace(_ row: RowPosition) -> Bool {
-        pathKeys.contains(row.key) && pathLeaf.isDirty && UnsafeRawPointer(space.arena.table.pointer(pathLeaf)) == row.head
+        pathKeys.contains(row.key) && pathLeaf.isDirty
+            && UnsafeRawPointer(space.arena.table.pointer(pathLeaf)) == row.head
     }
 
     /// Deletes an object. False: there is no such object.
@@ -397,7 +422,11 @@ package final class ClusterWriter {
     /// Stores the leaf at the end of the path.
     func setLeaf(_ leaf: Ref) {
         pathLeaf = leaf
-        if let last = path.last { ClusterInner.setRef(space.arena.table.pointer(last.ref), last.child, leaf) } else { treeRoot = leaf }
+        if let last = path.last {
+            ClusterInner.setRef(space.arena.table.pointer(last.ref), last.child, leaf)
+        } else {
+            treeRoot = leaf
+        }
     }
 
     /// Adds to the row counts along the path.

@@ -97,7 +97,9 @@ final class IndexBuilder {
     private func planLeaf(_ spans: UnsafePointer<IndexEntry>, _ count: Int, from place: Place, cap: Int) -> LeafPlan {
         let first = spans[place.span]
         if order.isText && !first.isNull { return planText(spans, count, from: place, cap: cap) }
-        if cap == .max, first.run - place.offset >= limits.longRun { return planRuns(spans, count, from: place, cap: limits.runs) }
+        if cap == .max, first.run - place.offset >= limits.longRun {
+            return planRuns(spans, count, from: place, cap: limits.runs)
+        }
         return planPacked(spans, count, from: place, cap: cap)
     }
 
@@ -132,7 +134,8 @@ final class IndexBuilder {
             span += 1
             runs += 1
         }
-        return LeafPlan(encoding: IndexLeaf.runs, from: place, entries: entries, to: Place(span: span, offset: 0), runs: runs)
+        return LeafPlan(
+            encoding: IndexLeaf.runs, from: place, entries: entries, to: Place(span: span, offset: 0), runs: runs)
     }
 
     private func planPacked(_ spans: UnsafePointer<IndexEntry>, _ count: Int, from place: Place, cap: Int) -> LeafPlan {
@@ -154,14 +157,19 @@ final class IndexBuilder {
                 let key = span.key &+ Int64(at.offset)
                 let newKeyLow = min(keyLow, key), newKeyHigh = max(keyHigh, key)
                 let newLow = min(low, span.low), newHigh = max(high, span.low)
-                let wider = IndexColumn.width(bits &- firstBits) &+ IndexColumn.width(UInt64(bitPattern: newKeyHigh &- newKeyLow))
+                let wider =
+                    IndexColumn.width(bits &- firstBits)
+                    &+ IndexColumn.width(UInt64(bitPattern: newKeyHigh &- newKeyLow))
                     &+ IndexColumn.width(UInt64(newHigh &- newLow))
                 if entries == maximum || (entries &+ 1) &* wider > room {
                     isFull = true
                     break scan
                 }
                 if wider != width {
-                    if entries > 0, entries &* PageSize.units(best.bytes) > best.entries &* PageSize.units(IndexLeaf.data &+ entries &* width) {
+                    if entries > 0,
+                        entries &* PageSize.units(best.bytes) > best.entries
+                            &* PageSize.units(IndexLeaf.data &+ entries &* width)
+                    {
                         best = (entries, at, IndexLeaf.data &+ entries &* width)
                     }
                     width = wider
@@ -202,7 +210,8 @@ final class IndexBuilder {
             heads += entry.head
             if entry.isLong { trailers += IndexLeaf.longTrailer }
             let n = entries + 1
-            let bytes = IndexLeaf.textData + 2 * (n + 1) + n * IndexColumn.width(UInt64(bitPattern: keyHigh &- keyLow)) + prefix
+            let bytes =
+                IndexLeaf.textData + 2 * (n + 1) + n * IndexColumn.width(UInt64(bitPattern: keyHigh &- keyLow)) + prefix
                 + heads - n * prefix + trailers
             if bytes > room, entries > 0 { break }
             entries = n
@@ -216,11 +225,15 @@ final class IndexBuilder {
         let end = min(limit, a.head, b.head)
         let x = a.address, y = b.address
         var same = 0
-        while same < end, x.load(fromByteOffset: same, as: UInt8.self) == y.load(fromByteOffset: same, as: UInt8.self) { same &+= 1 }
+        while same < end, x.load(fromByteOffset: same, as: UInt8.self) == y.load(fromByteOffset: same, as: UInt8.self) {
+            same &+= 1
+        }
         return same
     }
 
-    private func emit(_ spans: UnsafePointer<IndexEntry>, _ plan: LeafPlan, after last: inout IndexEntry?) throws(StoreError) {
+    private func emit(
+        _ spans: UnsafePointer<IndexEntry>, _ plan: LeafPlan, after last: inout IndexEntry?
+    ) throws(StoreError) {
         let first = spans[plan.from.span].advanced(plan.from.offset)
         var separator = IndexEntry.lowest
         if let last { separator = try self.separator(last, first) }
@@ -234,16 +247,21 @@ final class IndexBuilder {
         last = end.advanced(plan.to.offset == 0 ? end.run - 1 : plan.to.offset - 1)
         if order.isText { last = end }
         let fill = plan.encoding == IndexLeaf.runs ? (plan.runs, limits.runs) : (plan.entries, limits.leafEntries)
-        built.append(IndexChild(ref: ref, count: plan.entries, separator: separator, isSmall: isSmall(bytes, limits.leafBytes, fill)))
+        built.append(
+            IndexChild(
+                ref: ref, count: plan.entries, separator: separator, isSmall: isSmall(bytes, limits.leafBytes, fill)))
     }
 
-    func isSmall(_ bytes: Int, _ most: Int, _ fill: (count: Int, most: Int)) -> Bool { bytes * 3 <= most && fill.count * 3 <= fill.most }
+    func isSmall(_ bytes: Int, _ most: Int, _ fill: (count: Int, most: Int)) -> Bool {
+        bytes * 3 <= most && fill.count * 3 <= fill.most
+    }
 
     private func emitRuns(_ spans: UnsafePointer<IndexEntry>, _ plan: LeafPlan) throws(StoreError) -> (Ref, Int) {
         let bytes = IndexLeaf.data + plan.runs * IndexLeaf.runBytes
         let first = spans[plan.from.span]
         let (ref, leaf) = try space.newNode(
-            .indexLeaf, bytes: bytes, capacity: bytes, word: IndexLeaf.word(encoding: IndexLeaf.runs, isNull: first.isNull, keyWidth: 0))
+            .indexLeaf, bytes: bytes, capacity: bytes,
+            word: IndexLeaf.word(encoding: IndexLeaf.runs, isNull: first.isNull, keyWidth: 0))
         NodeHeader.setCount(leaf, plan.runs)
         leaf.storeBytes(of: UInt64(plan.entries), toByteOffset: 32, as: UInt64.self)
         leaf.storeBytes(of: 0, toByteOffset: 40, as: UInt64.self)
@@ -278,7 +296,8 @@ final class IndexBuilder {
         let (ref, leaf) = try space.newNode(
             .indexLeaf, bytes: bytes, capacity: max(bytes, limits.leafBytes),
             word: IndexLeaf.word(
-                encoding: IndexLeaf.packed, isNull: first.isNull, keyWidth: keyWidth, valueWidth: valueWidth, lowWidth: lowWidth))
+                encoding: IndexLeaf.packed, isNull: first.isNull, keyWidth: keyWidth, valueWidth: valueWidth,
+                lowWidth: lowWidth))
         NodeHeader.setCount(leaf, count)
         leaf.storeBytes(of: first.bits, toByteOffset: 32, as: UInt64.self)
         leaf.storeBytes(of: keyLow, toByteOffset: 40, as: Int64.self)
@@ -293,7 +312,9 @@ final class IndexBuilder {
             while left > 0 {
                 if valueWidth > 0 { IndexColumn.storeForward(bits, value, width: valueWidth, end: valueEnd) }
                 if keyWidth > 0 { IndexColumn.storeForward(offset, key, width: keyWidth, end: keyEnd) }
-                if lowWidth > 0 { IndexColumn.storeForward(UInt64(run.low &- low), nanos, width: lowWidth, end: nanosEnd) }
+                if lowWidth > 0 {
+                    IndexColumn.storeForward(UInt64(run.low &- low), nanos, width: lowWidth, end: nanosEnd)
+                }
                 value += valueWidth
                 key += keyWidth
                 nanos += lowWidth
@@ -345,8 +366,11 @@ final class IndexBuilder {
         var position = 0
         for index in 0..<count {
             let entry = entries[index]
-            IndexColumn.store(UInt64(bitPattern: entry.key &- keyLow), leaf + (keys + index * keyWidth), width: keyWidth)
-            leaf.storeBytes(of: UInt16(position) | (entry.isLong ? IndexLeaf.longBit : 0), toByteOffset: offsets + 2 * index, as: UInt16.self)
+            IndexColumn.store(
+                UInt64(bitPattern: entry.key &- keyLow), leaf + (keys + index * keyWidth), width: keyWidth)
+            leaf.storeBytes(
+                of: UInt16(position) | (entry.isLong ? IndexLeaf.longBit : 0), toByteOffset: offsets + 2 * index,
+                as: UInt16.self)
             position += IndexBuilder.storeText(entry, from: prefix, at: leaf + (blob + position))
         }
         leaf.storeBytes(of: UInt16(position), toByteOffset: offsets + 2 * count, as: UInt16.self)
@@ -376,10 +400,15 @@ final class IndexBuilder {
             let key = unique ? .min : isSame ? right.key : min(0, right.key)
             return IndexEntry(bits: right.bits, low: right.low, key: key, flags: IndexEntry.present)
         }
-        if left.isNull { return IndexEntry(bits: 0, low: 0, key: .min, extra: UInt(bitPattern: IndexBits.nothing), flags: IndexEntry.present) }
+        if left.isNull {
+            return IndexEntry(
+                bits: 0, low: 0, key: .min, extra: UInt(bitPattern: IndexBits.nothing), flags: IndexEntry.present)
+        }
         let common = IndexBuilder.commonPrefix(left, right, limit: .max)
         if common < right.head {
-            return try copied(right.address, common + 1, IndexEntry(bits: 0, low: UInt32(common + 1), key: .min, flags: IndexEntry.present))
+            return try copied(
+                right.address, common + 1,
+                IndexEntry(bits: 0, low: UInt32(common + 1), key: .min, flags: IndexEntry.present))
         }
         return try entrySeparator(right)
     }

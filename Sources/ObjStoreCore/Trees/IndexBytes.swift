@@ -35,7 +35,8 @@ extension Value {
     /// The plainest value that has these 16 bytes.
     static func indexed(_ kind: ValueKind, _ bytes: UnsafeRawPointer) -> Value {
         if kind == .uuid { return .uuid(bytes) }
-        let high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)), low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        let high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+            low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         return .decimal128(Decimal128(orderKey: UInt128(high) << 64 | UInt128(low)))
     }
 

@@ -34,13 +34,21 @@ struct IndexColumn {
 
     /// The largest number that `width` bytes hold.
     @inline(__always)
-    static func limit(_ width: Int) -> UInt64 { width == 0 ? 0 : UInt64.max &>> UInt64(truncatingIfNeeded: 64 &- 8 &* width) }
+    static func limit(_ width: Int) -> UInt64 {
+        width == 0 ? 0 : UInt64.max &>> UInt64(truncatingIfNeeded: 64 &- 8 &* width)
+    }
 
     /// Stores an element of a column that is written from its beginning and ends at `end`: may overwrite
     /// elements behind it, but nothing behind the column.
     @inline(__always)
-    static func storeForward(_ value: UInt64, _ element: UnsafeMutableRawPointer, width: Int, end: UnsafeMutableRawPointer) {
-        if element + 8 <= end { element.storeBytes(of: value, as: UInt64.self) } else { store(value, element, width: width) }
+    static func storeForward(
+        _ value: UInt64, _ element: UnsafeMutableRawPointer, width: Int, end: UnsafeMutableRawPointer
+    ) {
+        if element + 8 <= end {
+            element.storeBytes(of: value, as: UInt64.self)
+        } else {
+            store(value, element, width: width)
+        }
     }
 
     /// Stores an element and nothing else.

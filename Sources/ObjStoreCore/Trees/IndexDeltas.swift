@@ -11,7 +11,9 @@ struct IndexBump {
     mutating func allocate(_ count: Int) throws(StoreError) -> UnsafeMutableRawPointer {
         if used &+ count > size || current == nil {
             let want = max(count, min(1 << 20, max(4096, size &* 2)))
-            guard let block = cs_try_malloc(want) else { throw StoreError(.outOfMemory, "no memory for \(count) bytes of an index change") }
+            guard let block = cs_try_malloc(want) else {
+                throw StoreError(.outOfMemory, "no memory for \(count) bytes of an index change")
+            }
             blocks.append(block)
             current = block
             size = want
@@ -93,9 +95,10 @@ struct IndexEntryBuffer {
 ///   ascending   [ e0 < e1 < e2 < … ]        insertions that came in ascending order: found by halving
 ///   others      [ e  e  e  … ]  <- table    everything else: found by hash
 /// ```
-/// The hash is of the value where values are looked up (in a unique index, where at most a removal and an insertion share
-/// it; nulls aside, which any number of objects may have), of value and key otherwise; whatever came since the last look-up gets its place in the table with the next one. Changes of new
-/// objects, whose keys are greater than all before, need none. Not an owner that cleans up by itself: `release` does.
+/// The hash is of the value where values are looked up (in a unique index, where at most a removal and an insertion
+/// share it; nulls aside, which any number of objects may have), of value and key otherwise; whatever came since the
+/// last look-up gets its place in the table with the next one. Changes of new objects, whose keys are greater than all
+/// before, need none. Not an owner that cleans up by itself: `release` does.
 struct IndexDeltas {
     let isText: Bool
     /// `pending` is asked.
@@ -120,7 +123,9 @@ struct IndexDeltas {
 
     /// As many changes as a writer may keep room for between transactions.
     static let small = 2048
-    var isSmall: Bool { ascending.capacity + others.capacity + sorted.capacity <= IndexDeltas.small && mask < 1 << 13 && bytes.isSmall }
+    var isSmall: Bool {
+        ascending.capacity + others.capacity + sorted.capacity <= IndexDeltas.small && mask < 1 << 13 && bytes.isSmall
+    }
 
     /// Bytes of text that wait.
     var byteCount: Int { bytes.total }
@@ -184,7 +189,8 @@ struct IndexDeltas {
         return true
     }
 
-    /// What waits for a value, not null, of an index whose values are looked up: the key of an insertion, or only a removal.
+    /// What waits for a value, not null, of an index whose values are looked up: the key of an insertion, or only a
+    /// removal.
     enum Pending {
         case nothing
         case removed
@@ -220,7 +226,9 @@ struct IndexDeltas {
 
     /// Whether a number is greater than all of a few that wait, and it is known without a search.
     @inline(__always)
-    func isGreater(_ bits: UInt64) -> Bool { others.count == 0 && (ascending.count == 0 || ascending[ascending.count &- 1].bits < bits) }
+    func isGreater(_ bits: UInt64) -> Bool {
+        others.count == 0 && (ascending.count == 0 || ascending[ascending.count &- 1].bits < bits)
+    }
 
     private mutating func copied(_ change: IndexEntry) throws(StoreError) -> IndexEntry {
         if !isText || change.isNull || change.low == 0 { return change }
@@ -252,13 +260,17 @@ struct IndexDeltas {
             var slot = Int(truncatingIfNeeded: hash(wanted)) & mask
             while table[slot] != 0 {
                 let entry = others.base.unsafelyUnwrapped + Int(table[slot] &- 1)
-                if !entry.pointee.isDead, entry.pointee.key == wanted.key, sameValue(entry.pointee, wanted) { return entry }
+                if !entry.pointee.isDead, entry.pointee.key == wanted.key, sameValue(entry.pointee, wanted) {
+                    return entry
+                }
                 slot = (slot &+ 1) & mask
             }
         }
         if ascending.count > 0 {
             let index = lowerBound(wanted)
-            if index < ascending.count, !ascending[index].isDead, ascending[index].key == wanted.key, sameValue(ascending[index], wanted) {
+            if index < ascending.count, !ascending[index].isDead, ascending[index].key == wanted.key,
+                sameValue(ascending[index], wanted)
+            {
                 return ascending.base.unsafelyUnwrapped + index
             }
         }
@@ -327,7 +339,9 @@ struct IndexDeltas {
         others.count = kept
         var size = 64
         while size < (kept + 1) * 4 { size *= 2 }
-        guard let new = cs_try_calloc(size, 4) else { throw StoreError(.outOfMemory, "no memory for \(size) index changes") }
+        guard let new = cs_try_calloc(size, 4) else {
+            throw StoreError(.outOfMemory, "no memory for \(size) index changes")
+        }
         free(table)
         table = new.bindMemory(to: UInt32.self, capacity: size)
         mask = size - 1
@@ -339,10 +353,16 @@ struct IndexDeltas {
 
     /// All live changes in ascending order; valid until the next change.
     mutating func inOrder() throws(StoreError) -> UnsafeMutableBufferPointer<IndexEntry> {
-        if others.count == 0, deadAscending == 0 { return UnsafeMutableBufferPointer(start: ascending.base, count: ascending.count) }
+        if others.count == 0, deadAscending == 0 {
+            return UnsafeMutableBufferPointer(start: ascending.base, count: ascending.count)
+        }
         sorted.count = 0
         try sorted.reserve(live)
-        let moved = others.count == 0 ? 0 : try IndexSort.sort(others.base.unsafelyUnwrapped, others.count, into: sorted.base.unsafelyUnwrapped, isText: isText)
+        let moved =
+            others.count == 0
+            ? 0
+            : try IndexSort.sort(
+                others.base.unsafelyUnwrapped, others.count, into: sorted.base.unsafelyUnwrapped, isText: isText)
         sorted.count = moved
         if moved == live { return UnsafeMutableBufferPointer(start: sorted.base, count: moved) }
         // Merge from behind; the ascending ones come from their own buffer.

@@ -12,7 +12,8 @@ struct IndexEntry {
     var key: Int64
     /// Numbers: how many further entries the run has. Text: address of the bytes.
     var extra: UInt
-    /// Timestamps: nanoseconds in unsigned order. Object ids: the last four bytes. Text: length of the whole value in bytes.
+    /// Timestamps: nanoseconds in unsigned order. Object ids: the last four bytes. Text: length of the whole value in
+    /// bytes.
     var low: UInt32
     var flags: UInt32
 
@@ -140,19 +141,29 @@ struct IndexOrder {
 
     @inline(never)
     private func compareLong(_ a: IndexEntry, _ b: IndexEntry) throws(StoreError) -> Int {
-        if a.isWhole { return -(try compareStored(key: b.key, hash: b.bits, length: b.low, isWhole: b.isWhole, b.extra, with: a.address, Int(a.low))) }
-        if b.isWhole { return try compareStored(key: a.key, hash: a.bits, length: a.low, isWhole: false, a.extra, with: b.address, Int(b.low)) }
+        if a.isWhole {
+            return
+                -(try compareStored(
+                    key: b.key, hash: b.bits, length: b.low, isWhole: b.isWhole, b.extra, with: a.address, Int(a.low)))
+        }
+        if b.isWhole {
+            return try compareStored(
+                key: a.key, hash: a.bits, length: a.low, isWhole: false, a.extra, with: b.address, Int(b.low))
+        }
         if a.key == b.key, a.bits == b.bits, a.low == b.low { return 0 }
         // Both lie in rows, and asking for one may overwrite the other.
         let bytes = try whole(key: a.key, hash: a.bits, length: a.low)
         let copy = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 1)
         defer { copy.deallocate() }
         copy.copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
-        return -(try compareStored(key: b.key, hash: b.bits, length: b.low, isWhole: false, b.extra, with: copy, bytes.count))
+        return
+            -(try compareStored(
+                key: b.key, hash: b.bits, length: b.low, isWhole: false, b.extra, with: copy, bytes.count))
     }
 
     private func compareStored(
-        key: Int64, hash: UInt64, length: UInt32, isWhole: Bool, _ address: UInt, with other: UnsafeRawPointer, _ count: Int
+        key: Int64, hash: UInt64, length: UInt32, isWhole: Bool, _ address: UInt, with other: UnsafeRawPointer,
+        _ count: Int
     ) throws(StoreError) -> Int {
         let bytes: UnsafeRawPointer
         if isWhole {
@@ -185,7 +196,9 @@ extension IndexEntry {
             self.init(bits: 0, key: key, flags: 0)
             return
         }
-        guard value.kind == kind else { throw StoreError(.invalidArgument, "\(value.kind.indefinite) in an index of \(kind)") }
+        guard value.kind == kind else {
+            throw StoreError(.invalidArgument, "\(value.kind.indefinite) in an index of \(kind)")
+        }
         switch kind {
         case .bool, .int, .link:
             self.init(bits: IndexBits.signed(value.low), key: key, flags: IndexEntry.present)
@@ -194,7 +207,9 @@ extension IndexEntry {
         case .float:
             self.init(bits: IndexBits.double(Double(value.asFloat)), key: key, flags: IndexEntry.present)
         case .objectID:
-            self.init(bits: IndexBits.signed(value.low), low: UInt32(truncatingIfNeeded: value.high), key: key, flags: IndexEntry.present)
+            self.init(
+                bits: IndexBits.signed(value.low), low: UInt32(truncatingIfNeeded: value.high), key: key,
+                flags: IndexEntry.present)
         case .timestamp:
             self.init(
                 bits: IndexBits.signed(value.low), low: UInt32(truncatingIfNeeded: value.high) ^ 0x8000_0000, key: key,
@@ -209,15 +224,19 @@ extension IndexEntry {
                 extra: UInt(bitPattern: value.pointer ?? IndexBits.nothing),
                 flags: IndexEntry.present | IndexEntry.whole | long)
         case .decimal128, .uuid:
-            guard let bytes = value.pointer, value.count == Value.indexBytes else { throw StoreError(.invalidArgument, "\(kind.indefinite) without its bytes") }
-            self.init(bits: 0, low: UInt32(Value.indexBytes), key: key, extra: UInt(bitPattern: bytes), flags: IndexEntry.present | IndexEntry.whole)
+            guard let bytes = value.pointer, value.count == Value.indexBytes else {
+                throw StoreError(.invalidArgument, "\(kind.indefinite) without its bytes")
+            }
+            self.init(
+                bits: 0, low: UInt32(Value.indexBytes), key: key, extra: UInt(bitPattern: bytes),
+                flags: IndexEntry.present | IndexEntry.whole)
         default:
             throw StoreError(.invalidArgument, "\(kind.indefinite) cannot be indexed")
         }
     }
 
-    /// The value again, or of equal ones the plainest (0.0, 1.5 for 1.50); text points to where the entry points, and is
-    /// cut where a long one is not whole.
+    /// The value again, or of equal ones the plainest (0.0, 1.5 for 1.50); text points to where the entry points, and
+    /// is cut where a long one is not whole.
     func value(_ kind: ValueKind) -> Value {
         if isNull { return .null }
         switch kind {
@@ -226,7 +245,8 @@ extension IndexEntry {
         case .objectID: return Value(kind: .objectID, low: IndexBits.toSigned(bits), high: Int64(low))
         case .decimal128, .uuid: return head == Value.indexBytes ? Value.indexed(kind, address) : .null
         case .timestamp:
-            return Value(kind: .timestamp, low: IndexBits.toSigned(bits), high: Int64(Int32(bitPattern: low ^ 0x8000_0000)))
+            return Value(
+                kind: .timestamp, low: IndexBits.toSigned(bits), high: Int64(Int32(bitPattern: low ^ 0x8000_0000)))
         case .string, .binary:
             return Value(kind: kind, pointer: address, count: isWhole ? Int(low) : head)
         default: return Value(kind: kind, low: IndexBits.toSigned(bits))
@@ -259,9 +279,10 @@ enum IndexBits {
         var state = PageHash.mix(seed, UInt64(truncatingIfNeeded: count))
         var position = 0
         while position &+ 16 <= count {
-            state = PageHash.mix(
-                state ^ bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self),
-                bytes.loadUnaligned(fromByteOffset: position &+ 8, as: UInt64.self)) ^ (state &<< 1)
+            state =
+                PageHash.mix(
+                    state ^ bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self),
+                    bytes.loadUnaligned(fromByteOffset: position &+ 8, as: UInt64.self)) ^ (state &<< 1)
             position &+= 16
         }
         var a: UInt64 = 0, b: UInt64 = 0
@@ -274,7 +295,8 @@ enum IndexBits {
             b = UInt64(bytes.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
         } else if rest > 0 {
             a = UInt64(bytes.load(fromByteOffset: position, as: UInt8.self))
-            b = UInt64(bytes.load(fromByteOffset: position &+ rest / 2, as: UInt8.self)) << 8
+            b =
+                UInt64(bytes.load(fromByteOffset: position &+ rest / 2, as: UInt8.self)) << 8
                 | UInt64(bytes.load(fromByteOffset: count &- 1, as: UInt8.self))
         }
         return PageHash.mix(state ^ a, b)

@@ -23,16 +23,33 @@ package enum IndexInner {
     static let textData = 40
     static let deepest = 24
 
-    @inline(__always) static func encoding(_ node: UnsafeRawPointer) -> UInt8 { node.load(fromByteOffset: 16, as: UInt8.self) }
-    @inline(__always) static func level(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 17, as: UInt8.self)) }
-    @inline(__always) static func keyWidth(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 18, as: UInt8.self)) }
-    @inline(__always) static func valueWidth(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 19, as: UInt8.self)) }
-    @inline(__always) static func lowWidth(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 20, as: UInt8.self)) }
-    @inline(__always) static func countWidth(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 21, as: UInt8.self)) }
-    @inline(__always) static func nullSeparators(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 22, as: UInt16.self)) }
+    @inline(__always) static func encoding(_ node: UnsafeRawPointer) -> UInt8 {
+        node.load(fromByteOffset: 16, as: UInt8.self)
+    }
+    @inline(__always) static func level(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 17, as: UInt8.self))
+    }
+    @inline(__always) static func keyWidth(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 18, as: UInt8.self))
+    }
+    @inline(__always) static func valueWidth(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 19, as: UInt8.self))
+    }
+    @inline(__always) static func lowWidth(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 20, as: UInt8.self))
+    }
+    @inline(__always) static func countWidth(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 21, as: UInt8.self))
+    }
+    @inline(__always) static func nullSeparators(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 22, as: UInt16.self))
+    }
 
-    static func word(encoding: UInt8, level: Int, keyWidth: Int, valueWidth: Int, lowWidth: Int, countWidth: Int, nullSeparators: Int) -> UInt64 {
-        UInt64(encoding) | UInt64(level) << 8 | UInt64(keyWidth) << 16 | UInt64(valueWidth) << 24 | UInt64(lowWidth) << 32
+    static func word(
+        encoding: UInt8, level: Int, keyWidth: Int, valueWidth: Int, lowWidth: Int, countWidth: Int, nullSeparators: Int
+    ) -> UInt64 {
+        UInt64(encoding) | UInt64(level) << 8 | UInt64(keyWidth) << 16 | UInt64(valueWidth) << 24 | UInt64(lowWidth)
+            << 32
             | UInt64(countWidth) << 40 | UInt64(nullSeparators) << 48
     }
 
@@ -40,7 +57,8 @@ package enum IndexInner {
 
     @inline(__always)
     static func countsOffset(_ node: UnsafeRawPointer, _ count: Int) -> Int {
-        encoding(node) == text ? textData &+ 2 &* (count &+ 1) : data &+ count &* (valueWidth(node) &+ keyWidth(node) &+ lowWidth(node))
+        encoding(node) == text
+            ? textData &+ 2 &* (count &+ 1) : data &+ count &* (valueWidth(node) &+ keyWidth(node) &+ lowWidth(node))
     }
     @inline(__always)
     static func counts(_ node: UnsafeRawPointer) -> IndexColumn {
@@ -79,9 +97,13 @@ package enum IndexInner {
     // MARK: Search
 
     @inline(__always)
-    static func values(_ node: UnsafeRawPointer) -> IndexColumn { IndexColumn(node + data, width: valueWidth(node), base: IndexLeaf.base(node, 32)) }
+    static func values(_ node: UnsafeRawPointer) -> IndexColumn {
+        IndexColumn(node + data, width: valueWidth(node), base: IndexLeaf.base(node, 32))
+    }
     static func keys(_ node: UnsafeRawPointer) -> IndexColumn {
-        IndexColumn(node + (data &+ NodeHeader.count(node) &* valueWidth(node)), width: keyWidth(node), base: IndexLeaf.base(node, 40))
+        IndexColumn(
+            node + (data &+ NodeHeader.count(node) &* valueWidth(node)), width: keyWidth(node),
+            base: IndexLeaf.base(node, 40))
     }
     static func lows(_ node: UnsafeRawPointer) -> IndexColumn {
         IndexColumn(
@@ -97,7 +119,9 @@ package enum IndexInner {
 
     /// The last child whose separator is not greater than the target. With `byValue` keys are ignored: the
     /// last child that may hold the value.
-    static func child(_ node: UnsafeRawPointer, _ target: IndexEntry, _ order: IndexOrder, byValue: Bool) throws(StoreError) -> Int {
+    static func child(
+        _ node: UnsafeRawPointer, _ target: IndexEntry, _ order: IndexOrder, byValue: Bool
+    ) throws(StoreError) -> Int {
         let count = NodeHeader.count(node), nulls = nullSeparators(node)
         var low = 0, high = count  // the answer lies in low..<high
         if target.isNull {
@@ -147,7 +171,9 @@ package enum IndexInner {
             var passes = value < target.bits
             if value == target.bits {
                 let low = UInt32(truncatingIfNeeded: lows[middle])
-                passes = low < target.low || (low == target.low && (byValue || Int64(bitPattern: keys[middle]) <= target.key))
+                passes =
+                    low < target.low
+                    || (low == target.low && (byValue || Int64(bitPattern: keys[middle]) <= target.key))
             }
             if passes { low = middle } else { high = middle }
         }
@@ -171,7 +197,8 @@ package enum IndexInner {
     static func separatorKey(_ view: IndexText, _ index: Int) -> Int64 {
         let (bytes, count, word) = view.suffix(index)
         if word & IndexText.keyedBit == 0 { return .min }
-        return (bytes + count + (word & IndexLeaf.longBit != 0 ? IndexLeaf.longTrailer : 0)).loadUnaligned(as: Int64.self)
+        return (bytes + count + (word & IndexLeaf.longBit != 0 ? IndexLeaf.longTrailer : 0)).loadUnaligned(
+            as: Int64.self)
     }
 
     /// Whether separator `index` can only be compared by asking for a row.
@@ -183,14 +210,23 @@ package enum IndexInner {
 
     static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
         let count = NodeHeader.count(node)
-        guard bytes >= textData, count > 0, (1...deepest).contains(level(node)), nullSeparators(node) <= count else { return false }
-        guard keyWidth(node) <= 8, valueWidth(node) <= 8, lowWidth(node) <= 4, (1...8).contains(countWidth(node)) else { return false }
+        guard bytes >= textData, count > 0, (1...deepest).contains(level(node)), nullSeparators(node) <= count else {
+            return false
+        }
+        guard keyWidth(node) <= 8, valueWidth(node) <= 8, lowWidth(node) <= 4, (1...8).contains(countWidth(node)) else {
+            return false
+        }
         switch encoding(node) {
         case numbers:
-            guard bytes == data + count * (valueWidth(node) + keyWidth(node) + lowWidth(node) + countWidth(node) + 8) else { return false }
+            guard bytes == data + count * (valueWidth(node) + keyWidth(node) + lowWidth(node) + countWidth(node) + 8)
+            else { return false }
         case text:
-            let start = textData + 2 * (count + 1) + count * (countWidth(node) + 8) + Int(node.load(fromByteOffset: 32, as: UInt16.self))
-            guard start <= bytes, view(node).isWellFormed(count: count, bytes: bytes - start, keyed: true) else { return false }
+            let start =
+                textData + 2 * (count + 1) + count * (countWidth(node) + 8)
+                + Int(node.load(fromByteOffset: 32, as: UInt16.self))
+            guard start <= bytes, view(node).isWellFormed(count: count, bytes: bytes - start, keyed: true) else {
+                return false
+            }
         default: return false
         }
         var total: UInt64 = 0

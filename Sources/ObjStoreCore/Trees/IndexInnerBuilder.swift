@@ -39,7 +39,9 @@ private struct InnerMeasure {
         if separator.isNull { return }
         low = min(low, separator.low)
         high = max(high, separator.low)
-        values = (min(values?.low ?? separator.bits, separator.bits), max(values?.high ?? separator.bits, separator.bits))
+        values = (
+            min(values?.low ?? separator.bits, separator.bits), max(values?.high ?? separator.bits, separator.bits)
+        )
     }
 
     var countWidth: Int { IndexColumn.width(UInt64(largest)) }
@@ -48,7 +50,8 @@ private struct InnerMeasure {
     var lowWidth: Int { low <= high ? IndexColumn.width(UInt64(high - low)) : 0 }
     var bytes: Int {
         if isText {
-            return IndexInner.textData + 2 * (count + 1) + count * (countWidth + 8) + prefix + heads - texts * prefix + trailers
+            return IndexInner.textData + 2 * (count + 1) + count * (countWidth + 8) + prefix + heads - texts * prefix
+                + trailers
         }
         return IndexInner.data + count * (valueWidth + keyWidth + lowWidth + countWidth + 8)
     }
@@ -57,17 +60,25 @@ private struct InnerMeasure {
 extension IndexBuilder {
     /// Appends inner nodes over all of `children` to `built`.
     func buildInner(_ children: ContiguousArray<IndexChild>, level: Int, isAppend: Bool) throws(StoreError) {
-        guard level <= IndexInner.deepest else { throw StoreError(.corrupt, "an index is deeper than \(IndexInner.deepest) levels") }
+        guard level <= IndexInner.deepest else {
+            throw StoreError(.corrupt, "an index is deeper than \(IndexInner.deepest) levels")
+        }
         var cuts: ContiguousArray<Int> = [0]
-        while cuts.last! < children.count { cuts.append(planInner(children, from: cuts.last!, cap: limits.innerChildren)) }
+        while cuts.last! < children.count {
+            cuts.append(planInner(children, from: cuts.last!, cap: limits.innerChildren))
+        }
         if cuts.count > 2, !isAppend {
             // The last two share evenly.
             let from = cuts[cuts.count - 3], half = (children.count - from + 1) / 2
-            if cuts[cuts.count - 2] > from + half, planInner(children, from: from + half, cap: limits.innerChildren) == children.count {
+            if cuts[cuts.count - 2] > from + half,
+                planInner(children, from: from + half, cap: limits.innerChildren) == children.count
+            {
                 cuts[cuts.count - 2] = from + half
             }
         }
-        for index in 0..<cuts.count - 1 { built.append(try emitInner(children, cuts[index], cuts[index + 1], level: level)) }
+        for index in 0..<cuts.count - 1 {
+            built.append(try emitInner(children, cuts[index], cuts[index + 1], level: level))
+        }
     }
 
     /// The node if all of `children` fit into one.
@@ -87,15 +98,19 @@ extension IndexBuilder {
         return end
     }
 
-    private func emitInner(_ children: ContiguousArray<IndexChild>, _ from: Int, _ to: Int, level: Int) throws(StoreError) -> IndexChild {
+    private func emitInner(
+        _ children: ContiguousArray<IndexChild>, _ from: Int, _ to: Int, level: Int
+    ) throws(StoreError) -> IndexChild {
         var measure = InnerMeasure(isText: order.isText)
         for index in from..<to { measure.add(children[index]) }
         let count = to - from, bytes = measure.bytes
         let (ref, node) = try space.newNode(
             .indexInner, bytes: bytes, capacity: bytes,
             word: IndexInner.word(
-                encoding: order.isText ? IndexInner.text : IndexInner.numbers, level: level, keyWidth: order.isText ? 0 : measure.keyWidth,
-                valueWidth: measure.valueWidth, lowWidth: measure.lowWidth, countWidth: measure.countWidth, nullSeparators: measure.nulls))
+                encoding: order.isText ? IndexInner.text : IndexInner.numbers, level: level,
+                keyWidth: order.isText ? 0 : measure.keyWidth,
+                valueWidth: measure.valueWidth, lowWidth: measure.lowWidth, countWidth: measure.countWidth,
+                nullSeparators: measure.nulls))
         NodeHeader.setCount(node, count)
         if order.isText {
             storeTexts(node, children, from, to, measure)
@@ -106,7 +121,8 @@ extension IndexBuilder {
         let counts = IndexInner.countsOffset(node, count)
         for index in 0..<count {
             let child = children[from + index]
-            IndexColumn.store(UInt64(child.count), node + (counts + index * measure.countWidth), width: measure.countWidth)
+            IndexColumn.store(
+                UInt64(child.count), node + (counts + index * measure.countWidth), width: measure.countWidth)
             IndexInner.setRef(node, index, child.ref)
             total += child.count
         }
@@ -116,7 +132,8 @@ extension IndexBuilder {
     }
 
     private func storeNumbers(
-        _ node: UnsafeMutableRawPointer, _ children: ContiguousArray<IndexChild>, _ from: Int, _ to: Int, _ measure: InnerMeasure
+        _ node: UnsafeMutableRawPointer, _ children: ContiguousArray<IndexChild>, _ from: Int, _ to: Int,
+        _ measure: InnerMeasure
     ) {
         let count = to - from
         let base = measure.values?.low ?? 0
@@ -132,15 +149,20 @@ extension IndexBuilder {
             let separator = children[from + index].separator
             let isStored = index > 0
             let isValue = isStored && !separator.isNull
-            IndexColumn.store(isValue ? separator.bits &- base : 0, values + index * measure.valueWidth, width: measure.valueWidth)
             IndexColumn.store(
-                isStored ? UInt64(bitPattern: separator.key &- keyBase) : 0, keys + index * measure.keyWidth, width: measure.keyWidth)
-            IndexColumn.store(isValue ? UInt64(separator.low &- lowBase) : 0, lows + index * measure.lowWidth, width: measure.lowWidth)
+                isValue ? separator.bits &- base : 0, values + index * measure.valueWidth, width: measure.valueWidth)
+            IndexColumn.store(
+                isStored ? UInt64(bitPattern: separator.key &- keyBase) : 0, keys + index * measure.keyWidth,
+                width: measure.keyWidth)
+            IndexColumn.store(
+                isValue ? UInt64(separator.low &- lowBase) : 0, lows + index * measure.lowWidth, width: measure.lowWidth
+            )
         }
     }
 
     private func storeTexts(
-        _ node: UnsafeMutableRawPointer, _ children: ContiguousArray<IndexChild>, _ from: Int, _ to: Int, _ measure: InnerMeasure
+        _ node: UnsafeMutableRawPointer, _ children: ContiguousArray<IndexChild>, _ from: Int, _ to: Int,
+        _ measure: InnerMeasure
     ) {
         let count = to - from
         node.storeBytes(of: UInt64(measure.prefix), toByteOffset: 32, as: UInt64.self)
@@ -152,7 +174,9 @@ extension IndexBuilder {
             let separator = children[from + index].separator
             var word = UInt16(position)
             if index > 0 {
-                if !separator.isNull { position += IndexBuilder.storeText(separator, from: measure.prefix, at: blob + position) }
+                if !separator.isNull {
+                    position += IndexBuilder.storeText(separator, from: measure.prefix, at: blob + position)
+                }
                 if separator.isLong { word |= IndexLeaf.longBit }
                 if separator.isNull || separator.key != .min {
                     word |= IndexText.keyedBit
@@ -172,7 +196,8 @@ extension IndexBuilder {
         var separator = IndexEntry.lowest
         if index > 0 { separator = try self.separator(of: node, index) }
         return IndexChild(
-            ref: IndexInner.ref(node, index), count: Int(IndexInner.counts(node).offset(index)), separator: separator, isSmall: false)
+            ref: IndexInner.ref(node, index), count: Int(IndexInner.counts(node).offset(index)), separator: separator,
+            isSmall: false)
     }
 
     func separator(of node: UnsafeRawPointer, _ index: Int) throws(StoreError) -> IndexEntry {
@@ -181,7 +206,8 @@ extension IndexBuilder {
             let key = Int64(bitPattern: IndexInner.keys(node)[index])
             if isNull { return IndexEntry(bits: 0, key: key, flags: 0) }
             return IndexEntry(
-                bits: IndexInner.values(node)[index], low: UInt32(truncatingIfNeeded: IndexInner.lows(node)[index]), key: key,
+                bits: IndexInner.values(node)[index], low: UInt32(truncatingIfNeeded: IndexInner.lows(node)[index]),
+                key: key,
                 flags: IndexEntry.present)
         }
         let view = IndexInner.view(node)
@@ -191,7 +217,9 @@ extension IndexBuilder {
     }
 
     /// Text `index` of a node, put together from prefix and suffix.
-    static func text(_ view: IndexText, _ index: Int, key: Int64, in memory: inout IndexBump) throws(StoreError) -> IndexEntry {
+    static func text(
+        _ view: IndexText, _ index: Int, key: Int64, in memory: inout IndexBump
+    ) throws(StoreError) -> IndexEntry {
         let (bytes, count, word) = view.suffix(index)
         let head = view.prefixLength + count
         let copy = try memory.allocate(max(head, 1))
@@ -207,7 +235,9 @@ extension IndexBuilder {
     }
 
     /// Appends the entries of a leaf to a list; texts are put together in `memory`.
-    static func decode(_ leaf: UnsafeRawPointer, into list: inout IndexEntryBuffer, _ memory: inout IndexBump) throws(StoreError) {
+    static func decode(
+        _ leaf: UnsafeRawPointer, into list: inout IndexEntryBuffer, _ memory: inout IndexBump
+    ) throws(StoreError) {
         let count = NodeHeader.count(leaf)
         try list.reserve(list.count + count)
         switch IndexLeaf.encoding(leaf) {
@@ -219,11 +249,14 @@ extension IndexBuilder {
             for index in 0..<count {
                 try list.append(
                     IndexEntry(
-                        bits: values[index], low: UInt32(truncatingIfNeeded: lows[index]), key: Int64(bitPattern: keys[index]), flags: flags))
+                        bits: values[index], low: UInt32(truncatingIfNeeded: lows[index]),
+                        key: Int64(bitPattern: keys[index]), flags: flags))
             }
         default:
             let view = IndexLeaf.view(leaf), keys = IndexLeaf.textKeys(leaf)
-            for index in 0..<count { try list.append(try text(view, index, key: Int64(bitPattern: keys[index]), in: &memory)) }
+            for index in 0..<count {
+                try list.append(try text(view, index, key: Int64(bitPattern: keys[index]), in: &memory))
+            }
         }
     }
 }

@@ -15,18 +15,24 @@ package struct IndexShape: Sendable {
 
 package enum IndexTree {
     /// Visits every extent of an index; stops at the first damaged page by throwing `.corrupt`.
-    package static func forEachExtent(_ root: Ref, _ source: PageSource, _ visit: (VisitedExtent) throws(StoreError) -> Void) throws(StoreError) {
+    package static func forEachExtent(
+        _ root: Ref, _ source: PageSource, _ visit: (VisitedExtent) throws(StoreError) -> Void
+    ) throws(StoreError) {
         if root.isNull { return }
         try walk(root, .indexInner, IndexInner.deepest + 1, source, visit)
     }
 
     private static func walk(
-        _ ref: Ref, _ kind: NodeKind, _ above: Int, _ source: PageSource, _ visit: (VisitedExtent) throws(StoreError) -> Void
+        _ ref: Ref, _ kind: NodeKind, _ above: Int, _ source: PageSource,
+        _ visit: (VisitedExtent) throws(StoreError) -> Void
     ) throws(StoreError) {
         let node = try source.node(ref, kind)
-        try visit(VisitedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
+        try visit(
+            VisitedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
         guard kind == .indexInner else { return }
-        guard IndexInner.level(node) < above else { throw StoreError(.corrupt, "damaged index: a node of another level") }
+        guard IndexInner.level(node) < above else {
+            throw StoreError(.corrupt, "damaged index: a node of another level")
+        }
         for child in 0..<NodeHeader.count(node) {
             try walk(IndexInner.ref(node, child), IndexInner.childKind(node), IndexInner.level(node), source, visit)
         }
@@ -41,7 +47,8 @@ package enum IndexTree {
         visit: (Value, Int64) throws(StoreError) -> Void = { (_, _) throws(StoreError) in }
     ) throws(StoreError) -> IndexShape {
         try checkInvariants(
-            root, source, kind: kind, unique: unique, longValues: longValues, damaged: { (_, error) throws(StoreError) in throw error }, visit: visit)
+            root, source, kind: kind, unique: unique, longValues: longValues,
+            damaged: { (_, error) throws(StoreError) in throw error }, visit: visit)
     }
 
     /// The same; what is wrong below a child goes to `damaged` with the child's ref, and where that does not throw, the
@@ -105,8 +112,12 @@ private final class IndexChecker {
             return try checkLeaf(node, visit)
         }
         shape.inner += 1
-        guard IndexInner.level(node) == level else { throw wrong("a node of level \(IndexInner.level(node)) stands at \(level)") }
-        guard (IndexInner.encoding(node) == IndexInner.text) == order.isText else { throw wrong("an inner node of another kind") }
+        guard IndexInner.level(node) == level else {
+            throw wrong("a node of level \(IndexInner.level(node)) stands at \(level)")
+        }
+        guard (IndexInner.encoding(node) == IndexInner.text) == order.isText else {
+            throw wrong("an inner node of another kind")
+        }
         let nulls = IndexInner.nullSeparators(node)
         var total = 0
         for child in 0..<NodeHeader.count(node) {
@@ -115,7 +126,9 @@ private final class IndexChecker {
                 if child > 0 {
                     let separator = try self.separator(node, child, isNull: child < nulls)
                     // Greater than all before, not greater than what follows.
-                    if let last, try order.compare(last, separator) >= 0 { throw wrong("a separator is not greater than what is before it") }
+                    if let last, try order.compare(last, separator) >= 0 {
+                        throw wrong("a separator is not greater than what is before it")
+                    }
                     bound = separator
                 }
                 total += try check(ref, level - 1, expected: below, damaged, visit)
@@ -134,18 +147,24 @@ private final class IndexChecker {
         if order.isText {
             let view = IndexInner.view(node)
             let key = IndexInner.separatorKey(view, index)
-            return isNull ? IndexEntry(bits: 0, key: key, flags: 0) : try IndexBuilder.text(view, index, key: key, in: &memory)
+            return isNull
+                ? IndexEntry(bits: 0, key: key, flags: 0) : try IndexBuilder.text(view, index, key: key, in: &memory)
         }
         let key = Int64(bitPattern: IndexInner.keys(node)[index])
         if isNull { return IndexEntry(bits: 0, key: key, flags: 0) }
         return IndexEntry(
-            bits: IndexInner.values(node)[index], low: UInt32(truncatingIfNeeded: IndexInner.lows(node)[index]), key: key,
+            bits: IndexInner.values(node)[index], low: UInt32(truncatingIfNeeded: IndexInner.lows(node)[index]),
+            key: key,
             flags: IndexEntry.present)
     }
 
-    private func checkLeaf(_ leaf: UnsafeRawPointer, _ visit: (Value, Int64) throws(StoreError) -> Void) throws(StoreError) -> Int {
+    private func checkLeaf(
+        _ leaf: UnsafeRawPointer, _ visit: (Value, Int64) throws(StoreError) -> Void
+    ) throws(StoreError) -> Int {
         shape.leaves += 1
-        guard IndexLeaf.isNull(leaf) || (IndexLeaf.encoding(leaf) == IndexLeaf.text) == order.isText else { throw wrong("a leaf of another kind") }
+        guard IndexLeaf.isNull(leaf) || (IndexLeaf.encoding(leaf) == IndexLeaf.text) == order.isText else {
+            throw wrong("a leaf of another kind")
+        }
         entries.count = 0
         try IndexBuilder.decode(leaf, into: &entries, &memory)
         var count = 0
@@ -154,14 +173,20 @@ private final class IndexChecker {
             let isRun = run.isNull || !order.isText
             let isStored = isRun && IndexLeaf.encoding(leaf) == IndexLeaf.runs
             if isStored, index > 0, run.run == 1, run.step != 0 { throw wrong("a run of one that ascends") }
-            if let bound, try order.compare(bound, run) > 0 { throw wrong("an entry is less than the separator before it") }
+            if let bound, try order.compare(bound, run) > 0 {
+                throw wrong("an entry is less than the separator before it")
+            }
             bound = nil
             let entriesOfRun = isRun ? run.run : 1
             for offset in 0..<entriesOfRun {
                 let entry = isRun ? single(run.advanced(offset)) : run
                 if let last {
-                    guard try order.compare(last, entry) < 0 else { throw wrong("entries are out of order at object \(entry.key)") }
-                    if unique, !entry.isNull, try order.compareValues(last, entry) == 0 { throw wrong("one value twice, of object \(entry.key)") }
+                    guard try order.compare(last, entry) < 0 else {
+                        throw wrong("entries are out of order at object \(entry.key)")
+                    }
+                    if unique, !entry.isNull, try order.compareValues(last, entry) == 0 {
+                        throw wrong("one value twice, of object \(entry.key)")
+                    }
                 }
                 if entry.isLong {
                     let whole = try order.whole(key: entry.key, hash: entry.bits, length: entry.low)

@@ -11,9 +11,9 @@
 ///  text     32 key base   | 40 offsets (2 bytes, one more than entries) | keys | common prefix | suffixes
 /// ```
 /// The count in the header is that of entries, or of runs. Values are order bits (`IndexBits`), keys are
-/// offsets from their base; `low` is a timestamp's nanoseconds, or the last four bytes of an object id. `form` 1: every entry is null (the values
-/// have width 0). `text` is the length of the common prefix. Bit 15 of an offset says that the value is
-/// long: after the suffix of its first 64 bytes follow its length (4 bytes) and the hash of all of it (8).
+/// offsets from their base; `low` is a timestamp's nanoseconds, or the last four bytes of an object id. `form` 1: every
+/// entry is null (the values have width 0). `text` is the length of the common prefix. Bit 15 of an offset says that
+/// the value is long: after the suffix of its first 64 bytes follow its length (4 bytes) and the hash of all of it (8).
 /// Other encodings and forms are free for compound keys, payloads and multiplicities.
 enum IndexLeaf {
     static let packed: UInt8 = 1
@@ -29,16 +29,33 @@ enum IndexLeaf {
     static let longBit: UInt16 = 0x8000
     static let offsetMask: UInt16 = 0x3fff
 
-    @inline(__always) static func encoding(_ leaf: UnsafeRawPointer) -> UInt8 { leaf.load(fromByteOffset: 16, as: UInt8.self) }
-    @inline(__always) static func isNull(_ leaf: UnsafeRawPointer) -> Bool { leaf.load(fromByteOffset: 17, as: UInt8.self) != 0 }
-    @inline(__always) static func keyWidth(_ leaf: UnsafeRawPointer) -> Int { Int(leaf.load(fromByteOffset: 18, as: UInt8.self)) }
-    @inline(__always) static func valueWidth(_ leaf: UnsafeRawPointer) -> Int { Int(leaf.load(fromByteOffset: 19, as: UInt8.self)) }
-    @inline(__always) static func lowWidth(_ leaf: UnsafeRawPointer) -> Int { Int(leaf.load(fromByteOffset: 20, as: UInt8.self)) }
-    @inline(__always) static func prefixLength(_ leaf: UnsafeRawPointer) -> Int { Int(leaf.load(fromByteOffset: 22, as: UInt16.self)) }
-    @inline(__always) static func base(_ leaf: UnsafeRawPointer, _ offset: Int) -> UInt64 { leaf.load(fromByteOffset: offset, as: UInt64.self) }
+    @inline(__always) static func encoding(_ leaf: UnsafeRawPointer) -> UInt8 {
+        leaf.load(fromByteOffset: 16, as: UInt8.self)
+    }
+    @inline(__always) static func isNull(_ leaf: UnsafeRawPointer) -> Bool {
+        leaf.load(fromByteOffset: 17, as: UInt8.self) != 0
+    }
+    @inline(__always) static func keyWidth(_ leaf: UnsafeRawPointer) -> Int {
+        Int(leaf.load(fromByteOffset: 18, as: UInt8.self))
+    }
+    @inline(__always) static func valueWidth(_ leaf: UnsafeRawPointer) -> Int {
+        Int(leaf.load(fromByteOffset: 19, as: UInt8.self))
+    }
+    @inline(__always) static func lowWidth(_ leaf: UnsafeRawPointer) -> Int {
+        Int(leaf.load(fromByteOffset: 20, as: UInt8.self))
+    }
+    @inline(__always) static func prefixLength(_ leaf: UnsafeRawPointer) -> Int {
+        Int(leaf.load(fromByteOffset: 22, as: UInt16.self))
+    }
+    @inline(__always) static func base(_ leaf: UnsafeRawPointer, _ offset: Int) -> UInt64 {
+        leaf.load(fromByteOffset: offset, as: UInt64.self)
+    }
 
-    static func word(encoding: UInt8, isNull: Bool, keyWidth: Int, valueWidth: Int = 0, lowWidth: Int = 0, prefixLength: Int = 0) -> UInt64 {
-        UInt64(encoding) | (isNull ? 1 << 8 : 0) | UInt64(keyWidth) << 16 | UInt64(valueWidth) << 24 | UInt64(lowWidth) << 32
+    static func word(
+        encoding: UInt8, isNull: Bool, keyWidth: Int, valueWidth: Int = 0, lowWidth: Int = 0, prefixLength: Int = 0
+    ) -> UInt64 {
+        UInt64(encoding) | (isNull ? 1 << 8 : 0) | UInt64(keyWidth) << 16 | UInt64(valueWidth) << 24 | UInt64(lowWidth)
+            << 32
             | UInt64(prefixLength) << 48
     }
 
@@ -51,10 +68,13 @@ enum IndexLeaf {
     // MARK: Packed
 
     @inline(__always)
-    static func values(_ leaf: UnsafeRawPointer) -> IndexColumn { IndexColumn(leaf + data, width: valueWidth(leaf), base: base(leaf, 32)) }
+    static func values(_ leaf: UnsafeRawPointer) -> IndexColumn {
+        IndexColumn(leaf + data, width: valueWidth(leaf), base: base(leaf, 32))
+    }
     @inline(__always)
     static func keys(_ leaf: UnsafeRawPointer) -> IndexColumn {
-        IndexColumn(leaf + (data &+ NodeHeader.count(leaf) &* valueWidth(leaf)), width: keyWidth(leaf), base: base(leaf, 40))
+        IndexColumn(
+            leaf + (data &+ NodeHeader.count(leaf) &* valueWidth(leaf)), width: keyWidth(leaf), base: base(leaf, 40))
     }
     @inline(__always)
     static func lows(_ leaf: UnsafeRawPointer) -> IndexColumn {
@@ -63,11 +83,12 @@ enum IndexLeaf {
             base: UInt64(leaf.load(fromByteOffset: 48, as: UInt32.self)))
     }
 
-    /// Bytes of an entry, at least, where the entries of a packed leaf and of the one behind it stand in one. Leaves that end where
-    /// numbers would have got wider are small for that reason, and stay so.
+    /// Bytes of an entry, at least, where the entries of a packed leaf and of the one behind it stand in one. Leaves
+    /// that end where numbers would have got wider are small for that reason, and stay so.
     static func joinedWidth(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer) -> Int {
         func width(_ x: IndexColumn, _ y: IndexColumn) -> Int {
-            let (low, high) = Int64(bitPattern: x.base) < Int64(bitPattern: y.base) ? (x.base, y.base) : (y.base, x.base)
+            let (low, high) =
+                Int64(bitPattern: x.base) < Int64(bitPattern: y.base) ? (x.base, y.base) : (y.base, x.base)
             return max(x.width, y.width, IndexColumn.width(high &- low))
         }
         let first = values(a)[0], last = values(b)[NodeHeader.count(b) &- 1]
@@ -81,7 +102,9 @@ enum IndexLeaf {
         leaf.load(fromByteOffset: data &+ run &* runBytes &+ word &* 8, as: UInt64.self)
     }
     /// Entries before the run.
-    @inline(__always) static func runStart(_ leaf: UnsafeRawPointer, _ run: Int) -> Int { Int(runWord(leaf, run, 2) >> 1) }
+    @inline(__always) static func runStart(_ leaf: UnsafeRawPointer, _ run: Int) -> Int {
+        Int(runWord(leaf, run, 2) >> 1)
+    }
 
     /// The run as one entry.
     @inline(__always)
@@ -92,20 +115,23 @@ enum IndexLeaf {
         if word & 1 != 0 { flags |= IndexEntry.ascending }
         return IndexEntry(
             bits: runWord(leaf, index, 0), low: leaf.load(fromByteOffset: 48, as: UInt32.self),
-            key: Int64(bitPattern: runWord(leaf, index, 1)), extra: UInt(bitPattern: end &- Int(word >> 1) &- 1), flags: flags)
+            key: Int64(bitPattern: runWord(leaf, index, 1)), extra: UInt(bitPattern: end &- Int(word >> 1) &- 1),
+            flags: flags)
     }
 
     // MARK: Text
 
     @inline(__always)
     static func textKeys(_ leaf: UnsafeRawPointer) -> IndexColumn {
-        IndexColumn(leaf + (textData &+ 2 &* (NodeHeader.count(leaf) &+ 1)), width: keyWidth(leaf), base: base(leaf, 32))
+        IndexColumn(
+            leaf + (textData &+ 2 &* (NodeHeader.count(leaf) &+ 1)), width: keyWidth(leaf), base: base(leaf, 32))
     }
     @inline(__always)
     static func view(_ leaf: UnsafeRawPointer) -> IndexText {
         let count = NodeHeader.count(leaf), prefix = prefixLength(leaf)
         let start = textData &+ 2 &* (count &+ 1) &+ count &* keyWidth(leaf)
-        return IndexText(offsets: leaf + textData, prefix: leaf + start, prefixLength: prefix, blob: leaf + (start &+ prefix))
+        return IndexText(
+            offsets: leaf + textData, prefix: leaf + start, prefixLength: prefix, blob: leaf + (start &+ prefix))
     }
 
     // MARK: First touch
@@ -115,7 +141,9 @@ enum IndexLeaf {
     static func isWellFormed(_ leaf: UnsafeRawPointer, bytes: Int) -> Bool {
         let count = NodeHeader.count(leaf)
         guard bytes >= data || (bytes >= textData && encoding(leaf) == text), count > 0 else { return false }
-        guard leaf.load(fromByteOffset: 17, as: UInt8.self) <= 1, keyWidth(leaf) <= 8, valueWidth(leaf) <= 8, lowWidth(leaf) <= 4 else {
+        guard leaf.load(fromByteOffset: 17, as: UInt8.self) <= 1, keyWidth(leaf) <= 8, valueWidth(leaf) <= 8,
+            lowWidth(leaf) <= 4
+        else {
             return false
         }
         switch encoding(leaf) {
@@ -170,7 +198,9 @@ enum IndexLeaf {
             let last = run.advanced(run.run - 1)
             guard last.bits >= run.bits, last.key >= run.key else { return false }
             if let previous {
-                guard previous.bits < run.bits || (previous.bits == run.bits && previous.key < run.key) else { return false }
+                guard previous.bits < run.bits || (previous.bits == run.bits && previous.key < run.key) else {
+                    return false
+                }
             }
             if isNull(leaf), run.bits != 0 || run.step != 0 { return false }
             previous = last

@@ -86,12 +86,14 @@ extension IndexWriter {
             patches.append(IndexPatch(child: child, from: mark, to: builder.built.count, separates: false))
             if builder.built.count > mark, child > 0, IndexInner.isLongSeparator(node, child) {
                 // It stood for an entry that may be gone.
-                builder.built[mark].separator = try builder.entrySeparator(try firstEntry(builder.built[mark].ref, level - 1))
+                builder.built[mark].separator = try builder.entrySeparator(
+                    try firstEntry(builder.built[mark].ref, level - 1))
                 patches[patches.count - 1].separates = true
             }
         }
         if patches.count == patchMark {
-            builder.built.append(IndexChild(ref: ref, count: IndexInner.total(node), separator: .lowest, isSmall: false))
+            builder.built.append(
+                IndexChild(ref: ref, count: IndexInner.total(node), separator: .lowest, isSmall: false))
             markSmall(builder.built.count - 1, NodeHeader.bytes(node), count)
             return
         }
@@ -119,8 +121,9 @@ extension IndexWriter {
         try builder.space.discardNode(ref, .indexInner)
     }
 
-    /// Whether the changes of a node above leaves fall into so many of its leaves that these would come out half empty, each by itself.
-    /// New objects of an index with few values come to the ends of these: a few leaves become many full ones.
+    /// Whether the changes of a node above leaves fall into so many of its leaves that these would come out half empty,
+    /// each by itself. New objects of an index with few values come to the ends of these: a few leaves become many full
+    /// ones.
     private func isScattered(_ node: UnsafeRawPointer, _ low: Int, _ high: Int) throws(StoreError) -> Bool {
         let count = NodeHeader.count(node), most = (high - low) * count / max(4 * IndexInner.total(node), 1)
         var at = low, touched = 0
@@ -230,7 +233,9 @@ extension IndexWriter {
         var ref = ref, level = level
         while level > 0 {
             let node = try source.node(ref, .indexInner)
-            guard IndexInner.level(node) == level else { throw StoreError(.corrupt, "damaged index: a node of another level") }
+            guard IndexInner.level(node) == level else {
+                throw StoreError(.corrupt, "damaged index: a node of another level")
+            }
             ref = IndexInner.ref(node, 0)
             level -= 1
         }
@@ -241,13 +246,16 @@ extension IndexWriter {
             try IndexBuilder.decode(leaf, into: &list, &builder.kept)
             return list[0]
         }
-        return try IndexBuilder.text(IndexLeaf.view(leaf), 0, key: Int64(bitPattern: IndexLeaf.textKeys(leaf)[0]), in: &builder.kept)
+        return try IndexBuilder.text(
+            IndexLeaf.view(leaf), 0, key: Int64(bitPattern: IndexLeaf.textKeys(leaf)[0]), in: &builder.kept)
     }
 
     // MARK: Small nodes
 
     /// Whether a small child could be joined with a neighbour, judged by their sizes.
-    private func hasRoomBeside(_ node: UnsafeRawPointer, _ child: Int, _ new: IndexChild, _ level: Int) throws(StoreError) -> Bool {
+    private func hasRoomBeside(
+        _ node: UnsafeRawPointer, _ child: Int, _ new: IndexChild, _ level: Int
+    ) throws(StoreError) -> Bool {
         let count = NodeHeader.count(node)
         if child > 0, try canJoin(IndexInner.ref(node, child - 1), new.ref, level) { return true }
         return child + 1 < count ? try canJoin(new.ref, IndexInner.ref(node, child + 1), level) : false
@@ -257,12 +265,19 @@ extension IndexWriter {
         let kind: NodeKind = level == 1 ? .indexLeaf : .indexInner
         let x = try builder.space.source.node(a, kind), y = try builder.space.source.node(b, kind)
         // Kind of encoding, and null or not.
-        guard x.load(fromByteOffset: 16, as: UInt16.self) == y.load(fromByteOffset: 16, as: UInt16.self) else { return false }
+        guard x.load(fromByteOffset: 16, as: UInt16.self) == y.load(fromByteOffset: 16, as: UInt16.self) else {
+            return false
+        }
         let bytes = NodeHeader.bytes(x) + NodeHeader.bytes(y), count = NodeHeader.count(x) + NodeHeader.count(y)
         let limits = builder.limits
-        let most = level > 1 ? limits.innerChildren : IndexLeaf.encoding(x) == IndexLeaf.runs ? limits.runs : limits.leafEntries
-        guard bytes * 4 <= (level == 1 ? limits.leafBytes : limits.innerBytes) * 3, count * 4 <= most * 3 else { return false }
-        return level > 1 || IndexLeaf.encoding(x) != IndexLeaf.packed || IndexLeaf.data + count * IndexLeaf.joinedWidth(x, y) <= limits.leafBytes
+        let most =
+            level > 1
+            ? limits.innerChildren : IndexLeaf.encoding(x) == IndexLeaf.runs ? limits.runs : limits.leafEntries
+        guard bytes * 4 <= (level == 1 ? limits.leafBytes : limits.innerBytes) * 3, count * 4 <= most * 3 else {
+            return false
+        }
+        return level > 1 || IndexLeaf.encoding(x) != IndexLeaf.packed
+            || IndexLeaf.data + count * IndexLeaf.joinedWidth(x, y) <= limits.leafBytes
     }
 
     /// Joins small children with a neighbour where both fit into one node.
@@ -277,7 +292,9 @@ extension IndexWriter {
         }
     }
 
-    private func join(_ children: inout ContiguousArray<IndexChild>, _ index: Int, _ level: Int) throws(StoreError) -> Bool {
+    private func join(
+        _ children: inout ContiguousArray<IndexChild>, _ index: Int, _ level: Int
+    ) throws(StoreError) -> Bool {
         let a = children[index], b = children[index + 1]
         guard try canJoin(a.ref, b.ref, level) else { return false }
         let source = builder.space.source
@@ -322,7 +339,10 @@ extension IndexWriter {
         try IndexBuilder.decode(leaf, into: &spans, &builder.scratch)
         let last = spans[spans.count - 1]
         var isAppend = false
-        if isLast { isAppend = try order.compare(last.advanced(last.isNull || !order.isText ? last.run - 1 : 0), changes[low]) < 0 }
+        if isLast {
+            isAppend =
+                try order.compare(last.advanced(last.isNull || !order.isText ? last.run - 1 : 0), changes[low]) < 0
+        }
         try mergeSpans(low, high)
         if merged.count > 0 { try builder.buildLeaves(merged.base!, merged.count, isAppend: isAppend) }
         try builder.space.discardNode(ref, .indexLeaf)

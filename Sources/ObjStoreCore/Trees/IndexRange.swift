@@ -37,7 +37,9 @@ extension IndexReader {
     ///
     /// Null equals only null and is in no ordering; NaN equals nothing and is in no ordering either.
     /// `body` gets them, since bounds point to the bytes of the value.
-    func withMatches<T>(_ comparison: Comparison, _ value: Value, _ body: (IndexMatches) throws(StoreError) -> T) throws(StoreError) -> T {
+    func withMatches<T>(
+        _ comparison: Comparison, _ value: Value, _ body: (IndexMatches) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         try value.withIndexBytes { (value) throws(StoreError) -> T in
             // NaN stands last, and is not greater than anything.
             guard let nan = kind.nan, comparison == .greater || comparison == .greaterOrEqual else {
@@ -49,16 +51,22 @@ extension IndexReader {
         }
     }
 
-    private func matches(_ comparison: Comparison, _ value: Value, end: IndexBound?) throws(StoreError) -> IndexMatches {
-        func found(_ first: IndexRange? = nil, _ second: IndexRange? = nil) -> IndexMatches { IndexMatches(index: self, first: first, second: second) }
+    private func matches(_ comparison: Comparison, _ value: Value, end: IndexBound?) throws(StoreError) -> IndexMatches
+    {
+        func found(_ first: IndexRange? = nil, _ second: IndexRange? = nil) -> IndexMatches {
+            IndexMatches(index: self, first: first, second: second)
+        }
         let isNaN = value.isNaN
         if comparison == .notEqual {
             if isNaN { return found(IndexRange(lower: .start, upper: nil)) }
             return found(
-                IndexRange(lower: .start, upper: try .before(value, kind: kind)), IndexRange(lower: try .after(value, kind: kind), upper: nil))
+                IndexRange(lower: .start, upper: try .before(value, kind: kind)),
+                IndexRange(lower: try .after(value, kind: kind), upper: nil))
         }
         if isNaN { return found() }
-        if comparison == .equal { return found(IndexRange(lower: try .before(value, kind: kind), upper: try .after(value, kind: kind))) }
+        if comparison == .equal {
+            return found(IndexRange(lower: try .before(value, kind: kind), upper: try .after(value, kind: kind)))
+        }
         if value.isNull { return found() }
         switch comparison {
         case .less: return found(IndexRange(lower: .values, upper: try .before(value, kind: kind)))
@@ -107,7 +115,9 @@ extension IndexReader {
     /// Visits the object keys of a comparison in the order of their values, then keys, until `body` returns
     /// false. Returns whether it came to the end.
     @discardableResult
-    package func forEach(_ comparison: Comparison, _ value: Value, _ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
+    package func forEach(
+        _ comparison: Comparison, _ value: Value, _ body: (Int64) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Bool {
         try withMatches(comparison, value) { (matches) throws(StoreError) in try matches.forEach(body) }
     }
 
@@ -145,7 +155,8 @@ struct IndexMatches {
         return count
     }
 
-    /// Visits the object keys in the order of their values, then keys, until `body` returns false. Returns whether it came to the end.
+    /// Visits the object keys in the order of their values, then keys, until `body` returns false. Returns whether it
+    /// came to the end.
     @discardableResult
     func forEach(_ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
         if let first, !(try index.forEach(in: first, body)) { return false }
@@ -226,7 +237,9 @@ package struct IndexCursor {
         }
         // The leaf after this one will be wanted soon.
         let node = UnsafeRawPointer(bitPattern: path[1].node)!
-        if path[1].child + 1 < NodeHeader.count(node) { reader.source.prefetch(IndexInner.ref(node, path[1].child + 1)) }
+        if path[1].child + 1 < NodeHeader.count(node) {
+            reader.source.prefetch(IndexInner.ref(node, path[1].child + 1))
+        }
         try enterLeaf()
     }
 

@@ -37,7 +37,9 @@ package struct IndexReader {
         case .float:
             if value.kind == kind { return try find(bits: IndexBits.double(Double(value.asFloat))) }
         case .decimal128, .uuid:
-            return try value.withIndexBytes { (value) throws(StoreError) in try findAny(try IndexEntry(value, key: .max, kind: kind)) }
+            return try value.withIndexBytes { (value) throws(StoreError) in
+                try findAny(try IndexEntry(value, key: .max, kind: kind))
+            }
         default: break
         }
         return try findAny(try IndexEntry(value, key: .max, kind: kind))
@@ -63,12 +65,15 @@ package struct IndexReader {
             let values = IndexInner.values(node)
             let nulls = IndexInner.nullSeparators(node)
             var child = nulls > 0 ? nulls &- 1 : 0
-            if bits >= values.base { child = IndexInner.last(values, bits &- values.base, child, NodeHeader.count(node)) }
+            if bits >= values.base {
+                child = IndexInner.last(values, bits &- values.base, child, NodeHeader.count(node))
+            }
             let ref = IndexInner.ref(node, child)
             if level == 1 {
                 let leaf = try source.node(ref, .indexLeaf)
                 if let key = IndexReader.key(in: leaf, bits: bits) { return key }
-                return IndexReader.isBefore(leaf, bits: bits) ? try findBefore(IndexEntry(bits: bits, key: .min, flags: IndexEntry.present)) : nil
+                return IndexReader.isBefore(leaf, bits: bits)
+                    ? try findBefore(IndexEntry(bits: bits, key: .min, flags: IndexEntry.present)) : nil
             }
             node = try source.node(ref, .indexInner)
             level &-= 1
@@ -93,7 +98,10 @@ package struct IndexReader {
     /// Whether a value is less than all of a leaf.
     @inline(__always)
     private static func isBefore(_ leaf: UnsafeRawPointer, bits: UInt64) -> Bool {
-        !IndexLeaf.isNull(leaf) && bits < (IndexLeaf.encoding(leaf) == IndexLeaf.runs ? IndexLeaf.runWord(leaf, 0, 0) : IndexLeaf.values(leaf)[0])
+        !IndexLeaf.isNull(leaf)
+            && bits
+                < (IndexLeaf.encoding(leaf) == IndexLeaf.runs
+                    ? IndexLeaf.runWord(leaf, 0, 0) : IndexLeaf.values(leaf)[0])
     }
 
     /// Looks from below: a separator may have the value although only the leaf before it has entries with it.
@@ -154,10 +162,14 @@ package struct IndexReader {
 
     @inline(__always)
     func checkLeaf(_ leaf: UnsafeRawPointer) throws(StoreError) {
-        guard IndexLeaf.isNull(leaf) || (IndexLeaf.encoding(leaf) == IndexLeaf.text) == order.isText else { throw wrongEncoding() }
+        guard IndexLeaf.isNull(leaf) || (IndexLeaf.encoding(leaf) == IndexLeaf.text) == order.isText else {
+            throw wrongEncoding()
+        }
     }
 
-    @inline(never) func wrongEncoding() -> StoreError { StoreError(.corrupt, "damaged index: a node of another kind of value") }
+    @inline(never) func wrongEncoding() -> StoreError {
+        StoreError(.corrupt, "damaged index: a node of another kind of value")
+    }
     @inline(never) func wrongLevel() -> StoreError { StoreError(.corrupt, "damaged index: a node of another level") }
 }
 
@@ -174,7 +186,9 @@ extension PageSource {
 /// Positions of entries inside a leaf.
 enum IndexSearch {
     /// How many entries of the leaf are less than the target; with `isAfter` not greater.
-    static func position(_ leaf: UnsafeRawPointer, _ target: IndexEntry, _ order: IndexOrder, isAfter: Bool) throws(StoreError) -> Int {
+    static func position(
+        _ leaf: UnsafeRawPointer, _ target: IndexEntry, _ order: IndexOrder, isAfter: Bool
+    ) throws(StoreError) -> Int {
         let count = NodeHeader.count(leaf)
         if target.isNull != IndexLeaf.isNull(leaf) { return target.isNull ? 0 : IndexLeaf.entries(leaf) }
         switch IndexLeaf.encoding(leaf) {
@@ -205,12 +219,15 @@ enum IndexSearch {
                 let key = Int64(bitPattern: IndexLeaf.runWord(leaf, middle, 1))
                 var less = value < target.bits
                 if value == target.bits {
-                    less = nanos < target.low || (nanos == target.low && (key < target.key || (isAfter && key == target.key)))
+                    less =
+                        nanos < target.low
+                        || (nanos == target.low && (key < target.key || (isAfter && key == target.key)))
                 }
                 if less { low = middle &+ 1 } else { high = middle }
             }
             if low == 0 { return 0 }
-            return IndexLeaf.runStart(leaf, low &- 1) &+ position(IndexLeaf.run(leaf, low &- 1), target, isAfter: isAfter)
+            return IndexLeaf.runStart(leaf, low &- 1)
+                &+ position(IndexLeaf.run(leaf, low &- 1), target, isAfter: isAfter)
         default:
             let view = IndexLeaf.view(leaf), keys = IndexLeaf.textKeys(leaf)
             let c = view.comparePrefix(target)
@@ -243,7 +260,9 @@ enum IndexSearch {
             return count
         }
         let before = Int(distance)
-        if run.low != target.low { return run.low < target.low ? before &+ Int(run.step == 0 ? UInt64(count) : 1) : before }
+        if run.low != target.low {
+            return run.low < target.low ? before &+ Int(run.step == 0 ? UInt64(count) : 1) : before
+        }
         let key = run.key &+ Int64(before)
         if run.step != 0 { return key < target.key || (isAfter && key == target.key) ? before &+ 1 : before }
         if target.key < key { return 0 }
@@ -253,12 +272,16 @@ enum IndexSearch {
     }
 
     /// The key of entry `index` if its value is the target's.
-    static func equalKey(_ leaf: UnsafeRawPointer, _ index: Int, _ target: IndexEntry, _ order: IndexOrder) throws(StoreError) -> Int64? {
+    static func equalKey(
+        _ leaf: UnsafeRawPointer, _ index: Int, _ target: IndexEntry, _ order: IndexOrder
+    ) throws(StoreError) -> Int64? {
         if target.isNull != IndexLeaf.isNull(leaf) { return nil }
         switch IndexLeaf.encoding(leaf) {
         case IndexLeaf.packed:
             if target.isNull { return Int64(bitPattern: IndexLeaf.keys(leaf)[index]) }
-            guard IndexLeaf.values(leaf)[index] == target.bits, UInt32(truncatingIfNeeded: IndexLeaf.lows(leaf)[index]) == target.low else {
+            guard IndexLeaf.values(leaf)[index] == target.bits,
+                UInt32(truncatingIfNeeded: IndexLeaf.lows(leaf)[index]) == target.low
+            else {
                 return nil
             }
             return Int64(bitPattern: IndexLeaf.keys(leaf)[index])

@@ -29,7 +29,8 @@ enum IndexSort {
 
     /// Sorts those of `entries` that are not dead into `target`, which has room for them; returns how many.
     static func sort(
-        _ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, into target: UnsafeMutablePointer<IndexEntry>, isText: Bool
+        _ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, into target: UnsafeMutablePointer<IndexEntry>,
+        isText: Bool
     ) throws(StoreError) -> Int {
         // Keys of objects that are deleted in order: a look is cheap, and ends early where they are in none.
         if count > 64, !isOrdered(entries, count, isText) { return try sortMany(entries, count, into: target, isText) }
@@ -48,10 +49,13 @@ enum IndexSort {
         return ordered == count
     }
 
-    private static func noMemory(_ count: Int) -> StoreError { StoreError(.outOfMemory, "no memory to sort \(count) index changes") }
+    private static func noMemory(_ count: Int) -> StoreError {
+        StoreError(.outOfMemory, "no memory to sort \(count) index changes")
+    }
 
     private static func sortMany(
-        _ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, into target: UnsafeMutablePointer<IndexEntry>, _ isText: Bool
+        _ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, into target: UnsafeMutablePointer<IndexEntry>,
+        _ isText: Bool
     ) throws(StoreError) -> Int {
         let skip = isText ? commonPrefix(entries, count) : 0
         var all: UInt64 = .max, any: UInt64 = 0, live = 0
@@ -61,13 +65,17 @@ enum IndexSort {
             any |= prefix
             live &+= 1
         }
-        let varying = all ^ any, indexBits = UInt64(64 - count.leadingZeroBitCount), low = UInt64(varying == 0 ? 0 : varying.trailingZeroBitCount)
+        let varying = all ^ any, indexBits = UInt64(64 - count.leadingZeroBitCount),
+            low = UInt64(varying == 0 ? 0 : varying.trailingZeroBitCount)
         let bits = UInt64(64 - (varying >> low).leadingZeroBitCount)
         let isNarrow = bits &+ indexBits <= 64
-        guard let memory = cs_try_malloc(2 * live * (isNarrow ? MemoryLayout<UInt64>.stride : MemoryLayout<Item>.stride)) else { throw noMemory(count) }
+        guard
+            let memory = cs_try_malloc(2 * live * (isNarrow ? MemoryLayout<UInt64>.stride : MemoryLayout<Item>.stride))
+        else { throw noMemory(count) }
         defer { free(memory) }
         if isNarrow {
-            let items = memory.bindMemory(to: UInt64.self, capacity: 2 * live), mask: UInt64 = bits == 0 ? 0 : .max >> (64 - bits)
+            let items = memory.bindMemory(to: UInt64.self, capacity: 2 * live),
+                mask: UInt64 = bits == 0 ? 0 : .max >> (64 - bits)
             var next = 0
             for index in 0..<count where !entries[index].isDead {
                 let prefix = prefix(entries[index], skip, isText)
@@ -75,13 +83,16 @@ enum IndexSort {
                 next &+= 1
             }
             let sorted = sortByDigits(items, items + live, live, varying: mask << indexBits) { $0 }
-            for place in 0..<live { target[place] = entries[Int(truncatingIfNeeded: sorted[place] & ~(.max &<< indexBits))] }
+            for place in 0..<live {
+                target[place] = entries[Int(truncatingIfNeeded: sorted[place] & ~(.max &<< indexBits))]
+            }
             try orderEqual(target, live, isText) { sorted[$0] &>> indexBits }
         } else {
             let items = memory.bindMemory(to: Item.self, capacity: 2 * live)
             var next = 0
             for index in 0..<count where !entries[index].isDead {
-                items[next] = Item(prefix: prefix(entries[index], skip, isText), index: UInt32(truncatingIfNeeded: index))
+                items[next] = Item(
+                    prefix: prefix(entries[index], skip, isText), index: UInt32(truncatingIfNeeded: index))
                 next &+= 1
             }
             let sorted = sortByDigits(items, items + live, live, varying: varying) { $0.prefix }
@@ -94,7 +105,8 @@ enum IndexSort {
     /// Returns where the sorted items are: in one of the two pieces of memory.
     @inline(__always)
     private static func sortByDigits<T>(
-        _ items: UnsafeMutablePointer<T>, _ spare: UnsafeMutablePointer<T>, _ count: Int, varying: UInt64, _ prefix: (T) -> UInt64
+        _ items: UnsafeMutablePointer<T>, _ spare: UnsafeMutablePointer<T>, _ count: Int, varying: UInt64,
+        _ prefix: (T) -> UInt64
     ) -> UnsafeMutablePointer<T> {
         var from = items, to = spare
         withUnsafeTemporaryAllocation(of: Int.self, capacity: 2048) { counts in
@@ -103,7 +115,9 @@ enum IndexSort {
             while shift < 64 {
                 if (varying &>> shift) & 2047 != 0 {
                     counts.update(repeating: 0, count: 2048)
-                    for index in 0..<count { counts[Int(truncatingIfNeeded: prefix(from[index]) &>> shift) & 2047] &+= 1 }
+                    for index in 0..<count {
+                        counts[Int(truncatingIfNeeded: prefix(from[index]) &>> shift) & 2047] &+= 1
+                    }
                     var sum = 0
                     for digit in 0..<2048 {
                         let next = sum &+ counts[digit]
@@ -142,7 +156,9 @@ enum IndexSort {
         }
     }
 
-    private static func mergeSort(_ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, _ isText: Bool) throws(StoreError) {
+    private static func mergeSort(
+        _ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, _ isText: Bool
+    ) throws(StoreError) {
         if count <= 16 { return insertionSort(entries, count, isText) }
         guard let memory = cs_try_malloc((count / 2) * MemoryLayout<IndexEntry>.stride) else { throw noMemory(count) }
         mergeSort(entries, count, isText, memory.bindMemory(to: IndexEntry.self, capacity: count / 2))
@@ -150,7 +166,9 @@ enum IndexSort {
     }
 
     @inline(__always)
-    private static func prefix(_ entry: IndexEntry, _ skip: Int, _ isText: Bool) -> UInt64 { isText ? textPrefix(entry, skip) : numberPrefix(entry) }
+    private static func prefix(_ entry: IndexEntry, _ skip: Int, _ isText: Bool) -> UInt64 {
+        isText ? textPrefix(entry, skip) : numberPrefix(entry)
+    }
 
     /// Nulls get the smallest prefix; values that share it are told apart by comparing.
     @inline(__always)
@@ -163,7 +181,8 @@ enum IndexSort {
         var prefix: UInt64 = 0
         var byte = 0
         while byte < rest {
-            prefix |= UInt64(entry.address.load(fromByteOffset: skip &+ byte, as: UInt8.self)) &<< UInt64(56 &- 8 &* byte)
+            prefix |=
+                UInt64(entry.address.load(fromByteOffset: skip &+ byte, as: UInt8.self)) &<< UInt64(56 &- 8 &* byte)
             byte &+= 1
         }
         return prefix
@@ -181,7 +200,10 @@ enum IndexSort {
             }
             common = min(common, Int(entry.low))
             var same = 0
-            while same < common, first.address.load(fromByteOffset: same, as: UInt8.self) == entry.address.load(fromByteOffset: same, as: UInt8.self) {
+            while same < common,
+                first.address.load(fromByteOffset: same, as: UInt8.self)
+                    == entry.address.load(fromByteOffset: same, as: UInt8.self)
+            {
                 same &+= 1
             }
             common = same
@@ -220,7 +242,8 @@ enum IndexSort {
     }
 
     private static func mergeSort(
-        _ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, _ isText: Bool, _ scratch: UnsafeMutablePointer<IndexEntry>
+        _ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, _ isText: Bool,
+        _ scratch: UnsafeMutablePointer<IndexEntry>
     ) {
         if count <= 16 { return insertionSort(entries, count, isText) }
         let half = count / 2

@@ -23,14 +23,16 @@ extension IndexWriter {
         if count > limits.leafEntries || IndexLeaf.data + count * width > limits.leafBytes { return false }
         // Leaves whose last entry goes are unlinked by the general way.
         if high - low - inserted >= old { return false }
-        let (own, _) = try builder.space.writableNode(ref, .indexLeaf, slack: max(0, limits.leafBytes - NodeHeader.bytes(leaf)))
+        let (own, _) = try builder.space.writableNode(
+            ref, .indexLeaf, slack: max(0, limits.leafBytes - NodeHeader.bytes(leaf)))
         let node = try builder.space.grow(own, capacity: IndexLeaf.data + count * width)
         for at in low..<high where changes[at].isRemoval {
             let change = changes[at]
             let index = try IndexSearch.position(UnsafeRawPointer(node), change, order, isAfter: false)
             let count = NodeHeader.count(node)
             let keys = IndexLeaf.keys(node)
-            guard index < count, IndexLeaf.values(node)[index] == change.bits, Int64(bitPattern: keys[index]) == change.key,
+            guard index < count, IndexLeaf.values(node)[index] == change.bits,
+                Int64(bitPattern: keys[index]) == change.key,
                 UInt32(truncatingIfNeeded: IndexLeaf.lows(node)[index]) == change.low
             else { throw StoreError(.corrupt, "an index does not have what object \(change.key) had") }
             IndexWriter.close(node, index, count, values.width, keys.width, lows.width)
@@ -47,7 +49,8 @@ extension IndexWriter {
             let keyStart = node + (IndexLeaf.data + (count + 1) * values.width)
             let lowStart = keyStart + (count + 1) * keys.width
             IndexColumn.store(change.bits &- values.base, value, width: values.width)
-            IndexColumn.store(UInt64(bitPattern: change.key) &- keys.base, keyStart + index * keys.width, width: keys.width)
+            IndexColumn.store(
+                UInt64(bitPattern: change.key) &- keys.base, keyStart + index * keys.width, width: keys.width)
             IndexColumn.store(UInt64(change.low) &- lows.base, lowStart + index * lows.width, width: lows.width)
         }
         let entries = NodeHeader.count(node), bytes = IndexLeaf.data + entries * width
@@ -60,10 +63,14 @@ extension IndexWriter {
         return true
     }
 
-    private func checkNeighbours(_ node: UnsafeRawPointer, _ index: Int, _ count: Int, _ change: IndexEntry) throws(StoreError) {
+    private func checkNeighbours(
+        _ node: UnsafeRawPointer, _ index: Int, _ count: Int, _ change: IndexEntry
+    ) throws(StoreError) {
         let values = IndexLeaf.values(node), lows = IndexLeaf.lows(node), keys = IndexLeaf.keys(node)
         for neighbour in [index - 1, index] where neighbour >= 0 && neighbour < count {
-            guard values[neighbour] == change.bits, UInt32(truncatingIfNeeded: lows[neighbour]) == change.low else { continue }
+            guard values[neighbour] == change.bits, UInt32(truncatingIfNeeded: lows[neighbour]) == change.low else {
+                continue
+            }
             if unique { throw StoreError(.corrupt, "a unique index has one value twice, of object \(change.key)") }
             if Int64(bitPattern: keys[neighbour]) == change.key {
                 throw StoreError(.corrupt, "an index has what object \(change.key) gets already")
@@ -72,7 +79,8 @@ extension IndexWriter {
     }
 
     /// Makes room for entry `index` in the three columns of a leaf of `count`.
-    private static func open(_ leaf: UnsafeMutableRawPointer, _ index: Int, _ count: Int, _ a: Int, _ b: Int, _ c: Int) {
+    private static func open(_ leaf: UnsafeMutableRawPointer, _ index: Int, _ count: Int, _ a: Int, _ b: Int, _ c: Int)
+    {
         let start = leaf + IndexLeaf.data
         let end = start + count * (a + b + c)
         let lowAt = start + (count * (a + b) + index * c)
@@ -85,7 +93,8 @@ extension IndexWriter {
     }
 
     /// Takes entry `index` out of the three columns of a leaf of `count`.
-    private static func close(_ leaf: UnsafeMutableRawPointer, _ index: Int, _ count: Int, _ a: Int, _ b: Int, _ c: Int) {
+    private static func close(_ leaf: UnsafeMutableRawPointer, _ index: Int, _ count: Int, _ a: Int, _ b: Int, _ c: Int)
+    {
         let start = leaf + IndexLeaf.data
         let end = start + count * (a + b + c)
         let lowAt = start + (count * (a + b) + index * c)

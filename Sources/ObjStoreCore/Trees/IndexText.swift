@@ -50,7 +50,8 @@ struct IndexText {
     /// Sign of entry `index` <=> target, by value; the target is whole and begins with the prefix. `key` is
     /// asked only where a long value must be fetched.
     @inline(__always)
-    func compare(_ index: Int, _ target: IndexEntry, _ order: IndexOrder, key: (Int) -> Int64) throws(StoreError) -> Int {
+    func compare(_ index: Int, _ target: IndexEntry, _ order: IndexOrder, key: (Int) -> Int64) throws(StoreError) -> Int
+    {
         let (bytes, count, word) = suffix(index)
         let rest = Int(target.low) &- prefixLength
         let shared = min(count, rest)
@@ -64,7 +65,9 @@ struct IndexText {
     }
 
     @inline(never)
-    private func compareLong(_ end: UnsafeRawPointer, _ target: IndexEntry, _ order: IndexOrder, key: Int64) throws(StoreError) -> Int {
+    private func compareLong(
+        _ end: UnsafeRawPointer, _ target: IndexEntry, _ order: IndexOrder, key: Int64
+    ) throws(StoreError) -> Int {
         let (length, hash) = IndexText.long(end)
         let whole = try order.whole(key: key, hash: hash, length: length)
         let c = memcmp(whole.baseAddress!, target.address, min(whole.count, Int(target.low)))
@@ -72,7 +75,8 @@ struct IndexText {
     }
 
     func isWellFormed(count: Int, bytes: Int, keyed: Bool) -> Bool {
-        guard bytes <= Int(IndexLeaf.offsetMask), word(0) & IndexLeaf.offsetMask == 0, word(count) == UInt16(bytes) else { return false }
+        guard bytes <= Int(IndexLeaf.offsetMask), word(0) & IndexLeaf.offsetMask == 0, word(count) == UInt16(bytes)
+        else { return false }
         var index = 0
         while index < count {
             let (_, length, word) = suffix(index)
@@ -80,7 +84,9 @@ struct IndexText {
             guard keyed || word & IndexText.keyedBit == 0 else { return false }
             if word & IndexLeaf.longBit != 0 {
                 let whole = IndexText.long(suffix(index).bytes + length).length
-                guard prefixLength + length == IndexLimits.head, Int(whole) > IndexLimits.head, Int(whole) <= IndexLimits.longestText else {
+                guard prefixLength + length == IndexLimits.head, Int(whole) > IndexLimits.head,
+                    Int(whole) <= IndexLimits.longestText
+                else {
                     return false
                 }
             } else if prefixLength + length > IndexLimits.head {

@@ -7,7 +7,8 @@ internal import Glibc
 ///
 /// Who calls keeps the index true: it removes only pairs that are there and inserts only pairs (in a unique
 /// index: values) that are not. An index of a constraint beside the primary key is not unique in this sense: any number
-/// of nulls stand in it, and who replays a log may come by two equal values between two changes. A breach is found by the merge at the latest and throws `.corrupt`.
+/// of nulls stand in it, and who replays a log may come by two equal values between two changes. A breach is found by
+/// the merge at the latest and throws `.corrupt`.
 ///
 /// A throw of `insert` or `remove` leaves what was there. A throw of a merge (out of memory, damaged page)
 /// leaves the writer unusable: every later call throws the same error, the transaction can only be cancelled.
@@ -24,8 +25,8 @@ package final class IndexWriter {
     package var root: Ref { didSet { greatest = nil } }
     var deltas: IndexDeltas
     private var failure: StoreError?
-    /// Of an index of ints, once it was asked for a few that are not there: no greater one is in the tree. New objects with growing
-    /// keys need no look then.
+    /// Of an index of ints, once it was asked for a few that are not there: no greater one is in the tree. New objects
+    /// with growing keys need no look then.
     private var greatest: UInt64?
     private var misses = 0
     /// Changes, and bytes of text in them, that may wait.
@@ -41,7 +42,8 @@ package final class IndexWriter {
     /// `root` is the tree in the transaction's base snapshot; `longValues` answers for that snapshot (see
     /// there) and may be nil where no text is longer than 64 bytes. `isLookedUp`: `find` is asked often.
     package init(
-        space: WriteSpace, root: Ref, kind: ValueKind, unique: Bool, isLookedUp: Bool = false, longValues: IndexLongValues? = nil,
+        space: WriteSpace, root: Ref, kind: ValueKind, unique: Bool, isLookedUp: Bool = false,
+        longValues: IndexLongValues? = nil,
         limits: IndexLimits = .standard
     ) {
         self.kind = kind
@@ -56,7 +58,8 @@ package final class IndexWriter {
         limitPending()
     }
 
-    /// A change takes 32 bytes, and as much again while it is merged: a quarter of what the transaction may keep in memory.
+    /// A change takes 32 bytes, and as much again while it is merged: a quarter of what the transaction may keep in
+    /// memory.
     private func limitPending() {
         let bytes = builder.space.spillLimit
         pendingLimit = min(builder.limits.pending, max(bytes / 256, 1024))
@@ -73,7 +76,8 @@ package final class IndexWriter {
 
     /// Whether its buffers are worth keeping for the next transaction.
     var isSmall: Bool {
-        deltas.isSmall && spans.capacity + merged.capacity <= 4 * IndexDeltas.small && builder.scratch.isSmall && builder.kept.isSmall
+        deltas.isSmall && spans.capacity + merged.capacity <= 4 * IndexDeltas.small && builder.scratch.isSmall
+            && builder.kept.isSmall
             && longValues.isSmall
     }
 
@@ -115,10 +119,16 @@ package final class IndexWriter {
     /// looked up, without a merge (but for null).
     package func find(_ value: Value) throws(StoreError) -> Int64? {
         if let failure { throw failure }
-        if let greatest, value.kind == kind, IndexBits.signed(value.low) > greatest, deltas.isGreater(IndexBits.signed(value.low)) { return nil }
+        if let greatest, value.kind == kind, IndexBits.signed(value.low) > greatest,
+            deltas.isGreater(IndexBits.signed(value.low))
+        {
+            return nil
+        }
         if deltas.live == 0 { return try findInTree(value) }
         if !isLookedUp || value.isNull { return try reader().find(value) }
-        let pending = try value.withIndexBytes { (value) throws(StoreError) in try deltas.pending(try IndexEntry(value, key: .max, kind: kind)) }
+        let pending = try value.withIndexBytes { (value) throws(StoreError) in
+            try deltas.pending(try IndexEntry(value, key: .max, kind: kind))
+        }
         switch pending {
         case .inserted(let key): return key
         case .removed: return nil
@@ -135,12 +145,15 @@ package final class IndexWriter {
         return found
     }
 
-    /// Of an index of ints: at least as much as the greatest value, and at most as much as that or `value`, whichever is more.
+    /// Of an index of ints: at least as much as the greatest value, and at most as much as that or `value`, whichever
+    /// is more.
     func bound(atLeast value: Int64) throws(StoreError) -> Int64 {
         if let failure { throw failure }
         if greatest == nil { greatest = try greatestInTree() }
         let bits = IndexBits.signed(value)
-        if let greatest, greatest <= bits, deltas.live == 0 || bits < .max && deltas.isGreater(bits + 1) { return value }
+        if let greatest, greatest <= bits, deltas.live == 0 || bits < .max && deltas.isGreater(bits + 1) {
+            return value
+        }
         try merge()
         return max(value, IndexBits.toSigned(try greatestInTree()))
     }
@@ -175,7 +188,9 @@ package final class IndexWriter {
         return treeReader
     }
 
-    private var treeReader: IndexReader { IndexReader(source: builder.space.source, root: root, kind: kind, longValues: longValues) }
+    private var treeReader: IndexReader {
+        IndexReader(source: builder.space.source, root: root, kind: kind, longValues: longValues)
+    }
 
     /// Brings what waits into the tree (dirty nodes in the arena).
     func merge() throws(StoreError) {
@@ -188,7 +203,8 @@ package final class IndexWriter {
             builder.scratch.reset()
             builder.kept.reset()
         } catch {
-            failure = StoreError(error.code, "an index cannot be changed any more in this transaction: \(error.message)")
+            failure = StoreError(
+                error.code, "an index cannot be changed any more in this transaction: \(error.message)")
             throw error
         }
     }

@@ -1,16 +1,19 @@
-/// Changes the inverse of a collection of links inside a write transaction: which objects have which one in their list, set or
-/// map of one property, and how many times.
+/// Changes the inverse of a collection of links inside a write transaction: which objects have which one in their list,
+/// set or map of one property, and how many times.
 ///
-/// It is an index of numbers. A link that an owner has for the n-th time is an entry of its own, whose `low` says n - 1:
+/// It is an index of numbers. A link that an owner has for the n-th time is an entry of its own, whose `low` says n -
+/// 1:
 ///
 /// ```
 ///  list of #7: [#3, #5, #3]      (3, 0, #7) (3, 0, #9) (3, 1, #7) (5, 0, #7)      (target, low, owner), in this order
 ///  list of #9: [#3]               ───── 3's owners ───   again
 /// ```
-/// So the entries with low 0 are the owners, each once and ascending, and a list without repetitions pays nothing for them.
+/// So the entries with low 0 are the owners, each once and ascending, and a list without repetitions pays nothing for
+/// them.
 ///
-/// Links that come and go are only noted; which entries change is found when somebody reads, or at the commit: sorted, those of a pair
-/// added up, and looked up once, unless the owner is new. What moves inside a list is no change. Errors as of `IndexWriter`.
+/// Links that come and go are only noted; which entries change is found when somebody reads, or at the commit: sorted,
+/// those of a pair added up, and looked up once, unless the owner is new. What moves inside a list is no change. Errors
+/// as of `IndexWriter`.
 package final class InverseWriter {
     let index: IndexWriter
     /// A link of an owner each, in the order of their coming; one that goes is a removal.
@@ -55,7 +58,8 @@ package final class InverseWriter {
         if let failure { throw failure }
         if noted.count == 0 { return }
         do throws(StoreError) {
-            // Nothing waits now, and no more entries change than were noted: the reader holds, for only the last one can merge.
+            // Nothing waits now, and no more entries change than were noted: the reader holds, for only the last one
+            // can merge.
             let reader = try index.reader(), entries = noted.base.unsafelyUnwrapped
             try IndexSort.sort(entries, noted.count, isText: false)
             var start = 0, greatest = firstNewOwner
@@ -72,12 +76,25 @@ package final class InverseWriter {
                 let count = first.key >= firstNewOwner ? 0 : try reader.linkCount(from: first.key, to: target)
                 greatest = max(greatest, first.key &+ 1)
                 guard count &+ net >= 0 else {
-                    throw StoreError(.corrupt, "the inverse of a collection does not have the links from object \(first.key) to object \(target)")
+                    throw StoreError(
+                        .corrupt,
+                        """
+                        the inverse of a collection does not have the links from object \(first.key) to object \
+                        \(target)
+                        """
+                    )
                 }
                 guard count &+ net <= InverseWriter.mostLinks else {
-                    throw StoreError(.outOfRange, "object \(first.key) would have more than \(InverseWriter.mostLinks) links to object \(target) in one collection")
+                    throw StoreError(
+                        .outOfRange,
+                        """
+                        object \(first.key) would have more than \(InverseWriter.mostLinks) links to object \(target) \
+                        in one collection
+                        """
+                    )
                 }
-                // Those of one pair are next to each other only where nobody else links there: the index puts them in order.
+                // Those of one pair are next to each other only where nobody else links there: the index puts them in
+                // order.
                 for occurrence in min(count, count &+ net)..<max(count, count &+ net) {
                     var entry = IndexEntry(target: target, occurrence: UInt32(occurrence), owner: first.key)
                     if net < 0 { entry.flags |= IndexEntry.removal }
@@ -87,7 +104,9 @@ package final class InverseWriter {
             noted.count = 0
             firstNewOwner = greatest
         } catch {
-            failure = StoreError(error.code, "the inverse of a collection cannot be changed any more in this transaction: \(error.message)")
+            failure = StoreError(
+                error.code,
+                "the inverse of a collection cannot be changed any more in this transaction: \(error.message)")
             throw error
         }
     }
@@ -137,7 +156,8 @@ package final class InverseWriter {
     }
 }
 
-/// The objects of which links have changed that may not be in the tree yet, and some others: bits by hash, kept as soon as somebody asks.
+/// The objects of which links have changed that may not be in the tree yet, and some others: bits by hash, kept as soon
+/// as somebody asks.
 private struct WaitingTargets {
     private var bits: UnsafeMutablePointer<UInt64>?
     private var isAsked = false
@@ -192,22 +212,30 @@ extension IndexReader {
 
     /// How many links lead to an object, of all owners. O(log n).
     func linkCount(to target: Int64) throws(StoreError) -> Int {
-        try count(in: IndexRange(
-            lower: IndexBound(IndexEntry(target: target, occurrence: 0, owner: .min), isAfter: false),
-            upper: IndexBound(IndexEntry(target: target, occurrence: .max, owner: .max), isAfter: true)))
+        try count(
+            in: IndexRange(
+                lower: IndexBound(IndexEntry(target: target, occurrence: 0, owner: .min), isAfter: false),
+                upper: IndexBound(IndexEntry(target: target, occurrence: .max, owner: .max), isAfter: true)))
     }
 
     /// How many links an owner has to an object. O(log n), and a look-up more each time they double.
     package func linkCount(from owner: Int64, to target: Int64) throws(StoreError) -> Int {
         var low = 0, high = 1
-        while high <= InverseWriter.mostLinks, try contains(target: target, occurrence: UInt32(high - 1), owner: owner) {
+        while high <= InverseWriter.mostLinks, try contains(target: target, occurrence: UInt32(high - 1), owner: owner)
+        {
             low = high
             high *= 2
         }
         // `low` are there, `high` are not.
         while low + 1 < high {
             let middle = (low + high) / 2
-            if middle <= InverseWriter.mostLinks, try contains(target: target, occurrence: UInt32(middle - 1), owner: owner) { low = middle } else { high = middle }
+            if middle <= InverseWriter.mostLinks,
+                try contains(target: target, occurrence: UInt32(middle - 1), owner: owner)
+            {
+                low = middle
+            } else {
+                high = middle
+            }
         }
         return low
     }
@@ -219,7 +247,9 @@ extension IndexReader {
     }
 
     /// The owners of links to an object: ascending, each once.
-    func forEachOwner(of target: Int64, _ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) { try forEach(in: ownerRange(target), body) }
+    func forEachOwner(of target: Int64, _ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) {
+        try forEach(in: ownerRange(target), body)
+    }
 
     /// The same in one piece, but for one of them.
     func owners(of target: Int64, without: Int64? = nil) throws(StoreError) -> KeyBuffer {

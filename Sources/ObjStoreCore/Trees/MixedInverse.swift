@@ -1,16 +1,17 @@
-/// The inverse of the links in the values of one mixed property, or in the mixed elements of one collection, inside a write transaction:
-/// which objects have a link to which, each pair once, however often the value has it.
+/// The inverse of the links in the values of one mixed property, or in the mixed elements of one collection, inside a
+/// write transaction: which objects have a link to which, each pair once, however often the value has it.
 ///
 /// ```
 ///  Dog#7.extra = [Dog#3, Toy#5, Dog#3]      ((Dog, 3), #7) ((Toy, 5), #7) ((Toy, 5), #9)      ((class, key), owner)
 ///  Dog#9.extra = Toy#5
 /// ```
-/// An index of object ids: 4 bytes of class, 8 of key. So what leads to a class lies together, and whether anything does is one look-up,
-/// which is remembered for the transaction.
+/// An index of object ids: 4 bytes of class, 8 of key. So what leads to a class lies together, and whether anything
+/// does is one look-up, which is remembered for the transaction.
 ///
-/// A mixed value changes as a whole, and whoever changes it knows which pairs come and go. Of a collection single elements change: that
-/// links came or went is only noted. When somebody reads the inverse, at a savepoint and at the commit the notes of a pair are added up: more
-/// than before, then it is in the inverse; less, then the collection is walked once for all such pairs of its owner, to see which are left.
+/// A mixed value changes as a whole, and whoever changes it knows which pairs come and go. Of a collection single
+/// elements change: that links came or went is only noted. When somebody reads the inverse, at a savepoint and at the
+/// commit the notes of a pair are added up: more than before, then it is in the inverse; less, then the collection is
+/// walked once for all such pairs of its owner, to see which are left.
 final class MixedInverse {
     let index: IndexWriter
     /// Of a collection: which of some objects an owner links to now; none if it is gone.
@@ -68,7 +69,9 @@ final class MixedInverse {
 
     /// An owner's collection has lost these links and got those, an object as often as there were links to it.
     func note(gone: [MixedTarget], new: [MixedTarget], of owner: Int64) {
-        for target in gone where !InjectedBug.active(.mixedLinkKept) { noted.append(Note(owner: owner, target: target, change: -1)) }
+        for target in gone where !InjectedBug.active(.mixedLinkKept) {
+            noted.append(Note(owner: owner, target: target, change: -1))
+        }
         for target in new {
             willInsert(target)
             noted.append(Note(owner: owner, target: target, change: 1))
@@ -103,12 +106,18 @@ final class MixedInverse {
                     if net < 0, try reader.contains(target.indexed, owner) { fewer.insert(target) }
                 }
                 if fewer.isEmpty { continue }
-                for target in fewer.subtracting(try linked.unsafelyUnwrapped(owner, fewer)) { moves.append((target, owner, false)) }
+                for target in fewer.subtracting(try linked.unsafelyUnwrapped(owner, fewer)) {
+                    moves.append((target, owner, false))
+                }
             }
             noted.removeAll(keepingCapacity: true)
-            for move in moves { if move.isThere { try insert(move.target, move.owner) } else { try remove(move.target, move.owner) } }
+            for move in moves {
+                if move.isThere { try insert(move.target, move.owner) } else { try remove(move.target, move.owner) }
+            }
         } catch {
-            failure = StoreError(error.code, "the inverse of mixed elements cannot be changed any more in this transaction: \(error.message)")
+            failure = StoreError(
+                error.code,
+                "the inverse of mixed elements cannot be changed any more in this transaction: \(error.message)")
             throw error
         }
     }
@@ -171,7 +180,9 @@ extension IndexReader {
             return true
         }
         all.sort()
-        for index in 0..<all.count where index == 0 || all.keys[index] != all.keys[index - 1] { try owners.append(all.keys[index]) }
+        for index in 0..<all.count where index == 0 || all.keys[index] != all.keys[index - 1] {
+            try owners.append(all.keys[index])
+        }
         return owners
     }
 }

@@ -9,7 +9,9 @@
 /// ```
 /// Cost: O(changed leaves × rows of a leaf) and the inner nodes above them.
 package enum TreeComparison {
-    package static func changes(from before: ClusterReader, to after: ClusterReader, maskWords: Int) throws(StoreError) -> ClassChanges {
+    package static func changes(
+        from before: ClusterReader, to after: ClusterReader, maskWords: Int
+    ) throws(StoreError) -> ClassChanges {
         var changes = ClassChanges(maskWords: maskWords)
         if before.root == after.root { return changes }
         var a = try Walk(before), b = try Walk(after)
@@ -41,9 +43,11 @@ package enum TreeComparison {
         return changes
     }
 
-    /// Compares the leaves of the next stretch of keys at whose end both trees have a boundary between leaves: as a rule
-    /// one leaf of each, or of one of them; more where compaction has put leaves together.
-    private static func stretch(_ a: inout Walk, _ b: inout Walk, _ rows: LeafComparison, _ changes: inout ClassChanges) throws(StoreError) {
+    /// Compares the leaves of the next stretch of keys at whose end both trees have a boundary between leaves: as a
+    /// rule one leaf of each, or of one of them; more where compaction has put leaves together.
+    private static func stretch(
+        _ a: inout Walk, _ b: inout Walk, _ rows: LeafComparison, _ changes: inout ClassChanges
+    ) throws(StoreError) {
         var left: [Subtree] = [], right: [Subtree] = []
         var end = Int64.min
         if let next = a.current, next.level == 0, b.current.map({ next.key <= $0.key }) ?? true {
@@ -92,14 +96,17 @@ package enum TreeComparison {
             switch try reader.rootNode() {
             case .empty: current = nil
             case .leaf(let head): current = Subtree(ref: reader.root, key: LeafHead.keyBase(head), level: 0)
-            case .inner(let node): current = Subtree(ref: reader.root, key: ClusterInner.keys(node)[0], level: ClusterInner.level(node))
+            case .inner(let node):
+                current = Subtree(ref: reader.root, key: ClusterInner.keys(node)[0], level: ClusterInner.level(node))
             }
         }
 
         /// To the first child.
         mutating func enter(_ subtree: Subtree) throws(StoreError) {
             let node = try reader.source.node(subtree.ref, .clusterInner)
-            guard ClusterInner.level(node) == subtree.level else { throw ClusterReader.damaged("levels of the object tree") }
+            guard ClusterInner.level(node) == subtree.level else {
+                throw ClusterReader.damaged("levels of the object tree")
+            }
             path.append((node, 0))
             stand()
         }
@@ -128,7 +135,9 @@ package enum TreeComparison {
 
         private mutating func stand() {
             let (node, index) = path[path.count - 1]
-            current = Subtree(ref: ClusterInner.ref(node, index), key: ClusterInner.keys(node)[index], level: ClusterInner.level(node) - 1)
+            current = Subtree(
+                ref: ClusterInner.ref(node, index), key: ClusterInner.keys(node)[index],
+                level: ClusterInner.level(node) - 1)
         }
     }
 }
@@ -145,7 +154,8 @@ struct LeafComparison {
         self.maskWords = maskWords
     }
 
-    private func head(_ reader: ClusterReader, _ subtree: TreeComparison.Subtree) throws(StoreError) -> UnsafeRawPointer {
+    private func head(_ reader: ClusterReader, _ subtree: TreeComparison.Subtree) throws(StoreError) -> UnsafeRawPointer
+    {
         let head = try reader.source.node(subtree.ref, .leafHead)
         guard LeafHead.keyBase(head) == subtree.key else { throw ClusterReader.damaged("a leaf holds other keys") }
         return head
@@ -158,7 +168,9 @@ struct LeafComparison {
     }
 
     /// Compares two lists of leaves in key order that hold the same stretch of keys.
-    func compare(_ left: [TreeComparison.Subtree], _ right: [TreeComparison.Subtree], _ changes: inout ClassChanges) throws(StoreError) {
+    func compare(
+        _ left: [TreeComparison.Subtree], _ right: [TreeComparison.Subtree], _ changes: inout ClassChanges
+    ) throws(StoreError) {
         if left.count == 1, right.count == 1, left[0].key == right[0].key {
             let a = try head(before, left[0]), b = try head(after, right[0])
             if !LeafHead.isSparse(a), !LeafHead.isSparse(b) { return try compare(left[0].key, a, b, &changes) }
@@ -180,7 +192,8 @@ struct LeafComparison {
         }
     }
 
-    private func places(_ reader: ClusterReader, _ leaves: [TreeComparison.Subtree]) throws(StoreError) -> [RowPosition] {
+    private func places(_ reader: ClusterReader, _ leaves: [TreeComparison.Subtree]) throws(StoreError) -> [RowPosition]
+    {
         var places: [RowPosition] = []
         for leaf in leaves {
             let head = try head(reader, leaf)
@@ -198,7 +211,9 @@ struct LeafComparison {
         let was = LeafReader(source: before.source), now = LeafReader(source: after.source)
         for column in after.columns.indices {
             let spec = after.columns[column]
-            if !(try was.value(old.head, spec, hint: column, old.slot)).isSame(as: try now.value(new.head, spec, hint: column, new.slot)) {
+            if !(try was.value(old.head, spec, hint: column, old.slot)).isSame(
+                as: try now.value(new.head, spec, hint: column, new.slot))
+            {
                 mask[column >> 6] |= 1 << UInt64(column & 63)
             }
         }
@@ -208,7 +223,9 @@ struct LeafComparison {
     }
 
     /// Two dense leaves of the same keys.
-    private func compare(_ keyBase: Int64, _ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ changes: inout ClassChanges) throws(StoreError) {
+    private func compare(
+        _ keyBase: Int64, _ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ changes: inout ClassChanges
+    ) throws(StoreError) {
         let rows = max(LeafHead.rows(a), LeafHead.rows(b))
         var masks = [UInt64](repeating: 0, count: rows * maskWords)
         for column in after.columns.indices { try compareColumn(column, a, b, &masks) }
@@ -229,7 +246,9 @@ struct LeafComparison {
         }
     }
 
-    private func compareColumn(_ column: Int, _ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ masks: inout [UInt64]) throws(StoreError) {
+    private func compareColumn(
+        _ column: Int, _ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ masks: inout [UInt64]
+    ) throws(StoreError) {
         let spec = after.columns[column]
         let left = LeafHead.entry(a, id: spec.id, hint: column), right = LeafHead.entry(b, id: spec.id, hint: column)
         if left == nil && right == nil { return }
@@ -242,7 +261,8 @@ struct LeafComparison {
         while slot < rows {
             if shared.segments, let left, let right, slot & (left.segmentRows - 1) == 0 {
                 let index = left.segmentIndex(slot)
-                let was = LeafSegment(a + Int(left.main) + index * LeafSegment.size), now = LeafSegment(b + Int(right.main) + index * LeafSegment.size)
+                let was = LeafSegment(a + Int(left.main) + index * LeafSegment.size),
+                    now = LeafSegment(b + Int(right.main) + index * LeafSegment.size)
                 if was.ref == now.ref {
                     slot += left.segmentRows
                     continue
@@ -266,8 +286,11 @@ struct LeafComparison {
         else { return (false, false) }
         if spec.kind.isPair {
             let fine = LeafHead.secondLine(a, id: spec.id), fineNow = LeafHead.secondLine(b, id: spec.id)
-            guard let fine, let fineNow, fine.encoding == fineNow.encoding, fine.width == fineNow.width, fine.base == fineNow.base,
-                !fine.hasMain || (!fine.isSegmented && !fine.isMainInline && !fineNow.isSegmented && !fineNow.isMainInline && fine.main == fineNow.main)
+            guard let fine, let fineNow, fine.encoding == fineNow.encoding, fine.width == fineNow.width,
+                fine.base == fineNow.base,
+                !fine.hasMain
+                    || (!fine.isSegmented && !fine.isMainInline && !fineNow.isSegmented && !fineNow.isMainInline
+                        && fine.main == fineNow.main)
             else { return (false, false) }
         }
         if !left.hasMain { return (true, false) }
@@ -275,7 +298,8 @@ struct LeafComparison {
         return (!left.isMainInline && !right.isMainInline && left.main == right.main, false)
     }
 
-    private func sharesAux(_ a: UnsafeRawPointer, _ left: LeafEntry, _ b: UnsafeRawPointer, _ right: LeafEntry) -> Bool {
+    private func sharesAux(_ a: UnsafeRawPointer, _ left: LeafEntry, _ b: UnsafeRawPointer, _ right: LeafEntry) -> Bool
+    {
         if !left.hasAux || !right.hasAux { return left.hasAux == right.hasAux }
         if !left.isAuxInline && !right.isAuxInline { return left.aux == right.aux }
         guard left.isAuxInline, right.isAuxInline else { return false }

@@ -8,7 +8,10 @@ extension ClusterWriter {
             var nodes: [Int64] = [], leaves: [Int64] = []
             switch try self.tree.rootNode() {
             case .empty: return 0
-            case .leaf(let head): if try LeafExtents(self.space.source).touches(self.treeRoot, victims) { leaves.append(LeafHead.keyBase(head)) }
+            case .leaf(let head):
+                if try LeafExtents(self.space.source).touches(self.treeRoot, victims) {
+                    leaves.append(LeafHead.keyBase(head))
+                }
             case .inner(let node): try self.find(in: node, self.treeRoot, victims, &nodes, &leaves)
             }
             var moved = 0
@@ -27,8 +30,12 @@ extension ClusterWriter {
     }
 
     /// The first keys of inner nodes and leaves that are to move.
-    private func find(in node: UnsafeRawPointer, _ ref: Ref, _ victims: MovedPages, _ nodes: inout [Int64], _ leaves: inout [Int64]) throws(StoreError) {
-        if victims.contains(ref, bytes: ClusterInner.bytes, born: NodeHeader.born(node)) { nodes.append(ClusterInner.keys(node)[0]) }
+    private func find(
+        in node: UnsafeRawPointer, _ ref: Ref, _ victims: MovedPages, _ nodes: inout [Int64], _ leaves: inout [Int64]
+    ) throws(StoreError) {
+        if victims.contains(ref, bytes: ClusterInner.bytes, born: NodeHeader.born(node)) {
+            nodes.append(ClusterInner.keys(node)[0])
+        }
         for index in 0..<NodeHeader.count(node) {
             let child = ClusterInner.ref(node, index)
             if ClusterInner.level(node) > 1 {
@@ -50,7 +57,9 @@ extension IndexWriter {
         return moved
     }
 
-    private func move(_ ref: Ref, _ kind: NodeKind, below: Int, _ victims: MovedPages, _ budget: Int, _ moved: inout Int) throws(StoreError) -> Ref {
+    private func move(
+        _ ref: Ref, _ kind: NodeKind, below: Int, _ victims: MovedPages, _ budget: Int, _ moved: inout Int
+    ) throws(StoreError) -> Ref {
         let space = builder.space
         // A leaf is looked at only where it may be one of them; it has at most a page, and begins where it is.
         if kind == .indexLeaf, ref.isDirty || moved >= budget || !victims.reaches(ref, bytes: 1) { return ref }

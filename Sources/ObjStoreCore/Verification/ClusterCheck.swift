@@ -18,7 +18,8 @@ struct ClusterCheck {
     var isSound: Bool { messages.isEmpty }
 
     mutating func run(
-        _ node: UnsafeRawPointer, visit: (VisitedExtent) throws(StoreError) -> Void, finding: (String) throws(StoreError) -> Void
+        _ node: UnsafeRawPointer, visit: (VisitedExtent) throws(StoreError) -> Void,
+        finding: (String) throws(StoreError) -> Void
     ) throws(StoreError) {
         var walk = ClusterWalk(source: image.source, version: image.version)
         var objects = 0, last: Int64 = -1
@@ -38,13 +39,16 @@ struct ClusterCheck {
                 let rows = damage.rows.map { $0 == 0 ? "" : ", \($0) of them" } ?? ""
                 try damaged("\(objectsText(damage.keys))\(rows)", damage.message)
             })
-        if last >= ClassNode.nextKey(node) { try damaged("object \(last)", "it has a key that is still to be given out") }
+        if last >= ClassNode.nextKey(node) {
+            try damaged("object \(last)", "it has a key that is still to be given out")
+        }
         self.objects = objects
         self.messages = messages
     }
 
     private func checkLeaf(
-        _ head: UnsafeRawPointer, _ visit: (VisitedExtent) throws(StoreError) -> Void, _ damaged: (String, String) throws(StoreError) -> Void
+        _ head: UnsafeRawPointer, _ visit: (VisitedExtent) throws(StoreError) -> Void,
+        _ damaged: (String, String) throws(StoreError) -> Void
     ) throws(StoreError) {
         var broken: Set<UInt32> = []
         for line in 0..<LeafHead.entries(head) {
@@ -55,13 +59,16 @@ struct ClusterCheck {
         if !broken.contains(LeafKeys.column) {
             do throws(StoreError) { try reader.checkKeys(head) } catch {
                 guard error.isDamage else { throw error }
-                try damaged("\(name(LeafKeys.column)), \(objectsText(keys(head, 0..<LeafHead.rows(head))))", error.message)
+                try damaged(
+                    "\(name(LeafKeys.column)), \(objectsText(keys(head, 0..<LeafHead.rows(head))))", error.message)
             }
         }
         for column in 0..<reader.columns.count where !broken.contains(reader.columns[column].id) {
             do throws(StoreError) { try reader.checkColumn(head, column) } catch {
                 guard error.isDamage else { throw error }
-                try damaged("\(name(reader.columns[column].id)), \(objectsText(keys(head, 0..<LeafHead.rows(head))))", error.message)
+                try damaged(
+                    "\(name(reader.columns[column].id)), \(objectsText(keys(head, 0..<LeafHead.rows(head))))",
+                    error.message)
             }
         }
     }
@@ -81,11 +88,14 @@ struct ClusterCheck {
             }
         }
         func reached(_ raw: UInt64, _ bytes: Int, _ born: UInt64) throws(StoreError) {
-            if born > image.version { throw StoreError(.corrupt, "a part of version \(born) in version \(image.version)") }
+            if born > image.version {
+                throw StoreError(.corrupt, "a part of version \(born) in version \(image.version)")
+            }
             try visit(VisitedExtent(unit: Ref(raw: raw).unit, units: PageSize.units(bytes), born: born))
         }
         try LeafExtents(image.source).forEachPart(head, entry) { (raw, bytes, born, hash, kind) throws(StoreError) in
-            let isSegment = entry.isSegmented && kind != .fingerprints, first = isSegment ? index * entry.segmentRows : 0
+            let isSegment = entry.isSegmented && kind != .fingerprints,
+                first = isSegment ? index * entry.segmentRows : 0
             if isSegment { index += 1 }
             let part = min(first, rows)..<(isSegment ? min(rows, first + entry.segmentRows) : rows)
             try attempt(part, kind == .fingerprints ? "fingerprints: " : "") { () throws(StoreError) in
@@ -98,9 +108,12 @@ struct ClusterCheck {
         while first < rows {
             let count = min(entry.segmentRows, rows - first)
             // A segment that cannot be read was reported above.
-            if let part = try readable({ () throws(StoreError) in try leaf.textSegment(head, entry, segment: entry.segmentIndex(first), rows: count) }) {
+            if let part = try readable({ () throws(StoreError) in
+                try leaf.textSegment(head, entry, segment: entry.segmentIndex(first), rows: count)
+            }) {
                 for row in 0..<count where StringSegment.isLong(part, row) && LeafHead.isLive(head, first + row) {
-                    let cell = part + StringSegment.blobOffset(part) + StringSegment.offset(part, row), value = LongValue(cell)
+                    let cell = part + StringSegment.blobOffset(part) + StringSegment.offset(part, row),
+                        value = LongValue(cell)
                     try attempt(first + row..<first + row + 1, "long value: ") { () throws(StoreError) in
                         _ = try leaf.longValue(cell)
                         try reached(value.ref, value.bytes, value.born)
@@ -123,7 +136,9 @@ struct ClusterCheck {
     private func keys(_ head: UnsafeRawPointer, _ rows: Range<Int>) -> Range<Int64> {
         let base = LeafHead.keyBase(head), keys = LeafKeys(image.source, head)
         guard LeafHead.isSparse(head) else { return base + Int64(rows.lowerBound)..<base + Int64(rows.upperBound) }
-        guard let first = try? keys.key(rows.lowerBound), let last = try? keys.key(rows.upperBound - 1), base <= first, first <= last else {
+        guard let first = try? keys.key(rows.lowerBound), let last = try? keys.key(rows.upperBound - 1), base <= first,
+            first <= last
+        else {
             return base..<base + LeafHead.keyEntry(head).max + 1
         }
         return first..<last + 1

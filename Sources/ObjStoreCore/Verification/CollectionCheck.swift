@@ -1,5 +1,6 @@
-/// Checks the lists, sets or maps of one property: every node, the order of elements, their kinds, and that those in the
-/// tree and those in rows belong to objects that say so; of links also their inverse. It goes on behind what is damaged.
+/// Checks the lists, sets or maps of one property: every node, the order of elements, their kinds, and that those in
+/// the tree and those in rows belong to objects that say so; of links also their inverse. It goes on behind what is
+/// damaged.
 struct CollectionCheck {
     let cls: ClassSchema
     let property: Int
@@ -20,7 +21,8 @@ struct CollectionCheck {
 
     /// - Parameter inverse: that of a collection of links, if it is whole, and how many entries it has.
     init(
-        _ image: VersionImage, _ cls: ClassSchema, _ property: Int, _ node: UnsafeRawPointer, _ objects: ClusterReader, known: Set<String>,
+        _ image: VersionImage, _ cls: ClassSchema, _ property: Int, _ node: UnsafeRawPointer, _ objects: ClusterReader,
+        known: Set<String>,
         inverse: (root: Ref, entries: Int)?
     ) {
         self.cls = cls
@@ -30,22 +32,32 @@ struct CollectionCheck {
         version = image.version
         kind = cls.columns[property].kind
         schema = cls.properties[property].elements!
-        tree = CollectionReader(source: image.source, root: ClassNode.collectionRoot(node, column: cls.columns[property].id))
+        tree = CollectionReader(
+            source: image.source, root: ClassNode.collectionRoot(node, column: cls.columns[property].id))
         links = inverse.map {
-            InverseCheck("\(cls.name).\(cls.properties[property].name)", IndexReader(source: image.source, root: $0.root, kind: .link), entries: $0.entries)
+            InverseCheck(
+                "\(cls.name).\(cls.properties[property].name)",
+                IndexReader(source: image.source, root: $0.root, kind: .link), entries: $0.entries)
         }
     }
 
-    mutating func run(visit: (VisitedExtent) throws(StoreError) -> Void, finding: (String) throws(StoreError) -> Void) throws(StoreError) {
-        if !tree.root.isNull { try checkNode(tree.root, .collectionInner, above: nil, owners: 0..<Int64.max, visit, finding) }
+    mutating func run(
+        visit: (VisitedExtent) throws(StoreError) -> Void, finding: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        if !tree.root.isNull {
+            try checkNode(tree.root, .collectionInner, above: nil, owners: 0..<Int64.max, visit, finding)
+        }
         try checkOwners(finding)
     }
 
-    private func name(_ keys: Range<Int64>) -> String { "class \(cls.name), elements of \(cls.properties[property].name), \(objectsText(keys))" }
+    private func name(_ keys: Range<Int64>) -> String {
+        "class \(cls.name), elements of \(cls.properties[property].name), \(objectsText(keys))"
+    }
 
     /// - Parameter owners: which may have elements here.
     private mutating func checkNode(
-        _ ref: Ref, _ nodeKind: NodeKind, above: UnsafeRawPointer?, owners: Range<Int64>, _ visit: (VisitedExtent) throws(StoreError) -> Void,
+        _ ref: Ref, _ nodeKind: NodeKind, above: UnsafeRawPointer?, owners: Range<Int64>,
+        _ visit: (VisitedExtent) throws(StoreError) -> Void,
         _ finding: (String) throws(StoreError) -> Void
     ) throws(StoreError) {
         let node: UnsafeRawPointer
@@ -66,15 +78,21 @@ struct CollectionCheck {
             let child = CollectionInner.child(node, index)
             let end = index + 1 < count ? CollectionInner.owners(node)[index + 1] + 1 : owners.upperBound
             let told = isWhole
-            try checkNode(child.ref, CollectionInner.childKind(node), above: node, owners: child.owner..<max(child.owner, end), visit, finding)
+            try checkNode(
+                child.ref, CollectionInner.childKind(node), above: node, owners: child.owner..<max(child.owner, end),
+                visit, finding)
             guard told, isWhole else { continue }
             try checkChild(child, node, finding)
-            if let wrong = try tree.wrongHead(node, index) { try finding("\(name(child.owner..<child.owner + 1)): \(wrong)") }
+            if let wrong = try tree.wrongHead(node, index) {
+                try finding("\(name(child.owner..<child.owner + 1)): \(wrong)")
+            }
         }
     }
 
     /// What a parent says of a child that can be read.
-    private func checkChild(_ child: CollectionChild, _ node: UnsafeRawPointer, _ finding: (String) throws(StoreError) -> Void) throws(StoreError) {
+    private func checkChild(
+        _ child: CollectionChild, _ node: UnsafeRawPointer, _ finding: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let owner: Int64, count: Int
         if CollectionInner.level(node) == 1 {
             let leaf = try tree.leaf(child.ref)
@@ -84,16 +102,28 @@ struct CollectionCheck {
             (owner, count) = (CollectionInner.owners(below)[0], CollectionInner.total(below))
         }
         if owner != child.owner || count != child.count {
-            try finding("\(name(child.owner..<child.owner + 1)): a node has \(count) elements from object \(owner) on, its parent says \(child.count) from \(child.owner)")
+            try finding(
+                """
+                \(name(child.owner..<child.owner + 1)): a node has \(count) elements from object \(owner) on, its \
+                parent says \(child.count) from \(child.owner)
+                """
+            )
         }
     }
 
-    private mutating func checkLeaf(_ leaf: CollectionLeaf, _ visit: (VisitedExtent) throws(StoreError) -> Void, _ finding: (String) throws(StoreError) -> Void) throws(StoreError) {
-        guard leaf.hasKeys == (kind == .map) else { return try finding("\(name(leaf.firstOwner..<leaf.firstOwner + 1)): a leaf of another kind of collection") }
+    private mutating func checkLeaf(
+        _ leaf: CollectionLeaf, _ visit: (VisitedExtent) throws(StoreError) -> Void,
+        _ finding: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        guard leaf.hasKeys == (kind == .map) else {
+            return try finding("\(name(leaf.firstOwner..<leaf.firstOwner + 1)): a leaf of another kind of collection")
+        }
         for at in 0..<leaf.ownerCount {
             let owner = leaf.owner(at)
             if owners.last != owner {
-                if let last = owners.last, last > owner { try finding("\(name(owner..<owner + 1)): they stand behind those of object \(last)") }
+                if let last = owners.last, last > owner {
+                    try finding("\(name(owner..<owner + 1)): they stand behind those of object \(last)")
+                }
                 owners.append(owner)
                 lastKey = nil
             }
@@ -103,7 +133,9 @@ struct CollectionCheck {
                     let value = try tree.resolve(stored), key = kind == .map ? leaf.keys.stored(index).value : value
                     if stored.isLong {
                         let cell = LongValue(stored.value.pointer!)
-                        try visit(VisitedExtent(unit: Ref(raw: cell.ref).unit, units: PageSize.units(cell.bytes), born: cell.born))
+                        try visit(
+                            VisitedExtent(
+                                unit: Ref(raw: cell.ref).unit, units: PageSize.units(cell.bytes), born: cell.born))
                     }
                     try ValueCheck.check(key: key, value: value, elementOf: property, cls, after: lastKey)
                     if kind != .list { lastKey = OwnedValue(key) }
@@ -136,7 +168,12 @@ struct CollectionCheck {
                 let value = try objects.value(row, property)
                 let cell = CollectionCell.Bytes(start: value.pointer, count: value.count)
                 if CollectionCell.isInTree(cell) != hasTree, hasTree || isWhole {
-                    try finding("\(name(row.key..<row.key + 1)): they are \(hasTree ? "" : "not ")in the tree, and the object says otherwise")
+                    try finding(
+                        """
+                        \(name(row.key..<row.key + 1)): they are \(hasTree ? "" : "not ")in the tree, and the object \
+                        says otherwise
+                        """
+                    )
                 }
                 if !CollectionCell.isInTree(cell) { try checkCell(cell, row.key, finding) }
                 next = try objects.next(row)
@@ -145,11 +182,17 @@ struct CollectionCheck {
                 break
             }
         }
-        if areObjectsWhole, next == nil { while at < owners.count { try finding("\(name(owners[at]..<owners[at] + 1)): the object does not exist"); at += 1 } }
+        if areObjectsWhole, next == nil {
+            while at < owners.count {
+                try finding("\(name(owners[at]..<owners[at] + 1)): the object does not exist"); at += 1
+            }
+        }
         try links?.end(isWhole: isWhole && areObjectsWhole && next == nil, finding)
     }
 
-    private mutating func checkCell(_ cell: CollectionCell.Bytes, _ owner: Int64, _ finding: (String) throws(StoreError) -> Void) throws(StoreError) {
+    private mutating func checkCell(
+        _ cell: CollectionCell.Bytes, _ owner: Int64, _ finding: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
         var last: OwnedValue?
         do throws(StoreError) {
             try CollectionCell.forEach(cell, schema) { (key, value) throws(StoreError) in

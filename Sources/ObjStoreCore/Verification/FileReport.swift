@@ -48,7 +48,9 @@ struct VersionImage {
         let node = try source.node(root, .root)
         guard index < NodeHeader.count(node) else { throw StoreError(.noSuchClass, "the root has no class \(index)") }
         let found = try source.node(RootNode.classNode(node, index), .classRoot)
-        guard NodeHeader.word(found) == UInt64(index) else { throw StoreError(.corrupt, "damaged page: the node of another class") }
+        guard NodeHeader.word(found) == UInt64(index) else {
+            throw StoreError(.corrupt, "damaged page: the node of another class")
+        }
         return found
     }
 

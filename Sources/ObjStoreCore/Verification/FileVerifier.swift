@@ -33,30 +33,59 @@ enum FileVerifier {
             }
             try checkLog(image, meta, version.chain, say)
         }
-        for (cls, seen) in zip(version.image.schema.classes, outcome.classes) where !cls.isDropped { try say(.cls(cls.name, objects: seen.objects, lost: seen.lost)) }
+        for (cls, seen) in zip(version.image.schema.classes, outcome.classes) where !cls.isDropped {
+            try say(.cls(cls.name, objects: seen.objects, lost: seen.lost))
+        }
         try progress(steps.total, steps.total)
         return summary
     }
 
     /// Where the schema cannot be read, another one may be found.
-    private static func withSchema(_ version: VersionImage, _ image: StoreImage, _ say: ReportSink) throws(StoreError) -> VersionImage {
+    private static func withSchema(
+        _ version: VersionImage, _ image: StoreImage, _ say: ReportSink
+    ) throws(StoreError) -> VersionImage {
         guard let found = try image.searchSchema(version) else { return version }
         try say(.note("schema: objects are read with one of version \(found.version), found by a search"))
         return VersionImage(source: version.source, root: version.root, version: version.version, schema: found.schema)
     }
 
-    private static func checkLog(_ image: StoreImage, _ meta: Meta, _ chain: LogChain, _ say: ReportSink) throws(StoreError) {
+    private static func checkLog(
+        _ image: StoreImage, _ meta: Meta, _ chain: LogChain, _ say: ReportSink
+    ) throws(StoreError) {
         if meta.isClean {
-            if image.log.exists, try !image.log.matches(meta) { try say(.note("log: it is not this store's, which needs none: it was closed cleanly")) }
+            if image.log.exists, try !image.log.matches(meta) {
+                try say(.note("log: it is not this store's, which needs none: it was closed cleanly"))
+            }
             return
         }
         let doubt = try image.doubt()
-        try say(.note("file: it was not closed cleanly\(doubt): version \(meta.version) is checked, and what follows is in the log"))
+        try say(
+            .note(
+                """
+                file: it was not closed cleanly\(doubt): version \(meta.version) is checked, and what follows is in \
+                the log
+                """
+            ))
         guard image.log.exists else { return try say(.finding(image.log.missing(after: meta.version, doubt))) }
-        if try !image.log.matches(meta) { try say(.finding("log: its header is damaged, or it belongs to another store")) }
+        if try !image.log.matches(meta) {
+            try say(.finding("log: its header is damaged, or it belongs to another store"))
+        }
         try say(.note("log: \(chain.count) records can be applied, up to version \(chain.version)"))
         // A power cut leaves such records, too: nobody was told that they are safe.
-        if chain.blocked > 0 { try say(.note("log: \(chain.blocked) more records are summaries or of an unfinished group: recovery leaves them out")) }
-        if chain.stray > 0 { try say(.note("log: \(chain.stray) more records are whole but do not continue the chain: recovery leaves them out")) }
+        if chain.blocked > 0 {
+            try say(
+                .note(
+                    """
+                    log: \(chain.blocked) more records are summaries or of an unfinished group: recovery leaves them \
+                    out
+                    """
+                ))
+        }
+        if chain.stray > 0 {
+            try say(
+                .note(
+                    "log: \(chain.stray) more records are whole but do not continue the chain: recovery leaves them out"
+                ))
+        }
     }
 }

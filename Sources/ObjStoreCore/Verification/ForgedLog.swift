@@ -1,5 +1,5 @@
-/// A log as somebody would write it who knows the format: versions, chain and hashes are right, whatever its records say. For tests of
-/// those who read logs.
+/// A log as somebody would write it who knows the format: versions, chain and hashes are right, whatever its records
+/// say. For tests of those who read logs.
 package struct ForgedLog {
     /// What records say is at the mercy of who made them; what else they have stays as it was.
     package struct Record {
@@ -19,21 +19,27 @@ package struct ForgedLog {
     /// Nil where the store has no whole meta, or one that needs no log.
     package init?(store: [UInt8], log: [UInt8]) throws(StoreError) {
         guard store.count >= 3 * PageSize.page else { return nil }
-        let metas = store.withUnsafeBytes { bytes in (0..<2).map { Meta.decode(bytes.baseAddress! + $0 * PageSize.page) } }
+        let metas = store.withUnsafeBytes { bytes in
+            (0..<2).map { Meta.decode(bytes.baseAddress! + $0 * PageSize.page) }
+        }
         guard let (_, meta) = Database.newestMeta(metas), !meta.isClean else { return nil }
         self.meta = meta
         schema = try ForgedLog.schema(store, meta)
         let scanner = LogScanner(
             read: { (buffer, count, offset) throws(StoreError) in
-                guard offset >= 0, count <= log.count, offset <= log.count - count else { throw StoreError(.corrupt, "behind the end of the log") }
+                guard offset >= 0, count <= log.count, offset <= log.count - count else {
+                    throw StoreError(.corrupt, "behind the end of the log")
+                }
                 log.withUnsafeBytes { buffer.copyMemory(from: $0.baseAddress! + offset, byteCount: count) }
             }, seed: meta.hashSeed)
         var position = meta.log, version = meta.version
         while let record = try? scanner.next(position, version: version + 1) {
             let ops = scanner.ops, delta = scanner.delta
-            records.append(Record(
-                ops: Array(UnsafeRawBufferPointer(start: ops.base, count: ops.count)), delta: Array(UnsafeRawBufferPointer(start: delta.base, count: delta.count)),
-                record: record))
+            records.append(
+                Record(
+                    ops: Array(UnsafeRawBufferPointer(start: ops.base, count: ops.count)),
+                    delta: Array(UnsafeRawBufferPointer(start: delta.base, count: delta.count)),
+                    record: record))
             (position, version) = (record.end, record.version)
         }
     }
@@ -53,7 +59,10 @@ package struct ForgedLog {
         var record = LogRecord(version: version)
         record.filePages = records.last?.record.filePages ?? meta.filePages
         record.root = records.last?.record.root ?? meta.root
-        records.append(Record(ops: ops.bytes, delta: Array(UnsafeRawBufferPointer(start: delta.base, count: delta.count)), record: record))
+        records.append(
+            Record(
+                ops: ops.bytes, delta: Array(UnsafeRawBufferPointer(start: delta.base, count: delta.count)),
+                record: record))
     }
 
     /// The operations of a record, up to the first that cannot be read, where the schema is the store's.
@@ -77,7 +86,9 @@ package struct ForgedLog {
         let buffer = ByteBuffer(), skip = ByteBuffer(), ops = ByteBuffer(), delta = ByteBuffer()
         func put(_ bytes: ByteBuffer, _ offset: Int) {
             guard offset >= 0, offset + bytes.count <= log.count else { return }
-            log.withUnsafeMutableBytes { $0.baseAddress!.advanced(by: offset).copyMemory(from: bytes.base, byteCount: bytes.count) }
+            log.withUnsafeMutableBytes {
+                $0.baseAddress!.advanced(by: offset).copyMemory(from: bytes.base, byteCount: bytes.count)
+            }
         }
         for record in records {
             version += 1
@@ -127,7 +138,10 @@ package struct ForgedOps {
     package func delete(_ cls: UInt64, _ key: Int64) { begin(.delete, cls, key) }
 
     /// - Parameter keys: of a map, as many as `values`; else none.
-    package func splice(_ cls: UInt64, _ key: Int64, _ column: UInt64, at: UInt64, removed: UInt64, keys: [Value] = [], _ values: [Value]) {
+    package func splice(
+        _ cls: UInt64, _ key: Int64, _ column: UInt64, at: UInt64, removed: UInt64, keys: [Value] = [],
+        _ values: [Value]
+    ) {
         begin(.splice, cls, key)
         for number in [column, at, removed, UInt64(values.count)] { buffer.appendVarint(number) }
         for (index, value) in values.enumerated() {
@@ -137,7 +151,9 @@ package struct ForgedOps {
     }
 
     /// - Parameter value: a node; nil: a value is removed.
-    package func edit(_ cls: UInt64, _ key: Int64, _ column: UInt64, _ path: [MixedStep], _ action: MixedAction, _ value: [UInt8]?) {
+    package func edit(
+        _ cls: UInt64, _ key: Int64, _ column: UInt64, _ path: [MixedStep], _ action: MixedAction, _ value: [UInt8]?
+    ) {
         begin(.edit, cls, key)
         buffer.appendVarint(column)
         (value ?? []).withUnsafeBytes { Op.Edit(path: path, action: action, value: $0).append(to: buffer) }

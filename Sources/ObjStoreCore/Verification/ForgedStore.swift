@@ -1,5 +1,5 @@
-/// A store's file as somebody would write it who knows the format: whatever its extents say, their hashes are right, and so are the refs
-/// to them. For tests of those who read files.
+/// A store's file as somebody would write it who knows the format: whatever its extents say, their hashes are right,
+/// and so are the refs to them. For tests of those who read files.
 ///
 /// ```
 ///  meta ──ref+tag──► root ──ref+tag──► class ──► … ──ref, tag, hash──► part          sealed from the parts upwards
@@ -23,15 +23,21 @@ package struct ForgedStore {
     /// Learns where everything lies in a store that is whole.
     package init(_ store: [UInt8]) throws(StoreError) {
         guard store.count >= 3 * PageSize.page else { throw StoreError(.corrupt, "no store") }
-        let metas = store.withUnsafeBytes { bytes in (0..<2).map { Meta.decode(bytes.baseAddress! + $0 * PageSize.page) } }
+        let metas = store.withUnsafeBytes { bytes in
+            (0..<2).map { Meta.decode(bytes.baseAddress! + $0 * PageSize.page) }
+        }
         guard let (_, meta) = Database.newestMeta(metas) else { throw StoreError(.corrupt, "no valid meta") }
         self.seed = meta.hashSeed
         let seed = meta.hashSeed
         extents = try ForgedStore.withSource(store, seed) { (source) throws(StoreError) in
             var visited: [VisitedExtent] = []
-            try StoreWalk.forEachExtent(root: meta.root, source: source) { (extent) throws(StoreError) in visited.append(extent) }
+            try StoreWalk.forEachExtent(root: meta.root, source: source) { (extent) throws(StoreError) in
+                visited.append(extent)
+            }
             let map = try source.node(meta.freeMap, .freeMap)
-            visited.append(VisitedExtent(unit: meta.freeMap.unit, units: PageSize.units(NodeHeader.bytes(map)), born: NodeHeader.born(map)))
+            visited.append(
+                VisitedExtent(
+                    unit: meta.freeMap.unit, units: PageSize.units(NodeHeader.bytes(map)), born: NodeHeader.born(map)))
             let places = ForgedStore.places(of: visited, source.base, store.count)
             return visited.compactMap { ForgedStore.extent($0, places[$0.unit] ?? [], source.base, seed) }
         }
@@ -50,24 +56,35 @@ package struct ForgedStore {
     }
 
     /// Nil: nothing leads there.
-    private static func extent(_ visited: VisitedExtent, _ places: [Int], _ base: UnsafeRawPointer, _ seed: UInt64) -> Extent? {
+    private static func extent(
+        _ visited: VisitedExtent, _ places: [Int], _ base: UnsafeRawPointer, _ seed: UInt64
+    ) -> Extent? {
         let offset = visited.unit * PageSize.unit, start = base + offset, bytes = NodeHeader.bytes(start)
         func refs(_ hash: UInt64, _ born: UInt64) -> [Int] {
             let raw = Ref(offset: offset, hash: hash, born: born).raw
             return places.filter { base.loadUnaligned(fromByteOffset: $0, as: UInt64.self) == raw }
         }
-        if NodeKind(rawValue: NodeHeader.kind(start)) != nil, bytes >= NodeHeader.size, PageSize.units(bytes) == visited.units {
+        if NodeKind(rawValue: NodeHeader.kind(start)) != nil, bytes >= NodeHeader.size,
+            PageSize.units(bytes) == visited.units
+        {
             let hash = NodeHeader.computeHash(start, bytes: bytes, seed: seed)
-            if hash == NodeHeader.hash(start) { return Extent(offset: offset, bytes: bytes, refs: refs(hash, visited.born)) }
+            if hash == NodeHeader.hash(start) {
+                return Extent(offset: offset, bytes: bytes, refs: refs(hash, visited.born))
+            }
         }
-        // Of a part its parent knows length and hash, which stand behind the ref: see `LeafEntry`, its segments, `LongValue`.
+        // Of a part its parent knows length and hash, which stand behind the ref: see `LeafEntry`, its segments,
+        // `LongValue`.
         for place in places {
             for (length, check) in [(8, 12), (16, 20), (20, 24)] {
                 func word(_ at: Int) -> UInt32 { base.loadUnaligned(fromByteOffset: place + at, as: UInt32.self) }
-                guard place + check + 4 <= offset || place >= offset, case let bytes = Int(word(length)), bytes > 0, PageSize.units(bytes) == visited.units else { continue }
+                guard place + check + 4 <= offset || place >= offset, case let bytes = Int(word(length)), bytes > 0,
+                    PageSize.units(bytes) == visited.units
+                else { continue }
                 let hash = PageHash.hash(start, count: bytes, seed: PageHash.mix(seed, visited.born))
                 guard UInt32(truncatingIfNeeded: hash >> 32) == word(check) else { continue }
-                return Extent(offset: offset, bytes: bytes, partBorn: visited.born, refs: refs(hash, visited.born), hashes: [place + check])
+                return Extent(
+                    offset: offset, bytes: bytes, partBorn: visited.born, refs: refs(hash, visited.born),
+                    hashes: [place + check])
             }
         }
         return nil
@@ -85,9 +102,12 @@ package struct ForgedStore {
                 let start = base + extent.offset, hash: UInt64, born: UInt64
                 if let partBorn = extent.partBorn {
                     guard extent.offset + extent.bytes <= count else { continue }
-                    (hash, born) = (PageHash.hash(start, count: extent.bytes, seed: PageHash.mix(seed, partBorn)), partBorn)
+                    (hash, born) = (
+                        PageHash.hash(start, count: extent.bytes, seed: PageHash.mix(seed, partBorn)), partBorn
+                    )
                     for place in extent.hashes where place + 4 <= count {
-                        base.storeBytes(of: UInt32(truncatingIfNeeded: hash >> 32), toByteOffset: place, as: UInt32.self)
+                        base.storeBytes(
+                            of: UInt32(truncatingIfNeeded: hash >> 32), toByteOffset: place, as: UInt32.self)
                     }
                 } else {
                     let length = NodeHeader.bytes(start)
@@ -98,7 +118,8 @@ package struct ForgedStore {
                 let ref = Ref(offset: extent.offset, hash: hash, born: born)
                 for place in extent.refs where place + 8 <= count {
                     // Who was made to lead elsewhere goes on doing so.
-                    guard Ref(raw: base.loadUnaligned(fromByteOffset: place, as: UInt64.self)).offset == extent.offset else { continue }
+                    guard Ref(raw: base.loadUnaligned(fromByteOffset: place, as: UInt64.self)).offset == extent.offset
+                    else { continue }
                     base.storeBytes(of: ref.raw, toByteOffset: place, as: UInt64.self)
                 }
             }
@@ -110,7 +131,9 @@ package struct ForgedStore {
     }
 
     /// Reads bytes in memory like a file.
-    static func withSource<T>(_ store: [UInt8], _ seed: UInt64, _ body: (PageSource) throws(StoreError) -> T) throws(StoreError) -> T {
+    static func withSource<T>(
+        _ store: [UInt8], _ seed: UInt64, _ body: (PageSource) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         let count = (store.count + PageSize.page - 1) & ~(PageSize.page - 1), units = count / PageSize.unit + 1
         let memory = UnsafeMutableRawPointer.allocate(byteCount: max(count, PageSize.page), alignment: PageSize.page)
         let checked = UnsafeMutablePointer<UInt16>.allocate(capacity: units)
@@ -121,6 +144,7 @@ package struct ForgedStore {
         }
         memory.initializeMemory(as: UInt8.self, repeating: 0, count: count)
         store.withUnsafeBytes { if let bytes = $0.baseAddress { memory.copyMemory(from: bytes, byteCount: $0.count) } }
-        return try body(PageSource(base: UnsafeRawPointer(memory), limit: count, checked: checked, seed: seed, arena: nil))
+        return try body(
+            PageSource(base: UnsafeRawPointer(memory), limit: count, checked: checked, seed: seed, arena: nil))
     }
 }

@@ -11,20 +11,28 @@ extension Database {
     /// Exact where the version is still HEAD and all of it could be read; else no page that the version reaches may
     /// be free. Takes the writer's lock for as long as a look at every page takes; waits at most `timeout` nanoseconds
     /// for it (negative: for ever).
-    func checkFreeSpace(_ reached: UsedUnitsOfVersion, isWhole: Bool, timeout: Int64, until end: EndOfWaits, finding: (String) throws(StoreError) -> Void) throws(StoreError) {
+    func checkFreeSpace(
+        _ reached: UsedUnitsOfVersion, isWhole: Bool, timeout: Int64, until end: EndOfWaits,
+        finding: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
         if options.isReadOnly {
-            guard let (_, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
-            return try FreeSpaceCheck.compare(try loadAllocator(meta), reached, isExact: isWhole && meta.version == reached.version, finding: finding)
+            guard let (_, meta) = Database.newestMeta(try readMetas()) else {
+                throw StoreError(.corrupt, "no valid meta")
+            }
+            return try FreeSpaceCheck.compare(
+                try loadAllocator(meta), reached, isExact: isWhole && meta.version == reached.version, finding: finding)
         }
         guard try wait(for: locks.writer, timeout: timeout, until: end) else {
-            throw StoreError(.timeout, "verify: another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
+            throw StoreError(
+                .timeout, "verify: another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
         }
         defer { releaseWriter() }
         // Nobody will allocate from it any more: the next recovery makes it anew.
         if shared.isPoisoned { return }
         let head = try shared.headEntry()
         try prepareAllocator(for: head)
-        try FreeSpaceCheck.compare(allocator!, reached, isExact: isWhole && head.version == reached.version, finding: finding)
+        try FreeSpaceCheck.compare(
+            allocator!, reached, isExact: isWhole && head.version == reached.version, finding: finding)
     }
 }
 
@@ -39,17 +47,20 @@ enum FreeSpaceCheck {
 
     /// - Parameter isExact: every unit in use was reached, so that what was not is leaked.
     static func compare(
-        _ allocator: Allocator, _ reached: UsedUnitsOfVersion, isExact: Bool, finding: (String) throws(StoreError) -> Void
+        _ allocator: Allocator, _ reached: UsedUnitsOfVersion, isExact: Bool,
+        finding: (String) throws(StoreError) -> Void
     ) throws(StoreError) {
         let space = allocator.space, map = allocator.freeMap
         var run: (fault: Fault, pages: Range<Int>)?
         func end() throws(StoreError) {
             guard let (fault, pages) = run else { return }
             run = nil
-            let name = pages.count == 1 ? "page \(pages.lowerBound)" : "pages \(pages.lowerBound)–\(pages.upperBound - 1)"
+            let name =
+                pages.count == 1 ? "page \(pages.lowerBound)" : "pages \(pages.lowerBound)–\(pages.upperBound - 1)"
             switch fault {
             case .usedAndFree: try finding("free space: \(name): in use, and counted as free")
-            case .leaked: try finding("free space: \(name): counted as in use, and nothing refers to what lies there (leaked)")
+            case .leaked:
+                try finding("free space: \(name): counted as in use, and nothing refers to what lies there (leaked)")
             case .uncounted: try finding("free space: \(name): more in use than free space counts")
             }
         }

@@ -1,5 +1,6 @@
-/// Checks one index of a class: every node, the order of its entries, and each pair (value, object) against the object; of a
-/// link's index also that the object it leads to exists. What the inverse of a collection has is compared by `InverseCheck`.
+/// Checks one index of a class: every node, the order of its entries, and each pair (value, object) against the object;
+/// of a link's index also that the object it leads to exists. What the inverse of a collection has is compared by
+/// `InverseCheck`.
 struct IndexCheck {
     let image: VersionImage
     let cls: ClassSchema
@@ -45,7 +46,9 @@ struct IndexCheck {
                     var contradiction = index.isInverse ? nil : try compare(value, objectKey, key)
                     if let targets, !value.isNull {
                         if target?.key != value.low { target = (value.low, try exists(value.low, targets)) }
-                        if contradiction == nil, target?.exists == false { contradiction = "object \(objectKey) links to object \(value.low), which does not exist" }
+                        if contradiction == nil, target?.exists == false {
+                            contradiction = "object \(objectKey) links to object \(value.low), which does not exist"
+                        }
                     }
                     guard let contradiction else { return }
                     contradictions += 1
@@ -55,8 +58,12 @@ struct IndexCheck {
             guard error.isDamage else { throw error }
             try damaged(root, error.message)
         }
-        if contradictions > IndexCheck.told { try finding("index of \(name): \(contradictions - IndexCheck.told) more entries contradict their objects") }
-        if isWhole, isObjectTreeSound, !index.isInverse, entries != objects { try finding("index of \(name): it has \(entries) entries for \(objects) objects") }
+        if contradictions > IndexCheck.told {
+            try finding("index of \(name): \(contradictions - IndexCheck.told) more entries contradict their objects")
+        }
+        if isWhole, isObjectTreeSound, !index.isInverse, entries != objects {
+            try finding("index of \(name): it has \(entries) entries for \(objects) objects")
+        }
         return isWhole ? entries : nil
     }
 
@@ -80,11 +87,17 @@ struct IndexCheck {
     /// Nil where the pair is right, or the object's value cannot be read.
     private func compare(_ value: Value, _ objectKey: Int64, _ key: IndexKey) throws(StoreError) -> String? {
         do throws(StoreError) {
-            guard let row = try reader.find(objectKey) else { return "it names object \(objectKey), which does not exist" }
-            let stored = try index.extract(objectKey, into: key) { (property) throws(StoreError) in try reader.value(row, property) }
+            guard let row = try reader.find(objectKey) else {
+                return "it names object \(objectKey), which does not exist"
+            }
+            let stored = try index.extract(objectKey, into: key) { (property) throws(StoreError) in
+                try reader.value(row, property)
+            }
             if IndexCheck.isIndexed(stored, as: value) { return nil }
             let has = try cls.text(of: index) { (property) throws(StoreError) in try reader.value(row, property) }
-            return index.isEncoded ? "it has another key for object \(objectKey), which has \(has)" : "it has \(value.text) for object \(objectKey), which has \(stored.text)"
+            return index.isEncoded
+                ? "it has another key for object \(objectKey), which has \(has)"
+                : "it has \(value.text) for object \(objectKey), which has \(stored.text)"
         } catch {
             guard error.isDamage else { throw error }
             return nil
@@ -99,9 +112,13 @@ struct IndexCheck {
         let node: UnsafeRawPointer
         do throws(StoreError) {
             node = try image.source.node(ref, kind)
-            if kind == .indexInner, IndexInner.level(node) >= above { throw StoreError(.corrupt, "a node of another level") }
+            if kind == .indexInner, IndexInner.level(node) >= above {
+                throw StoreError(.corrupt, "a node of another level")
+            }
             let born = NodeHeader.born(node)
-            if born > image.version { throw StoreError(.corrupt, "a node of version \(born) in version \(image.version)") }
+            if born > image.version {
+                throw StoreError(.corrupt, "a node of version \(born) in version \(image.version)")
+            }
             try visit(VisitedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: born))
         } catch {
             guard error.isDamage else { throw error }

@@ -81,10 +81,10 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case poisonOvertakes  // 4.4: a relaxed commit is acknowledged though poison came before it was published
     case liveGivenUpFirst  // 4.9: who closes takes locks when it is not seen to live any more
     case replacedUnseen  // 4.12: a writer does not ask whether its file still has its name
-    case movedUnseen  // 4.12: a writer asks whether its file has a name, and not whether it is the one that it was opened by
-    case lockFileKept  // 4.7: who finds nobody alive takes the lock file that has the name, whose memory others may still use
+    case movedUnseen  // 4.12: a writer asks whether its file has a name, and not whether it is the one it was opened by
+    case lockFileKept  // 4.7: who finds nobody alive takes the lock file of that name, though others may use it
     case foreignLogKept  // 4.7: a clean store that was put in another one's place is opened beside the log of that one
-    case namesUnasked  // 4.7: who takes the name of a log or lock file does not ask again whether the path is still its store's
+    case namesUnasked  // 4.7: who names a log or lock file does not check again that the path is its store's
     case fullStays  // 4.6: on a full disk no meta moves on, so that pages of what was deleted stay in use
     case inverseWaits  // what a transaction has just changed in an inverse is not seen by its deletions
 

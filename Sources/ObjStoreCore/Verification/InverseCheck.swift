@@ -1,5 +1,5 @@
-/// Compares the links in lists, sets or maps of one property, owner by owner, with their inverse: every link must have its entry there,
-/// and there must be as many entries as links. Memory: that of the longest collection.
+/// Compares the links in lists, sets or maps of one property, owner by owner, with their inverse: every link must have
+/// its entry there, and there must be as many entries as links. Memory: that of the longest collection.
 struct InverseCheck {
     /// "class.property"
     let name: String
@@ -21,7 +21,9 @@ struct InverseCheck {
     }
 
     /// A link of an object; those of one object come one after another.
-    mutating func add(_ target: Int64, of owner: Int64, _ finding: (String) throws(StoreError) -> Void) throws(StoreError) {
+    mutating func add(
+        _ target: Int64, of owner: Int64, _ finding: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
         if owner != self.owner {
             try compare(finding)
             self.owner = owner
@@ -32,7 +34,9 @@ struct InverseCheck {
     /// - Parameter isWhole: all links could be read.
     mutating func end(isWhole: Bool, _ finding: (String) throws(StoreError) -> Void) throws(StoreError) {
         try compare(finding)
-        if contradictions > InverseCheck.told { try finding("inverse of \(name): \(contradictions - InverseCheck.told) more links are missing in it") }
+        if contradictions > InverseCheck.told {
+            try finding("inverse of \(name): \(contradictions - InverseCheck.told) more links are missing in it")
+        }
         if isWhole, links != entries { try finding("inverse of \(name): it has \(entries) entries for \(links) links") }
     }
 
@@ -46,7 +50,12 @@ struct InverseCheck {
             if try reader.contains(target: target, occurrence: occurrence, owner: owner) { continue }
             contradictions += 1
             if contradictions <= InverseCheck.told {
-                try finding("inverse of \(name): object \(owner) links to object \(target)\(occurrence == 0 ? "" : " \(occurrence + 1) times"), and it says otherwise")
+                try finding(
+                    """
+                    inverse of \(name): object \(owner) links to object \
+                    \(target)\(occurrence == 0 ? "" : " \(occurrence + 1) times"), and it says otherwise
+                    """
+                )
             }
         }
         targets.removeAll(keepingCapacity: true)

@@ -26,7 +26,10 @@ struct LogImage {
 
     /// What it means that there is none, of a file that was not closed cleanly.
     func missing(after version: UInt64, _ doubt: String) -> String {
-        "log: it is missing, and with it what was committed after version \(version): the file was not closed cleanly\(doubt)"
+        """
+        log: it is missing, and with it what was committed after version \(version): the file was not closed \
+        cleanly\(doubt)
+        """
     }
 
     /// Whether its header names that life of the store. Where the header is damaged the chain can still prove itself.
@@ -53,7 +56,9 @@ struct LogImage {
             (position, version) = (record.end, record.version)
         }
         chain.blocked += pending
-        if version < limit { chain.stray = try strayRecords(meta.hashSeed, epoch: meta.log.epoch, after: version, position.region) }
+        if version < limit {
+            chain.stray = try strayRecords(meta.hashSeed, epoch: meta.log.epoch, after: version, position.region)
+        }
         return chain
     }
 
@@ -75,7 +80,8 @@ struct LogImage {
     }
 
     /// Nil also for a record that is whole and not well formed: there the chain ends.
-    private func next(_ scanner: LogScanner, _ position: LogPosition, version: UInt64) throws(StoreError) -> LogRecord? {
+    private func next(_ scanner: LogScanner, _ position: LogPosition, version: UInt64) throws(StoreError) -> LogRecord?
+    {
         do throws(StoreError) { return try scanner.next(position, version: version) } catch {
             guard error.isDamage else { throw error }
             return nil
@@ -84,9 +90,12 @@ struct LogImage {
 
     /// Looks at every sector of a ring for whole records of versions behind `version` that change something; without a
     /// ring, at the whole log.
-    func strayRecords(_ seed: UInt64, epoch: UInt64, after version: UInt64, _ region: LogRegion? = nil) throws(StoreError) -> Int {
+    func strayRecords(
+        _ seed: UInt64, epoch: UInt64, after version: UInt64, _ region: LogRegion? = nil
+    ) throws(StoreError) -> Int {
         guard let file else { return 0 }
-        let size = try file.size(), region = region ?? LogRegion(offset: LogFile.headerSize, bytes: max(0, size - LogFile.headerSize))
+        let size = try file.size(),
+            region = region ?? LogRegion(offset: LogFile.headerSize, bytes: max(0, size - LogFile.headerSize))
         let end = min(region.offset + region.bytes, size)
         guard region.bytes >= PageSize.page, region.offset >= LogFile.headerSize, region.offset < end else { return 0 }
         let chunk = 1 << 20
@@ -110,7 +119,9 @@ struct LogImage {
                 let record = UnsafeMutableRawPointer.allocate(byteCount: rounded, alignment: 64)
                 defer { record.deallocate() }
                 try file.read(into: record, count: rounded, at: start + sector)
-                if LogRecord.hash(UnsafeRawPointer(record), bytes: rounded, seed: seed) == record.load(fromByteOffset: 120, as: UInt64.self) {
+                if LogRecord.hash(UnsafeRawPointer(record), bytes: rounded, seed: seed)
+                    == record.load(fromByteOffset: 120, as: UInt64.self)
+                {
                     found += 1
                 }
             }

@@ -1,5 +1,6 @@
-/// Compares the links in the values of one mixed property, or in the mixed elements of one collection, with their inverse: every object
-/// must be in it once for each object that it links to there, there must be no other entries, and what they lead to must exist.
+/// Compares the links in the values of one mixed property, or in the mixed elements of one collection, with their
+/// inverse: every object must be in it once for each object that it links to there, there must be no other entries, and
+/// what they lead to must exist.
 struct MixedLinkCheck {
     let image: VersionImage
     let cls: ClassSchema
@@ -13,7 +14,9 @@ struct MixedLinkCheck {
     /// Contradictions that are told one by one; the others are counted.
     private static let told = 20
 
-    func run(_ reader: ClusterReader, isObjectTreeSound: Bool, _ finding: (String) throws(StoreError) -> Void) throws(StoreError) {
+    func run(
+        _ reader: ClusterReader, isObjectTreeSound: Bool, _ finding: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let name = "\(cls.name).\(cls.properties[property].name)"
         let inverse = IndexReader(source: image.source, root: root, kind: .objectID)
         var links = 0, contradictions = 0, targets: [UInt32: ClusterReader] = [:]
@@ -27,31 +30,51 @@ struct MixedLinkCheck {
                 var stored: Set<MixedTarget> = []
                 try forEachLink(of: row, try reader.value(row, property)) { (link) throws(StoreError) in
                     stored.insert(MixedTarget(link))
-                    if link.givenObject.storeTag != 0 { try contradiction("object \(row.key) has a link that names a store, as only links on their way in do") }
+                    if link.givenObject.storeTag != 0 {
+                        try contradiction(
+                            "object \(row.key) has a link that names a store, as only links on their way in do")
+                    }
                     return true
                 }
                 for target in stored.sorted() {
                     links += 1
                     if try !inverse.contains(target.indexed, row.key) {
-                        try contradiction("object \(row.key) links to object \(target.key) of class id \(target.classID), and the inverse says otherwise")
+                        try contradiction(
+                            """
+                            object \(row.key) links to object \(target.key) of class id \(target.classID), and the \
+                            inverse says otherwise
+                            """
+                        )
                     }
                     if try !exists(target, &targets) {
-                        try contradiction("object \(row.key) links to object \(target.key) of class id \(target.classID), which does not exist")
+                        try contradiction(
+                            """
+                            object \(row.key) links to object \(target.key) of class id \(target.classID), which does \
+                            not exist
+                            """
+                        )
                     }
                 }
                 next = try reader.next(row)
             }
-            if isObjectTreeSound, links != entries { try finding("inverse of \(name): it has \(entries) entries for \(links) links") }
+            if isObjectTreeSound, links != entries {
+                try finding("inverse of \(name): it has \(entries) entries for \(links) links")
+            }
         } catch {
             // What cannot be read, others say.
             guard error.isDamage else { throw error }
         }
-        if contradictions > MixedLinkCheck.told { try finding("links of \(name): \(contradictions - MixedLinkCheck.told) more contradictions") }
+        if contradictions > MixedLinkCheck.told {
+            try finding("links of \(name): \(contradictions - MixedLinkCheck.told) more contradictions")
+        }
     }
 
-    private func forEachLink(of row: RowPosition, _ value: Value, _ body: (Value) throws(StoreError) -> Bool) throws(StoreError) {
+    private func forEachLink(
+        of row: RowPosition, _ value: Value, _ body: (Value) throws(StoreError) -> Bool
+    ) throws(StoreError) {
         guard let elements else { return try MixedLinks.forEach(value, body) }
-        try CollectionElements(row.key, cls, property, cell: value, tree: elements).forEach { (_, value) throws(StoreError) in
+        try CollectionElements(row.key, cls, property, cell: value, tree: elements).forEach {
+            (_, value) throws(StoreError) in
             try MixedLinks.forEach(value, body)
             return true
         }
@@ -60,9 +83,14 @@ struct MixedLinkCheck {
     /// True also where a page of the objects is damaged, which others say.
     private func exists(_ target: MixedTarget, _ targets: inout [UInt32: ClusterReader]) throws(StoreError) -> Bool {
         let index = ClassID.index(target.classID)
-        guard index >= 0, index < image.schema.classes.count, !image.schema.classes[index].isDropped, !image.schema.classes[index].isEmbedded else { return false }
+        guard index >= 0, index < image.schema.classes.count, !image.schema.classes[index].isDropped,
+            !image.schema.classes[index].isEmbedded
+        else { return false }
         do throws(StoreError) {
-            let reader = if let known = targets[target.classID] { known } else { image.reader(index, try image.classNode(index)) }
+            let reader =
+                if let known = targets[target.classID] { known } else {
+                    image.reader(index, try image.classNode(index))
+                }
             targets[target.classID] = reader
             return try reader.find(target.key) != nil
         } catch {

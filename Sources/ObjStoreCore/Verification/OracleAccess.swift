@@ -34,7 +34,8 @@ extension Database {
     /// Row 7: the pin of a version moves to another slot.
     package func movePin(_ version: UInt64) {
         let count = shared.limits.slots
-        for index in 0..<count where shared.slot(index).instance.load() == instance && shared.slot(index).version.load() == version {
+        for index in 0..<count
+        where shared.slot(index).instance.load() == instance && shared.slot(index).version.load() == version {
             for other in 0..<count where shared.slot(other).instance.compareExchange(0, instance) {
                 if shared.slotHighWater.load() <= UInt64(other) { shared.slotHighWater.store(UInt64(other + 1)) }
                 shared.slot(other).version.store(version)
@@ -74,7 +75,8 @@ package struct OracleLog {
     private let scanner: LogScanner
 
     package init(seed: UInt64, read: @escaping (UnsafeMutableRawPointer, Int, Int) -> Void) {
-        scanner = LogScanner(read: { (buffer, count, offset) throws(StoreError) in read(buffer, count, offset) }, seed: seed)
+        scanner = LogScanner(
+            read: { (buffer, count, offset) throws(StoreError) in read(buffer, count, offset) }, seed: seed)
     }
 
     /// The records from a meta to a version, or nil where the chain ends before.
@@ -87,8 +89,13 @@ package struct OracleLog {
             let lsn: UInt64 = scanner.buffer.bytes.load(fromByteOffset: 40, as: UInt64.self)
             let start = position.offset(of: lsn)
             var ranges = [start..<(start + (bytes + 511) / 512 * 512)]
-            if lsn != position.lsn { ranges.append(position.offset(of: position.lsn)..<(position.offset(of: position.lsn) + 512)) }
-            steps.append(Step(version: record.version, chain: record.chain, isSummary: record.flags.contains(.summary), ranges: ranges))
+            if lsn != position.lsn {
+                ranges.append(position.offset(of: position.lsn)..<(position.offset(of: position.lsn) + 512))
+            }
+            steps.append(
+                Step(
+                    version: record.version, chain: record.chain, isSummary: record.flags.contains(.summary),
+                    ranges: ranges))
             position = record.end
             at = record.version
         }
@@ -97,7 +104,9 @@ package struct OracleLog {
 
     /// Version and chain of a record in memory, if it is one.
     package static func header(_ bytes: UnsafeRawBufferPointer) -> (version: UInt64, chain: UInt64)? {
-        guard bytes.count >= LogRecord.headerSize, bytes.load(as: UInt32.self) == LogRecord.recordMagic else { return nil }
+        guard bytes.count >= LogRecord.headerSize, bytes.load(as: UInt32.self) == LogRecord.recordMagic else {
+            return nil
+        }
         return (bytes.load(fromByteOffset: 16, as: UInt64.self), bytes.load(fromByteOffset: 120, as: UInt64.self))
     }
 }

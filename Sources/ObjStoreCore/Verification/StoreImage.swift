@@ -57,7 +57,9 @@ package final class StoreImage {
     }
 
     /// A lock needs a file that is open for writing, also where nothing is written.
-    private static func openFile(_ path: String, _ machine: Machine) throws(StoreError) -> (StorageFile, isWritable: Bool) {
+    private static func openFile(
+        _ path: String, _ machine: Machine
+    ) throws(StoreError) -> (StorageFile, isWritable: Bool) {
         do throws(StoreError) { return (try machine.open(path, .existing), true) } catch {
             switch error.systemError {
             case EACCES, EPERM, EROFS, ETXTBSY: return (try machine.open(path, .readOnly), false)
@@ -81,7 +83,8 @@ package final class StoreImage {
         opening = lock
         do throws(StoreError) {
             guard try !machine.isLocked(file, bytes: Database.Locks.allLive) else {
-                throw StoreError(.busy, "\(path) is open: it can be checked through a view of it, or when everybody has closed it")
+                throw StoreError(
+                    .busy, "\(path) is open: it can be checked through a view of it, or when everybody has closed it")
             }
             bytes = try file.size()
             pages = PageSize.pages(bytes)
@@ -121,7 +124,8 @@ package final class StoreImage {
         return slots
     }
 
-    /// That a file was not closed cleanly may not be so where the other meta is damaged: in words that follow it, or empty.
+    /// That a file was not closed cleanly may not be so where the other meta is damaged: in words that follow it, or
+    /// empty.
     func doubt() throws(StoreError) -> String {
         if let whole = slots.first(where: { $0.meta != nil })?.meta, try mayBeTorn(beside: whole) { return "" }
         return Database.doubt(slots.map(\.meta))
@@ -149,17 +153,23 @@ package final class StoreImage {
                 try say(.finding(text))
                 continue
             }
-            try say(.note(text + "; a power cut may have torn it while it was written, and the other one says all that is needed"))
+            try say(
+                .note(
+                    text
+                        + """
+                        ; a power cut may have torn it while it was written, and the other one says all that is needed
+                        """
+                ))
         }
         if let problem = Database.lengthProblem(slots.map(\.meta), bytes) { try say(.finding("file: \(problem)")) }
     }
 
-    /// Whether the meta beside a whole one was perhaps being written when the power went, which costs nothing: nothing relies on a
-    /// meta before it is durable.
+    /// Whether the meta beside a whole one was perhaps being written when the power went, which costs nothing: nothing
+    /// relies on a meta before it is durable.
     ///
     /// ```
     ///  the whole one is       the other one is being written by         so there is
-    ///  clean                  the first writer of a new life            a log without a record of that life, and what processes share
+    ///  clean                  the first writer of a new life            a log without a record of that life
     ///  not clean              a checkpoint, a close or a recovery       a log
     /// ```
     /// (Disks write 512 bytes as a whole, and a meta lies in as many; this is for those that do not.)
@@ -173,7 +183,8 @@ package final class StoreImage {
     /// The newest version that a whole meta vouches for and whose root can be read; else the newest that can be found
     /// in any way. Nil where there is none. `.notAStore` where nothing of the file looks like a store.
     ///
-    /// - Parameter prefersNewest: a damaged meta whose root proves itself counts where it leads further than a whole one.
+    /// - Parameter prefersNewest: a damaged meta whose root proves itself counts where it leads further than a whole
+    ///   one.
     func newestVersion(prefersNewest: Bool, _ say: ReportSink) throws(StoreError) -> Version? {
         var found: [Version] = []
         var metas: [(slot: Int, meta: Meta)] = []
@@ -183,9 +194,13 @@ package final class StoreImage {
         var isNewestRead = false, isOtherKnown = true
         for (index, meta) in metas {
             guard let root = try rootNode(meta.root, source(meta)) else {
-                // Once a newer meta is durable its pages are used again: it says nothing of what there was between them.
+                // Once a newer meta is durable its pages are used again: it says nothing of what there was between
+                // them.
                 let text = "root: that of meta \(index), version \(meta.version), "
-                try say(isNewestRead ? .note(text + "is not there any more, and meta \(index ^ 1) leads to a newer one") : .finding(text + "is damaged"))
+                try say(
+                    isNewestRead
+                        ? .note(text + "is not there any more, and meta \(index ^ 1) leads to a newer one")
+                        : .finding(text + "is damaged"))
                 continue
             }
             if meta.generation == newest?.generation { isNewestRead = true }
@@ -196,27 +211,44 @@ package final class StoreImage {
         }
         for (index, slot) in slots.enumerated() where slot.meta == nil {
             guard let guess = slot.guess, let root = try rootNode(guess.root, whole(guess.hashSeed)) else {
-                if let other = slots[index ^ 1].meta { isOtherKnown = try mayBeTorn(beside: other) } else { isOtherKnown = false }
+                if let other = slots[index ^ 1].meta {
+                    isOtherKnown = try mayBeTorn(beside: other)
+                } else {
+                    isOtherKnown = false
+                }
                 continue
             }
-            // Its other fields prove nothing, but for the place in the log: a record there has the hash of the one before.
-            let version = NodeHeader.word(root), chain = try log.follow(guess), leadsOn = chain.count > 0 && guess.version >= version
-            found.append(try self.version(
-                guess.root, version, whole(guess.hashSeed), leadsOn ? guess : nil, isVouched: false,
-                leadsOn ? chain : LogChain(version: version), root))
-            if prefersNewest { try say(.note("meta \(index): damaged as it is, its root of version \(version) is whole")) }
+            // Its other fields prove nothing, but for the place in the log: a record there has the hash of the one
+            // before.
+            let version = NodeHeader.word(root), chain = try log.follow(guess),
+                leadsOn = chain.count > 0 && guess.version >= version
+            found.append(
+                try self.version(
+                    guess.root, version, whole(guess.hashSeed), leadsOn ? guess : nil, isVouched: false,
+                    leadsOn ? chain : LogChain(version: version), root))
+            if prefersNewest {
+                try say(.note("meta \(index): damaged as it is, its root of version \(version) is whole"))
+            }
         }
         if found.isEmpty {
-            guard slots.contains(where: \.hasMagic) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
+            guard slots.contains(where: \.hasMagic) else {
+                throw StoreError(.notAStore, "\(path) is not an objstore file")
+            }
             return try search(say)
         }
         // The first one stays where another one leads no further: whole metas come first, the newest before all.
         var best = found[0]
-        for other in found.dropFirst() where other.chain.version > best.chain.version && (prefersNewest || !best.isVouched) { best = other }
+        for other in found.dropFirst()
+        where other.chain.version > best.chain.version && (prefersNewest || !best.isVouched) { best = other }
         let isOlder = newest != nil && !isNewestRead && best.chain.version < newest!.version
-        if isOlder { try say(.finding("root: version \(newest!.version) is lost; version \(best.image.version) is read instead")) }
+        if isOlder {
+            try say(.finding("root: version \(newest!.version) is lost; version \(best.image.version) is read instead"))
+        }
         if !isOtherKnown, prefersNewest {
-            try say(.finding("meta: nobody knows what the damaged one said: version \(best.chain.version) may not be the newest"))
+            try say(
+                .finding(
+                    "meta: nobody knows what the damaged one said: version \(best.chain.version) may not be the newest")
+            )
         }
         best.isUncertain = best.isUncertain || isOlder || !isOtherKnown
         return best
@@ -231,10 +263,12 @@ package final class StoreImage {
     }
 
     private func version(
-        _ root: Ref, _ version: UInt64, _ source: PageSource, _ meta: Meta?, isVouched: Bool, _ chain: LogChain, _ node: UnsafeRawPointer
+        _ root: Ref, _ version: UInt64, _ source: PageSource, _ meta: Meta?, isVouched: Bool, _ chain: LogChain,
+        _ node: UnsafeRawPointer
     ) throws(StoreError) -> Version {
         let schema = try readSchema(RootNode.schema(node), source)
-        let image = VersionImage(source: source, root: root, version: version, schema: schema ?? Schema(classes: [], version: 0))
+        let image = VersionImage(
+            source: source, root: root, version: version, schema: schema ?? Schema(classes: [], version: 0))
         return Version(image: image, meta: meta, isVouched: isVouched, hasSchema: schema != nil, chain: chain)
     }
 
@@ -270,8 +304,15 @@ package final class StoreImage {
             try say(.finding("root: no meta leads to one, and none was found in the whole file"))
             return nil
         }
-        try say(.finding("root: no meta leads to one; that of version \(best.version) was found by a search and may not be the newest"))
-        var found = try version(best.ref, best.version, best.source, nil, isVouched: false, LogChain(version: best.version), best.node)
+        try say(
+            .finding(
+                """
+                root: no meta leads to one; that of version \(best.version) was found by a search and may not be the \
+                newest
+                """
+            ))
+        var found = try version(
+            best.ref, best.version, best.source, nil, isVouched: false, LogChain(version: best.version), best.node)
         found.isUncertain = true
         return found
     }
@@ -294,7 +335,8 @@ package final class StoreImage {
         while offset + NodeHeader.size <= source.limit {
             defer { offset += PageSize.unit }
             let node = source.base + offset
-            guard NodeHeader.kind(node) == kind.rawValue, (NodeHeader.size...largest).contains(NodeHeader.bytes(node)) else { continue }
+            guard NodeHeader.kind(node) == kind.rawValue, (NodeHeader.size...largest).contains(NodeHeader.bytes(node))
+            else { continue }
             let ref = Ref(offset: offset, hash: NodeHeader.hash(node), born: NodeHeader.born(node))
             do throws(StoreError) { _ = try source.node(ref, kind) } catch {
                 guard error.isDamage else { throw error }

@@ -17,7 +17,9 @@ final class UsedUnits {
     /// Throws `.corrupt` where a unit of the extent was reached before.
     func insert(_ extent: VisitedExtent) throws(StoreError) {
         for unit in extent.unit..<(extent.unit + extent.units) {
-            guard unit >> 6 < count else { throw StoreError(.corrupt, "an extent lies outside the file, at byte \(unit * PageSize.unit)") }
+            guard unit >> 6 < count else {
+                throw StoreError(.corrupt, "an extent lies outside the file, at byte \(unit * PageSize.unit)")
+            }
             let bit: UInt64 = 1 << UInt64(unit & 63)
             guard words[unit >> 6] & bit == 0 else {
                 throw StoreError(.corrupt, "two extents overlap at byte \(unit * PageSize.unit)")

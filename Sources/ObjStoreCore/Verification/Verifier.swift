@@ -26,7 +26,8 @@ package enum Verifier {
         var findings: [String] = []
         do throws(StoreError) {
             _ = try check(
-                snapshot.image, step: { (_) throws(StoreError) in pause() }, finding: { (text) throws(StoreError) in findings.append(text) })
+                snapshot.image, step: { (_) throws(StoreError) in pause() },
+                finding: { (text) throws(StoreError) in findings.append(text) })
         } catch {
             findings.append("the check ended: \(error.message)")
         }
@@ -59,13 +60,16 @@ package enum Verifier {
 
     /// Root and schema.
     private static func checkHead(
-        _ image: VersionImage, _ visit: (VisitedExtent) throws(StoreError) -> Void, _ wrong: (String) throws(StoreError) -> Void
+        _ image: VersionImage, _ visit: (VisitedExtent) throws(StoreError) -> Void,
+        _ wrong: (String) throws(StoreError) -> Void
     ) throws(StoreError) {
         func node(_ ref: Ref, _ kind: NodeKind, _ name: String) throws(StoreError) -> UnsafeRawPointer? {
             do throws(StoreError) {
                 let node = try image.source.node(ref, kind)
                 let born = NodeHeader.born(node)
-                if born > image.version { throw StoreError(.corrupt, "it is of version \(born), in version \(image.version)") }
+                if born > image.version {
+                    throw StoreError(.corrupt, "it is of version \(born), in version \(image.version)")
+                }
                 try visit(VisitedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: born))
                 return node
             } catch {
@@ -89,7 +93,8 @@ package enum Verifier {
     }
 
     private static func checkClass(
-        _ image: VersionImage, _ index: Int, _ visit: (VisitedExtent) throws(StoreError) -> Void, _ step: (Step) throws(StoreError) -> Void,
+        _ image: VersionImage, _ index: Int, _ visit: (VisitedExtent) throws(StoreError) -> Void,
+        _ step: (Step) throws(StoreError) -> Void,
         _ wrong: (String) throws(StoreError) -> Void
     ) throws(StoreError) -> (objects: Int, lost: Int?) {
         let cls = image.schema.classes[index]
@@ -98,7 +103,8 @@ package enum Verifier {
             node = try image.classNode(index)
             let root = try image.source.node(image.root, .root)
             let unit = RootNode.classNode(root, index).unit
-            try visit(VisitedExtent(unit: unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
+            try visit(
+                VisitedExtent(unit: unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
         } catch {
             guard error.isDamage else { throw error }
             try wrong("class \(cls.name), its node, all objects and indexes: \(error.message)")
@@ -120,23 +126,33 @@ package enum Verifier {
                 try wrong("index of \(cls.name(of: index)): it is missing")
                 continue
             }
-            let entries = try IndexCheck(image: image, cls: cls, index: index, reader: check.reader, known: check.messages).run(
+            let entries = try IndexCheck(
+                image: image, cls: cls, index: index, reader: check.reader, known: check.messages
+            ).run(
                 ClassNode.indexRoot(node, position), objects: objects, isObjectTreeSound: check.isSound, visit: visit,
                 compared: { () throws(StoreError) in try step(.compared(entries: 1)) }, finding: wrong)
             if index.isInverse, let entries { inverses[index.first] = (ClassNode.indexRoot(node, position), entries) }
         }
-        if NodeHeader.count(node) > cls.indexes.count + cls.inverses.count + cls.mixedInverses.count || ClassNode.collectionCount(node) > cls.collections.count {
+        if NodeHeader.count(node) > cls.indexes.count + cls.inverses.count + cls.mixedInverses.count
+            || ClassNode.collectionCount(node) > cls.collections.count
+        {
             try wrong("class \(cls.name): its node has trees that the schema does not have")
         }
         for property in cls.mixed {
             guard let (root, entries) = inverses[property] else { continue }
-            let elements = cls.columns[property].kind.isCollection
-                ? CollectionReader(source: image.source, root: ClassNode.collectionRoot(node, column: cls.columns[property].id)) : nil
-            try MixedLinkCheck(image: image, cls: cls, property: property, root: root, entries: entries, elements: elements).run(
+            let elements =
+                cls.columns[property].kind.isCollection
+                ? CollectionReader(
+                    source: image.source, root: ClassNode.collectionRoot(node, column: cls.columns[property].id)) : nil
+            try MixedLinkCheck(
+                image: image, cls: cls, property: property, root: root, entries: entries, elements: elements
+            ).run(
                 check.reader, isObjectTreeSound: check.isSound, wrong)
         }
         for property in cls.collections {
-            var collection = CollectionCheck(image, cls, property, node, check.reader, known: check.messages, inverse: cls.inversePosition(of: property) == nil ? nil : inverses[property])
+            var collection = CollectionCheck(
+                image, cls, property, node, check.reader, known: check.messages,
+                inverse: cls.inversePosition(of: property) == nil ? nil : inverses[property])
             try collection.run(visit: visit, finding: wrong)
         }
         return (check.objects, max(0, objects - check.objects))
@@ -147,7 +163,8 @@ extension Snapshot {
     /// How many objects a class has, and the sum of one of its int properties; reads every row and allocates nothing.
     package func sumOfInts(_ classIndex: Int, _ property: Int) throws(StoreError) -> (count: Int, sum: Int64) {
         let cls = schema.classes[classIndex]
-        let reader = ClusterReader(source: source, root: ClassNode.cluster(try classNode(classIndex)), columns: cls.columns)
+        let reader = ClusterReader(
+            source: source, root: ClassNode.cluster(try classNode(classIndex)), columns: cls.columns)
         var next = try reader.seek(.min)
         var count = 0, sum: Int64 = 0
         while let row = next {
@@ -159,15 +176,20 @@ extension Snapshot {
     }
 
     /// The elements of a list, set or map, whose cell is among the values that `forEachObject` gives.
-    package func elements(_ classIndex: Int, _ property: Int, of key: Int64, _ cell: Value) throws(StoreError) -> CollectionElements {
+    package func elements(
+        _ classIndex: Int, _ property: Int, of key: Int64, _ cell: Value
+    ) throws(StoreError) -> CollectionElements {
         let cls = schema.classes[classIndex]
         return CollectionElements(key, cls, property, cell: cell, tree: try collection(cls, property))
     }
 
     /// Visits every object of a class in key order; `values` are borrowed during the call.
-    package func forEachObject(_ classIndex: Int, _ body: (Int64, [Value]) throws(StoreError) -> Void) throws(StoreError) {
+    package func forEachObject(
+        _ classIndex: Int, _ body: (Int64, [Value]) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let cls = schema.classes[classIndex]
-        let reader = ClusterReader(source: source, root: ClassNode.cluster(try classNode(classIndex)), columns: cls.columns)
+        let reader = ClusterReader(
+            source: source, root: ClassNode.cluster(try classNode(classIndex)), columns: cls.columns)
         var next = try reader.seek(.min)
         while let row = next {
             var values: [Value] = []

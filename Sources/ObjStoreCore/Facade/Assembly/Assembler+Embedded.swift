@@ -1,7 +1,9 @@
 /// Embedded objects that values describe, or that are given where they are already.
 extension Assembler {
     /// A single one.
-    func embed(_ state: ClassState, _ key: Int64, _ link: OwningLink, _ index: Int, isNew: Bool) throws(StoreError) -> Bool {
+    func embed(
+        _ state: ClassState, _ key: Int64, _ link: OwningLink, _ index: Int, isNew: Bool
+    ) throws(StoreError) -> Bool {
         let old = try state.value(key, link.property), value = flat[index]
         if value.isNull {
             if old.isNull, isNew || options.policy != .all { return false }
@@ -15,7 +17,9 @@ extension Assembler {
     }
 
     /// Those of a list or map.
-    func embedMany(_ state: ClassState, _ key: Int64, _ link: OwningLink, _ index: Int, isNew: Bool) throws(StoreError) -> Bool {
+    func embedMany(
+        _ state: ClassState, _ key: Int64, _ link: OwningLink, _ index: Int, isNew: Bool
+    ) throws(StoreError) -> Bool {
         let cls = state.schema, position = link.property, isMap = cls.columns[position].kind == .map
         var old: [(key: OwnedValue, object: Int64?)] = []
         if !isNew {
@@ -24,7 +28,8 @@ extension Assembler {
                 return true
             }
         }
-        var changed = false, count = 0, arranged = Set<Int64>(), kept = Set<Int>(), keys = Set<String>(), places: [String: Int] = [:]
+        var changed = false, count = 0, arranged = Set<Int64>(), kept = Set<Int>(), keys = Set<String>(),
+            places: [String: Int] = [:]
         if isMap { for (place, element) in old.enumerated() { places[element.key.value.identity] = place } }
         if !old.isEmpty, let moved = try arrange(state, key, link, index, old, places) {
             arranged = moved
@@ -42,14 +47,23 @@ extension Assembler {
             if let place { kept.insert(place) }
             let existing = place.flatMap { old[$0].object }
             if flat[at].isNull {
-                guard isMap else { throw cls.named(StoreError(.notNullable, "\(cls.name).\(cls.properties[position].name): an element cannot be null"), position) }
+                guard isMap else {
+                    throw cls.named(
+                        StoreError(
+                            .notNullable, "\(cls.name).\(cls.properties[position].name): an element cannot be null"),
+                        position)
+                }
                 if place != nil, existing == nil { return }
                 try replaceElement(state, key, link, mapKey, .null)
                 changed = true
                 return
             }
             if flat[at].kind == .link, arranged.contains(flat[at].low) { return }
-            if try view.isGiven(flat[at], state, position, there: { existing.map { Value(kind: .link, low: $0) } ?? .null }) { return }
+            if try view.isGiven(
+                flat[at], state, position, there: { existing.map { Value(kind: .link, low: $0) } ?? .null })
+            {
+                return
+            }
             if let existing, options.policy == .modified {
                 if try rewrite(link.target, existing, at) { changed = true }
                 return
@@ -72,8 +86,9 @@ extension Assembler {
         return changed
     }
 
-    /// Where embedded objects are given that are elements already, but at other places: takes out all that is not given, and puts what is
-    /// given into its order; what is described is made between it then. Returns the keys of those that are given; nil: each is at its place.
+    /// Where embedded objects are given that are elements already, but at other places: takes out all that is not
+    /// given, and puts what is given into its order; what is described is made between it then. Returns the keys of
+    /// those that are given; nil: each is at its place.
     ///
     /// ```
     ///  there            a b c d
@@ -81,19 +96,28 @@ extension Assembler {
     ///  after this       d b             a and c are deleted
     /// ```
     private func arrange(
-        _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ index: Int, _ old: [(key: OwnedValue, object: Int64?)], _ places: [String: Int]
+        _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ index: Int,
+        _ old: [(key: OwnedValue, object: Int64?)], _ places: [String: Int]
     ) throws(StoreError) -> Set<Int64>? {
         let cls = state.schema, position = link.property, isMap = cls.columns[position].kind == .map
         let there = Set(old.compactMap(\.object))
         var given: [(key: OwnedValue, object: Int64)] = [], all = Set<Int64>(), isMoved = false
         try forEachElement(cls, position, index) { (number, name, at) throws(StoreError) in
-            guard flat[at].kind == .link, flat[at].givenObject.classID == cls.columns[position].target, flat[at].givenObject.storeTag == view.shared.tag,
+            guard flat[at].kind == .link, flat[at].givenObject.classID == cls.columns[position].target,
+                flat[at].givenObject.storeTag == view.shared.tag,
                 there.contains(flat[at].low)
             else { return }
             let key = isMap ? try view.mapKey(name, position, cls) : .null
             guard all.insert(flat[at].low).inserted else {
                 let target = try view.schema.classes[link.target].name
-                throw cls.named(StoreError(.embedded, "\(cls.name).\(cls.properties[position].name): the \(target)#\(flat[at].low) is given twice, and an embedded object has one place"), position)
+                throw cls.named(
+                    StoreError(
+                        .embedded,
+                        """
+                        \(cls.name).\(cls.properties[position].name): the \(target)#\(flat[at].low) is given twice, \
+                        and an embedded object has one place
+                        """
+                    ), position)
             }
             let place = isMap ? places[key.identity] : number
             if place.map({ $0 < old.count && old[$0].object == flat[at].low }) != true { isMoved = true }
@@ -106,13 +130,17 @@ extension Assembler {
         var new = given.map { (key: $0.key.value, value: Value(kind: .link, low: $0.object)) }
         if isMap { new.sort { CollectionOrder.compare($0.key, $1.key) < 0 } }
         if try !isSame(try state.elements(owner, position), new) {
-            try view.changing(state) { () throws(StoreError) in try state.splice(owner, position, 0..<new.count, new[...]) }
+            try view.changing(state) { () throws(StoreError) in
+                try state.splice(owner, position, 0..<new.count, new[...])
+            }
         }
         withExtendedLifetime(given) {}
         return all
     }
 
-    func makeEmbedded(_ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace, _ index: Int) throws(StoreError) {
+    func makeEmbedded(
+        _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace, _ index: Int
+    ) throws(StoreError) {
         try enter(link.target)
         defer { leave() }
         let targets = try self.state(link.target)
@@ -123,7 +151,9 @@ extension Assembler {
 
     /// On its own, for the stack of who goes deeper.
     @inline(never)
-    private func put(_ key: Int64, _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace) throws(StoreError) {
+    private func put(
+        _ key: Int64, _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace
+    ) throws(StoreError) {
         try view.changing(state) { () throws(StoreError) in try view.put(key, state, owner, link, place) }
     }
 
@@ -131,13 +161,17 @@ extension Assembler {
         options.embedded?(index, ObjectID(classID: cls.classID, storeTag: view.shared.tag, key: key))
     }
 
-    private func removeElements(_ state: ClassState, _ owner: Int64, _ link: OwningLink, _ range: Range<Int>) throws(StoreError) {
+    private func removeElements(
+        _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ range: Range<Int>
+    ) throws(StoreError) {
         try view.changing(state) { () throws(StoreError) in
             try view.replace(state, try state.elements(owner, link.property), link.property, range, [])
         }
     }
 
-    private func replaceElement(_ state: ClassState, _ owner: Int64, _ link: OwningLink, _ mapKey: Value, _ value: Value) throws(StoreError) {
+    private func replaceElement(
+        _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ mapKey: Value, _ value: Value
+    ) throws(StoreError) {
         try view.changing(state) { () throws(StoreError) in
             let elements = try state.elements(owner, link.property), (at, found) = try elements.search(mapKey)
             try view.replace(state, elements, link.property, at..<(found ? at + 1 : at), [(mapKey, value)])
@@ -175,7 +209,9 @@ extension Assembler {
         if state.schema.columns[position].kind.isCollection {
             let elements = try state.elements(key, position), count = try elements.count()
             if count == 0 { return false }
-            try view.changing(state) { () throws(StoreError) in try view.replace(state, elements, position, 0..<count, []) }
+            try view.changing(state) { () throws(StoreError) in
+                try view.replace(state, elements, position, 0..<count, [])
+            }
             return true
         }
         guard let link = state.embedded(position), !(try state.value(key, position)).isNull else { return false }

@@ -2,7 +2,8 @@
 extension Assembler {
     /// Gives a property what a value describes; returns whether something changed.
     @discardableResult
-    func fill(_ state: ClassState, _ key: Int64, _ position: Int, _ index: Int, isNew: Bool) throws(StoreError) -> Bool {
+    func fill(_ state: ClassState, _ key: Int64, _ position: Int, _ index: Int, isNew: Bool) throws(StoreError) -> Bool
+    {
         // Embedded objects, made or changed in place, come here again for what is in them, as deep as they go.
         try Stack.check()
         let cls = state.schema
@@ -20,7 +21,9 @@ extension Assembler {
 
     /// On its own, for the stack of who goes deeper.
     @inline(never)
-    private func fillElements(_ state: ClassState, _ key: Int64, _ position: Int, _ index: Int, isNew: Bool) throws(StoreError) -> Bool {
+    private func fillElements(
+        _ state: ClassState, _ key: Int64, _ position: Int, _ index: Int, isNew: Bool
+    ) throws(StoreError) -> Bool {
         let cls = state.schema, kind = cls.columns[position].kind, schema = cls.elements(of: position)
         let kept = schema.kind == .mixed ? KeptTexts() : nil
         defer { withExtendedLifetime(kept) {} }
@@ -53,14 +56,19 @@ extension Assembler {
             new.append(element)
         }
         if isWaiting {
-            options.waiting?.wait(.init(classIndex: Int(cls.id), key: key, position: position), schema.kind == .link ? .links(links) : .nested(nested(index)))
+            options.waiting?.wait(
+                .init(classIndex: Int(cls.id), key: key, position: position),
+                schema.kind == .link ? .links(links) : .nested(nested(index)))
             return true
         }
         return try put(new, state, key, position, isNew: isNew)
     }
 
-    /// Gives a list, set or map elements in the place of those that it has; they were checked. Returns whether something changed.
-    func put(_ elements: [(key: Value, value: Value)], _ state: ClassState, _ key: Int64, _ position: Int, isNew: Bool) throws(StoreError) -> Bool {
+    /// Gives a list, set or map elements in the place of those that it has; they were checked. Returns whether
+    /// something changed.
+    func put(
+        _ elements: [(key: Value, value: Value)], _ state: ClassState, _ key: Int64, _ position: Int, isNew: Bool
+    ) throws(StoreError) -> Bool {
         let cls = state.schema, kind = cls.columns[position].kind
         var new = elements
         if kind != .list {
@@ -72,7 +80,9 @@ extension Assembler {
         let elements = try state.elements(key, position), count = try elements.count()
         if !isNew && options.policy == .modified, count == new.count, try isSame(elements, new) { return false }
         if isNew && new.isEmpty { return false }
-        if count > 0 || new.isEmpty { try view.changing(state) { () throws(StoreError) in try state.splice(key, position, 0..<count, []) } }
+        if count > 0 || new.isEmpty {
+            try view.changing(state) { () throws(StoreError) in try state.splice(key, position, 0..<count, []) }
+        }
         var done = 0
         while done < new.count {
             let some = new[done..<min(new.count, done + Assembler.atOnce)]
@@ -84,17 +94,23 @@ extension Assembler {
 
     private static let atOnce = 4096
 
-    /// Calls `body` with the elements of the list or map at an index: their numbers, of maps their keys, and where they begin.
+    /// Calls `body` with the elements of the list or map at an index: their numbers, of maps their keys, and where they
+    /// begin.
     func forEachElement(
-        _ cls: ClassSchema, _ position: Int, _ index: Int, _ body: (_ number: Int, _ key: Value, _ at: Int) throws(StoreError) -> Void
+        _ cls: ClassSchema, _ position: Int, _ index: Int,
+        _ body: (_ number: Int, _ key: Value, _ at: Int) throws(StoreError) -> Void
     ) throws(StoreError) {
         let value = flat[index], kind = cls.columns[position].kind
         func wrong(_ code: StatusCode, _ what: String) -> StoreError {
-            cls.named(StoreError(code, "\(cls.name).\(cls.properties[position].name) is \(kind.indefinite): \(what)"), position)
+            cls.named(
+                StoreError(code, "\(cls.name).\(cls.properties[position].name) is \(kind.indefinite): \(what)"),
+                position)
         }
         if value.isNull { throw wrong(.notNullable, "it cannot be null, but empty") }
         guard value.kind == (kind == .map ? .map : .list) else {
-            throw wrong(.wrongType, "it is given as a \(kind == .map ? "map" : "list"), not as \(value.kind.indefinite) (\(value.text))")
+            throw wrong(
+                .wrongType,
+                "it is given as a \(kind == .map ? "map" : "list"), not as \(value.kind.indefinite) (\(value.text))")
         }
         var next = index + 1
         for number in 0..<Int(value.low) {
@@ -113,7 +129,10 @@ extension Assembler {
     }
 
     func twice(_ key: Value, _ cls: ClassSchema, _ position: Int) -> StoreError {
-        cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name): the key \(key.text) is given twice"), position)
+        cls.named(
+            StoreError(
+                .invalidArgument, "\(cls.name).\(cls.properties[position].name): the key \(key.text) is given twice"),
+            position)
     }
 
     func isSame(_ elements: CollectionElements, _ new: [(key: Value, value: Value)]) throws(StoreError) -> Bool {

@@ -1,14 +1,14 @@
-/// Links of descriptions: to objects that are given or described in their place, or to which there is a *reference*, as `View.write`
-/// writes them.
+/// Links of descriptions: to objects that are given or described in their place, or to which there is a *reference*, as
+/// `View.write` writes them.
 ///
 /// ```
 ///  Dog#3                             the object itself
 ///  12, "rex"                         its primary key
-///  {"a": 1, "b": 2}                  the parts of one, and nothing else, where somebody has them: else it describes an object
-///  {"$ref": "Dog", "$id": 12}        class, and primary key (a map of its parts) or, where the class has none, object key
+///  {"a": 1, "b": 2}                  the parts of one, and nothing else, where an object has them; else it is one
+///  {"$ref": "Dog", "$id": 12}        class, and primary key (a map of its parts) or, where it has none, object key
 /// ```
-/// A reference to an object that does not exist yet waits until everything is there: so circles come back, and an array's elements may
-/// lead to later ones.
+/// A reference to an object that does not exist yet waits until everything is there: so circles come back, and an
+/// array's elements may lead to later ones.
 extension Assembler {
     /// The link that a value is or describes; `.noSuchObject` where it is a reference to nothing.
     func link(_ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) -> Value {
@@ -30,12 +30,19 @@ extension Assembler {
     private func reference(_ classIndex: Int, _ index: Int) throws(StoreError) -> WaitingLinks.Target? {
         let state = try state(classIndex), cls = state.schema
         if cls.isEmbedded { return nil }
-        if let (name, key) = ExtendedJSON.reference(flat.values, index), view.store.names.propertyIndex("$ref", cls) == nil {
+        if let (name, key) = ExtendedJSON.reference(flat.values, index),
+            view.store.names.propertyIndex("$ref", cls) == nil
+        {
             guard let named = view.store.names.classIndex(FlatValues.name(flat[name]), try view.schema) else {
-                throw StoreError(.noSuchClass, "\"$ref\" names a class \(FlatValues.name(flat[name])), which the store does not have").at(class: cls.name)
+                throw StoreError(
+                    .noSuchClass, "\"$ref\" names a class \(FlatValues.name(flat[name])), which the store does not have"
+                ).at(class: cls.name)
             }
             guard named == classIndex else {
-                throw StoreError(.wrongType, "\"$ref\" names class \(FlatValues.name(flat[name])): the link is to objects of class \(cls.name)").at(class: cls.name)
+                throw StoreError(
+                    .wrongType,
+                    "\"$ref\" names class \(FlatValues.name(flat[name])): the link is to objects of class \(cls.name)"
+                ).at(class: cls.name)
             }
             guard let found = try object(state, withKeyAt: key) else { throw noKey(cls, key) }
             return found
@@ -43,7 +50,9 @@ extension Assembler {
         guard let keyIndex = cls.keyIndex else { return nil }
         if flat[index].kind == .map {
             // What has more is a description, and so is what nobody has yet.
-            guard cls.primaryKey == nil, let parts = try keyParts(cls, keyIndex, index), let found = try find(state, parts) else { return nil }
+            guard cls.primaryKey == nil, let parts = try keyParts(cls, keyIndex, index),
+                let found = try find(state, parts)
+            else { return nil }
             return .object(found)
         }
         if flat[index].kind == .list || cls.primaryKey == nil { return nil }
@@ -56,20 +65,37 @@ extension Assembler {
         current = index
         guard let keyIndex = cls.keyIndex else {
             guard flat[index].kind == .int else {
-                throw StoreError(.wrongType, "\"$id\" of an object of class \(cls.name), which has no primary key, is its object key, an int, not a \(flat[index].kind)").at(class: cls.name)
+                throw StoreError(
+                    .wrongType,
+                    """
+                    \"$id\" of an object of class \(cls.name), which has no primary key, is its object key, an int, \
+                    not a \(flat[index].kind)
+                    """
+                ).at(class: cls.name)
             }
             if try state.contains(flat[index].low) { return .object(flat[index].low) }
-            throw StoreError(.noSuchObject, "there is no \(cls.name)#\(flat[index].low), and class \(cls.name) has no primary key by which another one could be found").at(class: cls.name)
+            throw StoreError(
+                .noSuchObject,
+                """
+                there is no \(cls.name)#\(flat[index].low), and class \(cls.name) has no primary key by which another \
+                one could be found
+                """
+            ).at(class: cls.name)
         }
         let parts: [(position: Int, value: Value)]
         if let primary = cls.primaryKey {
             let key = try scalar(index, cls.columns[primary].kind, cls, primary)
-            guard key.kind == cls.columns[primary].kind || key.isNull && cls.columns[primary].nullable else { return nil }
+            guard key.kind == cls.columns[primary].kind || key.isNull && cls.columns[primary].nullable else {
+                return nil
+            }
             try ValueCheck.check(key, for: primary, of: cls, limit: .max)
             parts = [(primary, key)]
         } else {
             guard let some = try keyParts(cls, keyIndex, index) else {
-                throw StoreError(.wrongType, "\"$id\" of an object of class \(cls.name) is a map of \(cls.names(of: cls.indexes[keyIndex]))").at(class: cls.name)
+                throw StoreError(
+                    .wrongType,
+                    "\"$id\" of an object of class \(cls.name) is a map of \(cls.names(of: cls.indexes[keyIndex]))"
+                ).at(class: cls.name)
             }
             parts = some
         }
@@ -84,8 +110,12 @@ extension Assembler {
     }
 
     private func noKey(_ cls: ClassSchema, _ index: Int) -> StoreError {
-        let primary = cls.columns[cls.primaryKey.unsafelyUnwrapped], what = flat[index].isNull ? "null" : flat[index].kind.indefinite
-        return StoreError(.wrongType, "\"$id\" of an object of class \(cls.name) is its primary key, \(primary.kind.indefinite), not \(what)").at(class: cls.name)
+        let primary = cls.columns[cls.primaryKey.unsafelyUnwrapped],
+            what = flat[index].isNull ? "null" : flat[index].kind.indefinite
+        return StoreError(
+            .wrongType,
+            "\"$id\" of an object of class \(cls.name) is its primary key, \(primary.kind.indefinite), not \(what)"
+        ).at(class: cls.name)
     }
 
     private func find(_ state: ClassState, _ parts: [(position: Int, value: Value)]) throws(StoreError) -> Int64? {
@@ -94,12 +124,15 @@ extension Assembler {
     }
 
     /// The parts of a primary key, where a map has all of them and nothing else.
-    private func keyParts(_ cls: ClassSchema, _ keyIndex: Int, _ index: Int) throws(StoreError) -> [(position: Int, value: Value)]? {
+    private func keyParts(
+        _ cls: ClassSchema, _ keyIndex: Int, _ index: Int
+    ) throws(StoreError) -> [(position: Int, value: Value)]? {
         let properties = cls.indexes[keyIndex].properties
         guard flat[index].kind == .map, Int(flat[index].low) == properties.count else { return nil }
         var parts: [(position: Int, value: Value)] = [], at = index + 1
         for _ in properties {
-            guard let position = view.store.names.propertyIndex(FlatValues.name(flat[at]), cls), properties.contains(position),
+            guard let position = view.store.names.propertyIndex(FlatValues.name(flat[at]), cls),
+                properties.contains(position),
                 !parts.contains(where: { $0.position == position })
             else { return nil }
             let value = try scalar(at + 1, cls.columns[position].kind, cls, position)
@@ -111,11 +144,15 @@ extension Assembler {
         return parts
     }
 
-    /// A link in a mixed value, where a reference stands there that says so itself: of Extended JSON. Null, and in `missing`, where it may wait.
+    /// A link in a mixed value, where a reference stands there that says so itself: of Extended JSON. Null, and in
+    /// `missing`, where it may wait.
     func mixedReference(_ index: Int) throws(StoreError) -> Value? {
-        guard flat[index].kind == .map, flat[index].high == FlatValues.reference, let (name, key) = ExtendedJSON.reference(flat.values, index) else { return nil }
+        guard flat[index].kind == .map, flat[index].high == FlatValues.reference,
+            let (name, key) = ExtendedJSON.reference(flat.values, index)
+        else { return nil }
         guard let classIndex = view.store.names.classIndex(FlatValues.name(flat[name]), try view.schema) else {
-            throw StoreError(.noSuchClass, "\"$ref\" names a class \(FlatValues.name(flat[name])), which the store does not have")
+            throw StoreError(
+                .noSuchClass, "\"$ref\" names a class \(FlatValues.name(flat[name])), which the store does not have")
         }
         let cls = try view.schema.classes[classIndex]
         switch try object(try state(classIndex), withKeyAt: key) {
@@ -136,7 +173,9 @@ extension Assembler {
     /// What waits of an object that is there now; what it got is waited for no longer.
     func wait(_ cls: ClassSchema, _ key: Int64, _ parts: Parts, isNew: Bool) {
         guard let waiting = options.waiting else { return }
-        func place(_ position: Int) -> WaitingLinks.Place { .init(classIndex: Int(cls.id), key: key, position: position) }
+        func place(_ position: Int) -> WaitingLinks.Place {
+            .init(classIndex: Int(cls.id), key: key, position: position)
+        }
         if !isNew && !waiting.isEmpty {
             for position in parts.positions { waiting.forget(place(position)) }
             for part in parts.later { waiting.forget(place(part.property)) }
@@ -147,7 +186,9 @@ extension Assembler {
     /// Values in which references wait, kept.
     func nested(_ start: Int) -> WaitingLinks.Nested {
         defer { missing = [:] }
-        return .init(flat.values[start..<flat.end(start)], Dictionary(uniqueKeysWithValues: missing.map { ($0 - start, $1) }), options.convert)
+        return .init(
+            flat.values[start..<flat.end(start)], Dictionary(uniqueKeysWithValues: missing.map { ($0 - start, $1) }),
+            options.convert)
     }
 
     /// Gives what waited what it leads to.
@@ -166,13 +207,19 @@ extension Assembler {
         }
     }
 
-    private func connect(_ state: ClassState, _ place: WaitingLinks.Place, _ links: [(key: OwnedValue?, link: WaitingLinks.Target)]) throws(StoreError) {
+    private func connect(
+        _ state: ClassState, _ place: WaitingLinks.Place, _ links: [(key: OwnedValue?, link: WaitingLinks.Target)]
+    ) throws(StoreError) {
         let cls = state.schema
         var elements: [(key: Value, value: Value)] = []
         for (key, target) in links {
             var target = target
             if case .waits(let parts, let error) = target {
-                guard let found = try find(try self.state(ClassID.index(cls.columns[place.position].target)), parts.map { ($0.position, $0.value.value) }) else {
+                guard
+                    let found = try find(
+                        try self.state(ClassID.index(cls.columns[place.position].target)),
+                        parts.map { ($0.position, $0.value.value) })
+                else {
                     isDescribed = true
                     throw error
                 }
@@ -181,11 +228,15 @@ extension Assembler {
             elements.append((key?.value ?? .null, target.value(cls, place.position, view)))
         }
         guard cls.columns[place.position].kind.isCollection else { return try give(state, place, elements[0].value) }
-        for index in elements.indices { elements[index].value = try view.checked(elements[index].value, elementOf: place.position, cls) }
+        for index in elements.indices {
+            elements[index].value = try view.checked(elements[index].value, elementOf: place.position, cls)
+        }
         _ = try put(elements, state, place.key, place.position, isNew: false)
     }
 
-    private func connect(_ state: ClassState, _ place: WaitingLinks.Place, _ nested: WaitingLinks.Nested) throws(StoreError) {
+    private func connect(
+        _ state: ClassState, _ place: WaitingLinks.Place, _ nested: WaitingLinks.Nested
+    ) throws(StoreError) {
         let before = (flat, options.convert)
         (options.convert, awaited) = (nested.convert, nested.missing)
         defer {
@@ -205,7 +256,8 @@ extension Assembler {
     }
 
     private func give(_ state: ClassState, _ place: WaitingLinks.Place, _ value: Value) throws(StoreError) {
-        let parts = Parts(properties: [state.schema.propertyID(place.position)], positions: [place.position], values: [value])
+        let parts = Parts(
+            properties: [state.schema.propertyID(place.position)], positions: [place.position], values: [value])
         _ = try write(state, place.key, parts, all: false)
     }
 }

@@ -1,4 +1,5 @@
-/// Creates and updates objects from nested values: by names or positions, with links, embedded objects and collections nested in them.
+/// Creates and updates objects from nested values: by names or positions, with links, embedded objects and collections
+/// nested in them.
 ///
 /// ```
 ///  {"id": 7, "name": "Jane", "dogs": [["Buster", 5], Dog#3], "address": {"city": "Rome"}}
@@ -6,12 +7,13 @@
 ///  object ─► key known? ─┬ no  ─► what it links to ─► create ─┐
 ///                        └ yes ─► what it links to ─► update ─┴─► embedded objects, elements of lists, sets and maps
 /// ```
-/// A call is one step, whatever it makes: what was created is deleted when it fails, and before something that existed is changed a
-/// savepoint begins.
+/// A call is one step, whatever it makes: what was created is deleted when it fails, and before something that existed
+/// is changed a savepoint begins.
 final class Assembler {
     struct Options {
         var policy = UpsertPolicy.error
-        /// The values are those of a property: an object that they describe is a nested one, and may have no primary key.
+        /// The values are those of a property: an object that they describe is a nested one, and may have no primary
+        /// key.
         var isProperty = false
         /// A list has a value for every property.
         var isExact = false
@@ -25,11 +27,12 @@ final class Assembler {
         var waiting: WaitingLinks?
         /// Is told which embedded object a description became; its index is that of where it begins.
         var embedded: ((_ index: Int, _ object: ObjectID) -> Void)?
-        /// Makes a value of the kind that a property wants of one of another kind; nil: it cannot. Of a mixed property, or a value inside
-        /// a document, it is asked for all.
+        /// Makes a value of the kind that a property wants of one of another kind; nil: it cannot. Of a mixed property,
+        /// or a value inside a document, it is asked for all.
         var convert: Convert?
 
-        typealias Convert = (_ value: Value, _ kind: ValueKind, _ cls: ClassSchema, _ property: Int) throws(StoreError) -> Value?
+        typealias Convert = (_ value: Value, _ kind: ValueKind, _ cls: ClassSchema, _ property: Int) throws(StoreError)
+            -> Value?
     }
 
     let view: View
@@ -109,7 +112,9 @@ final class Assembler {
             }
             transaction.ops.rollBack(to: mark)
         } catch {
-            if let transaction = try? view.writing() { for (classIndex, _) in created { (try? transaction.state(classIndex))?.isBroken = true } }
+            if let transaction = try? view.writing() {
+                for (classIndex, _) in created { (try? transaction.state(classIndex))?.isBroken = true }
+            }
         }
     }
 
@@ -151,7 +156,8 @@ final class Assembler {
         var later: [(property: Int, value: Int)] = []
         /// Links, and mixed values with links in them, that wait.
         var waiting: [(position: Int, what: WaitingLinks.Waiting)] = []
-        /// Of the primary key: one, or that of each of its properties in their order; those that are not given are missing.
+        /// Of the primary key: one, or that of each of its properties in their order; those that are not given are
+        /// missing.
         var key: [(position: Int, value: Value)] = []
     }
 
@@ -162,7 +168,9 @@ final class Assembler {
         defer { leave() }
         let state = try state(classIndex), cls = state.schema
         let by = start == 0 && !options.isProperty ? options.by : nil
-        if options.policy != .error, cls.keyIndex == nil, by == nil, start == 0, !options.isProperty { throw cls.noPrimaryKey }
+        if options.policy != .error, cls.keyIndex == nil, by == nil, start == 0, !options.isProperty {
+            throw cls.noPrimaryKey
+        }
         let parts = try described(cls, start)
         if let existing = try naming(cls, { () throws(StoreError) in try existing(state, parts, by) }) {
             if options.policy == .error { throw try duplicate(state, parts, by) }
@@ -176,25 +184,31 @@ final class Assembler {
     func enter(_ classIndex: Int) throws(StoreError) {
         guard depth < FlatValues.deepestObjects else {
             let cls = try view.schema.classes[classIndex]
-            throw StoreError(.outOfRange, "\(cls.name): more than \(FlatValues.deepestObjects) objects inside each other").at(class: cls.name)
+            throw StoreError(
+                .outOfRange, "\(cls.name): more than \(FlatValues.deepestObjects) objects inside each other"
+            ).at(class: cls.name)
         }
         depth += 1
     }
 
     func leave() { depth -= 1 }
 
-    /// The object that has the values of the primary key, or of another unique index, that are given, or that a new object gets where
-    /// they are left out.
+    /// The object that has the values of the primary key, or of another unique index, that are given, or that a new
+    /// object gets where they are left out.
     private func existing(_ state: ClassState, _ parts: Parts, _ by: Int?) throws(StoreError) -> Int64? {
         guard let position = by ?? state.schema.keyIndex else { return nil }
-        if by == nil, state.schema.primaryKey != nil, let given = parts.key.first { return try state.find(primaryKey: given.value) }
+        if by == nil, state.schema.primaryKey != nil, let given = parts.key.first {
+            return try state.find(primaryKey: given.value)
+        }
         let index = state.schema.indexes[position]
         var values: [(position: Int, value: Value)] = []
         for property in index.properties {
             guard let value = try unique(state.schema, property, parts) else { return nil }
             values.append((property, value))
         }
-        let key = try index.extract(0, into: state.lookUpKey) { (property) throws(StoreError) in values.first { $0.position == property }.unsafelyUnwrapped.value }
+        let key = try index.extract(0, into: state.lookUpKey) { (property) throws(StoreError) in
+            values.first { $0.position == property }.unsafelyUnwrapped.value
+        }
         // Nulls make no two objects the same.
         if index.isShared(key, state.lookUpKey) { return nil }
         return try state.indexes[position].find(key)
@@ -212,7 +226,8 @@ final class Assembler {
     }
 
     private func duplicate(_ state: ClassState, _ parts: Parts, _ by: Int?) throws(StoreError) -> StoreError {
-        try state.taken(state.schema.indexes[(by ?? state.schema.keyIndex).unsafelyUnwrapped]) { (position) throws(StoreError) in
+        try state.taken(state.schema.indexes[(by ?? state.schema.keyIndex).unsafelyUnwrapped]) {
+            (position) throws(StoreError) in
             try unique(state.schema, position, parts) ?? .null
         }
     }
@@ -220,7 +235,9 @@ final class Assembler {
     /// Who was found by another value keeps its primary key, but in a migration.
     private func confirmKey(_ state: ClassState, _ existing: Int64, _ parts: Parts) throws(StoreError) {
         for part in parts.key where state.schema.isKeyPart(part.position) {
-            if try !state.value(existing, part.position).isSame(as: part.value) { throw view.keyImmutable(state.schema, part.position) }
+            if try !state.value(existing, part.position).isSame(as: part.value) {
+                throw view.keyImmutable(state.schema, part.position)
+            }
         }
     }
 
@@ -231,7 +248,9 @@ final class Assembler {
         let key = try naming(cls) { () throws(StoreError) in
             try parts.values.withUnsafeBufferPointer { (values) throws(StoreError) in
                 try parts.properties.withUnsafeBufferPointer { (properties) throws(StoreError) in
-                    let row = try withUnsafePointer(to: Value.null) { (none) throws(StoreError) in try view.fullRow(cls, properties, values.baseAddress ?? none) }
+                    let row = try withUnsafePointer(to: Value.null) { (none) throws(StoreError) in
+                        try view.fullRow(cls, properties, values.baseAddress ?? none)
+                    }
                     return try view.changing(state) { () throws(StoreError) in try state.create(row) }
                 }
             }
@@ -244,12 +263,16 @@ final class Assembler {
     }
 
     /// - Parameter isAlone: nothing was changed before.
-    private func update(_ state: ClassState, _ key: Int64, _ parts: Parts, isAlone: Bool) throws(StoreError) -> UpsertOutcome {
+    private func update(
+        _ state: ClassState, _ key: Int64, _ parts: Parts, isAlone: Bool
+    ) throws(StoreError) -> UpsertOutcome {
         if !isAlone || !parts.later.isEmpty || !parts.waiting.isEmpty { try willChange() }
         var outcome = UpsertOutcome.unchanged
         if try write(state, key, parts, all: options.policy == .all) || !parts.waiting.isEmpty { outcome = .changed }
         wait(state.schema, key, parts, isNew: false)
-        for part in parts.later where try fill(state, key, part.property, part.value, isNew: false) { outcome = .changed }
+        for part in parts.later where try fill(state, key, part.property, part.value, isNew: false) {
+            outcome = .changed
+        }
         try view.spillIfLarge(state)
         return outcome
     }
@@ -269,7 +292,11 @@ final class Assembler {
     /// The property of an object that an error is about belongs to the path.
     private func naming<T>(_ cls: ClassSchema, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
         do throws(StoreError) { return try body() } catch {
-            if error.className == cls.name, let property = error.propertyName, let position = cls.propertyIndex(named: property) { path.append(.property(cls, position)) }
+            if error.className == cls.name, let property = error.propertyName,
+                let position = cls.propertyIndex(named: property)
+            {
+                path.append(.property(cls, position))
+            }
             throw error
         }
     }
@@ -290,7 +317,9 @@ final class Assembler {
                 if let position = propertyPosition(cls, name, guess: number) {
                     guard given.insert(position).inserted else {
                         path.append(.property(cls, position))
-                        throw cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) is given twice"), position)
+                        throw cls.named(
+                            StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) is given twice"),
+                            position)
                     }
                     try add(&parts, cls, position, index + 1)
                 } else {
@@ -300,19 +329,28 @@ final class Assembler {
                         continue
                     }
                     let name = name.text
-                    throw StoreError(.noSuchProperty, "class \(cls.name) does not have a property \(name)").at(class: cls.name, property: FlatValues.name(flat[index]))
+                    throw StoreError(.noSuchProperty, "class \(cls.name) does not have a property \(name)").at(
+                        class: cls.name, property: FlatValues.name(flat[index]))
                 }
                 index = flat.end(index + 1)
             }
         case .list:
             let count = Int(value.low)
             guard count <= cls.properties.count else {
-                throw StoreError(.outOfRange, "more values (\(count)) than properties (\(cls.properties.count)) of class \(cls.name)").at(class: cls.name)
+                throw StoreError(
+                    .outOfRange, "more values (\(count)) than properties (\(cls.properties.count)) of class \(cls.name)"
+                ).at(class: cls.name)
             }
             let order = view.store.order.positions(cls)
             if options.isExact, count < cls.properties.count {
                 let missing = cls.properties[order?[count] ?? count].name
-                throw StoreError(.missingValue, "\(count) values for the \(cls.properties.count) properties of class \(cls.name): that of \(missing) is missing").at(class: cls.name, property: missing)
+                throw StoreError(
+                    .missingValue,
+                    """
+                    \(count) values for the \(cls.properties.count) properties of class \(cls.name): that of \
+                    \(missing) is missing
+                    """
+                ).at(class: cls.name, property: missing)
             }
             var index = start + 1
             for place in 0..<count {
@@ -320,7 +358,13 @@ final class Assembler {
                 index = flat.end(index)
             }
         default:
-            throw StoreError(.wrongType, "an object of class \(cls.name) is described by a map of its properties or a list of their values, not by \(value.kind.indefinite) (\(value.text))").at(class: cls.name)
+            throw StoreError(
+                .wrongType,
+                """
+                an object of class \(cls.name) is described by a map of its properties or a list of their values, not \
+                by \(value.kind.indefinite) (\(value.text))
+                """
+            ).at(class: cls.name)
         }
         current = start
         return parts
@@ -328,9 +372,14 @@ final class Assembler {
 
     /// What is passed over has valid texts, too.
     private func checkText(_ start: Int, through end: Int, _ cls: ClassSchema) throws(StoreError) {
-        for index in start..<end where flat[index].kind == .string && !ValueCheck.isUTF8(flat[index].pointer, flat[index].count) {
+        for index in start..<end
+        where flat[index].kind == .string && !ValueCheck.isUTF8(flat[index].pointer, flat[index].count) {
             current = index
-            throw StoreError(.invalidUTF8, index == start ? "a name in an object of class \(cls.name) is not valid UTF-8" : "the text is not valid UTF-8").at(class: cls.name)
+            throw StoreError(
+                .invalidUTF8,
+                index == start
+                    ? "a name in an object of class \(cls.name) is not valid UTF-8" : "the text is not valid UTF-8"
+            ).at(class: cls.name)
         }
     }
 
@@ -392,7 +441,8 @@ final class Assembler {
         if let convert = options.convert, let converted = try convert(value, kind, cls, position) { return converted }
         if let widened = value.widened(to: kind) { return widened }
         switch (value.kind, kind) {
-        case (.int, .double), (.int, .float): throw cls.naming(StoreError(.outOfRange, "\(value.text) is not exactly \(kind.indefinite)"), position)
+        case (.int, .double), (.int, .float):
+            throw cls.naming(StoreError(.outOfRange, "\(value.text) is not exactly \(kind.indefinite)"), position)
         case (.double, .float): throw cls.naming(StoreError(.outOfRange, "\(value.text) is beyond a float"), position)
         default: return value
         }
@@ -401,7 +451,9 @@ final class Assembler {
     private func mixed(_ index: Int, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
         let value = flat[index]
         guard value.kind == .list || value.kind == .map else {
-            if let convert = options.convert, let converted = try convert(value, .mixed, cls, position) { return converted }
+            if let convert = options.convert, let converted = try convert(value, .mixed, cls, position) {
+                return converted
+            }
             return value
         }
         if let link = try mixedReference(index) { return link }
@@ -417,11 +469,15 @@ final class Assembler {
         return Value(kind: .document, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
     }
 
-    private func append(_ next: inout Int, to builder: DocumentBuilder, _ cls: ClassSchema, _ position: Int) throws(StoreError) {
+    private func append(
+        _ next: inout Int, to builder: DocumentBuilder, _ cls: ClassSchema, _ position: Int
+    ) throws(StoreError) {
         let value = flat[next]
         next += 1
         guard value.kind == .list || value.kind == .map else {
-            if let convert = options.convert, let converted = try convert(value, .mixed, cls, position) { return try builder.append(converted) }
+            if let convert = options.convert, let converted = try convert(value, .mixed, cls, position) {
+                return try builder.append(converted)
+            }
             return try builder.append(value)
         }
         if let link = try mixedReference(next - 1) {
@@ -441,7 +497,8 @@ final class Assembler {
 }
 
 extension FlatValues {
-    /// In `high` of a double: it also has its text (`JSONNumber`), and `Assembler.Options.convert` makes of it one of the kind that is wanted.
+    /// In `high` of a double: it also has its text (`JSONNumber`), and `Assembler.Options.convert` makes of it one of
+    /// the kind that is wanted.
     static let numberText: Int64 = 1
 
     package static func name(_ value: Value) -> String {
@@ -455,7 +512,8 @@ extension FlatValues {
 }
 
 extension Value {
-    /// The same number as another kind, where that has it: ints exactly, doubles as the nearest float; nil: it cannot be one.
+    /// The same number as another kind, where that has it: ints exactly, doubles as the nearest float; nil: it cannot
+    /// be one.
     package func widened(to wanted: ValueKind) -> Value? {
         switch (kind, wanted) {
         case (.int, .double): Double(exactly: low).map { .double($0) }

@@ -24,10 +24,14 @@ final class Describer {
         let cls = try view.classOf(object, try view.schema), reader = try view.reader(cls)
         guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
         if open.contains(object) {
-            throw StoreError(.invalidArgument, "\(path) leads back to \(cls.name)#\(object.key): a circle cannot be written as nested values").at(class: cls.name)
+            throw StoreError(
+                .invalidArgument,
+                "\(path) leads back to \(cls.name)#\(object.key): a circle cannot be written as nested values"
+            ).at(class: cls.name)
         }
         guard open.count < FlatValues.deepestObjects else {
-            throw StoreError(.outOfRange, "\(path): more than \(FlatValues.deepestObjects) objects inside each other").at(class: cls.name)
+            throw StoreError(.outOfRange, "\(path): more than \(FlatValues.deepestObjects) objects inside each other")
+                .at(class: cls.name)
         }
         open.append(object)
         let length = path.utf8.count
@@ -40,7 +44,11 @@ final class Describer {
                 try describeElements(object, cls, position, depth)
             } else {
                 let value = try reader.value(row, position)
-                if value.kind == .link { try describe(value, depth) } else { try append(value.kind == .mixed ? try cls.mixedValue(value, position) : value) }
+                if value.kind == .link {
+                    try describe(value, depth)
+                } else {
+                    try append(value.kind == .mixed ? try cls.mixedValue(value, position) : value)
+                }
             }
             path.removeLast(path.utf8.count - length)
         }
@@ -50,11 +58,15 @@ final class Describer {
     /// What a link leads to, or the link.
     private func describe(_ link: Value, _ depth: Int) throws(StoreError) {
         let target = link.linkedObject(storeTag: view.shared.tag)
-        if try view.schema.classes[ClassID.index(target.classID)].isEmbedded { return try describe(target, depth: depth) }
+        if try view.schema.classes[ClassID.index(target.classID)].isEmbedded {
+            return try describe(target, depth: depth)
+        }
         if depth == 0 { values.append(.link(target)) } else { try describe(target, depth: depth - 1) }
     }
 
-    private func describeElements(_ object: ObjectID, _ cls: ClassSchema, _ position: Int, _ depth: Int) throws(StoreError) {
+    private func describeElements(
+        _ object: ObjectID, _ cls: ClassSchema, _ position: Int, _ depth: Int
+    ) throws(StoreError) {
         let elements = try view.elements(object, cls, position), isMap = cls.columns[position].kind == .map
         values.append(Value(kind: isMap ? .map : .list, low: Int64(try elements.count())))
         var index = 0
@@ -76,7 +88,9 @@ final class Describer {
     private func append(_ value: Value) throws(StoreError) {
         if value.kind == .link { return values.append(.link(value.linkedObject(storeTag: view.shared.tag))) }
         // A document with links is taken apart: so they say of which store they are, and copies find them.
-        guard value.kind == .document, try MixedLinks.has(value) else { return values.append(value.pointer == nil ? value : kept.keep(value)) }
+        guard value.kind == .document, try MixedLinks.has(value) else {
+            return values.append(value.pointer == nil ? value : kept.keep(value))
+        }
         try DocumentArray.unpack(value) { part in
             if part.kind == .link { return values.append(.link(part.linkedObject(storeTag: view.shared.tag))) }
             values.append(part.pointer == nil ? part : kept.keep(part))
@@ -107,12 +121,16 @@ extension View {
         let reader = try reader(cls)
         guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
         guard let snapshot else { throw closedError }
-        return CollectionElements(object.key, cls, position, cell: try reader.value(row, position), tree: try snapshot.collection(cls, position))
+        return CollectionElements(
+            object.key, cls, position, cell: try reader.value(row, position),
+            tree: try snapshot.collection(cls, position))
     }
 
-    /// An object as nested values, all of whose texts are copied into `buffer`, or borrowed during `body` where there is none.
+    /// An object as nested values, all of whose texts are copied into `buffer`, or borrowed during `body` where there
+    /// is none.
     package func describe<T>(
-        _ object: ObjectID, depth: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?, _ body: ([Value]) throws(StoreError) -> T
+        _ object: ObjectID, depth: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?,
+        _ body: ([Value]) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         let describer = Describer(self)
         try serialised { () throws(StoreError) in try describer.describe(object, depth: depth) }

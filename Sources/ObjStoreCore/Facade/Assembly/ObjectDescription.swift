@@ -32,7 +32,11 @@ extension View {
             func begin(_ object: ObjectID) throws(StoreError) {
                 let cls = try classOf(object, try schema), describer = Describer(self)
                 try describer.describe(object, depth: 0)
-                open.append((ObjectDescription.Part(object: object, className: cls.name, describer: describer), isOfSameStore ? describer.values.count : 0))
+                open.append(
+                    (
+                        ObjectDescription.Part(object: object, className: cls.name, describer: describer),
+                        isOfSameStore ? describer.values.count : 0
+                    ))
                 states[object] = false
             }
             try begin(object)
@@ -48,27 +52,40 @@ extension View {
                 switch states[target] {
                 case nil: try begin(target)
                 case false?:
-                    let what = "a cyclic graph cannot be copied: \(part.className)#\(part.object.key) leads back to \(cls.name)#\(target.key)"
+                    let what =
+                        """
+                        a cyclic graph cannot be copied: \(part.className)#\(part.object.key) leads back to \
+                        \(cls.name)#\(target.key)
+                        """
                     throw StoreError(.invalidArgument, what).at(class: cls.name)
-                case true?: if cls.keyIndex != nil, repeated == nil { repeated = (cls.name, "\(cls.name)#\(target.key)") }
+                case true?:
+                    if cls.keyIndex != nil, repeated == nil { repeated = (cls.name, "\(cls.name)#\(target.key)") }
                 }
             }
             return ObjectDescription(parts: parts, repeated: repeated, isOfSameStore: isOfSameStore)
         }
     }
 
-    /// Makes an object of a description, whose classes and properties are found by their names, or updates the one with its primary key;
-    /// all or nothing. Without a policy, what has a primary key is led to once: a second copy would have the same.
-    package func create(_ description: ObjectDescription, _ policy: UpsertPolicy) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+    /// Makes an object of a description, whose classes and properties are found by their names, or updates the one with
+    /// its primary key; all or nothing. Without a policy, what has a primary key is led to once: a second copy would
+    /// have the same.
+    package func create(
+        _ description: ObjectDescription, _ policy: UpsertPolicy
+    ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         if policy == .error, !description.isOfSameStore, let repeated = description.repeated {
-            let what = "the objects to be copied lead twice to \(repeated.text), and the second copy would have the primary key of the first; a policy makes one of them"
+            let what =
+                """
+                the objects to be copied lead twice to \(repeated.text), and the second copy would have the primary \
+                key of the first; a policy makes one of them
+                """
             throw StoreError(.duplicateKey, what).at(class: repeated.className)
         }
         let savepoint = try beginSavepoint()
         do throws(StoreError) {
             var made: [ObjectID: ObjectID] = [:], last: (ObjectID, UpsertOutcome)?
             for (number, part) in description.parts.enumerated() {
-                let result = try create(part, isRoot: number == description.parts.count - 1, description.isOfSameStore ? nil : made, policy)
+                let result = try create(
+                    part, isRoot: number == description.parts.count - 1, description.isOfSameStore ? nil : made, policy)
                 made[part.object] = result.0
                 last = result
             }
@@ -87,14 +104,17 @@ extension View {
         let cls = try findClass(part.className)
         var values = part.describer.values
         if let made {
-            for index in values.indices where values[index].kind == .link { values[index] = .link(made[values[index].givenObject].unsafelyUnwrapped) }
+            for index in values.indices where values[index].kind == .link {
+                values[index] = .link(made[values[index].givenObject].unsafelyUnwrapped)
+            }
         }
         // Without a primary key it can only be created, unless that is what was asked for.
         let hasKey = try classInfo(cls).keyIndex != 0
         defer { withExtendedLifetime(part.describer) {} }
         var result: Result<(ObjectID, UpsertOutcome), StoreError>!
         values.withUnsafeBufferPointer { values in
-            result = Result { () throws(StoreError) in try create(cls, from: values, isRoot || hasKey ? policy : .error) }
+            result = Result { () throws(StoreError) in try create(cls, from: values, isRoot || hasKey ? policy : .error)
+            }
         }
         return try result.get()
     }

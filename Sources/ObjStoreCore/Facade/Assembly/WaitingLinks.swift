@@ -9,7 +9,8 @@ final class WaitingLinks {
         func value(_ cls: ClassSchema, _ position: Int, _ view: View) -> Value {
             switch self {
             case .given(let value): value
-            case .object(let key): .link(ObjectID(classID: cls.columns[position].target, storeTag: view.shared.tag, key: key))
+            case .object(let key):
+                .link(ObjectID(classID: cls.columns[position].target, storeTag: view.shared.tag, key: key))
             case .waits: .null
             }
         }
@@ -23,7 +24,10 @@ final class WaitingLinks {
         let missing: [Int: StoreError]
         let convert: Assembler.Options.Convert?
 
-        init(_ values: Slice<UnsafeBufferPointer<Value>>, _ missing: [Int: StoreError], _ convert: Assembler.Options.Convert?) {
+        init(
+            _ values: Slice<UnsafeBufferPointer<Value>>, _ missing: [Int: StoreError],
+            _ convert: Assembler.Options.Convert?
+        ) {
             var copy = Array(values)
             bytes.keep(&copy)
             self.values = copy

@@ -4,7 +4,8 @@ extension ClassState {
     ///
     /// `.notFound` where the path leads nowhere; `.wrongType` where it leads through something else than it says.
     package func edit(
-        _ key: Int64, _ property: Int, _ path: [MixedStep], _ action: MixedAction, _ value: Value, limit: Int = LongValue.maximumBytes,
+        _ key: Int64, _ property: Int, _ path: [MixedStep], _ action: MixedAction, _ value: Value,
+        limit: Int = LongValue.maximumBytes,
         _ buffer: ByteBuffer? = nil
     ) throws(StoreError) {
         let row = try row(key), cell = try self.value(row, property), buffer = buffer ?? ByteBuffer()
@@ -34,9 +35,13 @@ extension ClassState {
         edit.append(to: buffer)
         let value = Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
         // Who never had links gets one only by what is new: nobody looks for them in the rest.
-        let part = edit.value.isEmpty ? Value.null : Value(kind: .mixed, pointer: edit.value.baseAddress, count: edit.value.count)
+        let part =
+            edit.value.isEmpty
+            ? Value.null : Value(kind: .mixed, pointer: edit.value.baseAddress, count: edit.value.count)
         let addsLinks = try MixedLinks.has(part)
-        if !addsLinks, schema.changePlan(property) == ClassSchema.mayLink, mixedInverses[schema.mixedPosition(of: property)!].isEmpty {
+        if !addsLinks, schema.changePlan(property) == ClassSchema.mayLink,
+            mixedInverses[schema.mixedPosition(of: property)!].isEmpty
+        {
             try cluster.update(row, property, value)
             hasChanges = true
         } else {
@@ -47,23 +52,32 @@ extension ClassState {
 
     /// Applies a logged edit; `.corrupt` where it does not fit.
     func replayEdit(_ key: Int64, column: UInt32, _ logged: Op.Edit) throws(StoreError) {
-        guard let property = schema.columns.firstIndex(where: { $0.id == column }), schema.columns[property].kind == .mixed else { throw Op.unknownColumn }
+        guard let property = schema.columns.firstIndex(where: { $0.id == column }),
+            schema.columns[property].kind == .mixed
+        else { throw Op.unknownColumn }
         let row = try row(key), cell = try value(row, property)
         let edit: MixedEdit
         do throws(StoreError) {
             try checkStored(logged)
-            let depth = logged.action == .remove ? 0 : try MixedNode(logged.value.baseAddress, logged.value.count).check()
-            edit = try MixedEdit(MixedNode(cell.pointer, cell.count), logged.path, logged.action, logged.value, depth: depth)
-            guard edit.bytes <= LongValue.maximumBytes else { throw MixedCell.tooLarge(edit.bytes, LongValue.maximumBytes) }
+            let depth =
+                logged.action == .remove ? 0 : try MixedNode(logged.value.baseAddress, logged.value.count).check()
+            edit = try MixedEdit(
+                MixedNode(cell.pointer, cell.count), logged.path, logged.action, logged.value, depth: depth)
+            guard edit.bytes <= LongValue.maximumBytes else {
+                throw MixedCell.tooLarge(edit.bytes, LongValue.maximumBytes)
+            }
         } catch {
-            throw StoreError(.corrupt, "the log changes a value of \(schema.name)#\(key) that is not there: \(error.message)")
+            throw StoreError(
+                .corrupt, "the log changes a value of \(schema.name)#\(key) that is not there: \(error.message)")
         }
         try apply(row, property, edit)
     }
 
     /// What a node does not say of itself.
     private func checkStored(_ logged: Op.Edit) throws(StoreError) {
-        for case .key(let key) in logged.path where !ValueCheck.isUTF8(key.baseAddress, key.count) { throw MixedNode.damaged("a key that is not valid UTF-8") }
+        for case .key(let key) in logged.path where !ValueCheck.isUTF8(key.baseAddress, key.count) {
+            throw MixedNode.damaged("a key that is not valid UTF-8")
+        }
         if logged.action == .remove { return }
         try ValueCheck.checkLinks(Value(kind: .mixed, pointer: logged.value.baseAddress, count: logged.value.count))
     }

@@ -1,7 +1,7 @@
 /// Links in mixed values, and their inverse.
 ///
-/// An object's value changes as a whole, and what it links to before and after is compared: so an object is in the inverse once for
-/// each object that it links to, and places that have the same link need not be counted.
+/// An object's value changes as a whole, and what it links to before and after is compared: so an object is in the
+/// inverse once for each object that it links to, and places that have the same link need not be counted.
 extension ClassState {
     /// A link that an object gets or loses.
     typealias MixedLink = (inverse: MixedInverse, target: MixedTarget)
@@ -10,7 +10,9 @@ extension ClassState {
     func mixedLinks(_ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> [MixedLink] {
         var links: [MixedLink] = []
         for (position, property) in schema.mixed.enumerated() where schema.columns[property].kind == .mixed {
-            for target in try MixedLinks.targets(try value(property)) { links.append((mixedInverses[position], target)) }
+            for target in try MixedLinks.targets(try value(property)) {
+                links.append((mixedInverses[position], target))
+            }
         }
         return links
     }
@@ -18,19 +20,27 @@ extension ClassState {
     /// Those of an object that exists; where the inverse is empty nobody looks at its values.
     func mixedLinks(of row: RowPosition) throws(StoreError) -> [MixedLink] {
         var links: [MixedLink] = []
-        for (position, property) in schema.mixed.enumerated() where schema.columns[property].kind == .mixed && !mixedInverses[position].isEmpty {
-            for target in try MixedLinks.targets(try value(row, property)) { links.append((mixedInverses[position], target)) }
+        for (position, property) in schema.mixed.enumerated()
+        where schema.columns[property].kind == .mixed && !mixedInverses[position].isEmpty {
+            for target in try MixedLinks.targets(try value(row, property)) {
+                links.append((mixedInverses[position], target))
+            }
         }
         return links
     }
 
     /// What a change of a mixed property does to its inverse: pairs that go and pairs that come.
-    func mixedChange(_ property: Int, from old: Value, to new: Value) throws(StoreError) -> (inverse: MixedInverse, gone: [MixedTarget], new: [MixedTarget])? {
+    func mixedChange(
+        _ property: Int, from old: Value, to new: Value
+    ) throws(StoreError) -> (inverse: MixedInverse, gone: [MixedTarget], new: [MixedTarget])? {
         let inverse = mixedInverses[schema.mixedPosition(of: property)!]
         let before = inverse.isEmpty ? [] : try MixedLinks.targets(old), after = try MixedLinks.targets(new)
         if before.isEmpty && after.isEmpty { return nil }
         let had = Set(before), has = Set(after)
-        return (inverse, InjectedBug.active(.mixedLinkKept) ? [] : before.filter { !has.contains($0) }, after.filter { !had.contains($0) })
+        return (
+            inverse, InjectedBug.active(.mixedLinkKept) ? [] : before.filter { !has.contains($0) },
+            after.filter { !had.contains($0) }
+        )
     }
 
     /// Whether a change of a mixed property may have to do with links.
@@ -40,11 +50,20 @@ extension ClassState {
         return try MixedLinks.has(value)
     }
 
-    /// Makes links to objects that go null in the value of one object, or in the elements of its collection; a link that is an element
-    /// of a set leaves it. Logged like by any other caller. Returns the old cell; nil of a collection, which cannot be undone.
-    func clearMixedLinks(_ key: Int64, _ property: Int, where isGone: (MixedTarget) throws(StoreError) -> Bool) throws(StoreError) -> OwnedValue? {
+    /// Makes links to objects that go null in the value of one object, or in the elements of its collection; a link
+    /// that is an element of a set leaves it. Logged like by any other caller. Returns the old cell; nil of a
+    /// collection, which cannot be undone.
+    func clearMixedLinks(
+        _ key: Int64, _ property: Int, where isGone: (MixedTarget) throws(StoreError) -> Bool
+    ) throws(StoreError) -> OwnedValue? {
         func damaged(_ what: String) -> StoreError {
-            StoreError(.corrupt, "the inverse of \(schema.name).\(schema.properties[property].name) names the object \(key), which \(what)")
+            StoreError(
+                .corrupt,
+                """
+                the inverse of \(schema.name).\(schema.properties[property].name) names the object \(key), which \
+                \(what)
+                """
+            )
         }
         let row: RowPosition
         do throws(StoreError) { row = try self.row(key) } catch {
@@ -66,7 +85,8 @@ extension ClassState {
     // MARK: Of collections
 
     /// Which of some objects an owner's mixed elements link to; none where it is gone. Cost: O(elements).
-    func linked(_ owner: Int64, _ property: Int, among targets: Set<MixedTarget>) throws(StoreError) -> Set<MixedTarget> {
+    func linked(_ owner: Int64, _ property: Int, among targets: Set<MixedTarget>) throws(StoreError) -> Set<MixedTarget>
+    {
         guard let row = try cluster.find(owner) else { return [] }
         var found: Set<MixedTarget> = []
         try elements(row, property).forEach { (_, value) throws(StoreError) in
@@ -82,21 +102,31 @@ extension ClassState {
 
     /// Links of mixed elements that are about to give way to others, and of those others.
     func mixedElementLinks(
-        _ row: RowPosition, _ property: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>, _ inverse: MixedInverse
+        _ row: RowPosition, _ property: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>,
+        _ inverse: MixedInverse
     ) throws(StoreError) -> (gone: [MixedTarget], new: [MixedTarget]) {
         var gone: [MixedTarget] = [], coming: [MixedTarget] = []
         if !inverse.isEmpty, !indexes.isEmpty {
-            try elements(row, property).forEach(from: indexes.lowerBound, limit: indexes.count) { (_, value) throws(StoreError) in
-                try MixedLinks.forEach(value) { gone.append(MixedTarget($0)); return true }
+            try elements(row, property).forEach(from: indexes.lowerBound, limit: indexes.count) {
+                (_, value) throws(StoreError) in
+                try MixedLinks.forEach(value) {
+                    gone.append(MixedTarget($0)); return true
+                }
                 return true
             }
         }
-        for (_, value) in new { try MixedLinks.forEach(value) { coming.append(MixedTarget($0)); return true } }
+        for (_, value) in new {
+            try MixedLinks.forEach(value) {
+                coming.append(MixedTarget($0)); return true
+            }
+        }
         return (gone, coming)
     }
 
     /// False: no element had such a link. Cost: O(elements).
-    private func clearMixedElements(_ owner: Int64, _ property: Int, where isGone: (MixedTarget) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
+    private func clearMixedElements(
+        _ owner: Int64, _ property: Int, where isGone: (MixedTarget) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Bool {
         let elements = try elements(owner, property), kept = KeptTexts()
         var changes: [(index: Int, key: OwnedValue, value: Value?)] = [], index = 0
         try elements.forEach { (key, value) throws(StoreError) in
@@ -106,7 +136,10 @@ extension ClassState {
                 isMeant = try isGone(MixedTarget(link))
                 return !isMeant
             }
-            if isMeant { changes.append((index, OwnedValue(key), try MixedLinks.element(value, of: elements.kind, kept, where: isGone))) }
+            if isMeant {
+                changes.append(
+                    (index, OwnedValue(key), try MixedLinks.element(value, of: elements.kind, kept, where: isGone)))
+            }
             return true
         }
         // From the end: the others stay where they are.
@@ -128,24 +161,30 @@ extension WriteTransaction {
 
     @inline(never)
     func findMixedLinks(to classID: UInt32) throws(StoreError) -> Bool {
-        for origin in schema.mixedOrigins where try state(origin.classIndex).mixedInverses[origin.position].leads(to: classID) { return true }
+        for origin in schema.mixedOrigins
+        where try state(origin.classIndex).mixedInverses[origin.position].leads(to: classID) { return true }
         return false
     }
 
     /// Whether the object of a link is gone, or its class.
     func isGone(_ link: MixedTarget) throws(StoreError) -> Bool {
         let index = ClassID.index(link.classID)
-        guard index >= 0, index < schema.classes.count, !schema.classes[index].isDropped, !schema.classes[index].isEmbedded else { return true }
+        guard index >= 0, index < schema.classes.count, !schema.classes[index].isDropped,
+            !schema.classes[index].isEmbedded
+        else { return true }
         return try !state(index).contains(link.key)
     }
 
-    /// Makes the links in mixed values to all objects of a class null, but for values of its own objects if those go, too.
+    /// Makes the links in mixed values to all objects of a class null, but for values of its own objects if those go,
+    /// too.
     func clearMixedLinks(toClass classID: UInt32, exceptOwn: Bool) throws(StoreError) {
         for origin in schema.mixedOrigins where !exceptOwn || ClassID.of(origin.classIndex) != classID {
             let state = try state(origin.classIndex), inverse = state.mixedInverses[origin.position]
             if try !inverse.leads(to: classID) { continue }
             let owners = try inverse.reader().owners(ofClass: classID)
-            for index in 0..<owners.count { _ = try state.clearMixedLinks(owners.keys[index], origin.property) { $0.classID == classID } }
+            for index in 0..<owners.count {
+                _ = try state.clearMixedLinks(owners.keys[index], origin.property) { $0.classID == classID }
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
-/// Documents as flat arrays: a list or map (with its number of elements in `low`), and then its elements, each in the same
-/// way; before each value of a map its key, a string.
+/// Documents as flat arrays: a list or map (with its number of elements in `low`), and then its elements, each in the
+/// same way; before each value of a map its key, a string.
 package enum DocumentArray {
-    /// Writes the node of the value that the array describes into `output`, and returns the value: a document, or another one.
+    /// Writes the node of the value that the array describes into `output`, and returns the value: a document, or
+    /// another one.
     ///
     /// Keys may come in any order. `.invalidArgument` where values are missing or left over, or a key comes twice.
     ///
@@ -12,14 +13,20 @@ package enum DocumentArray {
     ) throws(StoreError) -> Value {
         let builder = DocumentBuilder()
         var next = 0
-        do throws(StoreError) { try append(values, &next, to: builder) } catch { throw naming(error, min(next, values.count) - 1) }
-        guard next == values.count else { throw StoreError(.invalidArgument, "values[\(next)]: the value before it is complete") }
+        do throws(StoreError) { try append(values, &next, to: builder) } catch {
+            throw naming(error, min(next, values.count) - 1)
+        }
+        guard next == values.count else {
+            throw StoreError(.invalidArgument, "values[\(next)]: the value before it is complete")
+        }
         let node = builder.node, bytes = try OutputBuffer.start(output, node.count)
         if let base = node.baseAddress { bytes.copyMemory(from: base, byteCount: node.count) }
         return try MixedNode(bytes, node.count).value()
     }
 
-    private static func append(_ values: UnsafeBufferPointer<Value>, _ next: inout Int, to builder: DocumentBuilder) throws(StoreError) {
+    private static func append(
+        _ values: UnsafeBufferPointer<Value>, _ next: inout Int, to builder: DocumentBuilder
+    ) throws(StoreError) {
         func take(_ what: String) throws(StoreError) -> Value {
             guard next < values.count else { throw StoreError(.invalidArgument, "values ends where \(what) is due") }
             next += 1
@@ -28,13 +35,17 @@ package enum DocumentArray {
         let value = try take("a value")
         guard value.kind == .list || value.kind == .map else { return try builder.append(value) }
         guard value.low >= 0, value.low <= values.count - next else {
-            throw StoreError(.invalidArgument, "\(value.kind.indefinite) of \(value.low) elements, and \(values.count - next) values follow")
+            throw StoreError(
+                .invalidArgument,
+                "\(value.kind.indefinite) of \(value.low) elements, and \(values.count - next) values follow")
         }
         try builder.begin(value.kind)
         for _ in 0..<value.low {
             if value.kind == .map {
                 let key = try take("a key")
-                guard key.kind == .string else { throw StoreError(.wrongType, "a key of a map is a string, not \(key.kind.indefinite)") }
+                guard key.kind == .string else {
+                    throw StoreError(.wrongType, "a key of a map is a string, not \(key.kind.indefinite)")
+                }
                 try builder.key(UnsafeRawBufferPointer(start: key.pointer, count: key.count))
             }
             try append(values, &next, to: builder)
@@ -42,7 +53,8 @@ package enum DocumentArray {
         try builder.end()
     }
 
-    /// Calls `body` with everything that `pack` would have been given; texts point into the document. It is checked first.
+    /// Calls `body` with everything that `pack` would have been given; texts point into the document. It is checked
+    /// first.
     package static func unpack(_ document: Value, _ body: (Value) -> Void) throws(StoreError) {
         let node: MixedNode
         do throws(StoreError) {

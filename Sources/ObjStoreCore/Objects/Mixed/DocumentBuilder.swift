@@ -34,7 +34,9 @@ package final class DocumentBuilder {
     package var node: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: bytes.base, count: bytes.count) }
 
     package func append(_ value: Value) throws(StoreError) {
-        guard try MixedCell.admit(value, limit: limit) + frames.count <= MixedNode.maximumDepth else { throw MixedEdit.tooDeep }
+        guard try MixedCell.admit(value, limit: limit) + frames.count <= MixedNode.maximumDepth else {
+            throw MixedEdit.tooDeep
+        }
         let start = bytes.count
         MixedNode.append(value, to: bytes)
         try didAppend(from: start)
@@ -72,13 +74,16 @@ package final class DocumentBuilder {
     /// Brings the entries of a map into the order of their keys, in `sorted`.
     private func sort(_ frame: inout Frame) throws(StoreError) {
         let base = UnsafeRawPointer(bytes.base)
-        func piece(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count) }
+        func piece(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+            UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
+        }
         frame.entries.sort { MixedContainer.compare(piece($0.key), piece($1.key)) < 0 }
         var last: UnsafeRawBufferPointer?
         for entry in frame.entries {
             let key = piece(entry.key)
             if let last, MixedContainer.compare(last, key) == 0 {
-                throw StoreError(.invalidArgument, "a map has the key \(Value.string(key.baseAddress, key.count).text) twice")
+                throw StoreError(
+                    .invalidArgument, "a map has the key \(Value.string(key.baseAddress, key.count).text) twice")
             }
             last = key
             sorted.append(bytes: key.baseAddress, count: key.count)

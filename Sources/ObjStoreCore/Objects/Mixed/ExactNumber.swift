@@ -17,7 +17,9 @@ package enum ExactNumber {
         }
     }
 
-    private static func binary(_ value: Value) -> Double { value.kind == .float ? Double(value.asFloat) : value.asDouble }
+    private static func binary(_ value: Value) -> Double {
+        value.kind == .float ? Double(value.asFloat) : value.asDouble
+    }
 
     @inline(__always) private static func order<T: Comparable>(_ a: T, _ b: T) -> Int { a == b ? 0 : a < b ? -1 : 1 }
 
@@ -44,7 +46,8 @@ package enum ExactNumber {
         if decimal.coefficient == 0 { return (0, true) }
         // Near it, and then step by step. In two factors: 10^-340 alone would be 0.
         let exponent = decimal.exponent - Decimal128.bias
-        let magnitude = Double(decimal.coefficient) * pow(10, Double(exponent / 2)) * pow(10, Double(exponent - exponent / 2))
+        let magnitude =
+            Double(decimal.coefficient) * pow(10, Double(exponent / 2)) * pow(10, Double(exponent - exponent / 2))
         var double = min(magnitude, .greatestFiniteMagnitude)
         if decimal.isNegative { double = -double }
         while compare(double, decimal) > 0 { double = double.nextDown }
@@ -128,7 +131,9 @@ package enum ExactNumber {
 
         func order(to other: Natural) -> Int {
             if words.count != other.words.count { return words.count < other.words.count ? -1 : 1 }
-            for index in words.indices.reversed() where words[index] != other.words[index] { return words[index] < other.words[index] ? -1 : 1 }
+            for index in words.indices.reversed() where words[index] != other.words[index] {
+                return words[index] < other.words[index] ? -1 : 1
+            }
             return 0
         }
     }

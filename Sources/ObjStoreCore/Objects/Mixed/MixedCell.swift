@@ -1,6 +1,7 @@
 /// What a property of kind mixed has in its column: the node of its value; null where it is null.
 package enum MixedCell {
-    /// The value of a cell, on its way out: a text, binary or document points into the cell. A document is checked as a whole.
+    /// The value of a cell, on its way out: a text, binary or document points into the cell. A document is checked as a
+    /// whole.
     package static func value(_ cell: Value) throws(StoreError) -> Value {
         if cell.isNull { return .null }
         let node = try MixedNode(cell.pointer, cell.count), value = try node.value()
@@ -24,13 +25,16 @@ package enum MixedCell {
         return Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
     }
 
-    /// What the column of a property takes for a value: of a mixed one its cell, which lies in `buffer()`; else the value itself.
+    /// What the column of a property takes for a value: of a mixed one its cell, which lies in `buffer()`; else the
+    /// value itself.
     @inline(__always)
     static func column(
         _ value: Value, _ property: Int, _ cls: ClassSchema, limit: Int, into buffer: @autoclosure () -> ByteBuffer
     ) throws(StoreError) -> Value {
         if _fastPath(cls.columns[property].kind != .mixed) { return value }
-        do throws(StoreError) { return try encode(value, limit: limit, into: buffer()) } catch { throw cls.naming(error, property) }
+        do throws(StoreError) { return try encode(value, limit: limit, into: buffer()) } catch {
+            throw cls.naming(error, property)
+        }
     }
 
     /// Whether a value may stand in a mixed property, or in a document; returns how deep it is.
@@ -41,13 +45,17 @@ package enum MixedCell {
         case .null, .bool, .int, .float, .double, .decimal128, .objectID, .uuid, .link: return 0
         case .string:
             if value.count >= limit { throw tooLarge(value.count, limit) }
-            guard ValueCheck.isUTF8(value.pointer, value.count) else { throw StoreError(.invalidUTF8, "the text is not valid UTF-8") }
+            guard ValueCheck.isUTF8(value.pointer, value.count) else {
+                throw StoreError(.invalidUTF8, "the text is not valid UTF-8")
+            }
             return 0
         case .binary:
             if value.count >= limit { throw tooLarge(value.count, limit) }
             return 0
         case .timestamp:
-            if value.high < 0 || value.high > 999_999_999 { throw StoreError(.outOfRange, "nanoseconds are 0 to 999999999, not \(value.high)") }
+            if value.high < 0 || value.high > 999_999_999 {
+                throw StoreError(.outOfRange, "nanoseconds are 0 to 999999999, not \(value.high)")
+            }
             return 0
         case .document:
             if value.count > limit { throw tooLarge(value.count, limit) }
@@ -59,7 +67,13 @@ package enum MixedCell {
                 throw none(error)
             }
         case .list, .set, .map, .mixed:
-            throw StoreError(.wrongType, "\(value.kind.indefinite) is no value: lists and maps are given as documents, a mixed value cannot hold a set")
+            throw StoreError(
+                .wrongType,
+                """
+                \(value.kind.indefinite) is no value: lists and maps are given as documents, a mixed value cannot \
+                hold a set
+                """
+            )
         }
     }
 
@@ -68,9 +82,13 @@ package enum MixedCell {
         do throws(StoreError) { try admit(value, limit: limit) } catch { throw cls.naming(error, property) }
     }
 
-    static func none(_ error: StoreError) -> StoreError { StoreError(.invalidArgument, "it is no document: \(error.message)") }
+    static func none(_ error: StoreError) -> StoreError {
+        StoreError(.invalidArgument, "it is no document: \(error.message)")
+    }
 
     static func tooLarge(_ count: Int, _ limit: Int) -> StoreError {
-        StoreError(.valueTooLarge, "\(count) bytes are more than the limit of \(limit), of which a value inside any values takes some")
+        StoreError(
+            .valueTooLarge,
+            "\(count) bytes are more than the limit of \(limit), of which a value inside any values takes some")
     }
 }

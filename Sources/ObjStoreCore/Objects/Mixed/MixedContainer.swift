@@ -1,6 +1,7 @@
 internal import CSystem
 
-/// A list or map of a nested document. An element is found without a look at the others: O(1) by index, O(log n) by key.
+/// A list or map of a nested document. An element is found without a look at the others: O(1) by index, O(log n) by
+/// key.
 ///
 /// ```
 /// 0      1          2            2 + w
@@ -22,14 +23,20 @@ package struct MixedContainer {
 
     package init(_ node: MixedNode) throws(StoreError) {
         kind = try node.kind
-        guard kind == .list || kind == .map else { throw MixedNode.damaged("\(kind.indefinite) where a list or map should be") }
+        guard kind == .list || kind == .map else {
+            throw MixedNode.damaged("\(kind.indefinite) where a list or map should be")
+        }
         guard node.count >= 3 else { throw MixedNode.damaged("\(kind.indefinite) of \(node.count) bytes") }
         width = Int(node.start.load(fromByteOffset: 1, as: UInt8.self))
-        guard width == 1 || width == 2 || width == 4, node.count >= 2 &+ width else { throw MixedNode.damaged("\(kind.indefinite) with offsets of \(width) bytes") }
+        guard width == 1 || width == 2 || width == 4, node.count >= 2 &+ width else {
+            throw MixedNode.damaged("\(kind.indefinite) with offsets of \(width) bytes")
+        }
         count = MixedContainer.load(node.start + 2, width)
         items = kind == .map ? count &* 2 : count
         let header = 2 &+ width &* (items &+ 1)
-        guard header <= node.count else { throw MixedNode.damaged("\(kind.indefinite) of \(count) elements in \(node.count) bytes") }
+        guard header <= node.count else {
+            throw MixedNode.damaged("\(kind.indefinite) of \(count) elements in \(node.count) bytes")
+        }
         ends = node.start + 2 + width
         body = node.start + header
         bodyBytes = node.count &- header
@@ -52,12 +59,16 @@ package struct MixedContainer {
     var isCompact: Bool { width == MixedContainer.width(max(count, bodyBytes)) }
 
     /// Where an item begins, as the file says.
-    @inline(__always) private func begin(_ item: Int) -> Int { item == 0 ? 0 : MixedContainer.load(ends + width &* (item &- 1), width) }
+    @inline(__always) private func begin(_ item: Int) -> Int {
+        item == 0 ? 0 : MixedContainer.load(ends + width &* (item &- 1), width)
+    }
 
     /// The bytes of an item below `items`.
     func item(_ item: Int) throws(StoreError) -> Range<Int> {
         let begin = begin(item), end = self.begin(item &+ 1)
-        guard begin <= end, end <= bodyBytes else { throw MixedNode.damaged("an element of \(kind.indefinite) lies outside of it") }
+        guard begin <= end, end <= bodyBytes else {
+            throw MixedNode.damaged("an element of \(kind.indefinite) lies outside of it")
+        }
         return begin..<end
     }
 
@@ -88,7 +99,8 @@ package struct MixedContainer {
 
     package static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         let common = min(a.count, b.count)
-        let order = common == 0 ? 0 : Int(memcmp(a.baseAddress.unsafelyUnwrapped, b.baseAddress.unsafelyUnwrapped, common))
+        let order =
+            common == 0 ? 0 : Int(memcmp(a.baseAddress.unsafelyUnwrapped, b.baseAddress.unsafelyUnwrapped, common))
         return order != 0 ? order : a.count &- b.count
     }
 
@@ -127,11 +139,15 @@ package struct MixedContainer {
             self.lengths = lengths
             if items.isEmpty {
                 let place = container.begin(items.lowerBound)
-                guard place <= container.bodyBytes else { throw MixedNode.damaged("an element of \(container.kind.indefinite) lies outside of it") }
+                guard place <= container.bodyBytes else {
+                    throw MixedNode.damaged("an element of \(container.kind.indefinite) lies outside of it")
+                }
                 bytes = place..<place
             } else {
                 let first = try container.item(items.lowerBound), last = try container.item(items.upperBound - 1)
-                guard first.lowerBound <= last.upperBound else { throw MixedNode.damaged("an element of \(container.kind.indefinite) lies outside of it") }
+                guard first.lowerBound <= last.upperBound else {
+                    throw MixedNode.damaged("an element of \(container.kind.indefinite) lies outside of it")
+                }
                 bytes = first.lowerBound..<last.upperBound
             }
         }

@@ -15,7 +15,9 @@ struct MixedTarget: Hashable, Comparable {
         key = link.low
     }
 
-    static func < (a: MixedTarget, b: MixedTarget) -> Bool { a.classID != b.classID ? a.classID < b.classID : a.key < b.key }
+    static func < (a: MixedTarget, b: MixedTarget) -> Bool {
+        a.classID != b.classID ? a.classID < b.classID : a.key < b.key
+    }
 
     /// What the inverse has for it: an object id of 12 bytes, class before key.
     var indexed: Value {
@@ -26,7 +28,8 @@ struct MixedTarget: Hashable, Comparable {
 
 /// The links inside the values of mixed properties: which there are, and a value without some of them.
 enum MixedLinks {
-    /// Calls `body` with each link of a value, which may be a cell, a link, a document or anything else, until it returns false.
+    /// Calls `body` with each link of a value, which may be a cell, a link, a document or anything else, until it
+    /// returns false.
     static func forEach(_ value: Value, _ body: (Value) throws(StoreError) -> Bool) throws(StoreError) {
         switch value.kind {
         case .link: _ = try body(value)
@@ -38,7 +41,9 @@ enum MixedLinks {
                 return
             }
             // Most have none: no byte is the kind of one.
-            guard kind == ValueKind.list.rawValue || kind == ValueKind.map.rawValue, memchr(start, Int32(ValueKind.link.rawValue), value.count) != nil else { return }
+            guard kind == ValueKind.list.rawValue || kind == ValueKind.map.rawValue,
+                memchr(start, Int32(ValueKind.link.rawValue), value.count) != nil
+            else { return }
             _ = try visit(try MixedNode(value.pointer, value.count), left: MixedNode.maximumDepth, body)
         default: break
         }
@@ -68,20 +73,26 @@ enum MixedLinks {
         return distinct
     }
 
-    private static func visit(_ node: MixedNode, left: Int, _ body: (Value) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
+    private static func visit(
+        _ node: MixedNode, left: Int, _ body: (Value) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Bool {
         switch try node.kind {
         case .link: return try body(try node.value())
         case .list, .map:
             if left == 0 { throw MixedEdit.tooDeep }
             let container = try MixedContainer(node)
-            for index in 0..<container.count where try !visit(try container.node(index), left: left - 1, body) { return false }
+            for index in 0..<container.count where try !visit(try container.node(index), left: left - 1, body) {
+                return false
+            }
             return true
         default: return true
         }
     }
 
     /// A cell where the links that are gone are null; `builder` has its bytes.
-    static func without(_ cell: Value, _ builder: DocumentBuilder, where isGone: (MixedTarget) throws(StoreError) -> Bool) throws(StoreError) -> Value {
+    static func without(
+        _ cell: Value, _ builder: DocumentBuilder, where isGone: (MixedTarget) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Value {
         builder.removeAll()
         let node = try MixedNode(cell.pointer, cell.count)
         try copy(node, to: builder, isGone)
@@ -99,7 +110,9 @@ enum MixedLinks {
         return kept.keep(value)
     }
 
-    private static func copy(_ node: MixedNode, to builder: DocumentBuilder, _ isGone: (MixedTarget) throws(StoreError) -> Bool) throws(StoreError) {
+    private static func copy(
+        _ node: MixedNode, to builder: DocumentBuilder, _ isGone: (MixedTarget) throws(StoreError) -> Bool
+    ) throws(StoreError) {
         let kind = try node.kind
         guard kind == .list || kind == .map else {
             let value = try node.value()
@@ -118,11 +131,13 @@ enum MixedLinks {
     /// Takes the store out of the links of nodes that begin at `start`: inside a store all lead to it.
     static func forgetStore(_ start: UnsafeMutableRawPointer, _ count: Int) throws(StoreError) {
         try visitPlaces(try MixedNode(UnsafeRawPointer(start), count), left: MixedNode.maximumDepth) { place in
-            UnsafeMutableRawPointer(mutating: place).storeBytes(of: 0, toByteOffset: MixedNode.storeOffset, as: UInt32.self)
+            UnsafeMutableRawPointer(mutating: place).storeBytes(
+                of: 0, toByteOffset: MixedNode.storeOffset, as: UInt32.self)
         }
     }
 
-    private static func visitPlaces(_ node: MixedNode, left: Int, _ body: (UnsafeRawPointer) -> Void) throws(StoreError) {
+    private static func visitPlaces(_ node: MixedNode, left: Int, _ body: (UnsafeRawPointer) -> Void) throws(StoreError)
+    {
         switch try node.kind {
         case .link: body(node.start)
         case .list, .map:

@@ -12,9 +12,10 @@
 /// link                 11 · u32 class id · u32 store tag · i64 key
 /// list, map            12, 14 · `MixedContainer`
 /// ```
-/// Where it ends is said by whoever has it. A value has exactly one form, so that equal documents have equal bytes. The store of a link is
-/// 0 inside a store: only documents on their way in say it, so that an object of another store is noticed.
-/// Borrowed: valid as long as the memory it lies in, which may be a file's: nothing is believed before it was checked.
+/// Where it ends is said by whoever has it. A value has exactly one form, so that equal documents have equal bytes. The
+/// store of a link is 0 inside a store: only documents on their way in say it, so that an object of another store is
+/// noticed. Borrowed: valid as long as the memory it lies in, which may be a file's: nothing is believed before it was
+/// checked.
 package struct MixedNode {
     package let start: UnsafeRawPointer
     /// With the kind: at least 1.
@@ -37,7 +38,9 @@ package struct MixedNode {
     package var kind: ValueKind {
         get throws(StoreError) {
             let byte = start.load(as: UInt8.self)
-            guard let kind = ValueKind(rawValue: byte), kind.isMixable else { throw MixedNode.damaged("no value has the kind \(byte)") }
+            guard let kind = ValueKind(rawValue: byte), kind.isMixable else {
+                throw MixedNode.damaged("no value has the kind \(byte)")
+            }
             return kind
         }
     }
@@ -45,7 +48,8 @@ package struct MixedNode {
     @inline(__always) private var content: UnsafeRawPointer { start + 1 }
     @inline(__always) private var contentBytes: Int { count &- 1 }
 
-    /// The value; a list or map as a document, of which only the kind is looked at. Texts and documents point into the node.
+    /// The value; a list or map as a document, of which only the kind is looked at. Texts and documents point into the
+    /// node.
     package func value() throws(StoreError) -> Value {
         let kind = try kind
         switch kind {
@@ -59,7 +63,9 @@ package struct MixedNode {
             return .bool(byte != 0)
         case .int: return .int(try int())
         case .string:
-            guard ValueCheck.isUTF8(content, contentBytes) else { throw MixedNode.damaged("a text that is not valid UTF-8") }
+            guard ValueCheck.isUTF8(content, contentBytes) else {
+                throw MixedNode.damaged("a text that is not valid UTF-8")
+            }
             return .string(content, contentBytes)
         case .binary: return .binary(content, contentBytes)
         case .timestamp:
@@ -69,7 +75,9 @@ package struct MixedNode {
             return .timestamp(seconds: content.loadUnaligned(as: Int64.self), nanoseconds: Int32(nanoseconds))
         case .link:
             try expect(contentBytes == 16)
-            return Value(kind: .link, low: content.loadUnaligned(fromByteOffset: 8, as: Int64.self), high: content.loadUnaligned(as: Int64.self))
+            return Value(
+                kind: .link, low: content.loadUnaligned(fromByteOffset: 8, as: Int64.self),
+                high: content.loadUnaligned(as: Int64.self))
         case .list, .map: return Value(kind: .document, pointer: start, count: count)
         default:
             try expect(contentBytes == ValueCell.size(kind))
@@ -109,8 +117,8 @@ package struct MixedNode {
 
     // MARK: Checking
 
-    /// Everything below the value is as it should be: sizes, order of keys, UTF-8, depth. Returns how deep it is: 0 is no
-    /// list or map. Cost: O(bytes).
+    /// Everything below the value is as it should be: sizes, order of keys, UTF-8, depth. Returns how deep it is: 0 is
+    /// no list or map. Cost: O(bytes).
     @discardableResult
     package func check() throws(StoreError) -> Int { try check(left: MixedNode.maximumDepth) }
 
@@ -122,13 +130,20 @@ package struct MixedNode {
         }
         if left == 0 { throw MixedNode.damaged("lists and maps are nested more than \(MixedNode.maximumDepth) deep") }
         let container = try MixedContainer(self)
-        guard container.isCompact else { throw MixedNode.damaged("\(kind.indefinite) of \(container.count) elements with offsets of \(container.width) bytes") }
+        guard container.isCompact else {
+            throw MixedNode.damaged(
+                "\(kind.indefinite) of \(container.count) elements with offsets of \(container.width) bytes")
+        }
         var deepest = 0, last: UnsafeRawBufferPointer?
         for index in 0..<container.count {
             if kind == .map {
                 let key = try container.key(index)
-                guard ValueCheck.isUTF8(key.baseAddress, key.count) else { throw MixedNode.damaged("a key that is not valid UTF-8") }
-                if let last, MixedContainer.compare(last, key) >= 0 { throw MixedNode.damaged("the keys of a map are not in order") }
+                guard ValueCheck.isUTF8(key.baseAddress, key.count) else {
+                    throw MixedNode.damaged("a key that is not valid UTF-8")
+                }
+                if let last, MixedContainer.compare(last, key) >= 0 {
+                    throw MixedNode.damaged("the keys of a map are not in order")
+                }
                 last = key
             }
             deepest = max(deepest, try container.node(index).check(left: left - 1))

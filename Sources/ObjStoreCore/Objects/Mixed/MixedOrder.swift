@@ -3,14 +3,16 @@
 /// ```
 /// null < bool < numbers < strings, binaries < timestamps < object ids < uuids < links < lists < maps
 /// ```
-/// Numbers of all kinds are compared exactly: the int 1, the float 1, the double 1 and the decimals 1 and 1.0 are equal, a bool
-/// is equal to none of them; -0 is 0; NaN is equal to NaN and greater than every other number. Strings and binaries are
-/// compared bytewise, so that equal bytes are equal. Lists go by their elements, maps by their entries (key, then value, in the
-/// order of the keys); what begins another one is less. Links go by class,
+/// Numbers of all kinds are compared exactly: the int 1, the float 1, the double 1 and the decimals 1 and 1.0 are
+/// equal, a bool is equal to none of them; -0 is 0; NaN is equal to NaN and greater than every other number. Strings
+/// and binaries are compared bytewise, so that equal bytes are equal. Lists go by their elements, maps by their entries
+/// (key, then value, in the order of the keys); what begins another one is less. Links go by class,
 /// then by object key.
 package enum MixedOrder {
     /// Negative, 0 or positive. Throws where a document is damaged.
-    package static func compare(_ a: Value, _ b: Value) throws(StoreError) -> Int { try compare(a, b, left: MixedNode.maximumDepth) }
+    package static func compare(_ a: Value, _ b: Value) throws(StoreError) -> Int {
+        try compare(a, b, left: MixedNode.maximumDepth)
+    }
 
     /// The same for values of an application, whose documents are checked first.
     package static func compareGiven(_ a: Value, _ b: Value) throws(StoreError) -> Int {
@@ -18,8 +20,8 @@ package enum MixedOrder {
         return try compare(a, b)
     }
 
-    /// Whether a comparison with the cell of a mixed property holds. Like everywhere null equals only null and NaN nothing; the
-    /// ordering operators are false for values of different families.
+    /// Whether a comparison with the cell of a mixed property holds. Like everywhere null equals only null and NaN
+    /// nothing; the ordering operators are false for values of different families.
     static func holds(_ comparison: Comparison, _ cell: Value, _ constant: Value) throws(StoreError) -> Bool {
         let value = cell.isNull ? Value.null : try MixedNode(cell.pointer, cell.count).value()
         if value.isNaN || constant.isNaN { return comparison == .notEqual }
@@ -29,8 +31,8 @@ package enum MixedOrder {
         return LeafMatcher.holds(comparison, order)
     }
 
-    /// The order of the elements of a set, given as cells: a total one. Values that are equal, but of different kinds, are different
-    /// elements. What is damaged stands behind everything else, by its bytes: who reads it is told.
+    /// The order of the elements of a set, given as cells: a total one. Values that are equal, but of different kinds,
+    /// are different elements. What is damaged stands behind everything else, by its bytes: who reads it is told.
     static func compareCells(_ a: Value, _ b: Value) -> Int {
         switch (sound(a), sound(b)) {
         case (let x?, let y?): return compareElements(x, y)
@@ -50,7 +52,9 @@ package enum MixedOrder {
     private static func sound(_ cell: Value) -> Value? { try? MixedNode(cell.pointer, cell.count).value() }
 
     private static func compareBytes(_ a: Value, _ b: Value) -> Int {
-        MixedContainer.compare(UnsafeRawBufferPointer(start: a.pointer, count: a.count), UnsafeRawBufferPointer(start: b.pointer, count: b.count))
+        MixedContainer.compare(
+            UnsafeRawBufferPointer(start: a.pointer, count: a.count),
+            UnsafeRawBufferPointer(start: b.pointer, count: b.count))
     }
 
     private static func compare(_ a: Value, _ b: Value, left: Int) throws(StoreError) -> Int {
@@ -60,10 +64,14 @@ package enum MixedOrder {
         case .null: return 0
         case .int, .float, .double, .decimal128: return ExactNumber.compare(a, b)
         case .string, .binary:
-            return MixedContainer.compare(UnsafeRawBufferPointer(start: a.pointer, count: a.count), UnsafeRawBufferPointer(start: b.pointer, count: b.count))
+            return MixedContainer.compare(
+                UnsafeRawBufferPointer(start: a.pointer, count: a.count),
+                UnsafeRawBufferPointer(start: b.pointer, count: b.count))
         case .document:
             if left == 0 { throw MixedEdit.tooDeep }
-            return try compare(try MixedContainer(MixedNode(a.pointer, a.count)), try MixedContainer(MixedNode(b.pointer, b.count)), left: left - 1)
+            return try compare(
+                try MixedContainer(MixedNode(a.pointer, a.count)), try MixedContainer(MixedNode(b.pointer, b.count)),
+                left: left - 1)
         case .link:
             let target = MixedTarget(a), other = MixedTarget(b)
             return target == other ? 0 : target < other ? -1 : 1

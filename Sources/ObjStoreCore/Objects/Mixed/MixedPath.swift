@@ -10,9 +10,13 @@ package enum MixedStep {
         switch value.kind {
         case .int: self = .index(Int(value.low))
         case .string:
-            guard ValueCheck.isUTF8(value.pointer, value.count) else { throw StoreError(.invalidUTF8, "a key of the path is not valid UTF-8") }
+            guard ValueCheck.isUTF8(value.pointer, value.count) else {
+                throw StoreError(.invalidUTF8, "a key of the path is not valid UTF-8")
+            }
             self = .key(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
-        default: throw StoreError(.wrongType, "a step of a path is an index (int) or a key (string), not \(value.kind.indefinite)")
+        default:
+            throw StoreError(
+                .wrongType, "a step of a path is an index (int) or a key (string), not \(value.kind.indefinite)")
         }
     }
 
@@ -23,7 +27,8 @@ package enum MixedStep {
         }
     }
 
-    /// Before which element of a list a value is inserted that is to be found by `index` then: -1 is the end, -2 before the last.
+    /// Before which element of a list a value is inserted that is to be found by `index` then: -1 is the end, -2 before
+    /// the last.
     static func insertion(_ index: Int, _ count: Int) -> Int { index < 0 ? count &+ 1 &+ index : index }
 
     static func text(_ steps: ArraySlice<MixedStep>) -> String { steps.map(\.text).joined() }
@@ -57,9 +62,21 @@ extension MixedNode {
         switch (kind, step) {
         case (.list, .index), (.map, .key): return try MixedContainer(self)
         case (.list, _), (.map, _):
-            throw StoreError(.wrongType, "the value\(path.isEmpty ? "" : " at \(MixedStep.text(path))") is \(kind.indefinite): it has no \(step.text)")
+            throw StoreError(
+                .wrongType,
+                """
+                the value\(path.isEmpty ? "" : " at \(MixedStep.text(path))") is \(kind.indefinite): it has no \
+                \(step.text)
+                """
+            )
         default:
-            throw StoreError(.wrongType, "the value\(path.isEmpty ? "" : " at \(MixedStep.text(path))") is \(kind.indefinite), not a list or map: it has no \(step.text)")
+            throw StoreError(
+                .wrongType,
+                """
+                the value\(path.isEmpty ? "" : " at \(MixedStep.text(path))") is \(kind.indefinite), not a list or \
+                map: it has no \(step.text)
+                """
+            )
         }
     }
 }
@@ -94,7 +111,9 @@ package struct MixedEdit {
     ///   - node: the document; a path that is not empty leads into it.
     ///   - value: a node, which was checked; its `depth` too.
     /// `.notFound` where the path leads nowhere.
-    package init(_ node: MixedNode, _ steps: [MixedStep], _ action: MixedAction, _ value: UnsafeRawBufferPointer, depth: Int) throws(StoreError) {
+    package init(
+        _ node: MixedNode, _ steps: [MixedStep], _ action: MixedAction, _ value: UnsafeRawBufferPointer, depth: Int
+    ) throws(StoreError) {
         self.action = action
         self.value = value
         guard let last = steps.indices.last else { throw StoreError(.invalidArgument, "the path is empty") }
@@ -112,7 +131,9 @@ package struct MixedEdit {
             }
             let items: Range<Int>
             switch (action, step) {
-            case (.insert, .key): throw StoreError(.wrongType, "a value is inserted into a list at an index; that of a key of a map is set")
+            case (.insert, .key):
+                throw StoreError(
+                    .wrongType, "a value is inserted into a list at an index; that of a key of a map is set")
             case (.insert, .index(let index)):
                 let place = MixedStep.insertion(index, container.count)
                 guard place >= 0, place <= container.count else { throw MixedEdit.notFound(steps[...]) }
@@ -160,12 +181,15 @@ package struct MixedEdit {
         guard let first = path.first else { throw StoreError(.invalidArgument, "the path is empty") }
         if cell.isNull { throw MixedEdit.null(first) }
         let node = try MixedNode(cell.pointer, cell.count)
-        let edit = try MixedEdit(node, path, action, UnsafeRawBufferPointer(start: buffer.base, count: buffer.count), depth: depth)
+        let edit = try MixedEdit(
+            node, path, action, UnsafeRawBufferPointer(start: buffer.base, count: buffer.count), depth: depth)
         if edit.bytes > limit { throw MixedCell.tooLarge(edit.bytes, limit) }
         return edit
     }
 
-    static func null(_ step: MixedStep) -> StoreError { StoreError(.wrongType, "the value is null, not a list or map: it has no \(step.text)") }
+    static func null(_ step: MixedStep) -> StoreError {
+        StoreError(.wrongType, "the value is null, not a list or map: it has no \(step.text)")
+    }
 
     static var tooDeep: StoreError {
         StoreError(.outOfRange, "lists and maps would be nested more than \(MixedNode.maximumDepth) deep")

@@ -1,6 +1,7 @@
 /// An element, or the key of one, as a leaf of a collection tree holds it.
 ///
-/// A text of more than `longestInline` bytes lies in an extent of its own: `value.pointer` is then its cell (`LongValue`).
+/// A text of more than `longestInline` bytes lies in an extent of its own: `value.pointer` is then its cell
+/// (`LongValue`).
 struct StoredValue {
     var value: Value
     var isLong: Bool
@@ -17,11 +18,13 @@ struct StoredValue {
     @inline(__always) var isText: Bool { value.kind.hasOffsets }
 }
 
-/// The elements (or the keys) of a leaf as columns: the two words of each value above a common base, and the bytes of texts.
+/// The elements (or the keys) of a leaf as columns: the two words of each value above a common base, and the bytes of
+/// texts.
 ///
 /// ```
 /// description, 24 bytes:
-///  0 u8 kind | 1 u8 kind width (0 or 1) | 2 u8 low width | 3 u8 high width | 4 u32 bytes of the blob | 8 u64 low base | 16 u64 high base
+///  0 u8 kind | 1 u8 kind width (0 or 1) | 2 u8 low width | 3 u8 high width | 4 u32 bytes of the blob |
+///  8 u64 low base | 16 u64 high base
 /// data:
 ///  kinds n × kind width | lows n × low width | highs n × high width | blob
 /// ```
@@ -45,7 +48,8 @@ struct CollectionColumn {
     init(_ line: UnsafeRawPointer, data: UnsafeRawPointer, count: Int) {
         kind = line.load(as: UInt8.self)
         let kindWidth = Int(line.load(fromByteOffset: 1, as: UInt8.self))
-        let lowWidth = Int(line.load(fromByteOffset: 2, as: UInt8.self)), highWidth = Int(line.load(fromByteOffset: 3, as: UInt8.self))
+        let lowWidth = Int(line.load(fromByteOffset: 2, as: UInt8.self)),
+            highWidth = Int(line.load(fromByteOffset: 3, as: UInt8.self))
         kinds = kindWidth == 0 ? nil : data
         let low = data + count &* kindWidth
         lows = IndexColumn(low, width: lowWidth, base: line.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
@@ -67,7 +71,8 @@ struct CollectionColumn {
         if kind == .null { return StoredValue(.null) }
         let low = Int64(bitPattern: lows[index]), high = Int64(bitPattern: highs[index])
         if !kind.hasOffsets { return StoredValue(Value(kind: kind, low: low, high: high)) }
-        return StoredValue(Value(kind: kind, pointer: blob + Int(low), count: Int(high)), isLong: byte & CollectionColumn.longBit != 0)
+        return StoredValue(
+            Value(kind: kind, pointer: blob + Int(low), count: Int(high)), isLong: byte & CollectionColumn.longBit != 0)
     }
 
     /// Whether some text may be in an extent of its own.
@@ -84,7 +89,8 @@ struct CollectionColumn {
 
     /// Bytes of the data of a column; widths were found sane.
     static func dataBytes(_ line: UnsafeRawPointer, count: Int) -> Int {
-        let widths = Int(line.load(fromByteOffset: 1, as: UInt8.self)) + Int(line.load(fromByteOffset: 2, as: UInt8.self))
+        let widths =
+            Int(line.load(fromByteOffset: 1, as: UInt8.self)) + Int(line.load(fromByteOffset: 2, as: UInt8.self))
             + Int(line.load(fromByteOffset: 3, as: UInt8.self))
         return count * widths + Int(line.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
     }
@@ -112,7 +118,9 @@ struct CollectionColumn {
     }
 
     private static func isKind(_ byte: UInt8) -> Bool {
-        guard let kind = ValueKind(rawValue: byte & ~longBit), kind == .null || kind == .link || kind == .mixed || kind.isScalar else { return false }
+        guard let kind = ValueKind(rawValue: byte & ~longBit),
+            kind == .null || kind == .link || kind == .mixed || kind.isScalar
+        else { return false }
         return byte & longBit == 0 || kind.hasOffsets
     }
 }
@@ -159,7 +167,9 @@ struct CollectionColumnPlan {
             low = (min(low.least, 0), max(low.most, Int64(blobBytes)))
             high = (min(high.least, 0), max(high.most, Int64(longestText)))
         }
-        func width(_ range: (least: Int64, most: Int64)) -> Int { IndexColumn.width(UInt64(bitPattern: range.most &- range.least)) }
+        func width(_ range: (least: Int64, most: Int64)) -> Int {
+            IndexColumn.width(UInt64(bitPattern: range.most &- range.least))
+        }
         return ((low.least, width(low)), (high.least, width(high)))
     }
 
@@ -170,7 +180,9 @@ struct CollectionColumnPlan {
     }
 
     /// Writes the description and, from `data` on, the column; returns what lies behind it.
-    func write<Values: Sequence>(_ values: Values, count: Int, _ line: UnsafeMutableRawPointer, _ data: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
+    func write<Values: Sequence>(
+        _ values: Values, count: Int, _ line: UnsafeMutableRawPointer, _ data: UnsafeMutableRawPointer
+    ) -> UnsafeMutableRawPointer
     where Values.Element == StoredValue {
         let frame = frame()
         line.storeBytes(of: kind, as: UInt8.self)
@@ -180,7 +192,8 @@ struct CollectionColumnPlan {
         line.storeBytes(of: UInt32(blobBytes), toByteOffset: 4, as: UInt32.self)
         line.storeBytes(of: frame.low.base, toByteOffset: 8, as: Int64.self)
         line.storeBytes(of: frame.high.base, toByteOffset: 16, as: Int64.self)
-        let lows = data + count * kindWidth, highs = lows + count * frame.low.width, blob = highs + count * frame.high.width
+        let lows = data + count * kindWidth, highs = lows + count * frame.low.width,
+            blob = highs + count * frame.high.width
         var index = 0, used = 0
         for stored in values {
             if kindWidth == 1 { data.storeBytes(of: stored.kindByte, toByteOffset: index, as: UInt8.self) }

@@ -1,17 +1,19 @@
-/// Which owners' elements differ between two versions of a collection tree. Cost: that of the pages that are not in both.
+/// Which owners' elements differ between two versions of a collection tree. Cost: that of the pages that are not in
+/// both.
 ///
-/// A changed tree is a copy of the old one along the changed paths. Pages of the new one that are no younger than the old
-/// version are pages of the old one, too, with everything below them:
+/// A changed tree is a copy of the old one along the changed paths. Pages of the new one that are no younger than the
+/// old version are pages of the old one, too, with everything below them:
 ///
 /// ```
-///        new root                old root            1. walk the young pages of the new tree: they name those that both
-///       ╱    │    ╲             ╱    │    ╲             trees have, and the owners in young leaves
+///        new root                old root            1. walk the young pages of the new tree: they name those that
+///       ╱    │    ╲             ╱    │    ╲             both trees have, and the owners in young leaves
 ///    same  [new]  same       same  [old]  same       2. walk the old tree, but not below what both have
 /// ```
 package enum CollectionComparison {
     /// Calls `body` with every owner whose elements differ, in ascending order.
     package static func forEachChangedOwner(
-        from old: CollectionReader, of oldVersion: UInt64, to new: CollectionReader, _ body: (Int64) throws(StoreError) -> Void
+        from old: CollectionReader, of oldVersion: UInt64, to new: CollectionReader,
+        _ body: (Int64) throws(StoreError) -> Void
     ) throws(StoreError) {
         if old.root == new.root { return }
         var walk = Walk(oldVersion: oldVersion)
@@ -27,7 +29,9 @@ package enum CollectionComparison {
 
         init(oldVersion: UInt64) { self.oldVersion = oldVersion }
 
-        mutating func visit(_ ref: Ref, _ kind: NodeKind, above: UnsafeRawPointer?, _ reader: CollectionReader, isNew: Bool) throws(StoreError) {
+        mutating func visit(
+            _ ref: Ref, _ kind: NodeKind, above: UnsafeRawPointer?, _ reader: CollectionReader, isNew: Bool
+        ) throws(StoreError) {
             if !isNew, shared.contains(ref.raw) { return }
             let node = kind == .collectionLeaf ? try reader.source.node(ref, kind) : try reader.inner(ref, above: above)
             if isNew, NodeHeader.born(node) <= oldVersion {
@@ -40,13 +44,17 @@ package enum CollectionComparison {
                 return
             }
             for index in 0..<NodeHeader.count(node) {
-                try visit(CollectionInner.ref(node, index), CollectionInner.childKind(node), above: node, reader, isNew: isNew)
+                try visit(
+                    CollectionInner.ref(node, index), CollectionInner.childKind(node), above: node, reader, isNew: isNew
+                )
             }
         }
     }
 
     /// Whether an owner has the same elements in both versions.
-    private static func areEqual(_ owner: Int64, _ old: CollectionReader, _ new: CollectionReader) throws(StoreError) -> Bool {
+    private static func areEqual(
+        _ owner: Int64, _ old: CollectionReader, _ new: CollectionReader
+    ) throws(StoreError) -> Bool {
         let before = try old.range(owner), after = try new.range(owner)
         guard before.count == after.count else { return false }
         if before.isEmpty { return true }

@@ -56,7 +56,9 @@ extension CollectionWriter {
         return moved
     }
 
-    private func move(_ ref: Ref, _ kind: NodeKind, above: UnsafeRawPointer?, _ victims: MovedPages, _ budget: Int, _ moved: inout Int) throws(StoreError) -> Ref {
+    private func move(
+        _ ref: Ref, _ kind: NodeKind, above: UnsafeRawPointer?, _ victims: MovedPages, _ budget: Int, _ moved: inout Int
+    ) throws(StoreError) -> Ref {
         if moved >= budget { return ref }
         var own = ref
         var node = kind == .collectionLeaf ? try reader.leaf(ref).node : try reader.inner(ref, above: above)
@@ -79,18 +81,23 @@ extension CollectionWriter {
         return own
     }
 
-    private func moveLong(_ ref: Ref, _ leaf: CollectionLeaf, _ victims: MovedPages, _ moved: inout Int) throws(StoreError) -> Ref {
+    private func moveLong(
+        _ ref: Ref, _ leaf: CollectionLeaf, _ victims: MovedPages, _ moved: inout Int
+    ) throws(StoreError) -> Ref {
         guard leaf.values.mayHaveLong else { return ref }
         var own = ref, leaf = leaf
         for index in 0..<leaf.count where leaf.values.stored(index).isLong {
             let cell = LongValue(leaf.values.stored(index).value.pointer!)
             guard victims.contains(Ref(raw: cell.ref), bytes: cell.bytes, born: cell.born) else { continue }
             let bytes = cell.bytes
-            let (part, _) = try space.writablePart(Ref(raw: cell.ref), .longValue, bytes: bytes, hash32: cell.hash, born: cell.born, capacity: bytes)
+            let (part, _) = try space.writablePart(
+                Ref(raw: cell.ref), .longValue, bytes: bytes, hash32: cell.hash, born: cell.born, capacity: bytes)
             let copy = try space.writableNode(own, .collectionLeaf)
             own = copy.ref
             leaf = CollectionLeaf(UnsafeRawPointer(copy.pointer))
-            LongValue.store(UnsafeMutableRawPointer(mutating: leaf.values.stored(index).value.pointer!), ref: part, bytes: bytes, hash: 0, born: 0)
+            LongValue.store(
+                UnsafeMutableRawPointer(mutating: leaf.values.stored(index).value.pointer!), ref: part, bytes: bytes,
+                hash: 0, born: 0)
             moved += bytes
         }
         return own

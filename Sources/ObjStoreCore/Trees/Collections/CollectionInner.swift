@@ -1,7 +1,7 @@
 internal import CSystem
 
-/// An inner node of a collection tree: its children with the owner of their first element and how many they have; of sets
-/// and maps also the head of that element's key, so that a search needs no look into the children.
+/// An inner node of a collection tree: its children with the owner of their first element and how many they have; of
+/// sets and maps also the head of that element's key, so that a search needs no look into the children.
 ///
 /// ```
 ///  0            32           32 + s       32 + 2s        32 + 3s        1952          2048
@@ -16,11 +16,11 @@ internal import CSystem
 ///                      | level | has heads | prefix bytes  | kind of head|  0   |
 ///                      +-------+-----------+---------------+-------------+------+
 /// ```
-/// The children of level 1 are leaves. Owners of neighbours may be equal: one's elements then go on in the next child. A
-/// root is always an inner node; a tree without elements is the null ref.
+/// The children of level 1 are leaves. Owners of neighbours may be equal: one's elements then go on in the next child.
+/// A root is always an inner node; a tree without elements is the null ref.
 ///
-/// A head is `KeyHead` of the child's first key, behind a prefix that the first keys of all children have, which are then of
-/// one owner and of the kind of the heads. Where heads are equal the first keys themselves decide.
+/// A head is `KeyHead` of the child's first key, behind a prefix that the first keys of all children have, which are
+/// then of one owner and of the kind of the heads. Where heads are equal the first keys themselves decide.
 package enum CollectionInner {
     static let capacity = 84
     static let capacityWithHeads = 60
@@ -31,12 +31,22 @@ package enum CollectionInner {
 
     // MARK: Header
 
-    @inline(__always) package static func level(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 16, as: UInt8.self)) }
-    @inline(__always) package static func hasHeads(_ node: UnsafeRawPointer) -> Bool { node.load(fromByteOffset: 17, as: UInt8.self) != 0 }
-    @inline(__always) static func prefixLength(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 18, as: UInt8.self)) }
-    @inline(__always) static func headKind(_ node: UnsafeRawPointer) -> UInt8 { node.load(fromByteOffset: 19, as: UInt8.self) }
+    @inline(__always) package static func level(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 16, as: UInt8.self))
+    }
+    @inline(__always) package static func hasHeads(_ node: UnsafeRawPointer) -> Bool {
+        node.load(fromByteOffset: 17, as: UInt8.self) != 0
+    }
+    @inline(__always) static func prefixLength(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 18, as: UInt8.self))
+    }
+    @inline(__always) static func headKind(_ node: UnsafeRawPointer) -> UInt8 {
+        node.load(fromByteOffset: 19, as: UInt8.self)
+    }
     static func word(level: Int, hasHeads: Bool) -> UInt64 { UInt64(level) | (hasHeads ? 0x100 : 0) }
-    static func childKind(_ node: UnsafeRawPointer) -> NodeKind { level(node) == 1 ? .collectionLeaf : .collectionInner }
+    static func childKind(_ node: UnsafeRawPointer) -> NodeKind {
+        level(node) == 1 ? .collectionLeaf : .collectionInner
+    }
 
     // MARK: Children
 
@@ -44,10 +54,18 @@ package enum CollectionInner {
     @inline(__always) static func capacity(hasHeads: Bool) -> Int { hasHeads ? capacityWithHeads : capacity }
     @inline(__always) private static func stride(_ node: UnsafeRawPointer) -> Int { capacity(node) &<< 3 }
 
-    @inline(__always) static func owners(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> { (node + 32).assumingMemoryBound(to: Int64.self) }
-    @inline(__always) static func refs(_ node: UnsafeRawPointer) -> UnsafePointer<UInt64> { (node + (32 &+ stride(node))).assumingMemoryBound(to: UInt64.self) }
-    @inline(__always) static func counts(_ node: UnsafeRawPointer) -> UnsafePointer<Int> { (node + (32 &+ 2 &* stride(node))).assumingMemoryBound(to: Int.self) }
-    @inline(__always) package static func ref(_ node: UnsafeRawPointer, _ index: Int) -> Ref { Ref(raw: refs(node)[index]) }
+    @inline(__always) static func owners(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> {
+        (node + 32).assumingMemoryBound(to: Int64.self)
+    }
+    @inline(__always) static func refs(_ node: UnsafeRawPointer) -> UnsafePointer<UInt64> {
+        (node + (32 &+ stride(node))).assumingMemoryBound(to: UInt64.self)
+    }
+    @inline(__always) static func counts(_ node: UnsafeRawPointer) -> UnsafePointer<Int> {
+        (node + (32 &+ 2 &* stride(node))).assumingMemoryBound(to: Int.self)
+    }
+    @inline(__always) package static func ref(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
+        Ref(raw: refs(node)[index])
+    }
     static func child(_ node: UnsafeRawPointer, _ index: Int) -> CollectionChild {
         CollectionChild(owner: owners(node)[index], ref: ref(node, index), count: counts(node)[index])
     }
@@ -121,7 +139,9 @@ package enum CollectionInner {
     }
 
     /// What heads are taken of from now on; they must be set anew.
-    static func setHeadKind(_ node: UnsafeMutableRawPointer, _ kind: ValueKind, prefix: UnsafeRawPointer?, _ length: Int) {
+    static func setHeadKind(
+        _ node: UnsafeMutableRawPointer, _ kind: ValueKind, prefix: UnsafeRawPointer?, _ length: Int
+    ) {
         node.storeBytes(of: UInt8(length), toByteOffset: 18, as: UInt8.self)
         node.storeBytes(of: kind.rawValue, toByteOffset: 19, as: UInt8.self)
         memset(node + prefixAt, 0, longestPrefix)
@@ -131,20 +151,25 @@ package enum CollectionInner {
     /// Whether a first key may have a head here: it has the prefix.
     static func hasPrefix(_ node: UnsafeRawPointer, _ key: Value) -> Bool {
         let length = prefixLength(node)
-        return length == 0 || key.kind.rawValue == headKind(node) && key.count >= length && memcmp(prefix(node), key.pointer!, length) == 0
+        return length == 0
+            || key.kind.rawValue == headKind(node) && key.count >= length
+                && memcmp(prefix(node), key.pointer!, length) == 0
     }
 
     /// The head of a key that has the prefix.
-    static func head(_ node: UnsafeRawPointer, _ key: Value) -> UInt64 { KeyHead.of(key, kind: headKind(node), from: prefixLength(node)) }
+    static func head(_ node: UnsafeRawPointer, _ key: Value) -> UInt64 {
+        KeyHead.of(key, kind: headKind(node), from: prefixLength(node))
+    }
 
-    /// Of children that begin with elements of one owner those whose first key may be `key`: those before begin with a lesser
-    /// one, those behind with a greater one.
+    /// Of children that begin with elements of one owner those whose first key may be `key`: those before begin with a
+    /// lesser one, those behind with a greater one.
     @inline(__always)
     package static func candidates(_ node: UnsafeRawPointer, _ children: Range<Int>, _ key: Value) -> Range<Int> {
         let length = prefixLength(node)
         if length > 0 {
             if key.kind.rawValue != headKind(node) {
-                return key.kind.rawValue < headKind(node) ? children.lowerBound..<children.lowerBound : children.upperBound..<children.upperBound
+                return key.kind.rawValue < headKind(node)
+                    ? children.lowerBound..<children.lowerBound : children.upperBound..<children.upperBound
             }
             let order = key.count == 0 ? 0 : memcmp(prefix(node), key.pointer!, min(length, key.count))
             if order != 0 || key.count < length {
@@ -164,12 +189,18 @@ package enum CollectionInner {
 
     static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
         let count = NodeHeader.count(node), word = NodeHeader.word(node)
-        guard bytes == CollectionInner.bytes, (1...maximumLevel).contains(level(node)), word & ~0xffff_01ff == 0 else { return false }
-        guard (1...capacity(node)).contains(count), prefixLength(node) <= longestPrefix, hasHeads(node) || word >> 8 == 0 else { return false }
+        guard bytes == CollectionInner.bytes, (1...maximumLevel).contains(level(node)), word & ~0xffff_01ff == 0 else {
+            return false
+        }
+        guard (1...capacity(node)).contains(count), prefixLength(node) <= longestPrefix,
+            hasHeads(node) || word >> 8 == 0
+        else { return false }
         let owners = owners(node), refs = refs(node), counts = counts(node)
         var total = 0
         for index in 0..<count {
-            guard owners[index] >= 0, owners[index] <= LeafHead.maximumKey, index == 0 || owners[index] >= owners[index - 1] else { return false }
+            guard owners[index] >= 0, owners[index] <= LeafHead.maximumKey,
+                index == 0 || owners[index] >= owners[index - 1]
+            else { return false }
             guard refs[index] != 0, refs[index] & Ref.dirtyBit == 0 else { return false }
             guard counts[index] > 0, counts[index] <= 1 << 48 else { return false }
             total += counts[index]
@@ -189,11 +220,12 @@ struct CollectionChild {
     var hasNewFirst = true
 }
 
-/// The beginning of a key as a number in the order of keys (a "poor man's normalized key"): of two keys the lesser one has
-/// no greater head.
+/// The beginning of a key as a number in the order of keys (a "poor man's normalized key"): of two keys the lesser one
+/// has no greater head.
 enum KeyHead {
     /// - Parameters:
-    ///   - kind: the kind that most keys have; those of a lesser kind have the least head, those of a greater one the greatest.
+    ///   - kind: the kind that most keys have; those of a lesser kind have the least head, those of a greater one the
+    ///     greatest.
     ///   - skipped: bytes of a text that are left out.
     @inline(__always)
     static func of(_ key: Value, kind: UInt8, from skipped: Int) -> UInt64 {

@@ -5,9 +5,12 @@ extension CollectionReader {
         if !root.isNull { try visitNode(root, .collectionInner, above: nil, visit) }
     }
 
-    private func visitNode(_ ref: Ref, _ kind: NodeKind, above: UnsafeRawPointer?, _ visit: (VisitedExtent) throws(StoreError) -> Void) throws(StoreError) {
+    private func visitNode(
+        _ ref: Ref, _ kind: NodeKind, above: UnsafeRawPointer?, _ visit: (VisitedExtent) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let node = kind == .collectionLeaf ? try source.node(ref, kind) : try inner(ref, above: above)
-        try visit(VisitedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
+        try visit(
+            VisitedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
         if kind == .collectionLeaf {
             let leaf = CollectionLeaf(node)
             guard leaf.values.mayHaveLong else { return }
@@ -16,11 +19,14 @@ extension CollectionReader {
                 if !stored.isLong { continue }
                 let cell = LongValue(stored.value.pointer!)
                 _ = try resolve(stored)
-                try visit(VisitedExtent(unit: Ref(raw: cell.ref).unit, units: PageSize.units(cell.bytes), born: cell.born))
+                try visit(
+                    VisitedExtent(unit: Ref(raw: cell.ref).unit, units: PageSize.units(cell.bytes), born: cell.born))
             }
             return
         }
-        for index in 0..<NodeHeader.count(node) { try visitNode(CollectionInner.ref(node, index), CollectionInner.childKind(node), above: node, visit) }
+        for index in 0..<NodeHeader.count(node) {
+            try visitNode(CollectionInner.ref(node, index), CollectionInner.childKind(node), above: node, visit)
+        }
     }
 
     /// Throws `.corrupt` naming the first thing that is wrong: order of owners, order of keys, counts, levels.
@@ -39,19 +45,27 @@ extension CollectionReader {
         var lastKey: OwnedValue?
     }
 
-    private func checkNode(_ ref: Ref, _ kind: NodeKind, above: UnsafeRawPointer?, _ check: inout Check) throws(StoreError) -> CollectionChild {
+    private func checkNode(
+        _ ref: Ref, _ kind: NodeKind, above: UnsafeRawPointer?, _ check: inout Check
+    ) throws(StoreError) -> CollectionChild {
         if kind == .collectionLeaf {
             let leaf = try leaf(ref)
             try checkLeaf(leaf, &check)
             return CollectionChild(owner: leaf.firstOwner, ref: ref, count: leaf.count)
         }
         let node = try inner(ref, above: above)
-        guard CollectionInner.isWellFormed(node, bytes: NodeHeader.bytes(node)) || ref.isDirty else { throw CollectionReader.wrong("an inner node is not well formed") }
+        guard CollectionInner.isWellFormed(node, bytes: NodeHeader.bytes(node)) || ref.isDirty else {
+            throw CollectionReader.wrong("an inner node is not well formed")
+        }
         for index in 0..<NodeHeader.count(node) {
             let said = CollectionInner.child(node, index)
             let found = try checkNode(said.ref, CollectionInner.childKind(node), above: node, &check)
             guard said.owner == found.owner, said.count == found.count else {
-                throw CollectionReader.wrong("a child has \(found.count) elements from owner \(found.owner), not \(said.count) from \(said.owner)")
+                throw CollectionReader.wrong(
+                    """
+                    a child has \(found.count) elements from owner \(found.owner), not \(said.count) from \(said.owner)
+                    """
+                )
             }
             if let wrong = try wrongHead(node, index) { throw CollectionReader.wrong(wrong) }
         }
@@ -62,14 +76,23 @@ extension CollectionReader {
     func wrongHead(_ node: UnsafeRawPointer, _ child: Int) throws(StoreError) -> String? {
         guard CollectionInner.hasHeads(node) else { return nil }
         let key = try firstKey(node, child), owners = CollectionInner.owners(node)
-        if CollectionInner.prefixLength(node) > 0, owners[child] != owners[0] { return "a prefix for the keys of several owners" }
-        if !CollectionInner.hasPrefix(node, key) { return "the first key of a child, \(key.text), has not the prefix of its node" }
-        return CollectionInner.heads(node)[child] == CollectionInner.head(node, key) ? nil : "the first key of a child, \(key.text), has another head"
+        if CollectionInner.prefixLength(node) > 0, owners[child] != owners[0] {
+            return "a prefix for the keys of several owners"
+        }
+        if !CollectionInner.hasPrefix(node, key) {
+            return "the first key of a child, \(key.text), has not the prefix of its node"
+        }
+        return CollectionInner.heads(node)[child] == CollectionInner.head(node, key)
+            ? nil : "the first key of a child, \(key.text), has another head"
     }
 
     private func checkLeaf(_ leaf: CollectionLeaf, _ check: inout Check) throws(StoreError) {
-        guard leaf.hasKeys == check.hasKeys else { throw CollectionReader.wrong("a leaf \(leaf.hasKeys ? "with" : "without") keys") }
-        guard leaf.count > 0, leaf.end(leaf.ownerCount - 1) == leaf.count else { throw CollectionReader.wrong("a leaf's owners have not its elements") }
+        guard leaf.hasKeys == check.hasKeys else {
+            throw CollectionReader.wrong("a leaf \(leaf.hasKeys ? "with" : "without") keys")
+        }
+        guard leaf.count > 0, leaf.end(leaf.ownerCount - 1) == leaf.count else {
+            throw CollectionReader.wrong("a leaf's owners have not its elements")
+        }
         for at in 0..<leaf.ownerCount {
             let owner = leaf.owner(at)
             guard owner > check.lastOwner || at == 0 && owner == check.lastOwner, leaf.start(at) < leaf.end(at) else {
@@ -80,7 +103,9 @@ extension CollectionReader {
             guard check.isOrdered else { continue }
             for index in leaf.start(at)..<leaf.end(at) {
                 let key = try resolve(leaf.keys.stored(index))
-                if let last = check.lastKey, CollectionOrder.compare(last.value, key) >= 0 { throw CollectionReader.wrong("element \(key.text) of owner \(owner) is out of order") }
+                if let last = check.lastKey, CollectionOrder.compare(last.value, key) >= 0 {
+                    throw CollectionReader.wrong("element \(key.text) of owner \(owner) is out of order")
+                }
                 check.lastKey = OwnedValue(key)
             }
         }

@@ -39,18 +39,31 @@ struct CollectionLeaf {
         ends = start + ownerCount &* width
         let first = CollectionColumn(node + CollectionLeaf.columnsAt, data: ends + ownerCount &* 2, count: count)
         keys = first
-        values = hasKeys ? CollectionColumn(node + (CollectionLeaf.columnsAt + CollectionColumn.description), data: first.end, count: count) : first
+        values =
+            hasKeys
+            ? CollectionColumn(
+                node + (CollectionLeaf.columnsAt + CollectionColumn.description), data: first.end, count: count) : first
     }
 
-    @inline(__always) static func ownerCount(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 16, as: UInt16.self)) }
-    @inline(__always) static func columnCount(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 18, as: UInt8.self)) }
-    @inline(__always) static func ownerWidth(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 19, as: UInt8.self)) }
-    static func word(owners: Int, columns: Int, ownerWidth: Int) -> UInt64 { UInt64(owners) | UInt64(columns) << 16 | UInt64(ownerWidth) << 24 }
+    @inline(__always) static func ownerCount(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 16, as: UInt16.self))
+    }
+    @inline(__always) static func columnCount(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 18, as: UInt8.self))
+    }
+    @inline(__always) static func ownerWidth(_ node: UnsafeRawPointer) -> Int {
+        Int(node.load(fromByteOffset: 19, as: UInt8.self))
+    }
+    static func word(owners: Int, columns: Int, ownerWidth: Int) -> UInt64 {
+        UInt64(owners) | UInt64(columns) << 16 | UInt64(ownerWidth) << 24
+    }
 
     @inline(__always) func owner(_ index: Int) -> Int64 { Int64(bitPattern: owners[index]) }
     var firstOwner: Int64 { owner(0) }
     /// Behind the last element of owner `index`.
-    @inline(__always) func end(_ index: Int) -> Int { Int(ends.loadUnaligned(fromByteOffset: index &* 2, as: UInt16.self)) }
+    @inline(__always) func end(_ index: Int) -> Int {
+        Int(ends.loadUnaligned(fromByteOffset: index &* 2, as: UInt16.self))
+    }
     @inline(__always) func start(_ index: Int) -> Int { index == 0 ? 0 : end(index &- 1) }
 
     /// An owner has got, or lost, an element: its end and those behind it move. `leaf` is a copy, or the leaf itself.
@@ -87,7 +100,8 @@ struct CollectionLeaf {
     // MARK: First touch
 
     static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
-        let count = NodeHeader.count(node), owners = ownerCount(node), columns = columnCount(node), width = ownerWidth(node)
+        let count = NodeHeader.count(node), owners = ownerCount(node), columns = columnCount(node),
+            width = ownerWidth(node)
         guard count > 0, owners > 0, owners <= count, (1...2).contains(columns), width <= 8 else { return false }
         var needed = columnsAt + columns * CollectionColumn.description
         guard bytes >= needed else { return false }
@@ -105,7 +119,9 @@ struct CollectionLeaf {
             lastOwner = leaf.owner(index)
             lastEnd = leaf.end(index)
         }
-        guard lastEnd == count, lastOwner <= LeafHead.maximumKey, leaf.values.isWellFormed(count: count) else { return false }
+        guard lastEnd == count, lastOwner <= LeafHead.maximumKey, leaf.values.isWellFormed(count: count) else {
+            return false
+        }
         return !leaf.hasKeys || leaf.keys.isWellFormed(count: count)
     }
 }
@@ -117,7 +133,9 @@ struct CollectionElement {
     var key: StoredValue
     var value: StoredValue
 
-    init(owner: Int64, key: StoredValue = StoredValue(.null), value: StoredValue) { self.owner = owner; self.key = key; self.value = value }
+    init(owner: Int64, key: StoredValue = StoredValue(.null), value: StoredValue) {
+        self.owner = owner; self.key = key; self.value = value
+    }
 }
 
 extension CollectionLeaf {
@@ -164,7 +182,8 @@ extension CollectionLeaf {
 
         var columns: Int { hasKeys ? 2 : 1 }
         var bytes: Int {
-            columnsAt + columns * CollectionColumn.description + owners * (ownerWidth + 2) + values.bytes(count) + (hasKeys ? keys.bytes(count) : 0)
+            columnsAt + columns * CollectionColumn.description + owners * (ownerWidth + 2) + values.bytes(count)
+                + (hasKeys ? keys.bytes(count) : 0)
         }
 
         /// Writes the leaf; `node` has room for `bytes` and a header of that length.

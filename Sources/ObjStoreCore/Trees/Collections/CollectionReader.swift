@@ -17,7 +17,9 @@ package struct CollectionReader {
     // MARK: Positions
 
     /// Elements of all owners.
-    package func count() throws(StoreError) -> Int { root.isNull ? 0 : CollectionInner.total(try inner(root, above: nil)) }
+    package func count() throws(StoreError) -> Int {
+        root.isNull ? 0 : CollectionInner.total(try inner(root, above: nil))
+    }
 
     /// The positions of an owner's elements. Cost: O(log n).
     package func range(_ owner: Int64) throws(StoreError) -> Range<Int> {
@@ -27,7 +29,8 @@ package struct CollectionReader {
         return lower..<max(lower, try bound(owner + 1).position)
     }
 
-    /// Where the elements of the first owner not less than `owner` begin, and where `owner`'s end if that was on the way.
+    /// Where the elements of the first owner not less than `owner` begin, and where `owner`'s end if that was on the
+    /// way.
     private func bound(_ owner: Int64) throws(StoreError) -> (position: Int, end: Int?) {
         if root.isNull { return (0, 0) }
         var node = try inner(root, above: nil), position = 0
@@ -72,9 +75,12 @@ package struct CollectionReader {
     /// Where the elements of an owner that has some begin.
     func start(_ owner: Int64) throws(StoreError) -> Int { try bound(owner).position }
 
-    /// The leaf, where it begins, and the index in it, where an element is or would be inserted; nil: there are none at all.
+    /// The leaf, where it begins, and the index in it, where an element is or would be inserted; nil: there are none at
+    /// all.
     @inline(__always)
-    private func place(_ owner: Int64, _ key: Value) throws(StoreError) -> (leaf: CollectionLeaf, position: Int, index: Int, found: Bool)? {
+    private func place(
+        _ owner: Int64, _ key: Value
+    ) throws(StoreError) -> (leaf: CollectionLeaf, position: Int, index: Int, found: Bool)? {
         if root.isNull { return nil }
         var node = try inner(root, above: nil), position = 0
         while true {
@@ -82,22 +88,36 @@ package struct CollectionReader {
             var children = CollectionInner.children(node, of: owner)
             if CollectionInner.hasHeads(node) { children = CollectionInner.candidates(node, children, key) }
             var low = children.lowerBound, high = children.upperBound
-            // A first key is two waits for memory or three: its leaf's head, then its bytes. Three of them wait together.
+            // A first key is two waits for memory or three: its leaf's head, then its bytes. Three of them wait
+            // together.
             while high &- low > 3 {
                 let quarter = (high &- low) >> 2, middle = low &+ 2 &* quarter
-                let left = try firstKey(node, low &+ quarter), centre = try firstKey(node, middle), right = try firstKey(node, middle &+ quarter)
+                let left = try firstKey(node, low &+ quarter), centre = try firstKey(node, middle),
+                    right = try firstKey(node, middle &+ quarter)
                 CollectionOrder.prefetch(centre)
                 CollectionOrder.prefetch(left)
                 CollectionOrder.prefetch(right)
                 if CollectionOrder.compare(centre, key) <= 0 {
-                    if CollectionOrder.compare(right, key) <= 0 { low = middle &+ quarter &+ 1 } else { (low, high) = (middle &+ 1, middle &+ quarter) }
+                    if CollectionOrder.compare(right, key) <= 0 {
+                        low = middle &+ quarter &+ 1
+                    } else {
+                        (low, high) = (middle &+ 1, middle &+ quarter)
+                    }
                 } else {
-                    if CollectionOrder.compare(left, key) <= 0 { (low, high) = (low &+ quarter &+ 1, middle) } else { high = low &+ quarter }
+                    if CollectionOrder.compare(left, key) <= 0 {
+                        (low, high) = (low &+ quarter &+ 1, middle)
+                    } else {
+                        high = low &+ quarter
+                    }
                 }
             }
             while low < high {
                 let middle = (low + high) >> 1
-                if CollectionOrder.compare(try firstKey(node, middle), key) <= 0 { low = middle + 1 } else { high = middle }
+                if CollectionOrder.compare(try firstKey(node, middle), key) <= 0 {
+                    low = middle + 1
+                } else {
+                    high = middle
+                }
             }
             let child = max(0, low - 1)
             position += CollectionInner.elements(node, before: child)
@@ -139,7 +159,9 @@ package struct CollectionReader {
     /// An inner node; below another it must be one level lower, so that no way down is endless.
     package func inner(_ ref: Ref, above: UnsafeRawPointer?) throws(StoreError) -> UnsafeRawPointer {
         let node = try source.node(ref, .collectionInner)
-        if let above, CollectionInner.level(node) != CollectionInner.level(above) - 1 { throw CollectionReader.damaged("a node of another level") }
+        if let above, CollectionInner.level(node) != CollectionInner.level(above) - 1 {
+            throw CollectionReader.damaged("a node of another level")
+        }
         return node
     }
     @inline(__always)
@@ -166,7 +188,8 @@ package struct CollectionReader {
     }
 }
 
-/// Walks the elements of a collection tree in order. Each step costs a few nanoseconds, a new leaf one look-up in its parent.
+/// Walks the elements of a collection tree in order. Each step costs a few nanoseconds, a new leaf one look-up in its
+/// parent.
 package struct CollectionCursor {
     private let reader: CollectionReader
     private var nodes = InlineArray<13, UnsafeRawPointer?>(repeating: nil)
@@ -200,7 +223,9 @@ package struct CollectionCursor {
                 rest &-= counts[child]
                 child &+= 1
             }
-            guard child < children, depth < 12 else { throw CollectionReader.damaged("there is no element at \(position)") }
+            guard child < children, depth < 12 else {
+                throw CollectionReader.damaged("there is no element at \(position)")
+            }
             nodes[depth] = node
             places[depth] = child
             depth += 1
@@ -211,7 +236,9 @@ package struct CollectionCursor {
 
     private mutating func enter(_ ref: Ref, _ index: Int) throws(StoreError) {
         leaf = try reader.leaf(ref)
-        guard index >= 0, index < leaf.count else { throw CollectionReader.damaged("a leaf has \(leaf.count) elements, its parent says otherwise") }
+        guard index >= 0, index < leaf.count else {
+            throw CollectionReader.damaged("a leaf has \(leaf.count) elements, its parent says otherwise")
+        }
         self.index = index
     }
 
@@ -253,9 +280,9 @@ package struct CollectionCursor {
     mutating func skip(to index: Int) { self.index = index }
 }
 
-/// The order of a set's values and of a map's keys: null first, then by kind, then by value; texts byte by byte, that is
-/// by code point. -0.0 is 0.0, every NaN is the same and the greatest, 1.0 and 1.00 are one decimal. Mixed values: `MixedOrder`, and
-/// of those that are equal there (1 and 1.0) by kind, so that they are two elements.
+/// The order of a set's values and of a map's keys: null first, then by kind, then by value; texts byte by byte, that
+/// is by code point. -0.0 is 0.0, every NaN is the same and the greatest, 1.0 and 1.00 are one decimal. Mixed values:
+/// `MixedOrder`, and of those that are equal there (1 and 1.0) by kind, so that they are two elements.
 package enum CollectionOrder {
     package static func compare(_ a: Value, _ b: Value) -> Int {
         if a.kind != b.kind { return Int(a.kind.rawValue) - Int(b.kind.rawValue) }

@@ -1,7 +1,7 @@
 internal import CSystem
 
-/// Changes of one element in a leaf with texts: their bytes go to the end of the blob, what a removed one leaves behind stays
-/// there until the leaf is full and written anew.
+/// Changes of one element in a leaf with texts: their bytes go to the end of the blob, what a removed one leaves behind
+/// stays there until the leaf is full and written anew.
 ///
 /// ```
 ///  head  owners  ends │ lows … │+│ … highs … │+│ … blob │+ text│ …           the pieces between the places of change
@@ -9,7 +9,9 @@ internal import CSystem
 /// ```
 extension CollectionWriter {
     /// Removes, sets or inserts one element; nil where the leaf has to be written anew.
-    func splicedText(_ ref: Ref, _ old: CollectionLeaf, _ positions: Range<Int>, _ new: ContiguousArray<CollectionElement>) throws(StoreError) -> CollectionChild? {
+    func splicedText(
+        _ ref: Ref, _ old: CollectionLeaf, _ positions: Range<Int>, _ new: ContiguousArray<CollectionElement>
+    ) throws(StoreError) -> CollectionChild? {
         guard let owner = ownerOfOne(old, positions, new) else { return nil }
         let at = positions.lowerBound, delta = new.count - positions.count
         let text = (new.first?.value.blobBytes ?? 0) + (hasKeys ? new.first?.key.blobBytes ?? 0 : 0)
@@ -62,8 +64,10 @@ extension CollectionWriter {
             source = end
         }
 
-        mutating func splice(_ column: CollectionColumn, count: Int, _ at: Int, _ removed: Int, _ stored: StoredValue?) {
-            let lows = column.lows.first + (8 - column.lows.width), highs = column.highs.first + (8 - column.highs.width)
+        mutating func splice(_ column: CollectionColumn, count: Int, _ at: Int, _ removed: Int, _ stored: StoredValue?)
+        {
+            let lows = column.lows.first + (8 - column.lows.width),
+                highs = column.highs.first + (8 - column.highs.width)
             let (low, high) = stored.map { column.words(of: $0) } ?? (0, 0)
             word(lows, column.lows.width, at, removed, stored == nil ? nil : low)
             word(highs, column.highs.width, at, removed, stored == nil ? nil : high)
@@ -73,7 +77,9 @@ extension CollectionWriter {
             target += stored.blobBytes
         }
 
-        private mutating func word(_ column: UnsafeRawPointer, _ width: Int, _ at: Int, _ removed: Int, _ value: UInt64?) {
+        private mutating func word(
+            _ column: UnsafeRawPointer, _ width: Int, _ at: Int, _ removed: Int, _ value: UInt64?
+        ) {
             take(upTo: column + at * width)
             if let value {
                 IndexColumn.store(value, target, width: width)

@@ -14,8 +14,8 @@ package struct CollectionLimits: Sendable {
 /// Everything is one operation: the elements at some positions are replaced by others. A leaf that becomes too large is
 /// split, one that becomes too small is put together with a neighbour; inner nodes likewise.
 ///
-/// A throw (out of memory, damaged page) may leave the tree half changed: the transaction can then only be cancelled, or
-/// rolled back to a savepoint.
+/// A throw (out of memory, damaged page) may leave the tree half changed: the transaction can then only be cancelled,
+/// or rolled back to a savepoint.
 package final class CollectionWriter {
     let space: WriteSpace
     let hasKeys: Bool
@@ -60,10 +60,14 @@ package final class CollectionWriter {
     /// Replaces the elements at `positions`, all of `owner`, by others of the same owner.
     ///
     /// - Parameter elements: keys and values; texts are copied. Of maps and sets in order.
-    package func replace(_ owner: Int64, _ positions: Range<Int>, with elements: ArraySlice<(key: Value, value: Value)>) throws(StoreError) {
+    package func replace(
+        _ owner: Int64, _ positions: Range<Int>, with elements: ArraySlice<(key: Value, value: Value)>
+    ) throws(StoreError) {
         var range = known.flatMap { $0.owner == owner ? $0.range : nil }
         given.removeAll(keepingCapacity: elements.count < 256)
-        for (key, value) in elements { given.append(CollectionElement(owner: owner, key: StoredValue(key), value: try stored(value))) }
+        for (key, value) in elements {
+            given.append(CollectionElement(owner: owner, key: StoredValue(key), value: try stored(value)))
+        }
         try replace(positions, with: given)
         space.scratch.reset()
         if let old = range {
@@ -93,7 +97,8 @@ package final class CollectionWriter {
         pointer.copyMemory(from: value.pointer!, byteCount: value.count)
         let cell = space.scratch.allocate(StringSegment.cellBytes)
         LongValue.store(cell, ref: ref, bytes: value.count, hash: 0, born: 0)
-        return StoredValue(Value(kind: value.kind, pointer: UnsafeRawPointer(cell), count: StringSegment.cellBytes), isLong: true)
+        return StoredValue(
+            Value(kind: value.kind, pointer: UnsafeRawPointer(cell), count: StringSegment.cellBytes), isLong: true)
     }
 
     private func replace(_ positions: Range<Int>, with new: ContiguousArray<CollectionElement>) throws(StoreError) {
@@ -161,7 +166,9 @@ package final class CollectionWriter {
         let old = try reader.inner(ref, above: above)
         let count = NodeHeader.count(old), level = CollectionInner.level(old)
         let counts = CollectionInner.counts(old), total = CollectionInner.total(old)
-        guard positions.upperBound <= total else { throw CollectionReader.damaged("positions \(positions) do not exist") }
+        guard positions.upperBound <= total else {
+            throw CollectionReader.damaged("positions \(positions) do not exist")
+        }
         // An element that goes between two children goes to the end of the first: appending fills leaves.
         let lowest = positions.lowerBound - (positions.isEmpty ? 1 : 0)
         var first = 0, before = 0
@@ -188,7 +195,8 @@ package final class CollectionWriter {
                 let change = child.count - CollectionInner.counts(node)[first]
                 CollectionInner.set(node, first, child)
                 if child.hasNewFirst { try renewHeads(node, first..<first + 1) }
-                return try settle(own, node, first..<first + 1, total: total + change, hasNewFirst: first == 0 && child.hasNewFirst)
+                return try settle(
+                    own, node, first..<first + 1, total: total + change, hasNewFirst: first == 0 && child.hasNewFirst)
             }
             guard case .several(let children) = outcome else { fatalError("two cases") }
             return try put(children, own, node, first..<first + 1)
@@ -213,14 +221,18 @@ package final class CollectionWriter {
     }
 
     private func replaceChild(
-        _ node: UnsafeRawPointer, _ index: Int, _ level: Int, _ positions: Range<Int>, with new: ContiguousArray<CollectionElement>
+        _ node: UnsafeRawPointer, _ index: Int, _ level: Int, _ positions: Range<Int>,
+        with new: ContiguousArray<CollectionElement>
     ) throws(StoreError) -> Outcome {
         let ref = CollectionInner.ref(node, index)
-        return level > 1 ? try replaceInner(ref, above: node, positions, with: new) : try replaceLeaf(ref, positions, with: new)
+        return level > 1
+            ? try replaceInner(ref, above: node, positions, with: new) : try replaceLeaf(ref, positions, with: new)
     }
 
     /// Puts `children` where those in `range` were.
-    private func put(_ children: [CollectionChild], _ ref: Ref, _ node: UnsafeMutableRawPointer, _ range: Range<Int>) throws(StoreError) -> Outcome {
+    private func put(
+        _ children: [CollectionChild], _ ref: Ref, _ node: UnsafeMutableRawPointer, _ range: Range<Int>
+    ) throws(StoreError) -> Outcome {
         let count = NodeHeader.count(node), total = count - range.count + children.count
         if total == 0 {
             try space.discardNode(ref, .collectionInner)
@@ -232,7 +244,8 @@ package final class CollectionWriter {
             for (index, child) in children.enumerated() { CollectionInner.set(node, changed.lowerBound + index, child) }
             NodeHeader.setCount(node, total)
             try renewHeads(node, changed)
-            return try settle(ref, node, changed, total: CollectionInner.total(node), hasNewFirst: range.lowerBound == 0)
+            return try settle(
+                ref, node, changed, total: CollectionInner.total(node), hasNewFirst: range.lowerBound == 0)
         }
         var all: [CollectionChild] = []
         for index in 0..<range.lowerBound { all.append(CollectionInner.child(node, index)) }
@@ -244,8 +257,11 @@ package final class CollectionWriter {
         return .several(try innerNodes(all[...], level: level, fillsLeft: range.upperBound == count))
     }
 
-    /// After children in `changed` are new: those that are small are put together with a neighbour. `total`: elements below.
-    private func settle(_ ref: Ref, _ node: UnsafeMutableRawPointer, _ changed: Range<Int>, total: Int, hasNewFirst: Bool) throws(StoreError) -> Outcome {
+    /// After children in `changed` are new: those that are small are put together with a neighbour. `total`: elements
+    /// below.
+    private func settle(
+        _ ref: Ref, _ node: UnsafeMutableRawPointer, _ changed: Range<Int>, total: Int, hasNewFirst: Bool
+    ) throws(StoreError) -> Outcome {
         var index = changed.lowerBound, end = changed.upperBound
         while index < end, NodeHeader.count(node) > 1 {
             if try !isSmall(node, index) {
@@ -260,12 +276,15 @@ package final class CollectionWriter {
                 index += 1
             }
         }
-        return .same(CollectionChild(owner: CollectionInner.owners(node)[0], ref: ref, count: total, hasNewFirst: hasNewFirst))
+        return .same(
+            CollectionChild(owner: CollectionInner.owners(node)[0], ref: ref, count: total, hasNewFirst: hasNewFirst))
     }
 
     private func isSmall(_ node: UnsafeRawPointer, _ index: Int) throws(StoreError) -> Bool {
         let ref = CollectionInner.ref(node, index)
-        if CollectionInner.level(node) > 1 { return NodeHeader.count(try reader.inner(ref, above: node)) < mostChildren / 4 }
+        if CollectionInner.level(node) > 1 {
+            return NodeHeader.count(try reader.inner(ref, above: node)) < mostChildren / 4
+        }
         let leaf = try reader.leaf(ref)
         return NodeHeader.bytes(leaf.node) < limits.leafBytes / 4 && leaf.count < max(2, limits.leafElements / 4)
     }
@@ -275,10 +294,13 @@ package final class CollectionWriter {
         let a = CollectionInner.child(node, left), b = CollectionInner.child(node, left + 1)
         let merged: CollectionChild
         if CollectionInner.level(node) > 1 {
-            let second = try reader.inner(b.ref, above: node), count = NodeHeader.count(try reader.inner(a.ref, above: node))
+            let second = try reader.inner(b.ref, above: node),
+                count = NodeHeader.count(try reader.inner(a.ref, above: node))
             guard count + NodeHeader.count(second) <= mostChildren * 3 / 4 else { return false }
             let (own, first) = try space.writableNode(a.ref, .collectionInner)
-            for index in 0..<NodeHeader.count(second) { CollectionInner.set(first, count + index, CollectionInner.child(second, index)) }
+            for index in 0..<NodeHeader.count(second) {
+                CollectionInner.set(first, count + index, CollectionInner.child(second, index))
+            }
             NodeHeader.setCount(first, count + NodeHeader.count(second))
             try renewHeads(first)
             try space.discardNode(b.ref, .collectionInner)
@@ -304,16 +326,24 @@ package final class CollectionWriter {
     }
 
     /// Nodes above `children`, evenly filled, or all but the last full.
-    private func innerNodes(_ children: ArraySlice<CollectionChild>, level: Int, fillsLeft: Bool = false) throws(StoreError) -> [CollectionChild] {
-        guard level <= CollectionInner.maximumLevel else { throw StoreError(.outOfRange, "a collection tree of \(level) levels is too high") }
+    private func innerNodes(
+        _ children: ArraySlice<CollectionChild>, level: Int, fillsLeft: Bool = false
+    ) throws(StoreError) -> [CollectionChild] {
+        guard level <= CollectionInner.maximumLevel else {
+            throw StoreError(.outOfRange, "a collection tree of \(level) levels is too high")
+        }
         let most = mostChildren, nodes = (children.count + most - 1) / most
         var made: [CollectionChild] = [], start = children.startIndex
         for index in 0..<nodes {
             let left = children.endIndex - start
-            let count = fillsLeft && index + 1 < nodes ? min(most, left - (nodes - index - 1)) : (left + nodes - index - 1) / (nodes - index)
+            let count =
+                fillsLeft && index + 1 < nodes
+                ? min(most, left - (nodes - index - 1)) : (left + nodes - index - 1) / (nodes - index)
             let (ref, node) = try space.newNode(
-                .collectionInner, bytes: CollectionInner.bytes, capacity: CollectionInner.bytes, word: CollectionInner.word(level: level, hasHeads: hasHeads))
-            (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: CollectionInner.bytes - NodeHeader.size)
+                .collectionInner, bytes: CollectionInner.bytes, capacity: CollectionInner.bytes,
+                word: CollectionInner.word(level: level, hasHeads: hasHeads))
+            (node + NodeHeader.size).initializeMemory(
+                as: UInt8.self, repeating: 0, count: CollectionInner.bytes - NodeHeader.size)
             var total = 0
             for (at, child) in children[start..<start + count].enumerated() {
                 CollectionInner.set(node, at, child)
@@ -334,7 +364,9 @@ package final class CollectionWriter {
     private func renewHeads(_ node: UnsafeMutableRawPointer, _ changed: Range<Int>) throws(StoreError) {
         guard CollectionInner.hasHeads(node) else { return }
         let owners = CollectionInner.owners(node)
-        if CollectionInner.prefixLength(node) > 0, owners[0] != owners[NodeHeader.count(node) - 1] { return try renewHeads(node) }
+        if CollectionInner.prefixLength(node) > 0, owners[0] != owners[NodeHeader.count(node) - 1] {
+            return try renewHeads(node)
+        }
         for index in changed {
             let key = try reader.firstKey(node, index)
             if !CollectionInner.hasPrefix(node, key) { return try renewHeads(node) }
@@ -346,22 +378,34 @@ package final class CollectionWriter {
     private func renewHeads(_ node: UnsafeMutableRawPointer) throws(StoreError) {
         guard CollectionInner.hasHeads(node) else { return }
         let count = NodeHeader.count(node), owners = CollectionInner.owners(node)
-        // Nulls come first: the last key tells the kind that most have. Keys between two have what these have in common.
+        // Nulls come first: the last key tells the kind that most have. Keys between two have what these have in
+        // common.
         let first = try reader.firstKey(node, 0), last = try reader.firstKey(node, count - 1)
         var length = 0
-        if count > 1, owners[0] == owners[count - 1], first.kind == last.kind, last.kind == .string || last.kind == .binary {
+        if count > 1, owners[0] == owners[count - 1], first.kind == last.kind,
+            last.kind == .string || last.kind == .binary
+        {
             let most = min(first.count, last.count, CollectionInner.longestPrefix)
-            while length < most, first.pointer!.load(fromByteOffset: length, as: UInt8.self) == last.pointer!.load(fromByteOffset: length, as: UInt8.self) { length += 1 }
+            while length < most,
+                first.pointer!.load(fromByteOffset: length, as: UInt8.self)
+                    == last.pointer!.load(fromByteOffset: length, as: UInt8.self)
+            { length += 1 }
         }
         CollectionInner.setHeadKind(node, last.kind, prefix: last.pointer, length)
-        for index in 0..<count { CollectionInner.setHead(node, index, CollectionInner.head(node, try reader.firstKey(node, index))) }
+        for index in 0..<count {
+            CollectionInner.setHead(node, index, CollectionInner.head(node, try reader.firstKey(node, index)))
+        }
     }
 
     // MARK: Leaves
 
-    private func replaceLeaf(_ ref: Ref, _ positions: Range<Int>, with new: ContiguousArray<CollectionElement>) throws(StoreError) -> Outcome {
+    private func replaceLeaf(
+        _ ref: Ref, _ positions: Range<Int>, with new: ContiguousArray<CollectionElement>
+    ) throws(StoreError) -> Outcome {
         let old = try reader.leaf(ref)
-        guard old.hasKeys == hasKeys, positions.upperBound <= old.count else { throw CollectionReader.damaged("positions \(positions) of a leaf do not exist") }
+        guard old.hasKeys == hasKeys, positions.upperBound <= old.count else {
+            throw CollectionReader.damaged("positions \(positions) of a leaf do not exist")
+        }
         if let child = try spliced(ref, old, positions, new) { return .same(child) }
         if let child = try splicedText(ref, old, positions, new) { return .same(child) }
         work.removeAll(keepingCapacity: true)
@@ -379,7 +423,9 @@ package final class CollectionWriter {
             let node = try space.grow(ref, capacity: plan.bytes)
             node.copyMemory(from: image, byteCount: plan.bytes)
             space.arena.setBytes(ref, plan.bytes)
-            return .same(CollectionChild(owner: work[0].owner, ref: ref, count: plan.count, hasNewFirst: positions.lowerBound == 0))
+            return .same(
+                CollectionChild(
+                    owner: work[0].owner, ref: ref, count: plan.count, hasNewFirst: positions.lowerBound == 0))
         }
         // Before the old leaf, in which texts lie, is given up.
         let tail = positions.lowerBound == old.count ? new.count : 0
@@ -396,7 +442,9 @@ package final class CollectionWriter {
         return made
     }
 
-    private func write(_ elements: ArraySlice<CollectionElement>, tail: Int, _ made: inout [CollectionChild]) throws(StoreError) {
+    private func write(
+        _ elements: ArraySlice<CollectionElement>, tail: Int, _ made: inout [CollectionChild]
+    ) throws(StoreError) {
         if elements.isEmpty { return }
         let plan = CollectionLeaf.LeafPlan(elements, hasKeys: hasKeys)
         if elements.count == 1 || plan.bytes <= limits.leafBytes && plan.count <= limits.leafElements {
@@ -408,7 +456,9 @@ package final class CollectionWriter {
             try write(elements.dropLast(tail), tail: 0, &made)
             return try write(elements.suffix(tail), tail: 0, &made)
         }
-        let parts = max(2, (plan.bytes + limits.leafBytes - 1) / limits.leafBytes, (plan.count + limits.leafElements - 1) / limits.leafElements)
+        let parts = max(
+            2, (plan.bytes + limits.leafBytes - 1) / limits.leafBytes,
+            (plan.count + limits.leafElements - 1) / limits.leafElements)
         // Parts of equal weight: its share of the columns, and the bytes of its texts.
         let fixed = max(1, (plan.bytes - plan.values.blobBytes - plan.keys.blobBytes) / plan.count)
         var start = elements.startIndex, weight = 0, written = 0
@@ -430,7 +480,9 @@ package final class CollectionWriter {
         try write(elements[start...], tail: 0, &made)
     }
 
-    private func newLeaf(_ plan: CollectionLeaf.LeafPlan, _ elements: ArraySlice<CollectionElement>) throws(StoreError) -> CollectionChild {
+    private func newLeaf(
+        _ plan: CollectionLeaf.LeafPlan, _ elements: ArraySlice<CollectionElement>
+    ) throws(StoreError) -> CollectionChild {
         let (ref, node) = try space.newNode(.collectionLeaf, bytes: plan.bytes, capacity: plan.bytes + plan.bytes / 4)
         plan.write(elements, node)
         return CollectionChild(owner: elements.first!.owner, ref: ref, count: plan.count)
@@ -445,7 +497,9 @@ package final class CollectionWriter {
             try discardLong(leaf, 0..<leaf.count)
         } else {
             let node = try reader.inner(ref, above: above)
-            for index in 0..<NodeHeader.count(node) { try discard(CollectionInner.ref(node, index), CollectionInner.childKind(node), above: node) }
+            for index in 0..<NodeHeader.count(node) {
+                try discard(CollectionInner.ref(node, index), CollectionInner.childKind(node), above: node)
+            }
         }
         try space.discardNode(ref, kind)
     }
