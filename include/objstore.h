@@ -25,8 +25,8 @@
  *      On failure an out-parameter that takes a handle is set to NULL; any other is left as it was.
  *   2. Commits. OBJSTORE_OK from a commit means durable (durability FULL). The one status that does
  *      not say what happened is OBJSTORE_ERR_OUTCOME_UNKNOWN: the disk refused to sync (or showed damage in what was
- *      to be synced), and the transaction is either whole or absent. The store is then read-only (OBJSTORE_ERR_POISONED)
- *      in all processes until the last of them has closed it. Open again and look.
+ *      to be synced), and the transaction is either whole or absent. The store is then read-only
+ *      (OBJSTORE_ERR_POISONED) in all processes until the last of them has closed it. Open again and look.
  *      A transaction reads the newest commit, which may not be durable or shown to readers yet. So one that
  *      leaves nothing (unchanged, cancelled, refused) ends, too, only when what it has read is: nobody sees
  *      less afterwards than it has seen. OUTCOME_UNKNOWN then says that what it has read may be lost.
@@ -47,14 +47,14 @@
  *      objstore_copy; a store that everybody closed is its single file. Who has a
  *      store open whose file is deleted, replaced or moved away all the same (or whose path leads elsewhere since a
  *      chroot) is told OBJSTORE_ERR_REPLACED, at the latest when it writes, and touches nothing of a new store in that
- *      place. What was written before is in the file that was moved once everybody has closed it; until then it needs its
- *      log, which stays behind, and which who opens another store there removes. The files beside a
+ *      place. What was written before is in the file that was moved once everybody has closed it; until then it needs
+ *      its log, which stays behind, and which who opens another store there removes. The files beside a
  *      store, and copies of it, have its mode, owner and group, whatever the umask: who may write the
  *      store may write its lock file, and with that can stop the others; and who clears there which versions are read
  *      lets other processes write over and cut what a reader still looks at, as if he had done it to the store itself.
- *      OUT_OF_SPACE comes for a limit of file sizes, too (ulimit -f), if SIGXFSZ is ignored: by default that signal ends
- *      the process. A new store has the permissions that umask leaves of 0666; one that its owner could not read and write then
- *      is not made (IO). A store in a file needs /proc:
+ *      OUT_OF_SPACE comes for a limit of file sizes, too (ulimit -f), if SIGXFSZ is ignored: by default that signal
+ *      ends the process. A new store has the permissions that umask leaves of 0666; one that its owner could not read
+ *      and write then is not made (IO). A store in a file needs /proc:
  *      objstore_open reads the id of the running system there (/proc/sys/kernel/random/boot_id), and is
  *      OBJSTORE_ERR_IO in a chroot or container that does not show it.
  *   7. Network and user-space file systems (NFS, 9p, virtiofs, FUSE) cannot share a file between
@@ -65,13 +65,13 @@
  *      deleted objects, ids that do not exist, wrong types, writing outside a transaction: each gives
  *      a status and a message that names the argument, never a crash and never silence.
  *
- *   9. Surroundings. Stack: 256 KiB a thread are enough for every call; what goes as deep as the data (nested values, JSON,
- *      links that are followed) says OUT_OF_RANGE where a small stack has no room for so much, and 1 MiB is enough for
- *      all that the limits allow. The library's own threads have the process's default size, for your handlers and hooks.
- *      Signals: none is used; handlers run on your threads only (the library's block all), and a wait that a signal
- *      interrupts returns. pthread_cancel ends a thread inside objstore_wait; in other calls it acts when they have
- *      returned, in callbacks never (with PTHREAD_CANCEL_ASYNCHRONOUS nothing of this holds). A transaction that an ended
- *      thread leaves open stays open until it is cancelled, or the store closed.
+ *   9. Surroundings. Stack: 256 KiB a thread are enough for every call; what goes as deep as the data (nested values,
+ *      JSON, links that are followed) says OUT_OF_RANGE where a small stack has no room for so much, and 1 MiB is
+ *      enough for all that the limits allow. The library's own threads have the process's default size, for your
+ *      handlers and hooks. Signals: none is used; handlers run on your threads only (the library's block all), and a
+ *      wait that a signal interrupts returns. pthread_cancel ends a thread inside objstore_wait; in other calls it acts
+ *      when they have returned, in callbacks never (with PTHREAD_CANCEL_ASYNCHRONOUS nothing of this holds). A
+ *      transaction that an ended thread leaves open stays open until it is cancelled, or the store closed.
  *      Memory: OUT_OF_MEMORY comes before a call begins, where the system gives it no address space (a limit of the
  *      process, or a system without overcommit): a reserve of 4 MiB sees calls to their end that have begun. What grows
  *      with arguments, the objects of a class or of a stretch of an index, and the changes of a transaction, is asked
@@ -157,8 +157,9 @@
 #ifndef OBJSTORE_H
 #define OBJSTORE_H
 
-/* For readers of C that know no C compiler (LuaJIT's ffi.cdef, Python's cffi): what `cpp -P -DOBJSTORE_DECLARATIONS_ONLY objstore.h`
- * prints is types, constants and functions, and nothing else. See docs/other-languages.md. */
+/* For readers of C that know no C compiler (LuaJIT's ffi.cdef, Python's cffi): what `cpp -P
+ * -DOBJSTORE_DECLARATIONS_ONLY objstore.h` prints is types, constants and functions, and nothing else. See
+ * docs/other-languages.md. */
 #ifndef OBJSTORE_DECLARATIONS_ONLY
 #  include <stdbool.h>
 #  include <stddef.h>
@@ -222,8 +223,8 @@
  *   live(v)           v is a frozen view or a transaction, or results of one → WRONG_VIEW
  *   committed(v)      v is a transaction                                  → WRONG_VIEW
  *   lends(v, buffer)  v is a live view, buffer NULL, and the value is text or binary → WRONG_VIEW
- *   steps(p)          a step is neither INT nor STRING → WRONG_TYPE, not UTF-8 → INVALID_UTF8, bad text → INVALID_ARGUMENT,
- *                     more than 101 of them → OUT_OF_RANGE
+ *   steps(p)          a step is neither INT nor STRING → WRONG_TYPE, not UTF-8 → INVALID_UTF8, bad text →
+ *                     INVALID_ARGUMENT, more than 101 of them → OUT_OF_RANGE
  *   class(c)          0, or an id that no class has                       → NO_SUCH_CLASS
  *   property(p)       0, an unknown id, or one of another class           → NO_SUCH_PROPERTY
  *   index(i)          0, or an id that no index has                       → NO_SUCH_INDEX
@@ -317,8 +318,8 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_OUT_OF_SPACE = 61,     /* the disk, or the quota, is full: the transaction did not happen */
     OBJSTORE_ERR_IO = 62,               /* system_error has errno; the transaction did not happen */
     OBJSTORE_ERR_OUTCOME_UNKNOWN = 63,  /* the commit is whole or absent; the store is poisoned */
-    OBJSTORE_ERR_POISONED = 64,         /* a sync failed, or damage was found, somewhere: reading goes on, writing does not */
-    OBJSTORE_ERR_REPLACED = 65,         /* the store's file was deleted or moved, or another one has its place: open it again */
+    OBJSTORE_ERR_POISONED = 64,         /* a sync failed, or damage was found: reading goes on, writing does not */
+    OBJSTORE_ERR_REPLACED = 65,         /* the store's file was deleted, moved or replaced: open it again */
 
     /* The file. */
     OBJSTORE_ERR_NOT_FOUND = 80,
@@ -394,8 +395,8 @@ OBJSTORE_API objstore_status objstore_fail(int64_t code, objstore_text message)
 OBJSTORE_API void objstore_must_finish(void *userdata)
     OBJSTORE_CHECKS(none);
 
-/** The last thing that a callback with objstore_must_finish does, on its thread: it has ended, with this status, which is
- * returned. Of no effect elsewhere. Cannot fail. */
+/** The last thing that a callback with objstore_must_finish does, on its thread: it has ended, with this status, which
+ * is returned. Of no effect elsewhere. Cannot fail. */
 OBJSTORE_API objstore_status objstore_finish(objstore_status status)
     OBJSTORE_CHECKS(none);
 
@@ -423,7 +424,7 @@ OBJSTORE_ENUM(objstore_kind) {
     OBJSTORE_KIND_MAP = 14,
     OBJSTORE_KIND_MIXED = 15,     /* of a property: its values are null, of a kind up to LINK, or documents. No value
                                    * has this kind. */
-    OBJSTORE_KIND_DOCUMENT = 16   /* of a value in a mixed property: a nested list or map, packed. No property has it. */
+    OBJSTORE_KIND_DOCUMENT = 16   /* of a value in a mixed property: a nested list or map, packed; of no property */
 };
 /* Properties of this version are of kind BOOL, INT, FLOAT, DOUBLE, DECIMAL128, STRING, BINARY, TIMESTAMP, OBJECT_ID
  * or UUID, or lists, sets and maps of these, or LINK, or MIXED. A link in a mixed leads to an object of
@@ -671,8 +672,8 @@ static inline objstore_error objstore_error_init(void) {
 }
 #endif
 
-/** The three simplest values where only constants may stand, in static tables: {OBJSTORE_KIND_INT, 0, {.integer = 5}}, and so on for
- * the others. */
+/** The three simplest values where only constants may stand, in static tables: {OBJSTORE_KIND_INT, 0, {.integer = 5}},
+ * and so on for the others. */
 #define OBJSTORE_INT_INIT(number) {OBJSTORE_KIND_INT, 0, {.integer = (number)}}
 #define OBJSTORE_BOOL_INIT(truth) {OBJSTORE_KIND_BOOL, 0, {.boolean = (truth)}}
 #define OBJSTORE_STRING_INIT(literal) {OBJSTORE_KIND_STRING, 0, {.text = OBJSTORE_STR_INIT(literal)}}
@@ -698,7 +699,8 @@ OBJSTORE_API objstore_status objstore_object_id_from_text(objstore_text text, ob
 /** Its 24 digits, in lower case. `text` has room for OBJSTORE_OBJECT_ID_TEXT bytes; it ends with a NUL. */
 OBJSTORE_API objstore_status objstore_object_id_to_text(objstore_object_id object_id, char *text)
     OBJSTORE_CHECKS(null(text));
-/** The uuid of a text of the form 01234567-89ab-cdef-0123-456789abcdef, in either case. INVALID_ARGUMENT: the text is none. */
+/** The uuid of a text of the form 01234567-89ab-cdef-0123-456789abcdef, in either case. INVALID_ARGUMENT: the text is
+ * none. */
 OBJSTORE_API objstore_status objstore_uuid_from_text(objstore_text text, objstore_uuid *uuid)
     OBJSTORE_CHECKS(null(uuid), text(text));
 /** The text of that form, in lower case. `text` has room for OBJSTORE_UUID_TEXT bytes; it ends with a NUL. */
@@ -738,30 +740,37 @@ enum { OBJSTORE_FOREVER = -1 };
  * ================================================================================================ */
 
 enum {
-    OBJSTORE_PROPERTY_PRIMARY_KEY = 0x1,   /* INT, STRING, OBJECT_ID or UUID; unique, immutable; one in a class. Of several
-                                            * properties: OBJSTORE_INDEX_PRIMARY_KEY. Where it is nullable, null is a key like others */
-    OBJSTORE_PROPERTY_INDEXED = 0x2,       /* ordered index: comparisons need no scan; not for BINARY. A primary key
-                                            * has one anyway, and does not get this flag */
-    OBJSTORE_PROPERTY_NULLABLE = 0x4,      /* may be null; of a collection: its elements may */
-    OBJSTORE_PROPERTY_UNIQUE = 0x8,        /* no two objects have the same value; any number may have null. Has an index,
-                                            * with or without OBJSTORE_PROPERTY_INDEXED; a primary key is unique anyway */
-    OBJSTORE_PROPERTY_CASCADE = 0x10,      /* of a link, or a collection of links: deleting an object deletes what it links to by
-                                            * this property, whoever else links there. Taking a link away deletes nothing */
-    OBJSTORE_PROPERTY_GENERATED = 0x20,    /* OBJECT_ID, UUID, or an INT that is the primary key: an object created without a
-                                            * value gets a new one: a random one, or an int above all that there are and all
-                                            * that were given up to 2^61, from 1; where nothing is left above those, or
-                                            * above what the type of a language has, above all that there are */
-    OBJSTORE_PROPERTY_COUNTER = 0x40,      /* INT, no primary key: is meant to be counted (objstore_increment), as programs and tools can
-                                            * see; languages with objects show it as a counter, not as a plain number */
-    OBJSTORE_PROPERTY_HAS_DEFAULT = 0x100  /* only given out: objstore_schema_set_default makes it */
+    /* INT, STRING, OBJECT_ID or UUID; unique, immutable; one in a class. Of several properties:
+     * OBJSTORE_INDEX_PRIMARY_KEY. Where it is nullable, null is a key like others. */
+    OBJSTORE_PROPERTY_PRIMARY_KEY = 0x1,
+    /* Ordered index: comparisons need no scan; not for BINARY. A primary key has one anyway, and does not get this
+     * flag. */
+    OBJSTORE_PROPERTY_INDEXED = 0x2,
+    /* May be null; of a collection: its elements may. */
+    OBJSTORE_PROPERTY_NULLABLE = 0x4,
+    /* No two objects have the same value; any number may have null. Has an index, with or without
+     * OBJSTORE_PROPERTY_INDEXED; a primary key is unique anyway. */
+    OBJSTORE_PROPERTY_UNIQUE = 0x8,
+    /* Of a link, or a collection of links: deleting an object deletes what it links to by this property, whoever else
+     * links there. Taking a link away deletes nothing. */
+    OBJSTORE_PROPERTY_CASCADE = 0x10,
+    /* OBJECT_ID, UUID, or an INT that is the primary key: an object created without a value gets a new one: a random
+     * one, or an int above all that there are and all that were given up to 2^61, from 1; where nothing is left above
+     * those, or above what the type of a language has, above all that there are. */
+    OBJSTORE_PROPERTY_GENERATED = 0x20,
+    /* INT, no primary key: is meant to be counted (objstore_increment), as programs and tools can see; languages with
+     * objects show it as a counter, not as a plain number. */
+    OBJSTORE_PROPERTY_COUNTER = 0x40,
+    /* Only given out: objstore_schema_set_default makes it. */
+    OBJSTORE_PROPERTY_HAS_DEFAULT = 0x100
 };
 
 /** An empty schema. */
 OBJSTORE_API objstore_status objstore_schema_new(objstore_schema **schema)
     OBJSTORE_CHECKS(null(schema));
 
-/** Adds a class without properties. A store can have 4096 classes. INVALID_SCHEMA: a bad name, or a class of that name is
- * there. */
+/** Adds a class without properties. A store can have 4096 classes. INVALID_SCHEMA: a bad name, or a class of that name
+ * is there. */
 OBJSTORE_API objstore_status objstore_schema_add_class(objstore_schema *schema, objstore_text class_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
 
@@ -771,22 +780,24 @@ enum {
 };
 
 /** Replaces the flags of a class of the schema: OBJSTORE_CLASS_…, or 0, the default.
- * An embedded class has no primary key; links, lists and maps lead to its objects, sets do not (objstore_open looks for that).
+ * An embedded class has no primary key; links, lists and maps lead to its objects, sets do not (objstore_open looks for
+ * that).
  * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: it has a primary key. */
 OBJSTORE_API objstore_status objstore_schema_set_class_flags(objstore_schema *schema, objstore_text class_name,
                                                              uint32_t flags)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name), flags(flags));
 
-/** Says that files are not to have a class of that name any more: where a file with a lower schema version has one, it loses it with
- * all its objects, for ever (their links and embedded objects, too; what they cascade to stays). Its class id is not given out again,
- * and is OBJSTORE_ERR_NO_SUCH_CLASS from then on; a class of that name that is added later is another. Files that have no such class are
- * none the wiser, so this can stay in the program for ever.
- * INVALID_SCHEMA: a bad name, or a class of the schema. objstore_open: SCHEMA_MISMATCH where the version is not higher than the file's,
- * or where a class that stays has a property that leads to it, which is named. */
+/** Says that files are not to have a class of that name any more: where a file with a lower schema version has one, it
+ * loses it with all its objects, for ever (their links and embedded objects, too; what they cascade to stays). Its
+ * class id is not given out again, and is OBJSTORE_ERR_NO_SUCH_CLASS from then on; a class of that name that is added
+ * later is another. Files that have no such class are none the wiser, so this can stay in the program for ever.
+ * INVALID_SCHEMA: a bad name, or a class of the schema. objstore_open: SCHEMA_MISMATCH where the version is not higher
+ * than the file's, or where a class that stays has a property that leads to it, which is named. */
 OBJSTORE_API objstore_status objstore_schema_drop_class(objstore_schema *schema, objstore_text class_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
 
-/** Adds a property to a class of the schema. The order in which properties are added is theirs for who opens a store with it:
+/** Adds a property to a class of the schema. The order in which properties are added is theirs for who opens a store
+ * with it:
  * that of values which are given without names, and of JSON and objstore_describe, also where the file has another
  * (objstore_property_at). Without a schema it is the file's.
  * `flags` are OBJSTORE_PROPERTY_…, or 0. A class can have 65,000 properties; those of two words (TIMESTAMP, DECIMAL128,
@@ -801,10 +812,10 @@ OBJSTORE_API objstore_status objstore_schema_add_property(objstore_schema *schem
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
                     enum(kind), flags(flags));
 
-/** Adds a list, set or map to a class of the schema: `collection` is LIST, SET or MAP, `kind` that of its elements. Of a
- * map `key_kind` is INT, STRING, OBJECT_ID or UUID, else NULL. `flags`: OBJSTORE_PROPERTY_NULLABLE = elements may be
- * null (those of kind MIXED may anyway), or 0. The rest as objstore_schema_add_property. INVALID_SCHEMA: also what is no collection, keys that do not
- * fit, and LINK, which objstore_schema_add_link_collection adds. */
+/** Adds a list, set or map to a class of the schema: `collection` is LIST, SET or MAP, `kind` that of its elements. Of
+ * a map `key_kind` is INT, STRING, OBJECT_ID or UUID, else NULL. `flags`: OBJSTORE_PROPERTY_NULLABLE = elements may be
+ * null (those of kind MIXED may anyway), or 0. The rest as objstore_schema_add_property. INVALID_SCHEMA: also what is
+ * no collection, keys that do not fit, and LINK, which objstore_schema_add_link_collection adds. */
 OBJSTORE_API objstore_status objstore_schema_add_collection(objstore_schema *schema, objstore_text class_name,
                                                             objstore_text name, objstore_kind collection,
                                                             objstore_kind key_kind, objstore_kind kind,
@@ -840,19 +851,21 @@ typedef struct objstore_property_row {
     uint64_t reserved[5];                      /* 0 */
 } objstore_property_row;
 
-/** Adds a class with all its properties, as objstore_schema_add_class, set_class_flags, add_property, add_collection, add_link,
- * add_link_collection, set_default, add_former_name and set_stored_name would, in the order of the rows: all, or nothing.
- * `class_flags` are OBJSTORE_CLASS_…, or 0. Errors: theirs. The message names the row: "rows[2]: …". */
-OBJSTORE_API objstore_status objstore_schema_add_rows(objstore_schema *schema, objstore_text class_name, uint32_t class_flags,
-                                                      const objstore_property_row *rows, size_t count)
+/** Adds a class with all its properties, as objstore_schema_add_class, set_class_flags, add_property, add_collection,
+ * add_link, add_link_collection, set_default, add_former_name and set_stored_name would, in the order of the rows: all,
+ * or nothing. `class_flags` are OBJSTORE_CLASS_…, or 0. Errors: theirs. The message names the row: "rows[2]: …". */
+OBJSTORE_API objstore_status objstore_schema_add_rows(objstore_schema *schema, objstore_text class_name,
+                                                      uint32_t class_flags, const objstore_property_row *rows,
+                                                      size_t count)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name), flags(class_flags),
                     array(rows, count), count(count));
 
 /** Adds a link: a property of kind LINK that leads to an object of class `target_class`, or is null. The target may be
  * the class itself, and may be added to the schema later: objstore_open looks for it (INVALID_SCHEMA, with class and
- * property, if it is missing). `flags` are OBJSTORE_PROPERTY_CASCADE, or 0; OBJSTORE_PROPERTY_NULLABLE means nothing: a link
- * can always be null. UNIQUE is INVALID_SCHEMA (an index of the link and others may be unique). It has an index, without the flag: who links to an object is known (objstore_incoming). When the
- * object that it leads to is deleted, the link becomes null. Errors as of objstore_schema_add_property. */
+ * property, if it is missing). `flags` are OBJSTORE_PROPERTY_CASCADE, or 0; OBJSTORE_PROPERTY_NULLABLE means nothing: a
+ * link can always be null. UNIQUE is INVALID_SCHEMA (an index of the link and others may be unique). It has an index,
+ * without the flag: who links to an object is known (objstore_incoming). When the object that it leads to is deleted,
+ * the link becomes null. Errors as of objstore_schema_add_property. */
 OBJSTORE_API objstore_status objstore_schema_add_link(objstore_schema *schema, objstore_text class_name,
                                                       objstore_text name, objstore_text target_class,
                                                       uint32_t flags)
@@ -860,11 +873,11 @@ OBJSTORE_API objstore_status objstore_schema_add_link(objstore_schema *schema, o
                     name(class_name, name, target_class), flags(flags));
 
 /** Adds a list, set or map whose elements (of a map: values) are links to objects of class `target_class`, which is
- * looked for as by objstore_schema_add_link. Values of a map can always be null, elements of lists and sets never. `flags`
- * are OBJSTORE_PROPERTY_CASCADE, or 0; of a map also OBJSTORE_PROPERTY_NULLABLE, which means nothing. `collection` and `key_kind` as in
- * objstore_schema_add_collection, errors as there. A set is in the order in which its objects were created. When an
- * object is deleted it leaves all lists and sets, whose elements close up, and keys of maps get null instead. Who has
- * an object among its elements is known (objstore_incoming), without a flag. */
+ * looked for as by objstore_schema_add_link. Values of a map can always be null, elements of lists and sets never.
+ * `flags` are OBJSTORE_PROPERTY_CASCADE, or 0; of a map also OBJSTORE_PROPERTY_NULLABLE, which means nothing.
+ * `collection` and `key_kind` as in objstore_schema_add_collection, errors as there. A set is in the order in which its
+ * objects were created. When an object is deleted it leaves all lists and sets, whose elements close up, and keys of
+ * maps get null instead. Who has an object among its elements is known (objstore_incoming), without a flag. */
 OBJSTORE_API objstore_status objstore_schema_add_link_collection(objstore_schema *schema, objstore_text class_name,
                                                                  objstore_text name, objstore_kind collection,
                                                                  objstore_kind key_kind, objstore_text target_class,
@@ -878,24 +891,28 @@ enum {
 };
 
 /** Adds an ordered index of 2 to 8 properties (`names`, `count` of them) to a class of the schema: by the first, where
- * that is equal by the second, and so on; see objstore_find_in. Of any kind but lists, sets and maps, BINARY and MIXED too.
- * `flags` are OBJSTORE_INDEX_…, or 0. With OBJSTORE_INDEX_PRIMARY_KEY the properties are the primary key together (with OBJSTORE_INDEX_UNIQUE
- * or without it): each is a BOOL, INT, STRING, TIMESTAMP, OBJECT_ID or UUID, none is nullable, and no property is the primary key alone. In a unique one values of two objects are the same where the index does not order them (0.0 and -0.0, decimals
- * 1.0 and 1.00, NaN and NaN); where one of the values is null they are never the same.
- * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: fewer or more properties, a collection, one given twice,
- * the class has an index of these in this order, or the properties are no primary key: it has one, or is embedded, too. */
+ * that is equal by the second, and so on; see objstore_find_in. Of any kind but lists, sets and maps, BINARY and MIXED
+ * too. `flags` are OBJSTORE_INDEX_…, or 0. With OBJSTORE_INDEX_PRIMARY_KEY the properties are the primary key together
+ * (with OBJSTORE_INDEX_UNIQUE or without it): each is a BOOL, INT, STRING, TIMESTAMP, OBJECT_ID or UUID, none is
+ * nullable, and no property is the primary key alone. In a unique one values of two objects are the same where the
+ * index does not order them (0.0 and -0.0, decimals 1.0 and 1.00, NaN and NaN); where one of the values is null they
+ * are never the same.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: fewer or more properties, a collection, one given
+ * twice, the class has an index of these in this order, or the properties are no primary key: it has one, or is
+ * embedded, too. */
 OBJSTORE_API objstore_status objstore_schema_add_index(objstore_schema *schema, objstore_text class_name,
                                                        const objstore_text *names, size_t count, uint32_t flags)
     OBJSTORE_CHECKS(null(schema), nullable(names), closed(schema), kind(schema), text(class_name), name(class_name),
                     array(names, count), count(count), flags(flags));
 
 /** What a property gets when an object is created without it. Without a default a nullable property gets null,
- * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied. That of a link can only be null. That of a primary key
- * is the key of an object that is created, or looked for, without one, on every way in: values, rows, columns, nested values, JSON. Of a
- * single one a program may say none where the file has one, and it stays, or one where the file has none: it gets it.
- * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE, NOT_NULLABLE: it does not fit. OUT_OF_RANGE: it is none of the
- * property's enumeration (objstore_schema_set_enumeration). VALUE_TOO_LARGE: a key of more than 1024 bytes. INVALID_SCHEMA: the property is
- * generated. */
+ * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied. That of a link can only be null. That
+ * of a primary key is the key of an object that is created, or looked for, without one, on every way in: values, rows,
+ * columns, nested values, JSON. Of a single one a program may say none where the file has one, and it stays, or one
+ * where the file has none: it gets it.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE, NOT_NULLABLE: it does not fit. OUT_OF_RANGE: it is
+ * none of the property's enumeration (objstore_schema_set_enumeration). VALUE_TOO_LARGE: a key of more than 1024 bytes.
+ * INVALID_SCHEMA: the property is generated. */
 OBJSTORE_API objstore_status objstore_schema_set_default(objstore_schema *schema, objstore_text class_name,
                                                          objstore_text name, objstore_value value)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, value),
@@ -905,19 +922,21 @@ enum {
     OBJSTORE_ENUMERATION_KEYS = 0x1  /* the values are those of a map's keys, not of its entries' values */
 };
 
-/** Says that a property of kind INT or STRING, or the elements of a collection of them, have no other values than these, beside null
- * where that may be: an enumeration of the program. What is written through a store that is opened with the schema is one of them,
- * whatever writes it: single values, rows, columns, nested values, JSON; else OUT_OF_RANGE. Nothing can be added to such a property
- * (WRONG_TYPE). Objects that are there when the property comes into the file have its default, or the first of the values. Nothing else
- * of it is in the file: what was there before, or what other programs write, is read as it is. `values`, `count` of them, are copied;
- * those of an earlier call for the same are replaced. `flags`: OBJSTORE_ENUMERATION_KEYS, or 0.
- * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE: a property, or a value, of another kind, or keys of what is no map.
+/** Says that a property of kind INT or STRING, or the elements of a collection of them, have no other values than
+ * these, beside null where that may be: an enumeration of the program. What is written through a store that is opened
+ * with the schema is one of them, whatever writes it: single values, rows, columns, nested values, JSON; else
+ * OUT_OF_RANGE. Nothing can be added to such a property (WRONG_TYPE). Objects that are there when the property comes
+ * into the file have its default, or the first of the values. Nothing else of it is in the file: what was there before,
+ * or what other programs write, is read as it is. `values`, `count` of them, are copied; those of an earlier call for
+ * the same are replaced. `flags`: OBJSTORE_ENUMERATION_KEYS, or 0.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE: a property, or a value, of another kind, or keys of
+ * what is no map.
  * OUT_OF_RANGE: the default is none of them. INVALID_ARGUMENT: no values. INVALID_SCHEMA: a counter, or generated. */
 OBJSTORE_API objstore_status objstore_schema_set_enumeration(objstore_schema *schema, objstore_text class_name,
-                                                             objstore_text name, const objstore_value *values, size_t count,
-                                                             uint32_t flags)
-    OBJSTORE_CHECKS(null(schema, values), closed(schema), kind(schema), text(class_name, name), name(class_name, name), count(count),
-                    flags(flags));
+                                                             objstore_text name, const objstore_value *values,
+                                                             size_t count, uint32_t flags)
+    OBJSTORE_CHECKS(null(schema, values), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
+                    count(count), flags(flags));
 
 /** Says what a property was called before. Where a file with a lower schema version has a property of that name, it is
  * renamed: values, indexes and property id stay, and no object is written. Of any kind, the primary key too. May be
@@ -930,13 +949,15 @@ OBJSTORE_API objstore_status objstore_schema_add_former_name(objstore_schema *sc
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, former_name),
                     name(class_name, name, former_name));
 
-/** Says what the file calls a property (the second function: a class) that the program calls otherwise: for a file that is
- * shared with programs of other conventions, or whose names are no names of the program's language. Nothing of the mapping is
- * in the file; each handle has that of its schema. Both names are taken wherever a name is asked for: objstore_find_class,
- * objstore_find_property, nested values, JSON. Told is the program's: classes, properties, JSON. Messages and the names
- * with them (objstore_error_detail), former names, and classes that are dropped (objstore_schema_drop_class) have the file's.
- * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: a bad name; from objstore_open: two classes, or two
- * properties of one, would have the same name in the file, or one has there the name that another has in the program. */
+/** Says what the file calls a property (the second function: a class) that the program calls otherwise: for a file that
+ * is shared with programs of other conventions, or whose names are no names of the program's language. Nothing of the
+ * mapping is in the file; each handle has that of its schema. Both names are taken wherever a name is asked for:
+ * objstore_find_class, objstore_find_property, nested values, JSON. Told is the program's: classes, properties, JSON.
+ * Messages and the names with them (objstore_error_detail), former names, and classes that are dropped
+ * (objstore_schema_drop_class) have the file's.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: a bad name; from objstore_open: two classes, or
+ * two properties of one, would have the same name in the file, or one has there the name that another has in the
+ * program. */
 OBJSTORE_API objstore_status objstore_schema_set_stored_name(objstore_schema *schema, objstore_text class_name,
                                                              objstore_text name, objstore_text stored_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, stored_name),
@@ -974,7 +995,8 @@ OBJSTORE_API objstore_status objstore_config_set_memory(objstore_config *config,
 OBJSTORE_ENUM(objstore_mode) {
     OBJSTORE_MODE_READ_WRITE = 0, /* the default */
     OBJSTORE_MODE_READ_ONLY = 1,  /* this handle does not write, others may; needs write permission */
-    OBJSTORE_MODE_IMMUTABLE = 2   /* nobody writes, or may (BUSY, on either side): read permission is enough; a clean file only */
+    /* Nobody writes, or may (BUSY, on either side): read permission is enough; a clean file only. */
+    OBJSTORE_MODE_IMMUTABLE = 2
 };
 OBJSTORE_API objstore_status objstore_config_set_mode(objstore_config *config, objstore_mode mode)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(mode));
@@ -1004,95 +1026,101 @@ OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *con
  * copied: it may be closed, or changed for another config. NULL: take the file as it is.
  *
  * On opening, a class that the file lacks is added. A class of the file that the schema lacks stays, and can be
- * used by whoever knows its name (objstore_schema_drop_class: it goes). For a class in both: the same properties of the same kinds, flags, targets and
- * defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property. With a version
- * above the file's these may differ, and no object is written again:
+ * used by whoever knows its name (objstore_schema_drop_class: it goes). For a class in both: the same properties of the
+ * same kinds, flags, targets and defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and
+ * property. With a version above the file's these may differ, and no object is written again:
  * - A property that the file lacks is added: existing objects have its default, or null, or zero or empty where it is
  *   neither; another default holds for objects that are created from then on.
  * - A property that the schema lacks is dropped, for ever: with its values, its index, its elements, and the indexes of
- *   several properties that it is in. What it took in the file becomes free as objects with keys near by are written, or
- *   with objstore_compact. Views of older versions still have it. One of the same name that is added later is
+ *   several properties that it is in. What it took in the file becomes free as objects with keys near by are written,
+ *   or with objstore_compact. Views of older versions still have it. One of the same name that is added later is
  *   another, with another id.
  * - One that was called otherwise before (objstore_schema_add_former_name) is renamed. A file that has both names is
  *   OBJSTORE_ERR_SCHEMA_MISMATCH.
  * - A property may be null from now on, or must not: where an object has null in it, objstore_open fails with
  *   OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many, unless a migration gives them values.
- * - With a migration (objstore_config_set_migration) also: a property of another kind, or with other elements or another
- *   target, is dropped, and a new one of its name added; another property can be the primary key, or none.
- * - A class can become embedded, if each of its objects is linked to by one link of one object, and none lies in itself then,
- *   else objstore_open fails with OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many do not fit, unless a migration puts that
- *   right; and it can cease to be.
- * - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once, those that it
- *   has no more are dropped. Where two objects have the values that are to become unique, objstore_open fails with
+ * - With a migration (objstore_config_set_migration) also: a property of another kind, or with other elements or
+ *   another target, is dropped, and a new one of its name added; another property can be the primary key, or none.
+ * - A class can become embedded, if each of its objects is linked to by one link of one object, and none lies in itself
+ *   then, else objstore_open fails with OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many do not fit, unless a
+ *   migration puts that right; and it can cease to be.
+ * - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once, those that
+ *   it has no more are dropped. Where two objects have the values that are to become unique, objstore_open fails with
  *   OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is.
  * A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH.
  *
- * Who has the store open with a lower version meanwhile (here or in another process) goes on as long as what its own schema
- * has is there as it was: every class, property and index, under the same name, as nullable as before, with the same primary
- * key; what was unique, generated, a counter or embedded still is. Ids stay what they are. Of what was added it knows
- * nothing: its new objects have the defaults of that (where one of its classes has a new value without a default, none can be
- * created: MISSING_VALUE names it). Otherwise its next objstore_begin, objstore_try_begin, objstore_begin_within or
- * objstore_write is OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property; reading goes on, and the id of what was
- * dropped is NO_SUCH_CLASS, NO_SUCH_PROPERTY or NO_SUCH_INDEX. A handle that was opened without a schema is never refused. */
+ * Who has the store open with a lower version meanwhile (here or in another process) goes on as long as what its own
+ * schema has is there as it was: every class, property and index, under the same name, as nullable as before, with the
+ * same primary key; what was unique, generated, a counter or embedded still is. Ids stay what they are. Of what was
+ * added it knows nothing: its new objects have the defaults of that (where one of its classes has a new value without a
+ * default, none can be created: MISSING_VALUE names it). Otherwise its next objstore_begin, objstore_try_begin,
+ * objstore_begin_within or objstore_write is OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property; reading goes
+ * on, and the id of what was dropped is NO_SUCH_CLASS, NO_SUCH_PROPERTY or NO_SUCH_INDEX. A handle that was opened
+ * without a schema is never refused. */
 OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config, objstore_schema *schema,
                                                         uint64_t version)
     OBJSTORE_CHECKS(null(config), nullable(schema), closed(config, schema), kind(config, schema),
                     range(version));
 
-/** A store whose content a new one begins with. When objstore_open finds no file, it copies the seed: everything in it, with
- * the same ids, and a uuid of its own; on any error no file is left (a process that is killed meanwhile leaves the copy that it was
- * making, PATH.copy-… with what stands beside it: nobody opens these, and they may be deleted). A file that is there is opened, whatever the seed
- * is. Of a store in memory the same holds. The seed is only read, and needs read permission only; nobody may be writing
- * it. An empty path: no seed (the default).
- * objstore_open then has these errors of the seed, too: NOT_FOUND, NOT_A_STORE, NEEDS_LOG (it was not closed), CORRUPT. */
+/** A store whose content a new one begins with. When objstore_open finds no file, it copies the seed: everything in it,
+ * with the same ids, and a uuid of its own; on any error no file is left (a process that is killed meanwhile leaves the
+ * copy that it was making, PATH.copy-… with what stands beside it: nobody opens these, and they may be deleted). A file
+ * that is there is opened, whatever the seed is. Of a store in memory the same holds. The seed is only read, and needs
+ * read permission only; nobody may be writing it. An empty path: no seed (the default).
+ * objstore_open then has these errors of the seed, too: NOT_FOUND, NOT_A_STORE, NEEDS_LOG (it was not closed),
+ * CORRUPT. */
 OBJSTORE_API objstore_status objstore_config_set_seed(objstore_config *config, objstore_text path)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(path));
 
-/** What the file of the seed must be, byte for byte: its SHA-256, in 64 hexadecimal digits (what `sha256sum FILE` prints). Checked
- * when it is copied, which reads it once more; a seed with another one is OBJSTORE_ERR_CORRUPT of objstore_open, and no file is
- * left. INVALID_ARGUMENT: it is no SHA-256 (an empty text is none), and of objstore_open: there is no seed. */
+/** What the file of the seed must be, byte for byte: its SHA-256, in 64 hexadecimal digits (what `sha256sum FILE`
+ * prints). Checked when it is copied, which reads it once more; a seed with another one is OBJSTORE_ERR_CORRUPT of
+ * objstore_open, and no file is left. INVALID_ARGUMENT: it is no SHA-256 (an empty text is none), and of objstore_open:
+ * there is no seed. */
 OBJSTORE_API objstore_status objstore_config_set_seed_sha256(objstore_config *config, objstore_text digest)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(digest));
 
 /** Fills a new store through `transaction`, with which it also gets its schema. `store` is the handle that
- * objstore_open is going to return. Neither may be closed inside (IN_CALLBACK), nor the transaction ended. Any other status
- * than OBJSTORE_OK undoes everything, and objstore_open returns it. */
+ * objstore_open is going to return. Neither may be closed inside (IN_CALLBACK), nor the transaction ended. Any other
+ * status than OBJSTORE_OK undoes everything, and objstore_open returns it. */
 typedef objstore_status (*objstore_initial_data)(objstore *store, objstore_view *transaction, void *userdata);
 
 /** What a new store begins with: `fill` is called by objstore_open, on its thread, when the store has no schema yet:
- * in the transaction that gives it one, so once, whoever opens it, and whatever fails in between. Where it fails, no file is left
- * behind, unless it was there before. Not called where a seed was copied that has a schema. Needs a schema
+ * in the transaction that gives it one, so once, whoever opens it, and whatever fails in between. Where it fails, no
+ * file is left behind, unless it was there before. Not called where a seed was copied that has a schema. Needs a schema
  * (objstore_config_set_schema), else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. NULL: none (the default). */
 OBJSTORE_API objstore_status objstore_config_set_initial_data(objstore_config *config, objstore_initial_data fill,
                                                               void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(fill, free_userdata), closed(config), kind(config));
 
-/** Changes objects for a higher schema version. `old` is a frozen view of the store as it was, with its classes, properties and
- * ids; `transaction` has those of the new schema. Classes of one name have the same id in both, objects the same
- * objstore_object, and properties that stayed the same id. `transaction` creates, changes and deletes objects like any other;
- * objstore_migrate_property copies what is called otherwise now.
- * While it runs, what stayed is as loose as it was: a property that is to become required can still be null; indexes, unique
- * constraints and primary keys that are new are made afterwards, of what there is then. A property that is new and required has its
- * default, or zero or empty. `store` is the handle that objstore_open is going to return; it cannot be closed inside, nor the
- * transaction ended (IN_CALLBACK). Any other status than OBJSTORE_OK undoes everything, and objstore_open returns it. */
+/** Changes objects for a higher schema version. `old` is a frozen view of the store as it was, with its classes,
+ * properties and ids; `transaction` has those of the new schema. Classes of one name have the same id in both, objects
+ * the same objstore_object, and properties that stayed the same id. `transaction` creates, changes and deletes objects
+ * like any other; objstore_migrate_property copies what is called otherwise now.
+ * While it runs, what stayed is as loose as it was: a property that is to become required can still be null; indexes,
+ * unique constraints and primary keys that are new are made afterwards, of what there is then. A property that is new
+ * and required has its default, or zero or empty. `store` is the handle that objstore_open is going to return; it
+ * cannot be closed inside, nor the transaction ended (IN_CALLBACK). Any other status than OBJSTORE_OK undoes
+ * everything, and objstore_open returns it. */
 typedef objstore_status (*objstore_migration)(objstore *store, objstore_view *transaction, objstore_view *old,
                                               uint64_t old_version, uint64_t new_version, void *userdata);
 
 /** What comes between two versions of a schema: `migrate` is called by objstore_open, on its thread, when the file's
  * schema version is lower than that of the config's schema, in the transaction that changes the schema: both happen, or
  * nothing. A new store is not migrated. Afterwards objstore_open can still fail, and leave the file as it was: with
- * SCHEMA_MISMATCH (null in what has become required), DUPLICATE_KEY (in what has become unique) or VALUE_TOO_LARGE (what has
- * become the primary key). Needs a schema, else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. Other handles and processes go
- * on, as with any change of the schema; they wait to write. NULL: none (the default). */
+ * SCHEMA_MISMATCH (null in what has become required), DUPLICATE_KEY (in what has become unique) or VALUE_TOO_LARGE
+ * (what has become the primary key). Needs a schema, else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. Other handles
+ * and processes go on, as with any change of the schema; they wait to write. NULL: none (the default). */
 OBJSTORE_API objstore_status objstore_config_set_migration(objstore_config *config, objstore_migration migrate,
                                                            void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(migrate, free_userdata), closed(config), kind(config));
 
-/** For a migration: gives a property of every object of its class, as far as `transaction` has it, the value that another one of
- * the same class has in `old`, a live or frozen view: so that it is kept under a new name. (objstore_schema_add_former_name does that
- * without writing an object.) Of the same kind, elements and target; links to objects that are gone become null, or
- * are left out. `count` (NULL: not wanted) says of how many objects. All or nothing. O(n) writes.
- * NO_SUCH_PROPERTY: also of another class. WRONG_TYPE: of another kind. WRONG_STORE, WRONG_VIEW: `old` is none. NOT_NULLABLE: a value is null.
+/** For a migration: gives a property of every object of its class, as far as `transaction` has it, the value that
+ * another one of the same class has in `old`, a live or frozen view: so that it is kept under a new name.
+ * (objstore_schema_add_former_name does that without writing an object.) Of the same kind, elements and target; links
+ * to objects that are gone become null, or are left out. `count` (NULL: not wanted) says of how many objects. All or
+ * nothing. O(n) writes.
+ * NO_SUCH_PROPERTY: also of another class. WRONG_TYPE: of another kind. WRONG_STORE, WRONG_VIEW: `old` is none.
+ * NOT_NULLABLE: a value is null.
  * KEY_IMMUTABLE: the primary key. NOT_SUPPORTED: embedded objects (a former name keeps them). DUPLICATE_KEY. */
 OBJSTORE_API objstore_status objstore_migrate_property(objstore_view *transaction, objstore_property_id property_id,
                                                        objstore_view *old, objstore_property_id old_property_id,
@@ -1100,15 +1128,16 @@ OBJSTORE_API objstore_status objstore_migrate_property(objstore_view *transactio
     OBJSTORE_CHECKS(null(transaction, old), nullable(count), closed(transaction, old), kind(transaction, old),
                     write(transaction), committed(old), property(property_id), property(old_property_id));
 
-/** Says whether to compact a file of `total_bytes`, of which `used_bytes` are in use: sets `*compact`, which is false. Any
- * other status than OBJSTORE_OK ends objstore_open, which returns it. */
+/** Says whether to compact a file of `total_bytes`, of which `used_bytes` are in use: sets `*compact`, which is false.
+ * Any other status than OBJSTORE_OK ends objstore_open, which returns it. */
 typedef objstore_status (*objstore_compaction)(uint64_t total_bytes, uint64_t used_bytes, bool *compact,
                                                void *userdata);
 
-/** Whether to make the file smaller before it is used, as objstore_compact does: `decide` is asked by objstore_open, on its
- * thread, by the first handle of the process, and only where no other process has the file open; never of a store in memory, nor by
- * READ_ONLY and IMMUTABLE. Where the compaction finds no space or no turn to write, the store is open all the same, and a
- * line of log says so. NULL: none (the default). Usual is: `*compact = total_bytes > 100 << 20 && used_bytes < total_bytes / 2`. */
+/** Whether to make the file smaller before it is used, as objstore_compact does: `decide` is asked by objstore_open, on
+ * its thread, by the first handle of the process, and only where no other process has the file open; never of a store
+ * in memory, nor by READ_ONLY and IMMUTABLE. Where the compaction finds no space or no turn to write, the store is open
+ * all the same, and a line of log says so. NULL: none (the default). Usual is: `*compact = total_bytes > 100 << 20 &&
+ * used_bytes < total_bytes / 2`. */
 OBJSTORE_API objstore_status objstore_config_set_compaction(objstore_config *config, objstore_compaction decide,
                                                             void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(decide, free_userdata), closed(config), kind(config));
@@ -1140,8 +1169,8 @@ enum {
 /** Replaces the flags; 0 = none, the default. WITHOUT_LOG gives up every commit after the last checkpoint.
  * DELETE_IF_MIGRATION_NEEDED is for development: where opening would have to change a class that the file has, or would
  * be OBJSTORE_ERR_SCHEMA_MISMATCH, the file is deleted instead, and the store begins anew, with seed and initial data;
- * OBJSTORE_ERR_BUSY: somebody has it open, for half a second. New classes, and a higher version alone, are no reason. READ_ONLY and
- * IMMUTABLE never delete. It belongs to the opening; the other flags belong to the store. */
+ * OBJSTORE_ERR_BUSY: somebody has it open, for half a second. New classes, and a higher version alone, are no reason.
+ * READ_ONLY and IMMUTABLE never delete. It belongs to the opening; the other flags belong to the store. */
 OBJSTORE_API objstore_status objstore_config_set_flags(objstore_config *config, uint32_t flags)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), flags(flags));
 
@@ -1162,14 +1191,15 @@ OBJSTORE_API objstore_status objstore_config_set_log(objstore_config *config, ob
                                                      objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(handler, free_userdata), closed(config), kind(config), enum(level));
 
-/** Whether a call that waits for other writers, or for who opens the file, goes on waiting: OBJSTORE_OK, or the call ends with
- * OBJSTORE_ERR_CANCELLED; callback_code is the status. Must not call the library. */
+/** Whether a call that waits for other writers, or for who opens the file, goes on waiting: OBJSTORE_OK, or the call
+ * ends with OBJSTORE_ERR_CANCELLED; callback_code is the status. Must not call the library. */
 typedef objstore_status (*objstore_wait_handler)(void *userdata);
 
-/** Asks `handler` every 200 ms in objstore_open, and in calls of the handles that it opens, as long as they wait for another thread or
- * process: on the thread that waits, and on several at a time where several do. For who lets a wait be interrupted, by a signal or a
- * button. NULL (the default): it is over when it is over (WRITE_TIMEOUT_MS, OPEN_TIMEOUT_MS), or by objstore_close on another thread. The
- * handler lives on in each store opened with the config: free_userdata is called when config and stores are closed. */
+/** Asks `handler` every 200 ms in objstore_open, and in calls of the handles that it opens, as long as they wait for
+ * another thread or process: on the thread that waits, and on several at a time where several do. For who lets a wait
+ * be interrupted, by a signal or a button. NULL (the default): it is over when it is over (WRITE_TIMEOUT_MS,
+ * OPEN_TIMEOUT_MS), or by objstore_close on another thread. The handler lives on in each store opened with the config:
+ * free_userdata is called when config and stores are closed. */
 OBJSTORE_API objstore_status objstore_config_set_wait(objstore_config *config, objstore_wait_handler handler,
                                                       void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(handler, free_userdata), closed(config), kind(config));
@@ -1186,37 +1216,40 @@ OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
  *
  * One file opened twice in a process is one store behind two handles; objects of one are objects of the other.
  * Mode, durability and WRITE_TIMEOUT_MS belong to the handle; limits, flags and the log hook to the store: the
- * first to open decides, and asking for another flag or limit later is OBJSTORE_ERR_CONFIG_MISMATCH; so is a handle that is
- * IMMUTABLE beside one that is not, in one process.
+ * first to open decides, and asking for another flag or limit later is OBJSTORE_ERR_CONFIG_MISMATCH; so is a handle
+ * that is IMMUTABLE beside one that is not, in one process.
  *
  * Errors: NOT_FOUND, ALREADY_EXISTS, NOT_A_STORE, CORRUPT, VERSION_MISMATCH, NEEDS_LOG,
- * INCOMPATIBLE_FILE_SYSTEM, CONFIG_MISMATCH, INVALID_SCHEMA, SCHEMA_MISMATCH, DUPLICATE_KEY, READ_ONLY (classes had to be
- * added), POISONED, BUSY (opened exclusively, or to be deleted), REPLACED (somebody deleted or replaced it meanwhile), TIMEOUT, OUT_OF_SPACE, IO, OUTCOME_UNKNOWN (the write of new
- * classes, a migration or initial data could not be made durable: the next open finds all of it or none), and what a callback
- * of the config returns. A failed open harms nothing: what was in the file is there when the next one succeeds, and a file that it
- * made is removed again.
+ * INCOMPATIBLE_FILE_SYSTEM, CONFIG_MISMATCH, INVALID_SCHEMA, SCHEMA_MISMATCH, DUPLICATE_KEY, READ_ONLY (classes had to
+ * be added), POISONED, BUSY (opened exclusively, or to be deleted), REPLACED (somebody deleted or replaced it
+ * meanwhile), TIMEOUT, OUT_OF_SPACE, IO, OUTCOME_UNKNOWN (the write of new classes, a migration or initial data could
+ * not be made durable: the next open finds all of it or none), and what a callback of the config returns. A failed open
+ * harms nothing: what was in the file is there when the next one succeeds, and a file that it made is removed again.
  * Blocks for a recovery (bounded by the log: about a second at most), in this or another process. */
 OBJSTORE_API objstore_status objstore_open(objstore_config *config, objstore **store)
     OBJSTORE_CHECKS(null(config, store), closed(config), kind(config));
 
-/** Says what objstore_open_default opens from now on, in all threads of the process: what the config says now; later changes of it
- * mean nothing, and it may be closed; its callbacks' userdata is freed when the default is another. Stores that are open stay as they
- * are. NULL, as in the beginning: the file default.objstore in the current directory, without a schema. */
+/** Says what objstore_open_default opens from now on, in all threads of the process: what the config says now; later
+ * changes of it mean nothing, and it may be closed; its callbacks' userdata is freed when the default is another.
+ * Stores that are open stay as they are. NULL, as in the beginning: the file default.objstore in the current directory,
+ * without a schema. */
 OBJSTORE_API objstore_status objstore_set_default(objstore_config *config)
     OBJSTORE_CHECKS(nullable(config), closed(config), kind(config));
 
-/** Opens the default store, as objstore_open does: each call gives a handle of its own, to be closed; of one file they are one store. */
+/** Opens the default store, as objstore_open does: each call gives a handle of its own, to be closed; of one file they
+ * are one store. */
 OBJSTORE_API objstore_status objstore_open_default(objstore **store)
     OBJSTORE_CHECKS(null(store));
 
 /** Closes this handle and everything that came from it: transactions are cancelled, tokens closed (their
  * free_userdata called), views and results closed. Calls in progress on other threads end first, waits are
- * woken, those to begin a transaction as well: a body of objstore_write, or a handler, goes on with the transaction or change set that it was given, and the transaction is
- * committed; other calls with what came from the handle are CLOSED_HANDLE at once. The last handle of the last process leaves the file clean and alone. NULL is allowed. The handle is
- * closed whatever the status, except for CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK.
- * Errors: IN_CALLBACK, IO, OUT_OF_SPACE, POISONED, OUTCOME_UNKNOWN (a sync failed: relaxed commits that nothing has made durable
- * may be lost). The file then needs a recovery, which the next open does, and nothing acknowledged as durable is lost.
- * Blocks for running calls and handlers, for relaxed commits of this process to become durable, and for a checkpoint. */
+ * woken, those to begin a transaction as well: a body of objstore_write, or a handler, goes on with the transaction or
+ * change set that it was given, and the transaction is committed; other calls with what came from the handle are
+ * CLOSED_HANDLE at once. The last handle of the last process leaves the file clean and alone. NULL is allowed. The
+ * handle is closed whatever the status, except for CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK. Errors: IN_CALLBACK, IO,
+ * OUT_OF_SPACE, POISONED, OUTCOME_UNKNOWN (a sync failed: relaxed commits that nothing has made durable may be lost).
+ * The file then needs a recovery, which the next open does, and nothing acknowledged as durable is lost. Blocks for
+ * running calls and handlers, for relaxed commits of this process to become durable, and for a checkpoint. */
 OBJSTORE_API objstore_status objstore_close(objstore *store)
     OBJSTORE_CHECKS(nullable(store), closed(store), kind(store), callback(store));
 
@@ -1316,7 +1349,8 @@ OBJSTORE_API objstore_status objstore_pins(objstore *store, objstore_pin *pins, 
                     count(capacity));
 
 /** Makes every commit durable that returned before this call, whatever its durability. Blocks for a sync.
- * Errors: POISONED, IO, OUTCOME_UNKNOWN (the sync failed: what it was for may survive or not, and the store is poisoned). */
+ * Errors: POISONED, IO, OUTCOME_UNKNOWN (the sync failed: what it was for may survive or not, and the store is
+ * poisoned). */
 OBJSTORE_API objstore_status objstore_flush(objstore *store)
     OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store));
 
@@ -1327,24 +1361,26 @@ OBJSTORE_API objstore_status objstore_checkpoint(objstore *store)
     OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store));
 
 /** Makes the file about as small as what lives in it, in small steps: others read and write between them, each of
- * which waits for a few milliseconds. Puts together what many deletions have left of pages, moves pages from the end of the
- * file to free ones before, and cuts the file. Nothing that anybody sees changes; observers hear nothing. What a version
- * needs that somebody holds (objstore_pins) stays where it is, and is done by a later call: refresh live views, here or in
- * `progress`. An error, or `progress` returning a status, leaves a sound store, and done what is done. `progress` counts
- * bytes; NULL: none. Blocks: O(size), and a sync every 8 MiB; waits for writers up to WRITE_TIMEOUT_MS at each step.
- * Errors: POISONED, TIMEOUT, OUT_OF_SPACE (moving needs free space first), IO, CORRUPT, OUTCOME_UNKNOWN (as of a checkpoint). */
+ * which waits for a few milliseconds. Puts together what many deletions have left of pages, moves pages from the end of
+ * the file to free ones before, and cuts the file. Nothing that anybody sees changes; observers hear nothing. What a
+ * version needs that somebody holds (objstore_pins) stays where it is, and is done by a later call: refresh live views,
+ * here or in `progress`. An error, or `progress` returning a status, leaves a sound store, and done what is done.
+ * `progress` counts bytes; NULL: none. Blocks: O(size), and a sync every 8 MiB; waits for writers up to
+ * WRITE_TIMEOUT_MS at each step. Errors: POISONED, TIMEOUT, OUT_OF_SPACE (moving needs free space first), IO, CORRUPT,
+ * OUTCOME_UNKNOWN (as of a checkpoint). */
 OBJSTORE_API objstore_status objstore_compact(objstore *store, objstore_progress progress, void *userdata,
                                               objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(store), nullable(progress, free_userdata), closed(store), kind(store), writable(store),
                     outside(store));
 
-/** Writes what `view` sees, also of a store in memory, into a new store at `path`: compact, clean, synced, with a uuid of
- * its own. What a transaction did so far is part of the copy; other threads that use it wait, and `progress` may read it, but
- * not change it (IN_CALLBACK). Else writers are not disturbed. ALREADY_EXISTS: something is there, and stays as it is.
+/** Writes what `view` sees, also of a store in memory, into a new store at `path`: compact, clean, synced, with a uuid
+ * of its own. What a transaction did so far is part of the copy; other threads that use it wait, and `progress` may
+ * read it, but not change it (IN_CALLBACK). Else writers are not disturbed. ALREADY_EXISTS: something is there, and
+ * stays as it is.
  * INVALID_ARGUMENT: `path` is the name of a file that belongs to the store itself, -log, -lock or -log.new. On
  * any error no file is left behind. `progress` counts bytes; NULL: none. Blocks: O(size).
- * Errors: INVALID_ARGUMENT, ALREADY_EXISTS, NOT_FOUND (no such folder), OUT_OF_SPACE, IO, CORRUPT (of what is read), and what
- * `progress` returns. */
+ * Errors: INVALID_ARGUMENT, ALREADY_EXISTS, NOT_FOUND (no such folder), OUT_OF_SPACE, IO, CORRUPT (of what is read),
+ * and what `progress` returns. */
 OBJSTORE_API objstore_status objstore_copy(objstore_view *view, objstore_text path, objstore_progress progress,
                                            void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(view), nullable(progress, free_userdata), closed(view), kind(view), text(path),
@@ -1393,18 +1429,18 @@ typedef objstore_status (*objstore_report)(const objstore_report_line *line, voi
  * checkpoint, and the log as far as its chain goes (how many records follow is a note). Whole records of later versions
  * behind the end of the chain are a note, too, since power cuts leave such, and nobody was told that they are safe; but
  * behind a record that was damaged afterwards they are a loss, which nobody can tell apart. objstore_salvage, which
- * counts what may be lost, has a finding then. Changes nothing; read permission is enough. While it runs nobody can open the
- * store, where this process may write to it.
+ * counts what may be lost, has a finding then. Changes nothing; read permission is enough. While it runs nobody can
+ * open the store, where this process may write to it.
  *
  * OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged; the message names the first finding. In both cases `findings`
  * (NULL: not wanted) is their number, and `report` (NULL: not wanted) got each of them, notes, and a CLASS line for
  * each class. `progress` counts bytes (NULL: none); both get `userdata`. Memory is bounded. Blocks: O(size).
- * Errors: NOT_FOUND; NOT_A_STORE; BUSY: some process has it open for writing, use objstore_verify; VERSION_MISMATCH: a newer
- * library wrote it; IO; CANCELLED. A page that the medium cannot read makes the process die of SIGBUS, as with any
- * mapped file: copy the file with a tool that passes over such pages first. */
-OBJSTORE_API objstore_status objstore_verify_file(objstore_text path, objstore_progress progress, objstore_report report,
-                                                  void *userdata, objstore_free_userdata free_userdata,
-                                                  uint64_t *findings)
+ * Errors: NOT_FOUND; NOT_A_STORE; BUSY: some process has it open for writing, use objstore_verify; VERSION_MISMATCH: a
+ * newer library wrote it; IO; CANCELLED. A page that the medium cannot read makes the process die of SIGBUS, as with
+ * any mapped file: copy the file with a tool that passes over such pages first. */
+OBJSTORE_API objstore_status objstore_verify_file(objstore_text path, objstore_progress progress,
+                                                  objstore_report report, void *userdata,
+                                                  objstore_free_userdata free_userdata, uint64_t *findings)
     OBJSTORE_CHECKS(nullable(progress, report, free_userdata, findings), text(path), name(path));
 
 /** Makes a new store at `new_path` of what can be read of the damaged one at `path`, which is never written. Only what
@@ -1427,9 +1463,10 @@ OBJSTORE_API objstore_status objstore_verify_file(objstore_text path, objstore_p
  * with objects and reasons, and in the end the sums: a CLASS line for each class, followed by a PROPERTY line for each
  * of its properties that lost values. `progress` counts bytes (NULL: none); both get `userdata`. Memory is bounded.
  * Blocks: O(size). On any error no file is left at `new_path`.
- * Errors: those of objstore_verify_file; ALREADY_EXISTS: something is at `new_path`, and stays as it is; INVALID_ARGUMENT:
- * that is the name of a file that belongs to the damaged store, its -log, -lock or -log.new; CORRUPT: nothing can be read
- * at all; OUT_OF_SPACE. */
+ * Errors: those of objstore_verify_file; ALREADY_EXISTS: something is at `new_path`, and stays as it is;
+ * INVALID_ARGUMENT:
+ * that is the name of a file that belongs to the damaged store, its -log, -lock or -log.new; CORRUPT: nothing can be
+ * read at all; OUT_OF_SPACE. */
 OBJSTORE_API objstore_status objstore_salvage(objstore_text path, objstore_text new_path, objstore_progress progress,
                                               objstore_report report, void *userdata,
                                               objstore_free_userdata free_userdata, uint64_t *losses)
@@ -1441,8 +1478,8 @@ OBJSTORE_API objstore_status objstore_file_exists(objstore_text path, bool *exis
 
 /** Deletes a store: the file, its log, its lock file. NOT_FOUND: no file. NOT_A_STORE: it is something else, and
  * stays.
- * BUSY: some process has it open, be it in the mode immutable; nothing is deleted. IO: what has the name of its log or lock file
- * is none, and stays. */
+ * BUSY: some process has it open, be it in the mode immutable; nothing is deleted. IO: what has the name of its log or
+ * lock file is none, and stays. */
 OBJSTORE_API objstore_status objstore_delete_files(objstore_text path)
     OBJSTORE_CHECKS(text(path), name(path));
 
@@ -1493,8 +1530,8 @@ OBJSTORE_API objstore_status objstore_view_close(objstore_view *view)
 /** Begins a transaction on the newest version. Blocks while another one is open, in any thread or process, up to
  * the handle's WRITE_TIMEOUT_MS (TIMEOUT); who has waited for 1 ms comes first. No live view is moved.
  * ALREADY_IN_WRITE: a transaction that this thread began is still open. CLOSED_HANDLE: also where the store is closed
- * meanwhile. Errors: READ_ONLY, POISONED, REPLACED, SCHEMA_MISMATCH, TOO_MANY_READERS; BUSY: another process has the file open in the
- * mode IMMUTABLE. */
+ * meanwhile. Errors: READ_ONLY, POISONED, REPLACED, SCHEMA_MISMATCH, TOO_MANY_READERS; BUSY: another process has the
+ * file open in the mode IMMUTABLE. */
 OBJSTORE_API objstore_status objstore_begin(objstore *store, objstore_view **transaction)
     OBJSTORE_CHECKS(null(store, transaction), closed(store), kind(store), writable(store), outside(store));
 
@@ -1575,13 +1612,13 @@ OBJSTORE_API objstore_status objstore_find_property(objstore_view *view, objstor
                                                     objstore_text name, objstore_property_id *property_id)
     OBJSTORE_CHECKS(null(view, property_id), closed(view), kind(view), class(class_id), text(name), name(name));
 
-/** The id of a class, and those of the properties that `rows` name, in their order: `property_ids` has room for `count`. NULL for
- * either: not wanted. NO_SUCH_CLASS, NO_SUCH_PROPERTY: none of that name; nothing was filled. */
-OBJSTORE_API objstore_status objstore_find_rows(objstore_view *view, objstore_text class_name, const objstore_property_row *rows,
-                                                size_t count, objstore_class_id *class_id,
-                                                objstore_property_id *property_ids)
-    OBJSTORE_CHECKS(null(view), nullable(class_id, property_ids), closed(view), kind(view), text(class_name), name(class_name),
-                    array(rows, count), count(count));
+/** The id of a class, and those of the properties that `rows` name, in their order: `property_ids` has room for
+ * `count`. NULL for either: not wanted. NO_SUCH_CLASS, NO_SUCH_PROPERTY: none of that name; nothing was filled. */
+OBJSTORE_API objstore_status objstore_find_rows(objstore_view *view, objstore_text class_name,
+                                                const objstore_property_row *rows, size_t count,
+                                                objstore_class_id *class_id, objstore_property_id *property_ids)
+    OBJSTORE_CHECKS(null(view), nullable(class_id, property_ids), closed(view), kind(view), text(class_name),
+                    name(class_name), array(rows, count), count(count));
 
 OBJSTORE_API objstore_status objstore_class_count(objstore_view *view, size_t *count)
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view));
@@ -1713,8 +1750,8 @@ OBJSTORE_ENUM(objstore_outcome) {
 };
 
 /** Creates an object: `values[i]` for `properties[i]`, `count` of them; the rest gets its default, or null.
- * DUPLICATE_KEY (also for unique values), MISSING_VALUE (also for the primary key). `object` may be NULL. Cost: O(m) + O(log n) per
- * index. */
+ * DUPLICATE_KEY (also for unique values), MISSING_VALUE (also for the primary key). `object` may be NULL. Cost: O(m) +
+ * O(log n) per index. */
 OBJSTORE_API objstore_status objstore_create(
     objstore_view *transaction, objstore_class_id class_id, const objstore_property_id *properties,
     const objstore_value *values, size_t count, objstore_object *object)
@@ -1723,10 +1760,10 @@ OBJSTORE_API objstore_status objstore_create(
                     array(values, count), count(count), property(properties), type(values, properties),
                     required(values, properties), text(values));
 
-/** Creates an object, or updates the one that has the same primary key, by `policy`. What of the key is not among the properties is
- * generated, or its default, or null where it may be; else MISSING_VALUE. Properties that are not given keep their value in an existing object. `object`
- * and `outcome` may be NULL. NO_PRIMARY_KEY, DUPLICATE_KEY (also, whatever the policy, where another object has
- * a unique value that is given). Cost as objstore_create. */
+/** Creates an object, or updates the one that has the same primary key, by `policy`. What of the key is not among the
+ * properties is generated, or its default, or null where it may be; else MISSING_VALUE. Properties that are not given
+ * keep their value in an existing object. `object` and `outcome` may be NULL. NO_PRIMARY_KEY, DUPLICATE_KEY (also,
+ * whatever the policy, where another object has a unique value that is given). Cost as objstore_create. */
 OBJSTORE_API objstore_status objstore_upsert(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,
     const objstore_property_id *properties, const objstore_value *values, size_t count, objstore_object *object,
@@ -1753,7 +1790,8 @@ OBJSTORE_API objstore_status objstore_get_row(objstore_view *view, objstore_obje
                     deleted(object), array(properties, count), array(values, count), count(count),
                     property(properties), buffer(buffer), lends(view, buffer));
 
-/** Writes one property. KEY_IMMUTABLE: it is the primary key, or part of it (unless it has that value already). DUPLICATE_KEY:
+/** Writes one property. KEY_IMMUTABLE: it is the primary key, or part of it (unless it has that value already).
+ * DUPLICATE_KEY:
  * another object has this unique value. Writing the
  * value that is there counts as a change to observers. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_set(objstore_view *transaction, objstore_object object,
@@ -1789,22 +1827,24 @@ OBJSTORE_API objstore_status objstore_find(objstore_view *view, objstore_class_i
                     key(class_id), type(key, class_id), text(key));
 
 /** The object that has these values in a unique index: one for each of its properties, in its order. `found` as in
- * objstore_find. Where a property can be null, null finds nothing, but for a primary key of one property. INVALID_ARGUMENT: the
- * index is not unique, or has another number of properties. WRONG_TYPE: also null where it cannot be. Cost: O(log n). */
+ * objstore_find. Where a property can be null, null finds nothing, but for a primary key of one property.
+ * INVALID_ARGUMENT: the index is not unique, or has another number of properties. WRONG_TYPE: also null where it cannot
+ * be. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_find_by(objstore_view *view, objstore_index_id index_id,
                                               const objstore_value *values, size_t count, objstore_object *object,
                                               bool *found)
     OBJSTORE_CHECKS(null(view, values, object), nullable(found), closed(view), kind(view), index(index_id),
                     array(values, count), count(count), text(values));
 
-/** Makes an embedded object in a property of its parent: a link, a list or a map whose target class is embedded. The rest as
- * objstore_create. `place` says where: of a link null, of a list an index (INT), before which it is inserted, or null for its
- * end, of a map the key. What a link or a key led to before is deleted.
- * WRONG_TYPE: the property does not hold embedded objects, or `place` does not fit it. OUT_OF_RANGE: a list has no such index.
- * Embedded objects are made in no other way, and have no other place: creating one without a parent, or giving a property a link
- * to one, is OBJSTORE_ERR_EMBEDDED (a link may be set to what it leads to already, an index or a key to the object that is there:
- * it stays, and the write counts as one). Setting such a link to null, taking one out of its list or map, or deleting the parent
- * deletes the embedded object, and what lies in it. */
+/** Makes an embedded object in a property of its parent: a link, a list or a map whose target class is embedded. The
+ * rest as objstore_create. `place` says where: of a link null, of a list an index (INT), before which it is inserted,
+ * or null for its end, of a map the key. What a link or a key led to before is deleted.
+ * WRONG_TYPE: the property does not hold embedded objects, or `place` does not fit it. OUT_OF_RANGE: a list has no such
+ * index. Embedded objects are made in no other way, and have no other place: creating one without a parent, or giving a
+ * property a link to one, is OBJSTORE_ERR_EMBEDDED (a link may be set to what it leads to already, an index or a key to
+ * the object that is there:
+ * it stays, and the write counts as one). Setting such a link to null, taking one out of its list or map, or deleting
+ * the parent deletes the embedded object, and what lies in it. */
 OBJSTORE_API objstore_status objstore_create_embedded(
     objstore_view *transaction, objstore_object parent, objstore_property_id property_id, objstore_value place,
     const objstore_property_id *properties, const objstore_value *values, size_t count, objstore_object *object)
@@ -1817,89 +1857,102 @@ enum {
     OBJSTORE_FROM_IGNORE_UNKNOWN = 0x2  /* names that a class does not have are passed over */
 };
 
-/** Creates the object that nested values describe, or, with a policy other than ERROR, updates the one that has its primary key;
- * with everything that is nested in it, all or nothing. The array has the values flat, as objstore_document_pack takes them:
+/** Creates the object that nested values describe, or, with a policy other than ERROR, updates the one that has its
+ * primary key; with everything that is nested in it, all or nothing. The array has the values flat, as
+ * objstore_document_pack takes them:
  *
  *      objstore_value jane[] = {objstore_map_of(3),                                     {"id": 7, "name": "Jane",
  *                               objstore_string(OBJSTORE_STR("id")), objstore_int(7),
  *                               objstore_string(OBJSTORE_STR("name")), objstore_string(OBJSTORE_STR("Jane")),
  *                               objstore_string(OBJSTORE_STR("dogs")), objstore_list_of(2),  "dogs": [
  *                               objstore_link(rex),                                             rex,
- *                               objstore_list_of(2), objstore_string(OBJSTORE_STR("Buster")), objstore_int(5)};  ["Buster", 5]]}
+ *                               objstore_list_of(2), objstore_string(OBJSTORE_STR("Buster")), objstore_int(5)}; 
+ *                               ["Buster", 5]]}
  *      objstore_create_from(tx, person, OBJSTORE_POLICY_ERROR, 0, jane, 11, &object, NULL);
  *
- * - An object is a map of property names and values, or a list of values in the order of the properties. A shorter list leaves
- *   out the last ones, if each has a default, can be null, is generated or a collection (EXACT: none may be left out); a longer
- *   one is OUT_OF_RANGE.
- * - A link is an objstore_link, null, a reference, or an object in its turn: created, or, with a policy other than ERROR, updated where
- *   its primary key is known. A reference is the primary key of the object that it leads to, or {"$ref": class, "$id": key}, where the
- *   key is the primary key (one of several properties as a map of them) or, of a class without one, the object key. It may lead to an
- *   object that comes later, or around it, in the same values: links are made when everything is there (NO_SUCH_OBJECT: it did not
- *   come). The same holds of references in MIXED values, as Extended JSON has them. A map of the parts of a primary key of several
- *   properties and nothing else leads to the object that has it, too; where nobody has it, it describes a new one.
- * - A list or set is a list of elements, a map a map whose keys are strings (of int, object id and uuid keys: their text). They
- *   replace what is there.
- * - An embedded object is an object in its turn, or null. It is described in full: what is not given is as in a new one. One that lies
- *   in the same list or map already may be given as an objstore_link, each once, at any place: it keeps being that object, and what is
- *   not given is deleted.
+ * - An object is a map of property names and values, or a list of values in the order of the properties. A shorter list
+ *   leaves out the last ones, if each has a default, can be null, is generated or a collection (EXACT: none may be left
+ *   out); a longer one is OUT_OF_RANGE.
+ * - A link is an objstore_link, null, a reference, or an object in its turn: created, or, with a policy other than
+ *   ERROR, updated where its primary key is known. A reference is the primary key of the object that it leads to, or
+ *   {"$ref": class, "$id": key}, where the key is the primary key (one of several properties as a map of them) or, of a
+ *   class without one, the object key. It may lead to an object that comes later, or around it, in the same values:
+ *   links are made when everything is there (NO_SUCH_OBJECT: it did not come). The same holds of references in MIXED
+ *   values, as Extended JSON has them. A map of the parts of a primary key of several properties and nothing else leads
+ *   to the object that has it, too; where nobody has it, it describes a new one.
+ * - A list or set is a list of elements, a map a map whose keys are strings (of int, object id and uuid keys: their
+ *   text). They replace what is there.
+ * - An embedded object is an object in its turn, or null. It is described in full: what is not given is as in a new
+ *   one. One that lies in the same list or map already may be given as an objstore_link, each once, at any place: it
+ *   keeps being that object, and what is not given is deleted.
  * - A mixed value is anything, lists and maps become documents.
- * - Values are of the property's kind. An INT may stand for a FLOAT, DOUBLE or DECIMAL128 that is exactly it, a DOUBLE for the
- *   nearest FLOAT.
+ * - Values are of the property's kind. An INT may stand for a FLOAT, DOUBLE or DECIMAL128 that is exactly it, a DOUBLE
+ *   for the nearest FLOAT.
  *
- * Properties that are not given get their default in a new object, and stay what they are in one that exists. With MODIFIED only
- * what differs is written, collections and embedded objects included; with ALL everything given. `flags` are OBJSTORE_FROM_…, or
+ * Properties that are not given get their default in a new object, and stay what they are in one that exists. With
+ * MODIFIED only what differs is written, collections and embedded objects included; with ALL everything given. `flags`
+ * are OBJSTORE_FROM_…, or
  * 0. `object` and `outcome` may be NULL.
  * Errors are those of objstore_create and objstore_upsert; the message begins with where it is: "$.dogs[1].age: …".
- * INVALID_ARGUMENT: values are missing or left over, or a name comes twice. OUT_OF_RANGE: more than 200 objects, or 512 lists and
- * maps, inside each other. NO_PRIMARY_KEY: a policy other than ERROR for a class without one (objects nested in it may have none: they are created). */
+ * INVALID_ARGUMENT: values are missing or left over, or a name comes twice. OUT_OF_RANGE: more than 200 objects, or 512
+ * lists and maps, inside each other. NO_PRIMARY_KEY: a policy other than ERROR for a class without one (objects nested
+ * in it may have none: they are created). */
 OBJSTORE_API objstore_status objstore_create_from(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags,
     const objstore_value *values, size_t count, objstore_object *object, objstore_outcome *outcome)
     OBJSTORE_CHECKS(null(transaction, values), nullable(object, outcome), closed(transaction), kind(transaction),
                     write(transaction), class(class_id), enum(policy), flags(flags), count(count));
 
-/** The same, but the object is known by a unique index, of whatever properties, and not by its primary key: with a policy other than
- * ERROR the one is updated that has the values of the index that are given, or that a new object would get where they are not. Where
- * one of them is null, a new one is created: null is nobody's alone. The class is that of the index; it may have no primary key.
- * INVALID_ARGUMENT: the index is not unique. NO_SUCH_INDEX. KEY_IMMUTABLE: a primary key is given, and the object that was found has
- * another one. Objects nested in it are known by their primary keys. */
+/** The same, but the object is known by a unique index, of whatever properties, and not by its primary key: with a
+ * policy other than ERROR the one is updated that has the values of the index that are given, or that a new object
+ * would get where they are not. Where one of them is null, a new one is created: null is nobody's alone. The class is
+ * that of the index; it may have no primary key.
+ * INVALID_ARGUMENT: the index is not unique. NO_SUCH_INDEX. KEY_IMMUTABLE: a primary key is given, and the object that
+ * was found has another one. Objects nested in it are known by their primary keys. */
 OBJSTORE_API objstore_status objstore_upsert_from_by(
     objstore_view *transaction, objstore_index_id index_id, objstore_policy policy, uint32_t flags,
     const objstore_value *values, size_t count, objstore_object *object, objstore_outcome *outcome)
     OBJSTORE_CHECKS(null(transaction, values), nullable(object, outcome), closed(transaction), kind(transaction),
                     write(transaction), index(index_id), enum(policy), flags(flags), count(count));
 
-/** Gives one property what nested values describe, as objstore_create_from would: a value, an object that it links to, an embedded
- * object, or all elements of a collection. Objects that are described there and whose primary key is known: `policy`. With
- * MODIFIED nothing is written that is there already; `changed` (NULL: not wanted) says whether something was. */
+/** Gives one property what nested values describe, as objstore_create_from would: a value, an object that it links to,
+ * an embedded object, or all elements of a collection. Objects that are described there and whose primary key is known:
+ * `policy`. With MODIFIED nothing is written that is there already; `changed` (NULL: not wanted) says whether something
+ * was. */
 OBJSTORE_API objstore_status objstore_set_from(
     objstore_view *transaction, objstore_object object, objstore_property_id property_id, objstore_policy policy,
     const objstore_value *values, size_t count, bool *changed)
     OBJSTORE_CHECKS(null(transaction, values), nullable(changed), closed(transaction), kind(transaction),
-                    write(transaction), store(object), deleted(object), property(property_id), enum(policy), count(count));
+                    write(transaction), store(object), deleted(object), property(property_id), enum(policy),
+                    count(count));
 
 enum { OBJSTORE_UNLIMITED = -1 };
 
-/** The way back: an object as the nested values that objstore_create_from takes, a map of all its properties. Embedded objects are
- * nested in it; links are followed `depth` times (0 to 100, or OBJSTORE_UNLIMITED) and are an objstore_link then. `count` is how many
- * values there are; of more than `capacity` the first stand in `values`. All texts lie in `buffer`.
- * INVALID_ARGUMENT: links lead in a circle. OUT_OF_RANGE: `depth`, or more than 200 objects inside each other. Cost: O(what is described). */
+/** The way back: an object as the nested values that objstore_create_from takes, a map of all its properties. Embedded
+ * objects are nested in it; links are followed `depth` times (0 to 100, or OBJSTORE_UNLIMITED) and are an objstore_link
+ * then. `count` is how many values there are; of more than `capacity` the first stand in `values`. All texts lie in
+ * `buffer`.
+ * INVALID_ARGUMENT: links lead in a circle. OUT_OF_RANGE: `depth`, or more than 200 objects inside each other. Cost:
+ * O(what is described). */
 OBJSTORE_API objstore_status objstore_describe(objstore_view *view, objstore_object object, int64_t depth,
                                                objstore_buffer *buffer, objstore_value *values, size_t capacity,
                                                size_t *count)
-    OBJSTORE_CHECKS(null(view, buffer, count), nullable(values), closed(view), kind(view), store(object), deleted(object),
-                    range(depth), buffer(buffer), array(values, capacity), count(capacity));
+    OBJSTORE_CHECKS(null(view, buffer, count), nullable(values), closed(view), kind(view), store(object),
+                    deleted(object), range(depth), buffer(buffer), array(values, capacity), count(capacity));
 
-/** Copies an object of `view` into a transaction, mostly of another store, with all that its links lead to: classes and properties
- * are found there by their names. `policy` as in objstore_create_from: objects with primary keys that are there are an error, or
- * updated. Each object is copied once, however often something leads to it; one with a primary key only with a policy other than
- * ERROR, else that is DUPLICATE_KEY. In the same store the copy is shallow: it links to the same objects. `copy` and `outcome` may be
- * NULL. All or nothing. Errors: those of objstore_create_from. INVALID_ARGUMENT: links lead in a circle. NO_SUCH_CLASS,
+/** Copies an object of `view` into a transaction, mostly of another store, with all that its links lead to: classes and
+ * properties are found there by their names. `policy` as in objstore_create_from: objects with primary keys that are
+ * there are an error, or updated. Each object is copied once, however often something leads to it; one with a primary
+ * key only with a policy other than
+ * ERROR, else that is DUPLICATE_KEY. In the same store the copy is shallow: it links to the same objects. `copy` and
+ * `outcome` may be NULL. All or nothing. Errors: those of objstore_create_from. INVALID_ARGUMENT: links lead in a
+ * circle. NO_SUCH_CLASS,
  * NO_SUCH_PROPERTY: the other store does not have it. */
-OBJSTORE_API objstore_status objstore_copy_object(objstore_view *view, objstore_object object, objstore_view *transaction,
-                                                  objstore_policy policy, objstore_object *copy, objstore_outcome *outcome)
-    OBJSTORE_CHECKS(null(view, transaction), nullable(copy, outcome), closed(view, transaction), kind(view, transaction),
-                    write(transaction), store(object), deleted(object), enum(policy));
+OBJSTORE_API objstore_status objstore_copy_object(objstore_view *view, objstore_object object,
+                                                  objstore_view *transaction, objstore_policy policy,
+                                                  objstore_object *copy, objstore_outcome *outcome)
+    OBJSTORE_CHECKS(null(view, transaction), nullable(copy, outcome), closed(view, transaction),
+                    kind(view, transaction), write(transaction), store(object), deleted(object), enum(policy));
 
 /** The parent of an embedded object, and the property in which it lies there. WRONG_TYPE: its class is not embedded.
  * Cost: O(log n) for each property that leads to its class. */
@@ -1913,39 +1966,42 @@ OBJSTORE_API objstore_status objstore_exists(objstore_view *view, objstore_objec
     OBJSTORE_CHECKS(null(view, exists), closed(view), kind(view), store(object));
 
 /** Deletes an object. Links to it, of objects of any class, become null in the same step, which observers see as a
- * change of those objects. The objects embedded in it, and those that it links to by properties that cascade, go with it.
- * Deleting it twice is OBJSTORE_ERR_NO_SUCH_OBJECT. Cost: O(log n) per index and per link to it; for a list or map that has it
- * among its elements O(elements), over a column of numbers, some milliseconds for a million; for a collection of mixed elements
- * O(its bytes). Of many objects objstore_delete_objects and objstore_results_delete pay this once. */
+ * change of those objects. The objects embedded in it, and those that it links to by properties that cascade, go with
+ * it. Deleting it twice is OBJSTORE_ERR_NO_SUCH_OBJECT. Cost: O(log n) per index and per link to it; for a list or map
+ * that has it among its elements O(elements), over a column of numbers, some milliseconds for a million; for a
+ * collection of mixed elements O(its bytes). Of many objects objstore_delete_objects and objstore_results_delete pay
+ * this once. */
 OBJSTORE_API objstore_status objstore_delete(objstore_view *transaction, objstore_object object)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
                     store(object), deleted(object));
 
-/** Deletes objects of any classes, all or none, and what goes with them as with objstore_delete, which may be among them. What links
- * to several of them is changed once: a list that has many of them is walked through once, and not for each. NO_SUCH_OBJECT: one of
- * them is gone, or is given twice. */
-OBJSTORE_API objstore_status objstore_delete_objects(objstore_view *transaction, const objstore_object *objects, size_t count)
-    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), array(objects, count),
-                    count(count));
+/** Deletes objects of any classes, all or none, and what goes with them as with objstore_delete, which may be among
+ * them. What links to several of them is changed once: a list that has many of them is walked through once, and not for
+ * each. NO_SUCH_OBJECT: one of them is gone, or is given twice. */
+OBJSTORE_API objstore_status objstore_delete_objects(objstore_view *transaction, const objstore_object *objects,
+                                                     size_t count)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
+                    array(objects, count), count(count));
 
-/** Deletes all objects of a class, and what goes with them as with objstore_delete; the class stays. Links to them become
- * null. `count` (NULL: not wanted) is how many
+/** Deletes all objects of a class, and what goes with them as with objstore_delete; the class stays. Links to them
+ * become null. `count` (NULL: not wanted) is how many
  * there were. */
 OBJSTORE_API objstore_status objstore_delete_all(objstore_view *transaction, objstore_class_id class_id,
                                                  uint64_t *count)
     OBJSTORE_CHECKS(null(transaction), nullable(count), closed(transaction), kind(transaction),
                     write(transaction), class(class_id));
 
-/** Deletes the objects of a class that no link, and no list, set or map of links, of any object leads to, and what goes with them as
- * with objstore_delete. `count` (NULL: not wanted) is how many of the class there were. In a migration: where a class becomes embedded,
- * objects without a parent are SCHEMA_MISMATCH at its end, unless they are deleted. O(n). */
+/** Deletes the objects of a class that no link, and no list, set or map of links, of any object leads to, and what goes
+ * with them as with objstore_delete. `count` (NULL: not wanted) is how many of the class there were. In a migration:
+ * where a class becomes embedded, objects without a parent are SCHEMA_MISMATCH at its end, unless they are deleted.
+ * O(n). */
 OBJSTORE_API objstore_status objstore_delete_orphans(objstore_view *transaction, objstore_class_id class_id,
                                                      uint64_t *count)
     OBJSTORE_CHECKS(null(transaction), nullable(count), closed(transaction), kind(transaction),
                     write(transaction), class(class_id));
 
-/** Deletes all objects of all classes, also of those that the store was not opened with; the schema stays. `objects` (NULL: not
- * wanted) is how many there were. */
+/** Deletes all objects of all classes, also of those that the store was not opened with; the schema stays. `objects`
+ * (NULL: not wanted) is how many there were. */
 OBJSTORE_API objstore_status objstore_delete_everything(objstore_view *transaction, uint64_t *objects)
     OBJSTORE_CHECKS(null(transaction), nullable(objects), closed(transaction), kind(transaction), write(transaction));
 
@@ -1973,12 +2029,13 @@ OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_
  *  objects of the class; positions are found in O(log n) in both.
  *
  *  Observers see a change of elements as a change of the owner's property. Elements have the limits of properties; keys
- *  of maps at most 1024 bytes. Elements must be of exactly the declared kind, or null where that was declared. A link is checked
- *  when it is written: WRONG_STORE, WRONG_TYPE (another class), NO_SUCH_OBJECT (deleted, or never there).
+ *  of maps at most 1024 bytes. Elements must be of exactly the declared kind, or null where that was declared. A link
+ *  is checked when it is written: WRONG_STORE, WRONG_TYPE (another class), NO_SUCH_OBJECT (deleted, or never there).
  *
- *  Elements of kind MIXED are any value that a mixed property has (section 10), in a set without DOCUMENTs. Their order is that of
- *  objstore_value_compare, and of what is equal there (the int 1, the double 1) that of the kinds: a set has both. A link to an object
- *  that is deleted becomes null, wherever it stands in them, and leaves a set that it is an element of.
+ *  Elements of kind MIXED are any value that a mixed property has (section 10), in a set without DOCUMENTs. Their order
+ *  is that of objstore_value_compare, and of what is equal there (the int 1, the double 1) that of the kinds: a set has
+ *  both. A link to an object that is deleted becomes null, wherever it stands in them, and leaves a set that it is an
+ *  element of.
  *
  *  All functions: NO_SUCH_PROPERTY: not of the owner's class. NO_SUCH_OBJECT: the owner was deleted. WRONG_TYPE: the
  *  property is no collection, or not of the kind that the function is for. WRONG_STORE.
@@ -2042,28 +2099,30 @@ OBJSTORE_API objstore_status objstore_collection_clear(objstore_view *transactio
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(collection),
                     deleted(collection), property(collection), type(collection));
 
-/** Replaces all elements by `count` others: all, or none. `keys` are a map's, one for each value; NULL for lists and sets. Of
- * equal values a set takes the first; where a key is given twice, its last value counts. INVALID_ARGUMENT: a map without keys.
+/** Replaces all elements by `count` others: all, or none. `keys` are a map's, one for each value; NULL for lists and
+ * sets. Of equal values a set takes the first; where a key is given twice, its last value counts. INVALID_ARGUMENT: a
+ * map without keys.
  * WRONG_TYPE: keys for a list or set. NOT_NULLABLE. The values may be those of the collection itself. */
 OBJSTORE_API objstore_status objstore_collection_assign(objstore_view *transaction, objstore_collection collection,
                                                         const objstore_value *keys, const objstore_value *values,
                                                         size_t count)
-    OBJSTORE_CHECKS(null(transaction), nullable(keys, values), closed(transaction), kind(transaction), write(transaction),
-                    store(collection), deleted(collection), property(collection), type(collection),
+    OBJSTORE_CHECKS(null(transaction), nullable(keys, values), closed(transaction), kind(transaction),
+                    write(transaction), store(collection), deleted(collection), property(collection), type(collection),
                     array(values, count), count(count));
 
 /** Replaces all elements of a list or set of links by links to the objects of `results`, in their order: all, or none.
- * The results are taken as they stand and may be of any view of the store. WRONG_TYPE: they are of another class than the
- * links lead to, or the collection is a map. NO_SUCH_OBJECT: one of the objects was deleted since. */
-OBJSTORE_API objstore_status objstore_collection_assign_results(objstore_view *transaction, objstore_collection collection,
+ * The results are taken as they stand and may be of any view of the store. WRONG_TYPE: they are of another class than
+ * the links lead to, or the collection is a map. NO_SUCH_OBJECT: one of the objects was deleted since. */
+OBJSTORE_API objstore_status objstore_collection_assign_results(objstore_view *transaction,
+                                                                objstore_collection collection,
                                                                 objstore_results *results)
     OBJSTORE_CHECKS(null(transaction, results), closed(transaction, results), kind(transaction, results),
                     write(transaction), store(collection, results), deleted(collection), property(collection),
                     type(collection));
 
 /** Writes the same values to every object that a list, set or map has links to, each once: all, or none. Values and
- * errors as in objstore_results_set. `objects` (NULL: not wanted) is how many objects there are. WRONG_TYPE: its elements are no
- * links. */
+ * errors as in objstore_results_set. `objects` (NULL: not wanted) is how many objects there are. WRONG_TYPE: its
+ * elements are no links. */
 OBJSTORE_API objstore_status objstore_collection_set_objects(
     objstore_view *transaction, objstore_collection collection, const objstore_property_id *properties,
     const objstore_value *values, size_t count, uint64_t *objects)
@@ -2072,10 +2131,11 @@ OBJSTORE_API objstore_status objstore_collection_set_objects(
                     array(properties, count), array(values, count), count(count), property(properties),
                     type(values, properties), required(values, properties), text(values));
 
-/** Deletes every object that a list, set or map has links to, each once: all, or none. Nothing is left in the list or set; in a map
- * the keys stay, with null. `objects` (NULL: not wanted) is how many there were. WRONG_TYPE: its elements are no links. */
-OBJSTORE_API objstore_status objstore_collection_delete_objects(objstore_view *transaction, objstore_collection collection,
-                                                                uint64_t *objects)
+/** Deletes every object that a list, set or map has links to, each once: all, or none. Nothing is left in the list or
+ * set; in a map the keys stay, with null. `objects` (NULL: not wanted) is how many there were. WRONG_TYPE: its elements
+ * are no links. */
+OBJSTORE_API objstore_status objstore_collection_delete_objects(objstore_view *transaction,
+                                                                objstore_collection collection, uint64_t *objects)
     OBJSTORE_CHECKS(null(transaction), nullable(objects), closed(transaction), kind(transaction), write(transaction),
                     store(collection), deleted(collection), property(collection), type(collection));
 
@@ -2121,15 +2181,16 @@ OBJSTORE_ENUM(objstore_set_operation) {
     OBJSTORE_SET_SYMMETRIC_DIFFERENCE = 4  /* what one of them has and the other has not */
 };
 
-/** Makes a set what it and `count` values are together, which may be its own, those of another set, or any, also equal ones: all of
- * it, or nothing. `changed` (NULL: not wanted) is how many elements came or went; what stays is not written. NOT_NULLABLE, and
- * NO_SUCH_OBJECT of a link: only for values that may come. Cost: O(n + m log m), of few values O(m log n), but for an intersection. */
+/** Makes a set what it and `count` values are together, which may be its own, those of another set, or any, also equal
+ * ones: all of it, or nothing. `changed` (NULL: not wanted) is how many elements came or went; what stays is not
+ * written. NOT_NULLABLE, and NO_SUCH_OBJECT of a link: only for values that may come. Cost: O(n + m log m), of few
+ * values O(m log n), but for an intersection. */
 OBJSTORE_API objstore_status objstore_set_combine(objstore_view *transaction, objstore_collection collection,
                                                   objstore_set_operation operation, const objstore_value *values,
                                                   size_t count, uint64_t *changed)
-    OBJSTORE_CHECKS(null(transaction), nullable(values, changed), closed(transaction), kind(transaction), write(transaction),
-                    store(collection), deleted(collection), property(collection), type(collection), enum(operation),
-                    array(values, count), count(count));
+    OBJSTORE_CHECKS(null(transaction), nullable(values, changed), closed(transaction), kind(transaction),
+                    write(transaction), store(collection), deleted(collection), property(collection), type(collection),
+                    enum(operation), array(values, count), count(count));
 
 enum {
     OBJSTORE_SETS_INTERSECT = 0x1, /* they have an element in common */
@@ -2174,8 +2235,8 @@ OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, obj
  *  A MIXED property holds null, a value of any kind up to UUID, or a *document*: a list, or a map with strings as keys,
  *  whose values are null, of a kind up to UUID, or again lists and maps, 100 deep at most. Kinds are kept: an int of 64
  *  bits comes back as that int, a double never becomes an int, a bool is only a bool. objstore_get, set, create, upsert
- *  and the rest take and give such values like others; a document as one packed piece of bytes (kind DOCUMENT), borrowed
- *  or copied like a text:
+ *  and the rest take and give such values like others; a document as one packed piece of bytes (kind DOCUMENT),
+ *  borrowed or copied like a text:
  *
  *      objstore_value flat[] = {objstore_map_of(2),                                          {"name": "Rex",
  *                               objstore_string(OBJSTORE_STR("name")), objstore_string(OBJSTORE_STR("Rex")),
@@ -2184,11 +2245,11 @@ OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, obj
  *      objstore_document_pack(flat, 7, &buffer, &document);
  *      objstore_set(tx, dog, extra_id, document);
  *
- *  One value inside is reached by a path, an array of steps: an INT is an index of a list (-1 is the last element, -2 the
- *  one before), a STRING a key of a map. A change by path is logged as that change, whatever the size of the document, and
- *  finds its place in O(log n) a step; the document itself is written anew, O(its bytes). Into a collection of MIXED elements a path
- *  leads, too: its first step is the index of the element, or the key as text (of numbers and ids their text); the log gets the element.
- *  Elements of sets can only be read so.
+ *  One value inside is reached by a path, an array of steps: an INT is an index of a list (-1 is the last element, -2
+ *  the one before), a STRING a key of a map. A change by path is logged as that change, whatever the size of the
+ *  document, and finds its place in O(log n) a step; the document itself is written anew, O(its bytes). Into a
+ *  collection of MIXED elements a path leads, too: its first step is the index of the element, or the key as text (of
+ *  numbers and ids their text); the log gets the element. Elements of sets can only be read so.
  *
  *      objstore_value steps[] = {objstore_string(OBJSTORE_STR("seen")), objstore_int(0)};
  *      objstore_mixed_set(tx, dog, extra_id, steps, 2, objstore_int(7));                       {…, "seen": [7, 2.5]}
@@ -2199,15 +2260,18 @@ OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, obj
  *
  *  The packed form, for who wants to read or write it without the library; numbers are little-endian:
  *      value   := u8 kind · content            how long it is, is known from outside
- *      content := NULL nothing · BOOL u8 0 or 1 · INT 1, 2, 4 or 8 bytes, the fewest that do, signed · FLOAT 4 · DOUBLE 8
- *                 DECIMAL128 16 · STRING, BINARY its bytes · TIMESTAMP i64 seconds, u32 nanoseconds · OBJECT_ID 12 · UUID 16
+ *      content := NULL nothing · BOOL u8 0 or 1 · INT 1, 2, 4 or 8 bytes, the fewest that do, signed · FLOAT 4 · DOUBLE
+ *      8
+ *                 DECIMAL128 16 · STRING, BINARY its bytes · TIMESTAMP i64 seconds, u32 nanoseconds · OBJECT_ID 12 ·
+ *                 UUID 16
  *      LIST    := u8 w (1, 2, 4) · count (w bytes) · ends (count × w) · count × value
  *      MAP     := u8 w · count (w bytes) · ends (2 × count × w) · count × { key, as UTF-8 · value }, keys ascending
  *      ends: where each item ends, from the beginning of the first; w: the smallest that count and last end fit in
  *
- *  All functions of a path: NO_SUCH_PROPERTY. NO_SUCH_OBJECT. WRONG_STORE. WRONG_TYPE: the property is neither MIXED nor a
- *  collection of such elements (which without steps is no value), a step is neither INT nor STRING, or it asks something that is no
- *  list (INT) or no map (STRING). NOT_FOUND: a key or an index on the way is not there. OUT_OF_RANGE: more than 101 steps.
+ *  All functions of a path: NO_SUCH_PROPERTY. NO_SUCH_OBJECT. WRONG_STORE. WRONG_TYPE: the property is neither MIXED
+ *  nor a collection of such elements (which without steps is no value), a step is neither INT nor STRING, or it asks
+ *  something that is no list (INT) or no map (STRING). NOT_FOUND: a key or an index on the way is not there.
+ *  OUT_OF_RANGE: more than 101 steps.
  * ================================================================================================ */
 
 /** The value at the end of a path. A list or map comes as its kind and its number of elements, in `data.integer`;
@@ -2247,9 +2311,10 @@ OBJSTORE_API objstore_status objstore_mixed_keys(objstore_view *view, objstore_o
  * it is objstore_set. OUT_OF_RANGE: lists and maps would be more than 100 deep. VALUE_TOO_LARGE: the whole would be.
  * INVALID_ARGUMENT: a DOCUMENT that is none.
  *
- * A link, as the value or inside a document, may lead to an object of any class: NO_SUCH_OBJECT, NO_SUCH_CLASS, WRONG_STORE,
- * EMBEDDED where it cannot. When the object is deleted, each place that links to it becomes null. Inside a document that was
- * read a link says class and key, and its `store_tag` is 0; given, that means the store of the transaction. */
+ * A link, as the value or inside a document, may lead to an object of any class: NO_SUCH_OBJECT, NO_SUCH_CLASS,
+ * WRONG_STORE, EMBEDDED where it cannot. When the object is deleted, each place that links to it becomes null. Inside a
+ * document that was read a link says class and key, and its `store_tag` is 0; given, that means the store of the
+ * transaction. */
 OBJSTORE_API objstore_status objstore_mixed_set(objstore_view *transaction, objstore_object object,
                                                 objstore_property_id property_id, const objstore_value *steps,
                                                 size_t step_count, objstore_value value)
@@ -2257,8 +2322,9 @@ OBJSTORE_API objstore_status objstore_mixed_set(objstore_view *transaction, objs
                     deleted(object), property(property_id), type(property_id), array(steps, step_count),
                     count(step_count), steps(steps), text(value));
 
-/** Inserts a value into a list: the last step is the index at which it is found then. So 0 is the beginning, the count is the end,
- * and from the end -1 is the end, -2 before the last element. INVALID_ARGUMENT: no steps. The rest as objstore_mixed_set. */
+/** Inserts a value into a list: the last step is the index at which it is found then. So 0 is the beginning, the count
+ * is the end, and from the end -1 is the end, -2 before the last element. INVALID_ARGUMENT: no steps. The rest as
+ * objstore_mixed_set. */
 OBJSTORE_API objstore_status objstore_mixed_insert(objstore_view *transaction, objstore_object object,
                                                    objstore_property_id property_id, const objstore_value *steps,
                                                    size_t step_count, objstore_value value)
@@ -2276,10 +2342,11 @@ OBJSTORE_API objstore_status objstore_mixed_remove(objstore_view *transaction, o
 
 /** Packs a value into `buffer`. The array has it flat: a list or map as objstore_list_of, objstore_map_of, and then its
  * elements, each in the same way; before each value of a map its key. Keys may come in any order; a DOCUMENT may stand
- * anywhere. `document` (NULL: not wanted) is then the value to set: of kind DOCUMENT and borrowed from the buffer, or, where
- * the array is but one other value, that. What lies in the buffer is also what a column of kind MIXED has for the row.
- * INVALID_ARGUMENT: too few values, too many, or a key that comes twice; the message says where. WRONG_TYPE: a key that is
- * no string, a value of a kind that a document cannot have. OUT_OF_RANGE: more than 100 deep. */
+ * anywhere. `document` (NULL: not wanted) is then the value to set: of kind DOCUMENT and borrowed from the buffer, or,
+ * where the array is but one other value, that. What lies in the buffer is also what a column of kind MIXED has for the
+ * row.
+ * INVALID_ARGUMENT: too few values, too many, or a key that comes twice; the message says where. WRONG_TYPE: a key that
+ * is no string, a value of a kind that a document cannot have. OUT_OF_RANGE: more than 100 deep. */
 OBJSTORE_API objstore_status objstore_document_pack(const objstore_value *values, size_t count,
                                                     objstore_buffer *buffer, objstore_value *document)
     OBJSTORE_CHECKS(null(buffer), nullable(document), array(values, count), count(count), buffer(buffer));
@@ -2295,9 +2362,9 @@ OBJSTORE_API objstore_status objstore_document_unpack(objstore_value document, o
  *      null < bool < numbers < strings and binaries < timestamps < object ids < uuids < links < lists < maps
  * Numbers of all kinds are compared exactly, none is rounded: the int 1, the double 1 and the decimals 1 and 1.0 are
  * equal, and no bool is equal to a number. -0 is 0; NaN is equal to NaN and greater than other numbers. Strings and
- * binaries are compared bytewise, with each other too. Links go by class, then key. Lists go by their elements, maps by their entries, key before value;
- * what begins another one is less. WRONG_TYPE: a reference to a collection. INVALID_ARGUMENT: a DOCUMENT that is
- * none. Cost: O(bytes) of documents. */
+ * binaries are compared bytewise, with each other too. Links go by class, then key. Lists go by their elements, maps by
+ * their entries, key before value; what begins another one is less. WRONG_TYPE: a reference to a collection.
+ * INVALID_ARGUMENT: a DOCUMENT that is none. Cost: O(bytes) of documents. */
 OBJSTORE_API objstore_status objstore_value_compare(objstore_value value, objstore_value other, int32_t *order)
     OBJSTORE_CHECKS(null(order));
 
@@ -2419,11 +2486,11 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
  *  equals nothing, not even NaN, and is neither less nor greater (FLOAT, DOUBLE, DECIMAL128). Decimals compare as
  *  numbers, strings by code point, object ids and uuids bytewise, false before true.
  *  BINARY and LINK only EQUAL and NOT_EQUAL (WRONG_TYPE); a link is compared with an object of its target class, which
- *  may have been deleted: nothing links to it then. A MIXED property is compared with a value of any kind that it can have, a
- *  document too: numbers of all kinds exactly and strings with binaries, as by objstore_value_compare; LESS and the like are
- *  false between values of different families (a number and a string, a bool and a number). LINKS_TO asks properties and
- *  collections of links and of mixed values for a link, as objstore_incoming does. Cost: with an index O(log n) + O(k), without one a scan at
- *  memory speed over one column.
+ *  may have been deleted: nothing links to it then. A MIXED property is compared with a value of any kind that it can
+ *  have, a document too: numbers of all kinds exactly and strings with binaries, as by objstore_value_compare; LESS and
+ *  the like are false between values of different families (a number and a string, a bool and a number). LINKS_TO asks
+ *  properties and collections of links and of mixed values for a link, as objstore_incoming does. Cost: with an index
+ *  O(log n) + O(k), without one a scan at memory speed over one column.
  * ================================================================================================ */
 
 OBJSTORE_ENUM(objstore_operator) {
@@ -2433,7 +2500,7 @@ OBJSTORE_ENUM(objstore_operator) {
     OBJSTORE_LESS_EQUAL = 4,
     OBJSTORE_GREATER = 5,
     OBJSTORE_GREATER_EQUAL = 6,
-    OBJSTORE_LINKS_TO = 7 /* who has a link to `value`: as its value, as an element, or anywhere inside of a mixed one */
+    OBJSTORE_LINKS_TO = 7 /* has a link to `value`: as its value, an element, or anywhere in a mixed one */
 };
 
 /** How many objects satisfy `property op value`. */
@@ -2462,8 +2529,8 @@ OBJSTORE_API objstore_status objstore_find_all(objstore_view *view, objstore_cla
                                                objstore_results **results)
     OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), class(class_id));
 
-/** The objects whose property `property_id`, a link or a collection of links, leads to `object`: its inverse, in the order of
- * creation. Each is there once, even if its list or map has several links to `object`. Of a link they
+/** The objects whose property `property_id`, a link or a collection of links, leads to `object`: its inverse, in the
+ * order of creation. Each is there once, even if its list or map has several links to `object`. Of a link they
  * are the results of asking `property == object`; all are updated and observed like results of a question.
  * Of a mixed property, or a collection of mixed elements: the objects that have a link to `object` anywhere inside.
  * WRONG_TYPE: the property is none of these, or leads to another class. Cost: O(log n) + O(k). */
@@ -2482,12 +2549,13 @@ OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objsto
 /* A stretch of an index is said by the values that it begins and ends with: those of its first property, or first two …
  *
  *      index (last, first, born)      from                to                  finds
- *                                     "Gray"              "Gray"              all of that last name, by first name, then born
- *                                     "Gray", "A"         "Gray", "M"         of those, first names from "A" to exactly "M"
+ *                                     "Gray"              "Gray"              all of that last name, by first, by born
+ *                                     "Gray", "A"         "Gray", "M"         of those, first names from "A" to "M"
  *                                     none                "Gray"              all up to and with the last name "Gray"
  *
- * The order is that of the index, which is total: null first, then values as comparisons have them, NaN last (of a MIXED property that of
- * objstore_value_compare, NaN behind the other numbers), and equal ones in the order of creation. So null can be a bound: `from` a null, exclusive, finds what is not null. */
+ * The order is that of the index, which is total: null first, then values as comparisons have them, NaN last (of a
+ * MIXED property that of objstore_value_compare, NaN behind the other numbers), and equal ones in the order of
+ * creation. So null can be a bound: `from` a null, exclusive, finds what is not null. */
 
 enum {
     OBJSTORE_RANGE_AFTER_FROM = 0x1, /* without the objects whose values begin with `from` */
@@ -2543,13 +2611,13 @@ OBJSTORE_API objstore_status objstore_results_update(objstore_results *results, 
 /* The next three change the objects of results, all or none, in one call: many times faster than a call for each. The
  * results may be of any view of the store and are taken as they stand; ask them again first
  * (objstore_results_update) where the view has changed since. NO_SUCH_OBJECT: one of the objects was deleted since.
- * Afterwards the list is as it was, too: of objects that no longer satisfy what was asked for, or no longer exist. Inverses and
- * counts are up to date at once. `objects` may be NULL: not wanted. */
+ * Afterwards the list is as it was, too: of objects that no longer satisfy what was asked for, or no longer exist.
+ * Inverses and counts are up to date at once. `objects` may be NULL: not wanted. */
 
 /** Writes the same values to all objects; `objects` is how many there are. Values and errors as in objstore_set_row.
  * DUPLICATE_KEY: also where two of the objects would have one unique value. KEY_IMMUTABLE: the primary key of several
- * objects, or another one than the only object has. Cost: O(k), a few nanoseconds an object for a property without an index
- * that is no text. */
+ * objects, or another one than the only object has. Cost: O(k), a few nanoseconds an object for a property without an
+ * index that is no text. */
 OBJSTORE_API objstore_status objstore_results_set(
     objstore_results *results, objstore_view *transaction, const objstore_property_id *properties,
     const objstore_value *values, size_t count, uint64_t *objects)
@@ -2558,8 +2626,9 @@ OBJSTORE_API objstore_status objstore_results_set(
                     array(values, count), count(count), property(properties), type(values, properties),
                     required(values, properties), text(values));
 
-/** Adds `delta`, of the property's kind, to an INT, FLOAT or DOUBLE property of all objects. Null stays null: `objects` is
- * how many were not. WRONG_TYPE: the property is of another kind, or `delta` is. OUT_OF_RANGE: a sum does not fit 64 bits.
+/** Adds `delta`, of the property's kind, to an INT, FLOAT or DOUBLE property of all objects. Null stays null: `objects`
+ * is how many were not. WRONG_TYPE: the property is of another kind, or `delta` is. OUT_OF_RANGE: a sum does not fit 64
+ * bits.
  * KEY_IMMUTABLE, DUPLICATE_KEY: compared object by object, in the order of creation. Cost as objstore_results_set. */
 OBJSTORE_API objstore_status objstore_results_increment(
     objstore_results *results, objstore_view *transaction, objstore_property_id property_id, objstore_value delta,
@@ -2655,10 +2724,11 @@ typedef struct objstore_insert_counts {
  * class without a primary key) or objstore_upsert calls in order, but faster, and all or none. `keys` (NULL:
  * not wanted) has room for row_count and receives the object key of each row; `counts` may be NULL. The memory
  * of the columns may change only after the call. `position` of the error is the row that was refused.
- * NO_PRIMARY_KEY: policy other than ERROR for a class without one. DUPLICATE_KEY (also for unique values), MISSING_VALUE, WRONG_TYPE,
- * NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds). INVALID_ARGUMENT: a column of another kind than STRING, BINARY or MIXED with
- * offsets or values_bytes. A generated property without a column gets new values in objects that are created; a primary key, or a part
- * of one, its default or null in every row, else MISSING_VALUE.
+ * NO_PRIMARY_KEY: policy other than ERROR for a class without one. DUPLICATE_KEY (also for unique values),
+ * MISSING_VALUE, WRONG_TYPE,
+ * NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds). INVALID_ARGUMENT: a column of another kind than STRING, BINARY or
+ * MIXED with offsets or values_bytes. A generated property without a column gets new values in objects that are
+ * created; a primary key, or a part of one, its default or null in every row, else MISSING_VALUE.
  * EMBEDDED: the class is, or a column leads to such a class. */
 OBJSTORE_API objstore_status objstore_insert_rows(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,
@@ -2752,8 +2822,9 @@ OBJSTORE_API objstore_status objstore_results_read(objstore_results *results, ui
  *
  *  The cost of a change set follows what changed, not how many objects there are.
  *
- *  A change inside of an embedded object, however deep, is also a modification of its owners, in the property that holds
- *  it (O(log n) for each such object). What a link leads to is not inside: only that the link was written is told.
+ *  A change inside of an embedded object, however deep, is also a modification of its owners, in the property that
+ *  holds it (O(log n) for each such object). What a link leads to is not inside: only that the link was written is
+ *  told.
  * ================================================================================================ */
 
 /** Called with a change set that is valid until the handler returns (objstore_changes_keep keeps it). A handler
@@ -2951,35 +3022,39 @@ OBJSTORE_API objstore_status objstore_bind_change_handler(
     OBJSTORE_CHECKS(null(handler, function, bound), nullable(free_userdata));
 
 /** Gives a bound function back. From inside a call of it: userdata lives until that call returns. NULL is allowed.
- * A function that is called all the same calls nobody and returns OBJSTORE_ERR_CLOSED_HANDLE, which cancels a transaction and fails a
- * delivery; do not rely on it: after 256 others were closed its code may be that of a newer one. */
+ * A function that is called all the same calls nobody and returns OBJSTORE_ERR_CLOSED_HANDLE, which cancels a
+ * transaction and fails a delivery; do not rely on it: after 256 others were closed its code may be that of a newer
+ * one. */
 OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
     OBJSTORE_CHECKS(nullable(bound), closed(bound), kind(bound));
 
 /* ================================================================================================
  *  16. JSON
  *
- *  Text in: RFC 8259, UTF-8; a byte order mark at its beginning is skipped, nothing may follow its end. Strings are valid Unicode: half
- *  a surrogate pair, escaped, is INVALID_UTF8, \u0000 a character like others. Lists and objects may be nested 512 deep: 200 objects of
- *  classes, each in a list, and the deepest mixed value; so whatever is written can be read. An error in a text has a `position`, the byte, and its message says line and column (both from 1, in bytes) and the path to the value:
+ *  Text in: RFC 8259, UTF-8; a byte order mark at its beginning is skipped, nothing may follow its end. Strings are
+ *  valid Unicode: half a surrogate pair, escaped, is INVALID_UTF8, \u0000 a character like others. Lists and objects
+ *  may be nested 512 deep: 200 objects of classes, each in a list, and the deepest mixed value; so whatever is written
+ *  can be read. An error in a text has a `position`, the byte, and its message says line and column (both from 1, in
+ *  bytes) and the path to the value:
  *
  *      line 3, column 14, at $[7].dogs[0].age: a value was expected, not "}"
  *
- *  With OBJSTORE_JSON_RELAXED also: keys without quotes (ASCII letters, digits, _ and $, and what is not ASCII; no digit first), strings in
- *  single quotes, a comma behind the last element, comments, NaN, Infinity and -Infinity.
+ *  With OBJSTORE_JSON_RELAXED also: keys without quotes (ASCII letters, digits, _ and $, and what is not ASCII; no
+ *  digit first), strings in single quotes, a comma behind the last element, comments, NaN, Infinity and -Infinity.
  *
- *  Numbers are exact. An integer fits INT within 64 bits, DECIMAL128 within 34 digits, and FLOAT and DOUBLE where they have exactly that
- *  number; a fraction, or a number with an exponent, fits no INT, is the nearest FLOAT or DOUBLE, and exact in DECIMAL128; whatever
- *  would be infinite, or not exact where it must be, is OUT_OF_RANGE. In a MIXED property an integer is an INT, or beyond 64 bits a
- *  DECIMAL128, any other number a DOUBLE.
+ *  Numbers are exact. An integer fits INT within 64 bits, DECIMAL128 within 34 digits, and FLOAT and DOUBLE where they
+ *  have exactly that number; a fraction, or a number with an exponent, fits no INT, is the nearest FLOAT or DOUBLE, and
+ *  exact in DECIMAL128; whatever would be infinite, or not exact where it must be, is OUT_OF_RANGE. In a MIXED property
+ *  an integer is an INT, or beyond 64 bits a DECIMAL128, any other number a DOUBLE.
  *
- *  Text out: integers and decimals digit by digit, floats and doubles as the shortest number that is nearest to them alone. NaN and the
- *  infinities have no form: OUT_OF_RANGE, unless a flag says otherwise. TIMESTAMP is a string, ISO 8601 in UTC with as many digits of a
- *  second as there are; BINARY base64; OBJECT_ID and UUID their hexadecimal text.
+ *  Text out: integers and decimals digit by digit, floats and doubles as the shortest number that is nearest to them
+ *  alone. NaN and the infinities have no form: OUT_OF_RANGE, unless a flag says otherwise. TIMESTAMP is a string, ISO
+ *  8601 in UTC with as many digits of a second as there are; BINARY base64; OBJECT_ID and UUID their hexadecimal text.
  *
- *  OBJSTORE_JSON_EXTENDED, in and out, writes and takes values that JSON has no form for as MongoDB's Extended JSON has them: {"$date": …},
- *  {"$binary": …}, {"$oid": …}, {"$uuid": …}, {"$numberDecimal": …}, and of NaN and infinities {"$numberDouble": …}; it also takes
- *  {"$numberInt": …} and {"$numberLong": …}. INVALID_ARGUMENT: one whose content is not of its form.
+ *  OBJSTORE_JSON_EXTENDED, in and out, writes and takes values that JSON has no form for as MongoDB's Extended JSON has
+ *  them: {"$date": …}, {"$binary": …}, {"$oid": …}, {"$uuid": …}, {"$numberDecimal": …}, and of NaN and infinities
+ *  {"$numberDouble": …}; it also takes {"$numberInt": …} and {"$numberLong": …}. INVALID_ARGUMENT: one whose content is
+ *  not of its form.
  * ================================================================================================ */
 
 enum {
@@ -2989,55 +3064,59 @@ enum {
     OBJSTORE_JSON_NAN_AS_NULL = 0x8  /* out: NaN and the infinities are null */
 };
 
-/** Receives the next piece of a text, on the calling thread. It is not NUL-terminated, ends anywhere, also within a character, and is
- * borrowed until the callback returns. Not OK ends the operation, which then returns OBJSTORE_ERR_CANCELLED;
- * callback_code is the status. */
+/** Receives the next piece of a text, on the calling thread. It is not NUL-terminated, ends anywhere, also within a
+ * character, and is borrowed until the callback returns. Not OK ends the operation, which then returns
+ * OBJSTORE_ERR_CANCELLED; callback_code is the status. */
 typedef objstore_status (*objstore_json_write)(const char *bytes, size_t length, void *userdata);
 
-/** Reads the next bytes of a text, on the calling thread: up to `capacity` into `bytes`, and says how many; 0 is the end. Not OK ends the
- * operation with OBJSTORE_ERR_CALLBACK; callback_code is that of objstore_fail, or the status. It may use the store, but not end the
- * transaction, nor a savepoint that was begun before the call (IN_CALLBACK). What other threads change in the transaction waits until the
- * call is over. */
+/** Reads the next bytes of a text, on the calling thread: up to `capacity` into `bytes`, and says how many; 0 is the
+ * end. Not OK ends the operation with OBJSTORE_ERR_CALLBACK; callback_code is that of objstore_fail, or the status. It
+ * may use the store, but not end the transaction, nor a savepoint that was begun before the call (IN_CALLBACK). What
+ * other threads change in the transaction waits until the call is over. */
 typedef objstore_status (*objstore_json_read)(void *bytes, size_t capacity, size_t *count, void *userdata);
 
-/** Makes a value of the kind that a property, or an element of it, wants of one of another kind: of a STRING, say, a TIMESTAMP, BINARY,
- * OBJECT_ID or UUID. `value` is what the text has, borrowed; fill `converted` and set `is_converted`, or leave both as they are (null,
- * false): then the value is of the wrong type. Texts in `converted` must stay until the function that took the callback returns. Never
- * called for numbers and numeric properties, null, or MIXED properties. Not OK ends the operation, as above. Must not call the library,
- * but for objstore_fail. */
-typedef objstore_status (*objstore_json_convert)(objstore_property_id property_id, objstore_kind kind, objstore_value value,
-                                                 objstore_value *converted, bool *is_converted, void *userdata);
+/** Makes a value of the kind that a property, or an element of it, wants of one of another kind: of a STRING, say, a
+ * TIMESTAMP, BINARY, OBJECT_ID or UUID. `value` is what the text has, borrowed; fill `converted` and set
+ * `is_converted`, or leave both as they are (null, false): then the value is of the wrong type. Texts in `converted`
+ * must stay until the function that took the callback returns. Never called for numbers and numeric properties, null,
+ * or MIXED properties. Not OK ends the operation, as above. Must not call the library, but for objstore_fail. */
+typedef objstore_status (*objstore_json_convert)(objstore_property_id property_id, objstore_kind kind,
+                                                 objstore_value value, objstore_value *converted, bool *is_converted,
+                                                 void *userdata);
 
-/** Creates an object from a JSON text, or, with a policy other than ERROR, updates the one that has its primary key; with everything
- * that is nested in it, all or nothing, as objstore_create_from. The text is an object, names as in the schema, or an array, values in
- * the order of the properties. Names that a class does not have are passed over, at every depth. Types must fit: no number is made of
- * a string or a bool, and a string is no TIMESTAMP, BINARY, OBJECT_ID or UUID, but for `convert` (NULL: none) or
- * OBJSTORE_JSON_EXTENDED. `flags`: OBJSTORE_JSON_EXTENDED, RELAXED, or 0. `object` and `outcome` may be NULL. References as
- * objstore_to_json writes them are links; in MIXED values with EXTENDED alone, and only to objects that exist by then.
+/** Creates an object from a JSON text, or, with a policy other than ERROR, updates the one that has its primary key;
+ * with everything that is nested in it, all or nothing, as objstore_create_from. The text is an object, names as in the
+ * schema, or an array, values in the order of the properties. Names that a class does not have are passed over, at
+ * every depth. Types must fit: no number is made of a string or a bool, and a string is no TIMESTAMP, BINARY, OBJECT_ID
+ * or UUID, but for `convert` (NULL: none) or OBJSTORE_JSON_EXTENDED. `flags`: OBJSTORE_JSON_EXTENDED, RELAXED, or 0.
+ * `object` and `outcome` may be NULL. References as objstore_to_json writes them are links; in MIXED values with
+ * EXTENDED alone, and only to objects that exist by then.
  * INVALID_JSON, and the errors of objstore_create_from: position, line, column and path say where in the text, and
- * class_name and property_name of what, unless it cannot be of any: INVALID_JSON, a wrong {"$oid": …}, a string that is too long. */
+ * class_name and property_name of what, unless it cannot be of any: INVALID_JSON, a wrong {"$oid": …}, a string that is
+ * too long. */
 OBJSTORE_API objstore_status objstore_create_from_json(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags, objstore_text json,
     objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, objstore_object *object,
     objstore_outcome *outcome)
-    OBJSTORE_CHECKS(null(transaction), nullable(convert, free_userdata, object, outcome), closed(transaction), kind(transaction),
-                    write(transaction), class(class_id), enum(policy), flags(flags), text(json));
+    OBJSTORE_CHECKS(null(transaction), nullable(convert, free_userdata, object, outcome), closed(transaction),
+                    kind(transaction), write(transaction), class(class_id), enum(policy), flags(flags), text(json));
 
-/** The same for each element of an array, all or nothing; `count` (NULL: not wanted) is how many there are. Memory is needed for one
- * element at a time, beside the text. */
+/** The same for each element of an array, all or nothing; `count` (NULL: not wanted) is how many there are. Memory is
+ * needed for one element at a time, beside the text. */
 OBJSTORE_API objstore_status objstore_create_all_from_json(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags, objstore_text json,
     objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, uint64_t *count)
     OBJSTORE_CHECKS(null(transaction), nullable(convert, free_userdata, count), closed(transaction), kind(transaction),
                     write(transaction), class(class_id), enum(policy), flags(flags), text(json));
 
-/** The same of a text that is read as it goes, in pieces of 64 KiB: an array of any length in the memory of its largest element. Both
- * callbacks get `userdata`. Blocks as `read` does. */
+/** The same of a text that is read as it goes, in pieces of 64 KiB: an array of any length in the memory of its largest
+ * element. Both callbacks get `userdata`. Blocks as `read` does. */
 OBJSTORE_API objstore_status objstore_create_all_from_json_stream(
-    objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags, objstore_json_read read,
+    objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags,
+    objstore_json_read read,
     objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, uint64_t *count)
-    OBJSTORE_CHECKS(null(transaction, read), nullable(convert, free_userdata, count), closed(transaction), kind(transaction),
-                    write(transaction), class(class_id), enum(policy), flags(flags));
+    OBJSTORE_CHECKS(null(transaction, read), nullable(convert, free_userdata, count), closed(transaction),
+                    kind(transaction), write(transaction), class(class_id), enum(policy), flags(flags));
 
 /** The same of a file, which is read as it goes. NOT_FOUND: there is none at `path`. IO: it cannot be read. */
 OBJSTORE_API objstore_status objstore_create_all_from_json_file(
@@ -3046,49 +3125,53 @@ OBJSTORE_API objstore_status objstore_create_all_from_json_file(
     OBJSTORE_CHECKS(null(transaction), nullable(convert, free_userdata, count), closed(transaction), kind(transaction),
                     write(transaction), class(class_id), enum(policy), flags(flags), text(path), name(path));
 
-/** An object as JSON text, in `buffer`: an object of all its properties, in the order of their declaration. Lists and sets are arrays,
- * maps objects. A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2 links of links, 100 is the most
- * (OUT_OF_RANGE). An object that lies deeper, or that is being written already (a cycle), is its primary key, or
- * {"$ref": "Dog", "$id": 12}, class and object key, where its class has none; {"$ref": "Dog", "$id": null} where its primary key is null;
- * {"$ref": "City", "$id": {"country": "CH", "name": "Bern"}} where it is of several properties. With EXTENDED a link in a MIXED value is
- * always, at any depth, such a one, with the primary key as "$id", and keys of maps that would be taken for Extended JSON get one more
- * "$"; without it links in MIXED values come back as what is written: objects, numbers, texts. objstore_create_from_json reads all, but for objects and lists in
- * sets of MIXED elements, which only EXTENDED tells apart. Embedded objects are always written; more than 200 objects inside each other
- * are OUT_OF_RANGE. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
+/** An object as JSON text, in `buffer`: an object of all its properties, in the order of their declaration. Lists and
+ * sets are arrays, maps objects. A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2
+ * links of links, 100 is the most (OUT_OF_RANGE). An object that lies deeper, or that is being written already (a
+ * cycle), is its primary key, or {"$ref": "Dog", "$id": 12}, class and object key, where its class has none; {"$ref":
+ * "Dog", "$id": null} where its primary key is null; {"$ref": "City", "$id": {"country": "CH", "name": "Bern"}} where
+ * it is of several properties. With EXTENDED a link in a MIXED value is always, at any depth, such a one, with the
+ * primary key as "$id", and keys of maps that would be taken for Extended JSON get one more "$"; without it links in
+ * MIXED values come back as what is written: objects, numbers, texts. objstore_create_from_json reads all, but for
+ * objects and lists in sets of MIXED elements, which only EXTENDED tells apart. Embedded objects are always written;
+ * more than 200 objects inside each other are OUT_OF_RANGE. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
  * `json` (NULL: not wanted) is the text, in the buffer and NUL-terminated. Cost: O(bytes), memory for them twice. */
-OBJSTORE_API objstore_status objstore_to_json(objstore_view *view, objstore_object object, uint32_t depth, uint32_t flags,
-                                              objstore_buffer *buffer, objstore_text *json)
+OBJSTORE_API objstore_status objstore_to_json(objstore_view *view, objstore_object object, uint32_t depth,
+                                              uint32_t flags, objstore_buffer *buffer, objstore_text *json)
     OBJSTORE_CHECKS(null(view, buffer), nullable(json), closed(view), kind(view), store(object), deleted(object),
                     range(depth), flags(flags), buffer(buffer));
 
-/** The value of a property as JSON text, as it stands in that of its object: a list, set or map, too. With steps what a path leads to,
- * inside a mixed value or a collection of them (objstore_mixed_get). A link in it is an object with `depth` 1, a reference with 0 (in
- * MIXED values with EXTENDED always).
+/** The value of a property as JSON text, as it stands in that of its object: a list, set or map, too. With steps what a
+ * path leads to, inside a mixed value or a collection of them (objstore_mixed_get). A link in it is an object with
+ * `depth` 1, a reference with 0 (in MIXED values with EXTENDED always).
  * Errors: those of a path. NOT_FOUND: there is nothing at the end of it. The rest as objstore_to_json. */
-OBJSTORE_API objstore_status objstore_property_to_json(objstore_view *view, objstore_object object, objstore_property_id property_id,
-                                                       const objstore_value *steps, size_t step_count, uint32_t depth,
-                                                       uint32_t flags, objstore_buffer *buffer, objstore_text *json)
+OBJSTORE_API objstore_status objstore_property_to_json(objstore_view *view, objstore_object object,
+                                                       objstore_property_id property_id, const objstore_value *steps,
+                                                       size_t step_count, uint32_t depth, uint32_t flags,
+                                                       objstore_buffer *buffer, objstore_text *json)
     OBJSTORE_CHECKS(null(view, buffer), nullable(json, steps), closed(view), kind(view), store(object), deleted(object),
                     property(property_id), array(steps, step_count), count(step_count), steps(steps), range(depth),
                     flags(flags), buffer(buffer));
 
-/** The objects of results as a JSON array, handed to `write` in pieces of some 64 KiB, on the calling thread: memory for one object
- * and one piece. Of a frozen view all objects are as they were at one time; of one that moves, or is written, each as it is when its turn
- * comes, and left out where it is gone. `write` may call the library, but not close the results or their view. After an error what
- * was handed over is the beginning of a text. */
+/** The objects of results as a JSON array, handed to `write` in pieces of some 64 KiB, on the calling thread: memory
+ * for one object and one piece. Of a frozen view all objects are as they were at one time; of one that moves, or is
+ * written, each as it is when its turn comes, and left out where it is gone. `write` may call the library, but not
+ * close the results or their view. After an error what was handed over is the beginning of a text. */
 OBJSTORE_API objstore_status objstore_results_to_json(objstore_results *results, uint32_t depth, uint32_t flags,
                                                       objstore_json_write write, void *userdata,
                                                       objstore_free_userdata free_userdata)
-    OBJSTORE_CHECKS(null(results, write), nullable(free_userdata), closed(results), kind(results), range(depth), flags(flags));
+    OBJSTORE_CHECKS(null(results, write), nullable(free_userdata), closed(results), kind(results), range(depth),
+                    flags(flags));
 
 /** A value as JSON text: of any kind but links and collections (WRONG_TYPE). Of a DOCUMENT the whole. */
 OBJSTORE_API objstore_status objstore_value_to_json(objstore_value value, uint32_t flags, objstore_buffer *buffer,
                                                     objstore_text *json)
     OBJSTORE_CHECKS(null(buffer), nullable(json), flags(flags), text(value), buffer(buffer));
 
-/** The value of a JSON text, for a MIXED property: a DOCUMENT, borrowed from `buffer`, or, where the text is but one other value,
- * that. `flags`: OBJSTORE_JSON_EXTENDED, RELAXED, or 0. INVALID_JSON, INVALID_UTF8, with a position. INVALID_ARGUMENT: a key that comes
- * twice. OUT_OF_RANGE: a number, or lists and maps more than 100 deep. Cost: O(bytes), some 400 MB/s, and memory for 48 bytes a value. */
+/** The value of a JSON text, for a MIXED property: a DOCUMENT, borrowed from `buffer`, or, where the text is but one
+ * other value, that. `flags`: OBJSTORE_JSON_EXTENDED, RELAXED, or 0. INVALID_JSON, INVALID_UTF8, with a position.
+ * INVALID_ARGUMENT: a key that comes twice. OUT_OF_RANGE: a number, or lists and maps more than 100 deep. Cost:
+ * O(bytes), some 400 MB/s, and memory for 48 bytes a value. */
 OBJSTORE_API objstore_status objstore_value_from_json(objstore_text json, uint32_t flags, objstore_buffer *buffer,
                                                       objstore_value *value)
     OBJSTORE_CHECKS(null(buffer, value), flags(flags), text(json), buffer(buffer));

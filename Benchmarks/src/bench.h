@@ -230,11 +230,12 @@ typedef struct shapes {
     void (*update_class)(shaped *s, size_t index, int64_t value);                      // one transaction
     int64_t (*read_class)(shaped *s, size_t index);
 
-    // Optional. One transaction each: 0, 1, … one after the other at the end; first, first + 1, … one after the other at
-    // places[i], 0 = the beginning, 1 = the end.
+    // Optional. One transaction each: 0, 1, … one after the other at the end; first, first + 1, … one after the other
+    // at places[i], 0 = the beginning, 1 = the end.
     void (*append_list)(shaped *s, size_t count);
     void (*insert_list)(shaped *s, const double *places, int64_t first, size_t count);
-    // One transaction: `count` times the element at from[i] goes to to[i], places as above, of the `size` that were appended.
+    // One transaction: `count` times the element at from[i] goes to to[i], places as above, of the `size` that were
+    // appended.
     void (*move_list)(shaped *s, const double *from, const double *to, size_t count, size_t size);
     size_t (*walk_list)(shaped *s, int64_t *values, size_t capacity);                  // in order; how many there are
 } shapes;

@@ -34,7 +34,8 @@ void run_upsert(bench *b, wanted_function *wanted) {
         int64_t end = now_ns();
         people_free(picked);
         for (size_t k = 0; k < 3; k++)
-            if (results[k]) series_add(&results[k]->tracks[FLOOR].repetitions, microseconds(k ? end - middle : middle - start));
+            if (results[k])
+                series_add(&results[k]->tracks[FLOOR].repetitions, microseconds(k ? end - middle : middle - start));
         each_peer_with(b, slot, upsert) {
             const peer *p = b->peers[slot];
             store *s = writers[slot].store;
@@ -50,7 +51,8 @@ void run_upsert(bench *b, wanted_function *wanted) {
                 die("upsert: %s wrote %zu, %zu, %zu objects", p->name, written[0], written[1], written[2]);
             writers[slot].serial += 2;
             for (size_t k = 0; k < 3; k++)
-                if (results[k]) series_add(&results[k]->tracks[slot].repetitions, microseconds(times[k + 1] - times[k]));
+                if (results[k])
+                    series_add(&results[k]->tracks[slot].repetitions, microseconds(times[k + 1] - times[k]));
             settle(b, slot, s);
         }
         for (size_t k = 0; k < 2; k++) expect_update(&e, ids[k], ages[k], size);
@@ -68,8 +70,8 @@ void run_upsert(bench *b, wanted_function *wanted) {
     free(floor_path);
 }
 
-// All N objects, in the order of their keys, into a store that has every other one; of those that it has, every other one
-// gets another age. By the policy that compares, and by the one that does not.
+// All N objects, in the order of their keys, into a store that has every other one; of those that it has, every other
+// one gets another age. By the policy that compares, and by the one that does not.
 void run_upsert_half(bench *b, wanted_function *wanted) {
     result *results[2] = {
         wanted("upsert_half_modified") ? add_result(b, "upsert_half_modified", "us/object", false) : NULL,
@@ -105,7 +107,8 @@ void run_upsert_half(bench *b, wanted_function *wanted) {
                 start = now_ns();
                 const size_t written = p->upsert(s, data, rows, ages, count, k == 1);
                 series_add(&results[k]->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)count);
-                if (written != (k ? count : count - there + changed)) die("upsert_half: %s wrote %zu objects", p->name, written);
+                if (written != (k ? count : count - there + changed))
+                    die("upsert_half: %s wrote %zu objects", p->name, written);
                 verify_ages(p, s, &e, "upsert_half");
                 if (p->sum_scores && p->sum_scores(s) != sum) die("upsert_half: %s: wrong sum", p->name);
                 p->close(s);
@@ -127,7 +130,8 @@ static void check_half(const peer *p, store *s, const people *kept) {
     for (size_t first = 0; first < kept->count; first += kept->count - size ? kept->count - size : kept->count) {
         p->lookup_ages(s, kept->id + first, size, ages);
         for (size_t i = 0; i < size; i++)
-            if (ages[i] != kept->age[first + i]) die("delete_half: %s: object %ld has age %ld", p->name, kept->id[first + i], ages[i]);
+            if (ages[i] != kept->age[first + i])
+                die("delete_half: %s: object %ld has age %ld", p->name, kept->id[first + i], ages[i]);
         if (first) break;
     }
     free(ages);
@@ -135,7 +139,8 @@ static void check_half(const peer *p, store *s, const people *kept) {
     if (p->count_age_below(s, 100, false) != kept->count || p->count_age_below(s, 100, true) != kept->count
         || p->count_age_below(s, age_limit, false) != below || p->count_age_below(s, age_limit, true) != below)
         die("delete_half: %s: wrong count", p->name);
-    if (p->sum_scores && p->sum_scores(s) != floor_sum(kept->score, kept->count)) die("delete_half: %s: wrong sum", p->name);
+    if (p->sum_scores && p->sum_scores(s) != floor_sum(kept->score, kept->count))
+        die("delete_half: %s: wrong sum", p->name);
 }
 
 // All with age >= 50. The floor writes those that stay.

@@ -45,7 +45,8 @@ static void run_synced_commits(bench *b, const char *name, size_t size, size_t r
     each_peer(b, slot) {
         const peer *p = b->peers[slot];
         if (p->checkpoints)
-            result_extra(r, (double)(p->checkpoints(writers[slot].store) - writers[slot].checkpoints), "%s_checkpoints", p->name);
+            result_extra(r, (double)(p->checkpoints(writers[slot].store) - writers[slot].checkpoints), "%s_checkpoints",
+                p->name);
         close_writer(b, slot, &writers[slot], size, name);
     }
     free(ids);
@@ -78,7 +79,9 @@ void run_commits_relaxed(bench *b, wanted_function *wanted) {
             for (size_t k = 0; k < batch; k++) make_update(&b->updates, writers[slot].serial++, 1, ids + k, ages + k);
             int64_t start = now_ns();
             if (slot == FLOOR) for (size_t k = 0; k < batch; k++) floor_write(&floor_file, 200, false);
-            else for (size_t k = 0; k < batch; k++) b->peers[slot]->update_ages(writers[slot].store, ids + k, ages + k, 1);
+            else
+                for (size_t k = 0; k < batch; k++)
+                    b->peers[slot]->update_ages(writers[slot].store, ids + k, ages + k, 1);
             series_add(&r->tracks[slot].repetitions, batch / ((double)(now_ns() - start) / 1e9));
         }
     }
@@ -204,7 +207,8 @@ void run_update_all(bench *b, wanted_function *wanted) {
             start = now_ns();
             b->peers[slot]->add_to_all_scores(writers[slot].store, 1);
             series_add(&r->tracks[slot].repetitions, microseconds(now_ns() - start));
-            if (b->peers[slot]->sum_scores(writers[slot].store) != sum) die("update_all: %s: wrong sum", b->peers[slot]->name);
+            if (b->peers[slot]->sum_scores(writers[slot].store) != sum)
+                die("update_all: %s: wrong sum", b->peers[slot]->name);
         }
     }
     each_peer_with(b, slot, add_to_all_scores) {

@@ -1,4 +1,5 @@
-// Objects with links, lists, maps, sets and mixed values: created, asked for backwards, read, deleted, and what they link to deleted.
+// Objects with links, lists, maps, sets and mixed values: created, asked for backwards, read, deleted, and what they
+// link to deleted.
 #include "cases.h"
 #include "graph.h"
 
@@ -24,7 +25,9 @@ static int64_t sum_of_dogs(int64_t person, size_t persons, size_t dogs, size_t *
     return sum;
 }
 
-typedef struct { result *create, *inverse, *map_set, *map_get, *set_insert, *set_contains, *mixed, *delete, *delete_half; } graph_results;
+typedef struct {
+    result *create, *inverse, *map_set, *map_get, *set_insert, *set_contains, *mixed, *delete, *delete_half;
+} graph_results;
 
 static void run_one(bench *b, int slot, const graphs *p, const graph_results *r, size_t round) {
     enum { asked = 200, read = 100000 };
@@ -48,7 +51,8 @@ static void run_one(bench *b, int slot, const graphs *p, const graph_results *r,
         for (size_t i = 0; i < asked; i++) values[i] = p->dogs_of(g, ids[i], &count);
         series_add(&r->inverse->tracks[slot].repetitions, microseconds(now_ns() - start) / asked);
         for (size_t i = 0; i < asked; i++)
-            if (values[i] != sum_of_dogs(ids[i], persons, dogs, &wanted)) die("graph_inverse: %s: wrong dogs of %ld", name, ids[i]);
+            if (values[i] != sum_of_dogs(ids[i], persons, dogs, &wanted))
+                die("graph_inverse: %s: wrong dogs of %ld", name, ids[i]);
         if (count != wanted) die("graph_inverse: %s: %zu dogs, not %zu", name, count, wanted);
     }
     char *keys = must_alloc(notes * note_key_length + 1);
@@ -61,20 +65,24 @@ static void run_one(bench *b, int slot, const graphs *p, const graph_results *r,
     if (r->map_set || r->map_get) {
         start = now_ns();
         p->fill_notes(g, keys, notes);
-        if (r->map_set) series_add(&r->map_set->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)notes);
+        if (r->map_set)
+            series_add(&r->map_set->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)notes);
         start = now_ns();
         p->read_notes(g, keys, which, read, values);
         if (r->map_get) series_add(&r->map_get->tracks[slot].repetitions, (double)(now_ns() - start) / read);
-        for (size_t i = 0; i < read; i++) if (values[i] != (int64_t)which[i]) die("graph_map_get: %s: wrong value", name);
+        for (size_t i = 0; i < read; i++)
+            if (values[i] != (int64_t)which[i]) die("graph_map_get: %s: wrong value", name);
     }
     if (r->set_insert || r->set_contains) {     // half of the keys are in the set
         start = now_ns();
         p->fill_labels(g, keys, notes / 2);
-        if (r->set_insert) series_add(&r->set_insert->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)(notes / 2));
+        if (r->set_insert)
+            series_add(&r->set_insert->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)(notes / 2));
         start = now_ns();
         p->have_labels(g, keys, which, read, values);
         if (r->set_contains) series_add(&r->set_contains->tracks[slot].repetitions, (double)(now_ns() - start) / read);
-        for (size_t i = 0; i < read; i++) if (values[i] != (which[i] < notes / 2)) die("graph_set_contains: %s: wrong answer", name);
+        for (size_t i = 0; i < read; i++)
+            if (values[i] != (which[i] < notes / 2)) die("graph_set_contains: %s: wrong answer", name);
     }
     free(keys);
     if (r->mixed) {
@@ -126,9 +134,10 @@ static void run_half(bench *b, int slot, const graphs *p, result *r) {
     const int64_t start = now_ns();
     const size_t deleted = p->delete_dogs(g, limit);
     series_add(&r->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)gone);
-    if (deleted != gone || p->dogs_without_friend(g) != alone || p->dogs_without_owner(g) != 0 || p->sum_marks(g) != marks)
-        die("graph_delete_half: %s: %zu deleted, %zu without a friend, marks %ld", b->peers[slot]->name, deleted, p->dogs_without_friend(g),
-            p->sum_marks(g));
+    if (deleted != gone || p->dogs_without_friend(g) != alone || p->dogs_without_owner(g) != 0 ||
+        p->sum_marks(g) != marks)
+        die("graph_delete_half: %s: %zu deleted, %zu without a friend, marks %ld", b->peers[slot]->name, deleted,
+            p->dogs_without_friend(g), p->sum_marks(g));
     p->close(g);
     drop(path);
 }
@@ -136,9 +145,11 @@ static void run_half(bench *b, int slot, const graphs *p, result *r) {
 // Dogs that one large list has, in no order: some one by one, then half of the others together.
 void run_herd(bench *b, wanted_function *wanted) {
     result *each = wanted("herd_delete_each") ? add_result(b, "herd_delete_each", "us/object", false) : NULL;
-    result *together = wanted("herd_delete_together") ? add_result(b, "herd_delete_together", "us/object", false) : NULL;
+    result *together =
+        wanted("herd_delete_together") ? add_result(b, "herd_delete_together", "us/object", false) : NULL;
     const size_t dogs = b->data->count, stride = dogs < 2000 ? 10 : dogs / 200;
-    int64_t *ids = must_alloc(dogs * 8), *singles = must_alloc(dogs * 8), *half = must_alloc(dogs * 8), *left = must_alloc(dogs * 8);
+    int64_t *ids = must_alloc(dogs * 8), *singles = must_alloc(dogs * 8), *half = must_alloc(dogs * 8),
+            *left = must_alloc(dogs * 8);
     int64_t *found = must_alloc(dogs * 8);
     random_source random = {13};
     for (size_t i = 0; i < dogs; i++) {
@@ -165,10 +176,13 @@ void run_herd(bench *b, wanted_function *wanted) {
             if (each) series_add(&each->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)counts[0]);
             start = now_ns();
             p->delete_together(h, half, counts[1]);
-            if (together) series_add(&together->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)counts[1]);
-            if (p->size(h) != counts[2]) die("herd: %s: %zu dogs are left, not %zu", b->peers[slot]->name, p->size(h), counts[2]);
+            if (together)
+                series_add(&together->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)counts[1]);
+            if (p->size(h) != counts[2])
+                die("herd: %s: %zu dogs are left, not %zu", b->peers[slot]->name, p->size(h), counts[2]);
             p->read(h, found, counts[2]);
-            if (memcmp(found, left, counts[2] * 8)) die("herd: %s: other dogs are left, or in another order", b->peers[slot]->name);
+            if (memcmp(found, left, counts[2] * 8))
+                die("herd: %s: other dogs are left, or in another order", b->peers[slot]->name);
             p->close(h);
             drop(path);
         }
@@ -192,7 +206,8 @@ void run_graph(bench *b, wanted_function *wanted) {
         .delete = wanted("graph_delete") ? add_result(b, "graph_delete", "us/link", false) : NULL,
         .delete_half = wanted("graph_delete_half") ? add_result(b, "graph_delete_half", "us/object", false) : NULL,
     };
-    const bool others = r.create || r.inverse || r.map_set || r.map_get || r.set_insert || r.set_contains || r.mixed || r.delete;
+    const bool others =
+        r.create || r.inverse || r.map_set || r.map_get || r.set_insert || r.set_contains || r.mixed || r.delete;
     for (size_t i = 0, n = repetitions(b, 3); i < n; i++) {
         each_peer(b, slot) {
             const graphs *p = graphs_of(b->peers[slot]);

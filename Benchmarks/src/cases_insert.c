@@ -12,7 +12,8 @@ static void check_loaded(const bench *b, const peer *p, store *s) {
     double sum = floor_sum(b->data->score, b->data->count);
     if (p->sum_scores && p->sum_scores(s) != sum) die("bulk_insert: %s: wrong sum", p->name);
     for (size_t i = 0; p->count_name && i < b->data->count; i += b->data->count / 3)
-        if (p->count_name(s, name_of(b->data, i), name_length(b->data, i)) < 1) die("bulk_insert: %s: a name is lost", p->name);
+        if (p->count_name(s, name_of(b->data, i), name_length(b->data, i)) < 1)
+            die("bulk_insert: %s: a name is lost", p->name);
     free_expected(&e);
 }
 
@@ -22,7 +23,8 @@ static void check_scattered(const people *data, const peer *p, store *s) {
     int64_t *ages = must_alloc(size * 8);
     p->lookup_ages(s, data->id, size, ages);
     for (size_t i = 0; i < size; i++)
-        if (ages[i] != data->age[i]) die("bulk_insert_random_pk: %s: object %ld has age %ld", p->name, data->id[i], ages[i]);
+        if (ages[i] != data->age[i])
+            die("bulk_insert_random_pk: %s: object %ld has age %ld", p->name, data->id[i], ages[i]);
     free(ages);
     uint64_t below = floor_count_below(data->age, data->count, (uint8_t)age_limit);
     if (p->count_age_below(s, age_limit, false) != below || p->count_age_below(s, age_limit, true) != below)
@@ -57,13 +59,16 @@ void run_bulk(bench *b, wanted_function *wanted) {
         floor_bulk_columns(floor_path, b->data);
         int64_t end = now_ns();
         if (rows) series_add(&rows->tracks[FLOOR].repetitions, microseconds(middle - start) / (double)b->data->count);
-        if (columns) series_add(&columns->tracks[FLOOR].repetitions, microseconds(end - middle) / (double)b->data->count);
+        if (columns)
+            series_add(&columns->tracks[FLOOR].repetitions, microseconds(end - middle) / (double)b->data->count);
         each_peer(b, slot) {
             // Who has no columnar insert stands in that row with the ordinary one, measured beside it.
-            double by_row = rows || !b->peers[slot]->insert_columns ? timed_insert(b, slot, "master", b->data, false) : 0;
+            double by_row =
+                rows || !b->peers[slot]->insert_columns ? timed_insert(b, slot, "master", b->data, false) : 0;
             if (rows) series_add(&rows->tracks[slot].repetitions, by_row);
             if (!columns) continue;
-            double by_column = b->peers[slot]->insert_columns ? timed_insert(b, slot, "columnar", b->data, true) : by_row;
+            double by_column =
+                b->peers[slot]->insert_columns ? timed_insert(b, slot, "columnar", b->data, true) : by_row;
             series_add(&columns->tracks[slot].repetitions, by_column);
         }
     }
@@ -96,9 +101,11 @@ void run_bulk_random(bench *b, wanted_function *wanted) {
         floor_bulk_columns(floor_path, &scattered);
         int64_t end = now_ns();
         if (rows) series_add(&rows->tracks[FLOOR].repetitions, microseconds(middle - start) / (double)scattered.count);
-        if (columns) series_add(&columns->tracks[FLOOR].repetitions, microseconds(end - middle) / (double)scattered.count);
+        if (columns)
+            series_add(&columns->tracks[FLOOR].repetitions, microseconds(end - middle) / (double)scattered.count);
         each_peer(b, slot) {
-            double by_row = rows || !b->peers[slot]->insert_columns ? timed_insert(b, slot, "scattered", &scattered, false) : 0;
+            double by_row =
+                rows || !b->peers[slot]->insert_columns ? timed_insert(b, slot, "scattered", &scattered, false) : 0;
             if (rows) series_add(&rows->tracks[slot].repetitions, by_row);
             if (!columns) continue;
             series_add(&columns->tracks[slot].repetitions,

@@ -20,16 +20,16 @@ static const json_importer *importer_of(const peer *p) {
 
 typedef struct { char *text; size_t length; json_figures truth; } document;
 
-// A person a line, {"id": 7, "name": "…", "age": 44, "score": 12.5, "email": null, "tags": ["…", …], "dogs": [{"name": "…", "age": 5}, …]},
-// with 0 to 3 tags and 0 to 2 dogs.
+// A person a line, {"id": 7, "name": "…", "age": 44, "score": 12.5, "email": null, "tags": ["…", …], "dogs": [{"name":
+// "…", "age": 5}, …]}, with 0 to 3 tags and 0 to 2 dogs.
 static document make_people(const people *data, size_t count) {
     document d = {.text = must_alloc(count * 512 + padding + 16)};
     random_source random = {11};
     char *at = d.text;
     *at++ = '[';
     for (size_t i = 0; i < count; i++) {
-        at += sprintf(at, "%s\n{\"id\": %zu, \"name\": \"%.*s\", \"age\": %d, \"score\": %.17g, ", i ? "," : "", i, (int)name_length(data, i),
-                      name_of(data, i), data->age[i], data->score[i]);
+        at += sprintf(at, "%s\n{\"id\": %zu, \"name\": \"%.*s\", \"age\": %d, \"score\": %.17g, ", i ? "," : "", i,
+            (int)name_length(data, i), name_of(data, i), data->age[i], data->score[i]);
         if (data->email_is_null[i]) at += sprintf(at, "\"email\": null, ");
         else at += sprintf(at, "\"email\": \"%.*s\", ", (int)email_length(data, i), email_of(data, i));
         at += sprintf(at, "\"tags\": [");
@@ -43,7 +43,8 @@ static document make_people(const people *data, size_t count) {
         for (size_t k = 0, dogs = random_below(&random, 3); k < dogs; k++) {
             const int age = (int)random_below(&random, 20);
             const size_t other = random_below(&random, count);
-            at += sprintf(at, "%s{\"name\": \"%.*s\", \"age\": %d}", k ? ", " : "", (int)name_length(data, other), name_of(data, other), age);
+            at += sprintf(at, "%s{\"name\": \"%.*s\", \"age\": %d}", k ? ", " : "", (int)name_length(data, other),
+                name_of(data, other), age);
             d.truth.nested++;
             d.truth.nested_sum += age;
         }
@@ -118,8 +119,8 @@ static void import(bench *b, const char *name, json_shape shape, const document 
             series_add(&r->tracks[slot].repetitions, megabytes * 1e9 / (double)(now_ns() - start));
             const json_figures found = p->figures(s);
             if (memcmp(&found, &d->truth, sizeof found))
-                die("%s: %s: %ld objects, %ld; %ld texts, %ld; %ld nested, %ld", name, b->peers[slot]->name, found.objects, found.sum,
-                    found.texts, found.text_bytes, found.nested, found.nested_sum);
+                die("%s: %s: %ld objects, %ld; %ld texts, %ld; %ld nested, %ld", name, b->peers[slot]->name,
+                    found.objects, found.sum, found.texts, found.text_bytes, found.nested, found.nested_sum);
             p->close(s);
             drop(directory);
         }

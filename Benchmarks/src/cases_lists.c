@@ -1,4 +1,5 @@
-// One list of N numbers, of one object; where an engine has no lists, the rows of a join table in the order of a position.
+// One list of N numbers, of one object; where an engine has no lists, the rows of a join table in the order of a
+// position.
 #include "cases.h"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@ static void check_list(const int64_t *values, size_t count, size_t appended, siz
             continue;
         }
         const int64_t which = values[i] - (int64_t)appended;
-        if (which < 0 || which >= (int64_t)inserted || seen[which]++) die("lists: %s: element %zu is %ld", peer_name, i, values[i]);
+        if (which < 0 || which >= (int64_t)inserted || seen[which]++)
+            die("lists: %s: element %zu is %ld", peer_name, i, values[i]);
     }
     if (next != (int64_t)appended) die("lists: %s: only %ld were appended", peer_name, next);
     free(seen);
@@ -28,15 +30,16 @@ static void check_moved(const int64_t *values, size_t count, size_t moved, const
     uint8_t *seen = must_alloc(count);
     size_t breaks = 0;
     for (size_t i = 0; i < count; i++) {
-        if (values[i] < 0 || values[i] >= (int64_t)count || seen[values[i]]++) die("list_move: %s: element %zu is %ld", peer_name, i, values[i]);
+        if (values[i] < 0 || values[i] >= (int64_t)count || seen[values[i]]++)
+            die("list_move: %s: element %zu is %ld", peer_name, i, values[i]);
         breaks += i && values[i] != values[i - 1] + 1;
     }
     if (breaks < moved || breaks > 7 * moved) die("list_move: %s: %zu breaks", peer_name, breaks);
     free(seen);
 }
 
-// Appends one by one, inserts one by one at random places, each in one transaction; reads all in order; moves as many from and to
-// random places.
+// Appends one by one, inserts one by one at random places, each in one transaction; reads all in order; moves as many
+// from and to random places.
 void run_lists(bench *b, wanted_function *wanted) {
     result *append = wanted("list_append") ? add_result(b, "list_append", "us/element", false) : NULL;
     result *insert = wanted("list_insert") ? add_result(b, "list_insert", "us/element", false) : NULL;
@@ -57,10 +60,12 @@ void run_lists(bench *b, wanted_function *wanted) {
             shaped *s = p->create(path, LIST, 0);
             int64_t start = now_ns();
             p->append_list(s, appended);
-            if (append) series_add(&append->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)appended);
+            if (append)
+                series_add(&append->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)appended);
             start = now_ns();
             p->insert_list(s, places, (int64_t)appended, inserted);
-            if (insert) series_add(&insert->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)inserted);
+            if (insert)
+                series_add(&insert->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)inserted);
             for (size_t k = 0; k < 3; k++) {
                 memset(values, 255, (appended + inserted) * 8);
                 start = now_ns();

@@ -84,7 +84,8 @@ void run_mixed(bench *b, wanted_function *wanted) {
         const peer *p = b->peers[slot];
         if (slot != FLOOR && !(p && p->sum_scores)) continue;
         if (p) states[slot] = open_writer(b, slot, RELAXED);
-        store *own = p && p->one_thread ? p->open(states[slot].path, (open_options){.durability = DURABLE}) : states[slot].store;
+        store *own =
+            p && p->one_thread ? p->open(states[slot].path, (open_options){.durability = DURABLE}) : states[slot].store;
         readers[slot] = (mixed_thread){.bench = b, .peer = p, .store = own, .sum = sum};
         writers[slot] = (mixed_thread){.bench = b, .peer = p, .store = states[slot].store, .file = &floor_file};
     }
@@ -145,7 +146,8 @@ void run_churn_growth(bench *b, wanted_function *wanted) {
         series_add(&cost->tracks[slot].repetitions, microseconds(time) / (double)(rounds * size));
         verify_ages(p, s, &e, "churn_growth");
         if (p->count_age_below(s, 100, true) != data->count) die("churn_growth: %s: objects are lost", p->name);
-        if (p->sum_scores && p->sum_scores(s) != floor_sum(data->score, data->count)) die("churn_growth: %s: wrong sum", p->name);
+        if (p->sum_scores && p->sum_scores(s) != floor_sum(data->score, data->count))
+            die("churn_growth: %s: wrong sum", p->name);
         p->close(s);
         result_extra(r, (double)p->data_bytes(path) / (double)live, "%s_closed", p->name);
         drop(path);

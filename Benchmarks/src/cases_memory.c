@@ -102,7 +102,8 @@ static people *next_part(people *part, size_t serial) {
 }
 
 void child_memory(const char *what, const peer *p, const char *dir, size_t objects, const char *figures_path) {
-    const bool inserts = strstr(what, "insert"), updates = strstr(what, "update"), limited = getenv("OBJSTORE_BENCH_CGROUP");
+    const bool inserts = strstr(what, "insert"), updates = strstr(what, "update"),
+               limited = getenv("OBJSTORE_BENCH_CGROUP");
     enter_limit();
     const size_t parts = limited && inserts ? limited_parts : 1;
     people *data = people_make(objects / parts);
@@ -120,8 +121,9 @@ void child_memory(const char *what, const peer *p, const char *dir, size_t objec
     if (inserts) for (size_t k = 0; k < parts; k++) p->insert(s, parts > 1 ? next_part(data, k) : data);
     else if (updates) p->add_to_all_scores(s, 1);
     // The scan, and the proof of the others: all ages, scores and names are looked at.
-    if (!inserts && !updates && p->count_name
-        && p->count_name(s, name_of(data, data->count / 3), name_length(data, data->count / 3)) < 1) die("a name is lost");
+    if (!inserts && !updates && p->count_name &&
+        p->count_name(s, name_of(data, data->count / 3), name_length(data, data->count / 3)) < 1)
+        die("a name is lost");
     bool right = true;
     if (!inserts && !updates)
         right = p->sum_scores(s) == sum && p->count_age_below(s, age_limit, false) == below;
@@ -148,7 +150,8 @@ void run_peak_memory(bench *b, wanted_function *wanted) {
     char *group = limit >= (16 << 20) ? make_limit(limit) : NULL;
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         for (int limited = 0; limited <= (group != NULL); limited++) {
-            result *r = add_result(b, limited ? kinds[kind].limited_name : kinds[kind].name, limited ? "us/case" : "bytes", false);
+            result *r = add_result(
+                b, limited ? kinds[kind].limited_name : kinds[kind].name, limited ? "us/case" : "bytes", false);
             if (limited) check_sys(setenv("OBJSTORE_BENCH_CGROUP", group, 1) == 0);
             each_peer_with(b, slot, add_to_all_scores) {
                 char *path = kind == 0 ? fresh_directory(b, slot, "memory") : work_copy(b, slot);
@@ -193,7 +196,7 @@ void child_many_stores(const peer *p, const char *dir, size_t count, const char 
         free(path);
     }
     figures f = {{series_median(&times), ((double)status_bytes("VmRSS") - (double)resident) / (double)count,
-                  ((double)status_bytes("RssAnon") - (double)anonymous) / (double)count, series_percentile(&times, 0.99)}};
+        ((double)status_bytes("RssAnon") - (double)anonymous) / (double)count, series_percentile(&times, 0.99)}};
     for (size_t i = 0; i < count; i++) p->close(stores[i]);
     write_figures(figures_path, f);
 }

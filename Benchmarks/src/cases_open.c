@@ -124,7 +124,8 @@ void run_open_cold(bench *b, wanted_function *wanted) {
 static void floor_create(const char *directory) {
     static const char page[4096] = {1};
     char *path = format_path("%s/new", directory);
-    int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     check_sys(folder >= 0);
     check_sys(file >= 0);
     write_all(file, page, sizeof page, 0);
@@ -156,7 +157,8 @@ void run_create_store(bench *b, wanted_function *wanted) {
                 series_add(&times, time);
                 series_add(&created->tracks[slot].samples, time);
                 series_add(&sizes, (double)allocated_bytes(path));
-                if (s && p->count_age_below(s, 1000, false) != 0) die("create_store: %s: a new store has objects", p->name);
+                if (s && p->count_age_below(s, 1000, false) != 0)
+                    die("create_store: %s: a new store has objects", p->name);
                 if (s) p->close(s);
                 drop(path);
             }

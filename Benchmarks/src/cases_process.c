@@ -40,7 +40,8 @@ int start_helper(const char *what, const char *peer_name, const char *dir, size_
     extern char **environ;
     char count[32];
     snprintf(count, sizeof count, "%zu", objects);
-    char *arguments[] = {"bench", "--helper", (char *)what, (char *)peer_name, (char *)dir, count, (char *)shared, NULL};
+    char *arguments[] = {
+        "bench", "--helper", (char *)what, (char *)peer_name, (char *)dir, count, (char *)shared, NULL};
     pid_t process;
     int error = posix_spawn(&process, "/proc/self/exe", NULL, NULL, arguments, environ);
     if (error) die("cannot start a helper process: %s", strerror(error));
@@ -52,7 +53,9 @@ static void sleep_on(_Atomic uint32_t *word, uint32_t value) {
     syscall(SYS_futex, word, FUTEX_WAIT, value, &limit, NULL, 0);
 }
 
-static void wake(_Atomic uint32_t *word) { check_sys(syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0) >= 0); }
+static void wake(_Atomic uint32_t *word) {
+    check_sys(syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0) >= 0);
+}
 
 // Waits until *word differs from `value`; dies when the helper ends or takes more than 60 s.
 static void wait_for(_Atomic uint32_t *word, uint32_t value, pid_t helper, const char *what) {
@@ -68,7 +71,8 @@ static void wait_for(_Atomic uint32_t *word, uint32_t value, pid_t helper, const
 void reap(int helper, bool killed, const char *what) {
     int status;
     check_sys(waitpid(helper, &status, 0) == helper);
-    bool right = killed ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    bool right =
+        killed ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (!right) die("%s: the helper process ended with status %d", what, status);
 }
 
@@ -221,7 +225,8 @@ void run_notify_process(bench *b, wanted_function *wanted) {
                 }
                 if (last) while (atomic_load(&page->seen) == seen) sleep_on(&page->seen, seen);
                 else wait_for(&page->seen, seen, helpers[slot], "notify_process_1");
-                if (slot != FLOOR && atomic_load(&page->seen_id) != id) die("notify_process_1: %s: another object", slot_names[slot]);
+                if (slot != FLOOR && atomic_load(&page->seen_id) != id)
+                    die("notify_process_1: %s: another object", slot_names[slot]);
                 double time = microseconds(atomic_load(&page->seen_at) - done);
                 series_add(&mine, time);
                 series_add(&r->tracks[slot].samples, time);

@@ -113,7 +113,8 @@ static uint64_t true_count_below(const people *p) {
 
 static void call_count(read_case *c, const peer *p, store *s) {
     const people *data = c->bench->data;
-    c->count = p ? p->count_age_below(s, age_limit, false) : floor_count_below(data->age, data->count, (uint8_t)age_limit);
+    c->count =
+        p ? p->count_age_below(s, age_limit, false) : floor_count_below(data->age, data->count, (uint8_t)age_limit);
 }
 
 static void call_count_lanes(read_case *c, const peer *p, store *s) {
@@ -123,17 +124,21 @@ static void call_count_lanes(read_case *c, const peer *p, store *s) {
 
 void run_count_int(bench *b, wanted_function *wanted) {
     (void)wanted;
-    read_case c = {.call = call_count, .right = right_count, .operations = 1, .expected_count = true_count_below(b->data)};
+    read_case c = {
+        .call = call_count, .right = right_count, .operations = 1, .expected_count = true_count_below(b->data)};
     result *r = run_read(b, "count_int", "us/case", &c, offsetof(peer, count_age_below), with_floor | of_unindexed);
     c.call = call_count_lanes;
     result_extra(r, timed_read(&c, NULL, NULL), "floor_byte_lanes");
 }
 
-static void call_count_indexed(read_case *c, const peer *p, store *s) { c->count = p->count_age_below(s, age_limit, true); }
+static void call_count_indexed(read_case *c, const peer *p, store *s) {
+    c->count = p->count_age_below(s, age_limit, true);
+}
 
 void run_count_int_indexed(bench *b, wanted_function *wanted) {
     (void)wanted;
-    read_case c = {.call = call_count_indexed, .right = right_count, .operations = 1, .expected_count = true_count_below(b->data)};
+    read_case c = {
+        .call = call_count_indexed, .right = right_count, .operations = 1, .expected_count = true_count_below(b->data)};
     run_read(b, "count_int_indexed", "us/case", &c, offsetof(peer, count_age_below), 0);
 }
 
@@ -184,7 +189,8 @@ static void call_string(read_case *c, const peer *p, store *s) {
 static void call_fingerprint(read_case *c, const peer *p, store *s) {
     (void)p, (void)s;
     const people *d = c->bench->data;
-    c->count = floor_count_string_fingerprint(c->fingerprints, d->name_heap, d->name_offset, d->count, c->name, c->name_length);
+    c->count = floor_count_string_fingerprint(
+        c->fingerprints, d->name_heap, d->name_offset, d->count, c->name, c->name_length);
 }
 
 void run_string_equal(bench *b, wanted_function *wanted) {
@@ -220,13 +226,18 @@ static bool right_scores(const read_case *c) {
 
 void run_column_read(bench *b, wanted_function *wanted) {
     (void)wanted;
-    read_case c = {.call = call_read_scores, .right = right_scores, .operations = 1, .scores = must_alloc(b->data->count * 8)};
+    read_case c = {
+        .call = call_read_scores, .right = right_scores, .operations = 1, .scores = must_alloc(b->data->count * 8)};
     run_read(b, "column_read", "us/case", &c, offsetof(peer, read_scores), with_floor);
     free(c.scores);
 }
 
-static void call_row_age(read_case *c, const peer *p, store *s) { c->count = p->read_age_of_row(s, c->ids, c->size, c->times); }
-static void call_row_name(read_case *c, const peer *p, store *s) { c->count = p->read_name_of_row(s, c->ids, c->size, c->times); }
+static void call_row_age(read_case *c, const peer *p, store *s) {
+    c->count = p->read_age_of_row(s, c->ids, c->size, c->times);
+}
+static void call_row_name(read_case *c, const peer *p, store *s) {
+    c->count = p->read_name_of_row(s, c->ids, c->size, c->times);
+}
 
 void run_property_get(bench *b, wanted_function *wanted) {
     (void)wanted;

@@ -23,7 +23,8 @@ static shaped *open_shaped(const bench *b, int slot, const char *where, shape wh
 }
 
 // Writes a new file in one go, and syncs it: the floor of whatever one transaction inserts.
-static int64_t floor_file(const bench *b, const void *first, size_t first_bytes, const void *second, size_t second_bytes) {
+static int64_t floor_file(
+    const bench *b, const void *first, size_t first_bytes, const void *second, size_t second_bytes) {
     char *path = format_path("%s/floor.bulk", b->directory);
     int64_t start = now_ns();
     int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -52,12 +53,14 @@ static char *make_text_keys(size_t count) {
 
 static void check_people(const people *data, const int64_t *which, size_t size, int64_t *ages, const char *peer_name) {
     for (size_t i = 0; i < size; i++)
-        if (ages[i] != data->age[which[i]]) die("string keys: %s: object %ld has age %ld", peer_name, which[i], ages[i]);
+        if (ages[i] != data->age[which[i]])
+            die("string keys: %s: object %ld has age %ld", peer_name, which[i], ages[i]);
     memset(ages, 255, size * 8);
 }
 
 void run_text_keys(bench *b, wanted_function *wanted) {
-    result *insert = wanted("bulk_insert_string_pk") ? add_result(b, "bulk_insert_string_pk", "us/object", false) : NULL;
+    result *insert =
+        wanted("bulk_insert_string_pk") ? add_result(b, "bulk_insert_string_pk", "us/object", false) : NULL;
     result *lookup = wanted("lookup_pk_string") ? add_result(b, "lookup_pk_string", "us/op", false) : NULL;
     const people *data = b->data;
     const size_t size = data->count < 100000 ? data->count : 100000;
@@ -68,13 +71,15 @@ void run_text_keys(bench *b, wanted_function *wanted) {
     for (size_t i = 0, n = insert ? repetitions(b, 3) : 1; i < n; i++) {
         int64_t start = now_ns();
         floor_bulk_rows(floor_path, data);
-        if (insert) series_add(&insert->tracks[FLOOR].repetitions, microseconds(now_ns() - start) / (double)data->count);
+        if (insert)
+            series_add(&insert->tracks[FLOOR].repetitions, microseconds(now_ns() - start) / (double)data->count);
         each_shapes(b, slot) {
             const shapes *p = b->peers[slot]->shapes;
             shaped *s = create_shaped(b, slot, "text", TEXT_KEYS, 0);
             start = now_ns();
             p->insert_people(s, data, keys);
-            if (insert) series_add(&insert->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)data->count);
+            if (insert)
+                series_add(&insert->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)data->count);
             p->lookup_people(s, keys, which, size, ages);
             check_people(data, which, size, ages, b->peers[slot]->name);
             p->close(s);
@@ -144,8 +149,10 @@ void run_wide_rows(bench *b, wanted_function *wanted) {
                 for (size_t k = 0; k < gets; k++) {
                     size_t id = (size_t)ids[pass * (rows - gets) + k];
                     for (size_t c = 0; c < wide_width; c++) {
-                        int64_t expected = s && pass && c == column ? (int64_t)(i + 1) << 32 | (int64_t)id : values[id * wide_width + c];
-                        if (out[k * wide_width + c] != expected) die("wide_rows: %s: row %zu, column %zu", slot_names[slot], id, c);
+                        int64_t expected = s && pass && c == column ? (int64_t)(i + 1) << 32 | (int64_t)id
+                                                                    : values[id * wide_width + c];
+                        if (out[k * wide_width + c] != expected)
+                            die("wide_rows: %s: row %zu, column %zu", slot_names[slot], id, c);
                     }
                 }
                 if (pass) break;
@@ -205,7 +212,8 @@ void run_big_values(bench *b, wanted_function *wanted) {
                         if (s) engine->shapes->read_big(s, (int64_t)k + 1, out, size);
                         else memcpy(out, values + k * size, size);
                         time += now_ns() - start;
-                        if (memcmp(out, values + k * size, size)) die("big_values: %s: value %zu is another", slot_names[slot], k);
+                        if (memcmp(out, values + k * size, size))
+                            die("big_values: %s: value %zu is another", slot_names[slot], k);
                         memset(out, 1, size);
                     }
                 }
@@ -246,7 +254,8 @@ void run_many_classes(bench *b, wanted_function *wanted) {
                 int64_t start = now_ns();
                 shaped *s = open_shaped(b, slot, "classes", CLASSES, classes);
                 series_add(&times, microseconds(now_ns() - start));
-                if (p->read_class(s, (i * 37 + k) % classes) != 0) die("many_classes: %s: wrong value", b->peers[slot]->name);
+                if (p->read_class(s, (i * 37 + k) % classes) != 0)
+                    die("many_classes: %s: wrong value", b->peers[slot]->name);
                 p->close(s);
             }
             series_add(&opened->tracks[slot].repetitions, series_median(&times));
@@ -278,7 +287,8 @@ void run_many_classes(bench *b, wanted_function *wanted) {
         p->close(stores[slot]);
         shaped *s = open_shaped(b, slot, "classes", CLASSES, classes);
         for (size_t c = 0; c < classes; c++)
-            if (p->read_class(s, c) != values[slot][c]) die("many_classes: %s: class %zu has another value", b->peers[slot]->name, c);
+            if (p->read_class(s, c) != values[slot][c])
+                die("many_classes: %s: class %zu has another value", b->peers[slot]->name, c);
         p->close(s);
         drop(store_path(b, slot, "classes"));
     }

@@ -273,7 +273,8 @@ __attribute__((noinline)) uint64_t floor_count_string(const char *heap, const ui
     for (size_t i = 0; i < count; i++) {
         uint64_t first;
         memcpy(&first, heap + offsets[i], 8);
-        if ((offsets[i + 1] - offsets[i] == length) & (first == wanted)) hits += !memcmp(heap + offsets[i], text, length);
+        if ((offsets[i + 1] - offsets[i] == length) & (first == wanted))
+            hits += !memcmp(heap + offsets[i], text, length);
     }
     return hits;
 }

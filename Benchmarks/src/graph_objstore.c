@@ -15,8 +15,10 @@ struct graph {
 };
 
 #define check(call) \
-    do { objstore_status status_ = (call); \
-         if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); } while (0)
+    do { \
+        objstore_status status_ = (call); \
+        if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); \
+    } while (0)
 
 static objstore_property_id property(objstore_view *view, objstore_class_id class, const char *name) {
     objstore_property_id id;
@@ -45,16 +47,21 @@ static graph *create(const char *dir) {
     objstore_schema *schema;
     check(objstore_schema_new(&schema));
     check(objstore_schema_add_class(schema, person));
-    check(objstore_schema_add_property(schema, person, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
-    check(objstore_schema_add_collection(schema, person, OBJSTORE_STR("notes"), OBJSTORE_KIND_MAP, OBJSTORE_KIND_STRING, OBJSTORE_KIND_INT, 0));
-    check(objstore_schema_add_collection(schema, person, OBJSTORE_STR("labels"), OBJSTORE_KIND_SET, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
+    check(objstore_schema_add_property(
+        schema, person, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
+    check(objstore_schema_add_collection(
+        schema, person, OBJSTORE_STR("notes"), OBJSTORE_KIND_MAP, OBJSTORE_KIND_STRING, OBJSTORE_KIND_INT, 0));
+    check(objstore_schema_add_collection(
+        schema, person, OBJSTORE_STR("labels"), OBJSTORE_KIND_SET, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
     check(objstore_schema_add_class(schema, dog));
-    check(objstore_schema_add_property(schema, dog, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
+    check(objstore_schema_add_property(
+        schema, dog, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
     check(objstore_schema_add_link(schema, dog, OBJSTORE_STR("owner"), person, 0));
     check(objstore_schema_add_link(schema, dog, OBJSTORE_STR("friend"), dog, 0));
     check(objstore_schema_add_property(schema, dog, OBJSTORE_STR("extra"), OBJSTORE_KIND_MIXED, 0));
     check(objstore_schema_add_property(schema, dog, OBJSTORE_STR("rank"), OBJSTORE_KIND_INT, 0));
-    check(objstore_schema_add_collection(schema, dog, OBJSTORE_STR("marks"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_INT, 0));
+    check(objstore_schema_add_collection(
+        schema, dog, OBJSTORE_STR("marks"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_INT, 0));
     g->handle = open_store(dir, schema);
     objstore_view *view;
     check(objstore_view_open(g->handle, &view));
@@ -102,14 +109,17 @@ static void fill(graph *g, size_t persons, size_t dogs) {
     for (size_t i = 0; i < dogs; i++) {
         const char *text = extra_text((int64_t)i);
         const objstore_value values[] = {
-            objstore_int((int64_t)i), objstore_link(owners[i % persons]), i ? objstore_link(all[i / 2]) : objstore_null(),
+            objstore_int((int64_t)i),
+            objstore_link(owners[i % persons]),
+            i ? objstore_link(all[i / 2]) : objstore_null(),
             text ? objstore_string(objstore_cstr(text)) : objstore_int((int64_t)i),
             objstore_int(rank_of((int64_t)i)),
         };
         check(objstore_create(t, g->dog, g->dogs, values, dog_marks, &all[i]));
         objstore_value marks[marks_of_a_dog];
         for (int k = 0; k < marks_of_a_dog; k++) marks[k] = objstore_int((int64_t)i + k);
-        check(objstore_list_insert(t, objstore_collection_of(all[i], g->dogs[dog_marks]), OBJSTORE_END, marks, marks_of_a_dog));
+        check(objstore_list_insert(
+            t, objstore_collection_of(all[i], g->dogs[dog_marks]), OBJSTORE_END, marks, marks_of_a_dog));
     }
     check(objstore_commit(t, NULL));
     free(owners);
@@ -129,7 +139,8 @@ static objstore_value key_at(const char *keys, size_t i) {
 static void fill_notes(graph *g, const char *keys, size_t count) {
     objstore_view *t = begin(g);
     const objstore_collection notes = objstore_collection_of(person(g, t, 0), g->notes);
-    for (size_t i = 0; i < count; i++) check(objstore_map_set(t, notes, key_at(keys, i), objstore_int((int64_t)i), NULL));
+    for (size_t i = 0; i < count; i++)
+        check(objstore_map_set(t, notes, key_at(keys, i), objstore_int((int64_t)i), NULL));
     check(objstore_commit(t, NULL));
 }
 
@@ -225,7 +236,8 @@ static int64_t sum_marks(graph *g) {
         check(objstore_row_next(&row, &more));
         if (!more) return sum;
         check(objstore_row_object(&row, &dog));
-        check(objstore_collection_read(view, objstore_collection_of(dog, g->dogs[dog_marks]), 0, marks_of_a_dog + 1, NULL, NULL, marks, &count));
+        check(objstore_collection_read(
+            view, objstore_collection_of(dog, g->dogs[dog_marks]), 0, marks_of_a_dog + 1, NULL, NULL, marks, &count));
         if (count != marks_of_a_dog) die("objstore: %zu marks", count);
         for (size_t i = 0; i < count; i++) sum += marks[i].data.integer;
     }
@@ -256,8 +268,10 @@ static herd *create_herd(const char *dir) {
     check(objstore_schema_new(&schema));
     check(objstore_schema_add_class(schema, name));
     check(objstore_schema_add_class(schema, dog));
-    check(objstore_schema_add_property(schema, dog, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
-    check(objstore_schema_add_link_collection(schema, name, OBJSTORE_STR("members"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, dog, 0));
+    check(objstore_schema_add_property(
+        schema, dog, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
+    check(objstore_schema_add_link_collection(
+        schema, name, OBJSTORE_STR("members"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, dog, 0));
     h->handle = open_store(dir, schema);
     objstore_view *t;
     objstore_class_id class;
@@ -319,7 +333,8 @@ static void read_herd(herd *h, int64_t *ids, size_t count) {
     objstore_view *view = herd_view(h);
     objstore_value *links = must_alloc(count * sizeof *links), id;
     size_t got;
-    check(objstore_collection_read(view, objstore_collection_of(h->herd, h->members), 0, count, NULL, NULL, links, &got));
+    check(
+        objstore_collection_read(view, objstore_collection_of(h->herd, h->members), 0, count, NULL, NULL, links, &got));
     if (got != count) die("objstore: %zu members, not %zu", got, count);
     for (size_t i = 0; i < count; i++) {
         check(objstore_get(view, links[i].data.link, h->id, NULL, &id));
@@ -338,13 +353,29 @@ static size_t herd_size(herd *h) {
 }
 
 static const herds all_herds = {
-    .create = create_herd, .close = close_herd, .fill = fill_herd, .delete_each = delete_each, .delete_together = delete_together,
-    .read = read_herd, .size = herd_size,
+    .create = create_herd,
+    .close = close_herd,
+    .fill = fill_herd,
+    .delete_each = delete_each,
+    .delete_together = delete_together,
+    .read = read_herd,
+    .size = herd_size,
 };
 
 const graphs graphs_objstore = {
-    .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .fill_labels = fill_labels,
-    .delete_persons = delete_persons, .delete_dogs = delete_dogs, .dogs_of = dogs_of, .read_notes = read_notes, .have_labels = have_labels,
-    .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner, .dogs_without_friend = dogs_without_friend,
+    .create = create,
+    .close = close_graph,
+    .fill = fill,
+    .fill_notes = fill_notes,
+    .fill_labels = fill_labels,
+    .delete_persons = delete_persons,
+    .delete_dogs = delete_dogs,
+    .dogs_of = dogs_of,
+    .read_notes = read_notes,
+    .have_labels = have_labels,
+    .read_extras = read_extras,
+    .sum_marks = sum_marks,
+    .dogs_without_owner = dogs_without_owner,
+    .dogs_without_friend = dogs_without_friend,
     .herds = &all_herds,
 };

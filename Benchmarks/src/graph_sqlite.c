@@ -1,4 +1,5 @@
-// SQLite: the objects of graph.h in tables with foreign keys, both ends of each link indexed. Options as in peer_sqlite.c.
+// SQLite: the objects of graph.h in tables with foreign keys, both ends of each link indexed. Options as in
+// peer_sqlite.c.
 #include "graph.h"
 
 #include <sqlite3.h>
@@ -45,22 +46,27 @@ static int64_t ask(graph *g, const char *text) {
 
 static void open_database(graph *g, const char *dir) {
     char *path = format_path("%s/graph.sqlite", dir);
-    check(g, sqlite3_open_v2(path, &g->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_CREATE, NULL));
+    check(
+        g, sqlite3_open_v2(path, &g->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_CREATE, NULL));
     free(path);
     execute(g, "PRAGMA journal_mode=WAL");
-    execute(g, "PRAGMA synchronous=FULL; PRAGMA cache_size=-65536; PRAGMA mmap_size=17179869184; PRAGMA foreign_keys=ON");
+    execute(
+        g, "PRAGMA synchronous=FULL; PRAGMA cache_size=-65536; PRAGMA mmap_size=17179869184; PRAGMA foreign_keys=ON");
 }
 
 static graph *create(const char *dir) {
     graph *g = must_alloc(sizeof *g);
     open_database(g, dir);
     execute(g, "CREATE TABLE person(id INTEGER PRIMARY KEY);"
-               "CREATE TABLE note(person INTEGER REFERENCES person(id) ON DELETE CASCADE, key TEXT, value INTEGER NOT NULL, PRIMARY KEY(person, key)) WITHOUT ROWID;"
-               "CREATE TABLE label(person INTEGER REFERENCES person(id) ON DELETE CASCADE, value TEXT, PRIMARY KEY(person, value)) WITHOUT ROWID;"
+               "CREATE TABLE note(person INTEGER REFERENCES person(id) ON DELETE CASCADE, key TEXT, value INTEGER NOT "
+               "NULL, PRIMARY KEY(person, key)) WITHOUT ROWID;"
+               "CREATE TABLE label(person INTEGER REFERENCES person(id) ON DELETE CASCADE, value TEXT, PRIMARY "
+               "KEY(person, value)) WITHOUT ROWID;"
                "CREATE TABLE dog(id INTEGER PRIMARY KEY, owner INTEGER REFERENCES person(id) ON DELETE SET NULL,"
                "                 friend INTEGER REFERENCES dog(id) ON DELETE SET NULL, extra, rank INTEGER NOT NULL);"
                "CREATE INDEX dog_owner ON dog(owner); CREATE INDEX dog_friend ON dog(friend);"
-               "CREATE TABLE mark(dog INTEGER REFERENCES dog(id) ON DELETE CASCADE, position INTEGER, value INTEGER NOT NULL, PRIMARY KEY(dog, position)) WITHOUT ROWID");
+               "CREATE TABLE mark(dog INTEGER REFERENCES dog(id) ON DELETE CASCADE, position INTEGER, value INTEGER "
+               "NOT NULL, PRIMARY KEY(dog, position)) WITHOUT ROWID");
     return g;
 }
 
@@ -71,7 +77,8 @@ static void close_graph(graph *g) {
 }
 
 static void fill(graph *g, size_t persons, size_t dogs) {
-    sqlite3_stmt *person = prepare(g, "INSERT INTO person VALUES (?1)"), *dog = prepare(g, "INSERT INTO dog VALUES (?1, ?2, ?3, ?4, ?5)"),
+    sqlite3_stmt *person = prepare(g, "INSERT INTO person VALUES (?1)"),
+                 *dog = prepare(g, "INSERT INTO dog VALUES (?1, ?2, ?3, ?4, ?5)"),
                  *mark = prepare(g, "INSERT INTO mark VALUES (?1, ?2, ?3)");
     execute(g, "BEGIN");
     for (size_t i = 0; i < persons; i++) {
@@ -206,9 +213,10 @@ struct herd { struct graph tables; };
 static herd *create_herd(const char *dir) {
     herd *h = must_alloc(sizeof *h);
     open_database(&h->tables, dir);
-    execute(&h->tables, "CREATE TABLE dog(id INTEGER PRIMARY KEY);"
-                        "CREATE TABLE member(position INTEGER PRIMARY KEY, dog INTEGER REFERENCES dog(id) ON DELETE CASCADE);"
-                        "CREATE INDEX member_dog ON member(dog)");
+    execute(&h->tables,
+        "CREATE TABLE dog(id INTEGER PRIMARY KEY);"
+        "CREATE TABLE member(position INTEGER PRIMARY KEY, dog INTEGER REFERENCES dog(id) ON DELETE CASCADE);"
+        "CREATE INDEX member_dog ON member(dog)");
     return h;
 }
 
@@ -219,7 +227,8 @@ static void close_herd(herd *h) {
 
 static void fill_herd(herd *h, const int64_t *ids, size_t count) {
     graph *g = &h->tables;
-    sqlite3_stmt *dog = prepare(g, "INSERT INTO dog VALUES(?1)"), *member = prepare(g, "INSERT INTO member VALUES(?1, ?2)");
+    sqlite3_stmt *dog = prepare(g, "INSERT INTO dog VALUES(?1)"),
+                 *member = prepare(g, "INSERT INTO member VALUES(?1, ?2)");
     execute(g, "BEGIN");
     for (size_t i = 0; i < count; i++) {
         check(g, sqlite3_bind_int64(dog, 1, (int64_t)i));
@@ -260,13 +269,29 @@ static void read_herd(herd *h, int64_t *ids, size_t count) {
 static size_t herd_size(herd *h) { return (size_t)ask(&h->tables, "SELECT count(*) FROM member"); }
 
 static const herds all_herds = {
-    .create = create_herd, .close = close_herd, .fill = fill_herd, .delete_each = delete_members, .delete_together = delete_members,
-    .read = read_herd, .size = herd_size,
+    .create = create_herd,
+    .close = close_herd,
+    .fill = fill_herd,
+    .delete_each = delete_members,
+    .delete_together = delete_members,
+    .read = read_herd,
+    .size = herd_size,
 };
 
 const graphs graphs_sqlite = {
-    .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .fill_labels = fill_labels,
-    .delete_persons = delete_persons, .delete_dogs = delete_dogs, .dogs_of = dogs_of, .read_notes = read_notes, .have_labels = have_labels,
-    .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner, .dogs_without_friend = dogs_without_friend,
+    .create = create,
+    .close = close_graph,
+    .fill = fill,
+    .fill_notes = fill_notes,
+    .fill_labels = fill_labels,
+    .delete_persons = delete_persons,
+    .delete_dogs = delete_dogs,
+    .dogs_of = dogs_of,
+    .read_notes = read_notes,
+    .have_labels = have_labels,
+    .read_extras = read_extras,
+    .sum_marks = sum_marks,
+    .dogs_without_owner = dogs_without_owner,
+    .dogs_without_friend = dogs_without_friend,
     .herds = &all_herds,
 };

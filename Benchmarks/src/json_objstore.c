@@ -10,20 +10,32 @@ struct json_store {
 };
 
 #define check(call) \
-    do { objstore_status status_ = (call); \
-         if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); } while (0)
+    do { \
+        objstore_status status_ = (call); \
+        if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); \
+    } while (0)
 
 typedef struct { const char *name; objstore_kind kind; uint32_t flags; } property;
 
 static const property person[] = {
-    {"id", OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY}, {"name", OBJSTORE_KIND_STRING, 0}, {"age", OBJSTORE_KIND_INT, 0},
-    {"score", OBJSTORE_KIND_DOUBLE, 0}, {"email", OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_NULLABLE}, {NULL, 0, 0},
+    {"id", OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY},
+    {"name", OBJSTORE_KIND_STRING, 0},
+    {"age", OBJSTORE_KIND_INT, 0},
+    {"score", OBJSTORE_KIND_DOUBLE, 0},
+    {"email", OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_NULLABLE},
+    {NULL, 0, 0},
 };
 static const property dog[] = {{"name", OBJSTORE_KIND_STRING, 0}, {"age", OBJSTORE_KIND_INT, 0}, {NULL, 0, 0}};
 static const property city[] = {
-    {"geonameid", OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY}, {"name", OBJSTORE_KIND_STRING, 0},
-    {"latitude", OBJSTORE_KIND_DOUBLE, 0}, {"longitude", OBJSTORE_KIND_DOUBLE, 0}, {"countrycode", OBJSTORE_KIND_STRING, 0},
-    {"population", OBJSTORE_KIND_INT, 0}, {"timezone", OBJSTORE_KIND_STRING, 0}, {"admin1code", OBJSTORE_KIND_STRING, 0}, {NULL, 0, 0},
+    {"geonameid", OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY},
+    {"name", OBJSTORE_KIND_STRING, 0},
+    {"latitude", OBJSTORE_KIND_DOUBLE, 0},
+    {"longitude", OBJSTORE_KIND_DOUBLE, 0},
+    {"countrycode", OBJSTORE_KIND_STRING, 0},
+    {"population", OBJSTORE_KIND_INT, 0},
+    {"timezone", OBJSTORE_KIND_STRING, 0},
+    {"admin1code", OBJSTORE_KIND_STRING, 0},
+    {NULL, 0, 0},
 };
 
 static const struct { const char *class, *texts, *sum; } names[] = {
@@ -44,12 +56,12 @@ static json_store *create(const char *dir, json_shape shape) {
     s->shape = shape;
     check(objstore_schema_new(&schema));
     add_class(schema, names[shape].class, shape == PEOPLE ? person : city);
-    check(objstore_schema_add_collection(schema, class, objstore_cstr(names[shape].texts), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL,
-                                         OBJSTORE_KIND_STRING, 0));
+    check(objstore_schema_add_collection(schema, class, objstore_cstr(names[shape].texts), OBJSTORE_KIND_LIST,
+        OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
     if (shape == PEOPLE) {
         add_class(schema, "Dog", dog);
-        check(objstore_schema_add_link_collection(schema, class, OBJSTORE_STR("dogs"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL,
-                                                  OBJSTORE_STR("Dog"), 0));
+        check(objstore_schema_add_link_collection(
+            schema, class, OBJSTORE_STR("dogs"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_STR("Dog"), 0));
     }
     objstore_config *config;
     char *path = format_path("%s/json.objstore", dir);
@@ -124,11 +136,13 @@ static json_figures figures(json_store *s) {
         if (!more) break;
         check(objstore_row_object(&row, &object));
         for (size_t start = 0, count = 64; count == 64; start += count) {
-            check(objstore_collection_read(view, objstore_collection_of(object, texts), start, 64, NULL, NULL, values, &count));
+            check(objstore_collection_read(
+                view, objstore_collection_of(object, texts), start, 64, NULL, NULL, values, &count));
             for (size_t i = 0; i < count; i++) found.text_bytes += values[i].data.text.length;
             found.texts += (int64_t)count;
         }
-        if (s->shape == PEOPLE) check(objstore_collection_count(view, objstore_collection_of(object, dogs), &dogs_here));
+        if (s->shape == PEOPLE)
+            check(objstore_collection_count(view, objstore_collection_of(object, dogs), &dogs_here));
         linked += (int64_t)dogs_here;
     }
     if (linked != found.nested) die("objstore: %ld of %ld dogs have an owner", linked, found.nested);

@@ -17,33 +17,42 @@ struct json_store {
     } while (0)
 
 static const char *const tables[] = {
-    [PEOPLE] = "CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INTEGER NOT NULL, score REAL NOT NULL, email TEXT);"
-               "CREATE TABLE tag(person INTEGER REFERENCES person(id) ON DELETE CASCADE, position INTEGER, value TEXT NOT NULL,"
+    [PEOPLE] = "CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INTEGER NOT NULL, score REAL NOT "
+               "NULL, email TEXT);"
+               "CREATE TABLE tag(person INTEGER REFERENCES person(id) ON DELETE CASCADE, position INTEGER, value TEXT "
+               "NOT NULL,"
                "                 PRIMARY KEY(person, position)) WITHOUT ROWID;"
                "CREATE TABLE dog(id INTEGER PRIMARY KEY, person INTEGER REFERENCES person(id) ON DELETE CASCADE,"
                "                 position INTEGER NOT NULL, name TEXT NOT NULL, age INTEGER NOT NULL);"
                "CREATE INDEX dog_person ON dog(person, position)",
-    [CITIES] = "CREATE TABLE city(geonameid INTEGER PRIMARY KEY, name TEXT NOT NULL, latitude REAL NOT NULL, longitude REAL NOT NULL,"
-               "                  countrycode TEXT NOT NULL, population INTEGER NOT NULL, timezone TEXT NOT NULL, admin1code TEXT NOT NULL);"
-               "CREATE TABLE name(city INTEGER REFERENCES city(geonameid) ON DELETE CASCADE, position INTEGER, value TEXT NOT NULL,"
+    [CITIES] = "CREATE TABLE city(geonameid INTEGER PRIMARY KEY, name TEXT NOT NULL, latitude REAL NOT NULL, longitude "
+               "REAL NOT NULL,"
+               "                  countrycode TEXT NOT NULL, population INTEGER NOT NULL, timezone TEXT NOT NULL, "
+               "admin1code TEXT NOT NULL);"
+               "CREATE TABLE name(city INTEGER REFERENCES city(geonameid) ON DELETE CASCADE, position INTEGER, value "
+               "TEXT NOT NULL,"
                "                  PRIMARY KEY(city, position)) WITHOUT ROWID",
 };
 
 // One statement a table, each of which reads the text.
 static const char *const imports[][3] = {
-    [PEOPLE] = {"INSERT INTO person SELECT value->>'id', value->>'name', value->>'age', value->>'score', value->>'email' FROM json_each(?1)",
-                "INSERT INTO tag SELECT p.value->>'id', t.key, t.value FROM json_each(?1) p, json_each(p.value, '$.tags') t",
-                "INSERT INTO dog(person, position, name, age) SELECT p.value->>'id', d.key, d.value->>'name', d.value->>'age'"
-                " FROM json_each(?1) p, json_each(p.value, '$.dogs') d"},
-    [CITIES] = {"INSERT INTO city SELECT value->>'geonameid', value->>'name', value->>'latitude', value->>'longitude', value->>'countrycode',"
+    [PEOPLE] = {"INSERT INTO person SELECT value->>'id', value->>'name', value->>'age', value->>'score', "
+                "value->>'email' FROM json_each(?1)",
+        "INSERT INTO tag SELECT p.value->>'id', t.key, t.value FROM json_each(?1) p, json_each(p.value, '$.tags') t",
+        "INSERT INTO dog(person, position, name, age) SELECT p.value->>'id', d.key, d.value->>'name', d.value->>'age'"
+        " FROM json_each(?1) p, json_each(p.value, '$.dogs') d"},
+    [CITIES] = {"INSERT INTO city SELECT value->>'geonameid', value->>'name', value->>'latitude', value->>'longitude', "
+                "value->>'countrycode',"
                 " value->>'population', value->>'timezone', value->>'admin1code' FROM json_each(?1)",
-                "INSERT INTO name SELECT c.value->>'geonameid', t.key, t.value FROM json_each(?1) c, json_each(c.value, '$.alternatenames') t",
-                NULL},
+        "INSERT INTO name SELECT c.value->>'geonameid', t.key, t.value FROM json_each(?1) c, json_each(c.value, "
+        "'$.alternatenames') t",
+        NULL},
 };
 
 static const char *const sums[] = {
-    [PEOPLE] = "SELECT (SELECT count(*) FROM person), (SELECT sum(age) FROM person), (SELECT count(*) FROM tag),"
-               " (SELECT sum(length(CAST(value AS BLOB))) FROM tag), (SELECT count(*) FROM dog), (SELECT sum(age) FROM dog)",
+    [PEOPLE] =
+        "SELECT (SELECT count(*) FROM person), (SELECT sum(age) FROM person), (SELECT count(*) FROM tag),"
+        " (SELECT sum(length(CAST(value AS BLOB))) FROM tag), (SELECT count(*) FROM dog), (SELECT sum(age) FROM dog)",
     [CITIES] = "SELECT (SELECT count(*) FROM city), (SELECT sum(population) FROM city), (SELECT count(*) FROM name),"
                " (SELECT sum(length(CAST(value AS BLOB))) FROM name), 0, 0",
 };
@@ -60,10 +69,12 @@ static json_store *create(const char *dir, json_shape shape) {
     json_store *s = must_alloc(sizeof *s);
     char *path = format_path("%s/json.sqlite", dir);
     s->shape = shape;
-    check(s, sqlite3_open_v2(path, &s->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_CREATE, NULL));
+    check(
+        s, sqlite3_open_v2(path, &s->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_CREATE, NULL));
     free(path);
     execute(s, "PRAGMA journal_mode=WAL");
-    execute(s, "PRAGMA synchronous=FULL; PRAGMA cache_size=-65536; PRAGMA mmap_size=17179869184; PRAGMA foreign_keys=ON");
+    execute(
+        s, "PRAGMA synchronous=FULL; PRAGMA cache_size=-65536; PRAGMA mmap_size=17179869184; PRAGMA foreign_keys=ON");
     execute(s, tables[shape]);
     return s;
 }

@@ -1,4 +1,5 @@
-// bench [--n N] [--cases a,b] [--dir D] [--out results.json] [--effort X] [--peers objstore,sqlite,lmdb] [--append] [--list]
+// bench [--n N] [--cases a,b] [--dir D] [--out results.json] [--effort X] [--peers objstore,sqlite,lmdb] [--append]
+// [--list]
 //
 // Also started by itself as `bench --helper recovery|observe|futex|memory-…|many-stores PEER DIR N SHARED`: a
 // second process that works on a store until it is killed, told to end, or done.
@@ -44,7 +45,8 @@ static bool is_case(const char *name, size_t length) {
 
 static bool is_peer(const char *name, size_t length) {
     for (int slot = FLOOR + 1; slot < SLOTS; slot++)
-        if (known_peers[slot] && strlen(slot_names[slot]) == length && !strncmp(slot_names[slot], name, length)) return true;
+        if (known_peers[slot] && strlen(slot_names[slot]) == length && !strncmp(slot_names[slot], name, length))
+            return true;
     return false;
 }
 
@@ -79,11 +81,13 @@ static char *heading(const bench *b, const char *processor) {
     char peers[256] = "";
     for (int slot = FLOOR + 1; slot < SLOTS; slot++)
         if (b->peers[slot])
-            snprintf(peers + strlen(peers), sizeof peers - strlen(peers), " · %s %s", slot_names[slot], b->peers[slot]->version());
-    return format_path("N = %zu · %s × %ld · %s · Linux %s%s%s\n\nMedians of interleaved repetitions; x/floor is the median of the "
-                       "ratios within one repetition.", b->objects, processor, sysconf(_SC_NPROCESSORS_ONLN),
-                       file_system_name(b->directory), system.release, peers,
-                       sched_getscheduler(0) == SCHED_FIFO ? " · real-time priority" : "");
+            snprintf(peers + strlen(peers), sizeof peers - strlen(peers), " · %s %s", slot_names[slot],
+                b->peers[slot]->version());
+    return format_path(
+        "N = %zu · %s × %ld · %s · Linux %s%s%s\n\nMedians of interleaved repetitions; x/floor is the median of the "
+        "ratios within one repetition.",
+        b->objects, processor, sysconf(_SC_NPROCESSORS_ONLN), file_system_name(b->directory), system.release, peers,
+        sched_getscheduler(0) == SCHED_FIFO ? " · real-time priority" : "");
 }
 
 static char *processor_name(void) {
@@ -178,7 +182,8 @@ int main(int count, char **arguments) {
         remove_directory(path);
         free(path);
     }
-    fprintf(stderr, "bench: %zu results in %.0f s: %s, %s\n", b.result_count, (double)(now_ns() - start) / 1e9, out, table);
+    fprintf(
+        stderr, "bench: %zu results in %.0f s: %s, %s\n", b.result_count, (double)(now_ns() - start) / 1e9, out, table);
     people_free(b.data);
     free(processor);
     free(text);

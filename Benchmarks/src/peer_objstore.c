@@ -25,8 +25,10 @@ struct store {
 };
 
 #define check(call) \
-    do { objstore_status status_ = (call); \
-         if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); } while (0)
+    do { \
+        objstore_status status_ = (call); \
+        if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); \
+    } while (0)
 
 static const char *version(void) { return objstore_version(); }
 
@@ -48,14 +50,17 @@ static objstore_schema *make_schema(bool indexed) {
     check(objstore_schema_add_class(schema, OBJSTORE_STR("Person")));
     for (size_t i = 0; i < property_count; i++) {
         uint32_t flags = i == age_property && !indexed ? 0 : person[i].flags;
-        check(objstore_schema_add_property(schema, OBJSTORE_STR("Person"), objstore_cstr(person[i].name), person[i].kind, flags));
+        check(objstore_schema_add_property(
+            schema, OBJSTORE_STR("Person"), objstore_cstr(person[i].name), person[i].kind, flags));
     }
     return schema;
 }
 
 static store *open_store(const char *dir, open_options options, bool create) {
     static const objstore_durability durabilities[] = {
-        [DURABLE] = OBJSTORE_DURABILITY_FULL, [RELAXED] = OBJSTORE_DURABILITY_RELAXED, [NONE] = OBJSTORE_DURABILITY_NONE,
+        [DURABLE] = OBJSTORE_DURABILITY_FULL,
+        [RELAXED] = OBJSTORE_DURABILITY_RELAXED,
+        [NONE] = OBJSTORE_DURABILITY_NONE,
     };
     store *s = malloc(sizeof *s);
     if (!s) die("no memory");
@@ -65,7 +70,8 @@ static store *open_store(const char *dir, open_options options, bool create) {
     check(objstore_config_set_path(config, objstore_cstr(path)));
     check(objstore_config_set_creation(config, create ? OBJSTORE_CREATION_ALWAYS : OBJSTORE_CREATION_NEVER));
     check(objstore_config_set_durability(config, durabilities[options.durability], 100));
-    if (options.small_checkpoints) check(objstore_config_set_limit(config, OBJSTORE_LIMIT_CHECKPOINT_LOG_BYTES, 2 << 20));
+    if (options.small_checkpoints)
+        check(objstore_config_set_limit(config, OBJSTORE_LIMIT_CHECKPOINT_LOG_BYTES, 2 << 20));
     if (create) {
         objstore_schema *schema = make_schema(options.indexed);
         check(objstore_config_set_schema(config, schema, 1));
@@ -226,7 +232,8 @@ static uint64_t delete_from_age(store *s, int64_t limit) {
     objstore_results *results;
     uint64_t deleted;
     check(objstore_begin(s->handle, &t));
-    check(objstore_find_where(t, s->person, s->properties[age_property], OBJSTORE_GREATER_EQUAL, objstore_int(limit), &results));
+    check(objstore_find_where(
+        t, s->person, s->properties[age_property], OBJSTORE_GREATER_EQUAL, objstore_int(limit), &results));
     check(objstore_results_delete(results, t, &deleted));
     check(objstore_results_close(results));
     check(objstore_commit(t, NULL));
@@ -282,7 +289,8 @@ static double sum_scores(store *s) {
 }
 
 static void aggregate_scores(store *s, double out[3]) {
-    static const objstore_aggregate_kind kinds[3] = {OBJSTORE_AGGREGATE_SUM, OBJSTORE_AGGREGATE_AVERAGE, OBJSTORE_AGGREGATE_MAXIMUM};
+    static const objstore_aggregate_kind kinds[3] = {
+        OBJSTORE_AGGREGATE_SUM, OBJSTORE_AGGREGATE_AVERAGE, OBJSTORE_AGGREGATE_MAXIMUM};
     objstore_view *view = begin_read(s);
     for (size_t i = 0; i < 3; i++) {
         objstore_value value;
@@ -297,7 +305,8 @@ static void read_scores(store *s, double *out, size_t count) {
     objstore_view *view = begin_read(s);
     int64_t position = OBJSTORE_START;
     size_t rows;
-    check(objstore_read_column(view, s->person, s->properties[score_property], count, &position, out, NULL, NULL, &rows));
+    check(
+        objstore_read_column(view, s->person, s->properties[score_property], count, &position, out, NULL, NULL, &rows));
     if (rows != count) die("objstore: %zu objects, not %zu", rows, count);
     check(objstore_view_close(view));
 }
@@ -392,15 +401,34 @@ static void observe(store *s, bool (*seen)(void *context, const change *c), void
 }
 
 const peer peer_objstore = {
-    .name = "objstore", .version = version, .scans_need_unindexed_store = true,
-    .create = create_store, .open = open_existing, .close = close_store,
-    .data_bytes = data_bytes, .open_bytes = data_bytes, .checkpoints = checkpoints,
-    .insert = insert, .insert_columns = insert_columns, .update_ages = update_ages, .add_to_all_scores = add_to_all_scores,
-    .lookup_ages = lookup_ages, .count_age_below = count_age_below, .sum_scores = sum_scores,
-    .count_name = count_name, .read_scores = read_scores,
-    .read_age_of_row = read_age_of_row, .read_name_of_row = read_name_of_row,
-    .insert_some = insert_some, .delete_some = delete_some, .delete_from_age = delete_from_age, .upsert = upsert,
+    .name = "objstore",
+    .version = version,
+    .scans_need_unindexed_store = true,
+    .create = create_store,
+    .open = open_existing,
+    .close = close_store,
+    .data_bytes = data_bytes,
+    .open_bytes = data_bytes,
+    .checkpoints = checkpoints,
+    .insert = insert,
+    .insert_columns = insert_columns,
+    .update_ages = update_ages,
+    .add_to_all_scores = add_to_all_scores,
+    .lookup_ages = lookup_ages,
+    .count_age_below = count_age_below,
+    .sum_scores = sum_scores,
+    .count_name = count_name,
+    .read_scores = read_scores,
+    .read_age_of_row = read_age_of_row,
+    .read_name_of_row = read_name_of_row,
+    .insert_some = insert_some,
+    .delete_some = delete_some,
+    .delete_from_age = delete_from_age,
+    .upsert = upsert,
     .aggregate_scores = aggregate_scores,
-    .pin = pin, .pinned_lookup_ages = pinned_lookup_ages, .unpin = unpin, .observe = observe,
+    .pin = pin,
+    .pinned_lookup_ages = pinned_lookup_ages,
+    .unpin = unpin,
+    .observe = observe,
     .shapes = &shapes_objstore,
 };

@@ -114,7 +114,8 @@ static void write_batch(store *s, rocksdb_writebatch_t *batch) {
 
 // Makes the record of object i with this age; returns its length.
 static size_t fill(record *r, const people *p, size_t i, uint8_t age) {
-    *r = (record){p->score[i], age, (uint8_t)name_length(p, i), p->email_is_null[i] ? 255 : (uint8_t)email_length(p, i), {0}};
+    * r = (record){p->score[i], age, (uint8_t)name_length(p, i), p->email_is_null[i] ? 255 : (uint8_t)email_length(p,
+    * i), {0}};
     memcpy(r->text, name_of(p, i), name_length(p, i));
     memcpy(r->text + name_length(p, i), email_of(p, i), email_length(p, i));
     return record_head + name_length(p, i) + email_length(p, i);

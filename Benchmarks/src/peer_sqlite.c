@@ -28,12 +28,14 @@ static const char *const sql[STATEMENTS] = {
     [AGGREGATE] = "SELECT sum(score), avg(score), max(score) FROM person",
     [DELETE] = "DELETE FROM person WHERE id = ?1",
     [DELETE_FROM_AGE] = "DELETE FROM person WHERE age >= ?1",
-    [UPSERT_ALL] = "INSERT INTO person(id, name, age, score, email) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(id) DO UPDATE"
-                   " SET name = excluded.name, age = excluded.age, score = excluded.score, email = excluded.email",
-    [UPSERT_MODIFIED] = "INSERT INTO person(id, name, age, score, email) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(id) DO UPDATE"
-                        " SET name = excluded.name, age = excluded.age, score = excluded.score, email = excluded.email"
-                        " WHERE name IS NOT excluded.name OR age IS NOT excluded.age OR score IS NOT excluded.score"
-                        " OR email IS NOT excluded.email",
+    [UPSERT_ALL] =
+        "INSERT INTO person(id, name, age, score, email) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(id) DO UPDATE"
+        " SET name = excluded.name, age = excluded.age, score = excluded.score, email = excluded.email",
+    [UPSERT_MODIFIED] =
+        "INSERT INTO person(id, name, age, score, email) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(id) DO UPDATE"
+        " SET name = excluded.name, age = excluded.age, score = excluded.score, email = excluded.email"
+        " WHERE name IS NOT excluded.name OR age IS NOT excluded.age OR score IS NOT excluded.score"
+        " OR email IS NOT excluded.email",
 };
 
 struct store {
@@ -279,7 +281,8 @@ struct pinned { store connection; };
 
 static pinned *pin(store *s) {
     pinned *p = must_alloc(sizeof *p);
-    check(&p->connection, sqlite3_open_v2(s->path, &p->connection.database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL));
+    check(&p->connection,
+        sqlite3_open_v2(s->path, &p->connection.database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL));
     run(&p->connection, BEGIN);
     find_age(&p->connection, statement(&p->connection, FIND_AGE), 0);   // BEGIN alone reads nothing yet
     // No checkpoint gets past this reader, but every commit would try and walk the whole log for it:

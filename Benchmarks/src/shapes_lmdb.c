@@ -28,7 +28,8 @@ static MDB_txn *begin(shaped *s, unsigned flags) {
     return t;
 }
 
-static void put(MDB_txn *t, MDB_dbi where, const void *key, size_t key_size, const void *value, size_t value_size, unsigned flags) {
+static void put(
+    MDB_txn *t, MDB_dbi where, const void *key, size_t key_size, const void *value, size_t value_size, unsigned flags) {
     MDB_val k = {key_size, (void *)key}, v = {value_size, (void *)value};
     check(mdb_put(t, where, &k, &v, flags));
 }
@@ -78,7 +79,8 @@ static void insert_people(shaped *s, const people *p, const char *keys) {
                     p->email_is_null[i] ? 255 : (uint8_t)email_length(p, i), {0}};
         memcpy(r.text, name_of(p, i), name_length(p, i));
         memcpy(r.text + name_length(p, i), email_of(p, i), email_length(p, i));
-        put(t, s->things, key, text_key_length, &r, record_head + name_length(p, i) + email_length(p, i), MDB_NOOVERWRITE);
+        put(t, s->things, key, text_key_length, &r, record_head + name_length(p, i) + email_length(p, i),
+            MDB_NOOVERWRITE);
         put(t, s->ages, p->age + i, 1, key, text_key_length, 0);
     }
     check(mdb_txn_commit(t));
@@ -95,13 +97,15 @@ static void lookup_people(shaped *s, const char *keys, const int64_t *which, siz
 
 static void insert_wide(shaped *s, const int64_t *values, size_t rows) {
     MDB_txn *t = begin(s, 0);
-    for (int64_t i = 0; i < (int64_t)rows; i++) put(t, s->things, &i, 8, values + i * wide_width, wide_bytes, MDB_APPEND);
+    for (int64_t i = 0; i < (int64_t)rows; i++)
+        put(t, s->things, &i, 8, values + i * wide_width, wide_bytes, MDB_APPEND);
     check(mdb_txn_commit(t));
 }
 
 static void read_wide(shaped *s, const int64_t *ids, size_t size, int64_t *values) {
     MDB_txn *t = begin(s, MDB_RDONLY);
-    for (size_t i = 0; i < size; i++) memcpy(values + i * wide_width, get(t, s->things, &ids[i], 8, wide_bytes), wide_bytes);
+    for (size_t i = 0; i < size; i++)
+        memcpy(values + i * wide_width, get(t, s->things, &ids[i], 8, wide_bytes), wide_bytes);
     mdb_txn_abort(t);
 }
 

@@ -26,8 +26,10 @@ struct shaped {
 };
 
 #define check(call) \
-    do { objstore_status status_ = (call); \
-         if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); } while (0)
+    do { \
+        objstore_status status_ = (call); \
+        if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); \
+    } while (0)
 
 static void add(objstore_schema *schema, const char *class, const char *name, objstore_kind kind, uint32_t flags) {
     check(objstore_schema_add_property(schema, objstore_cstr(class), objstore_cstr(name), kind, flags));
@@ -51,8 +53,8 @@ static objstore_schema *make_schema(shape what, size_t count) {
     }
     add(schema, "Thing", "id", OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY);
     if (what == LIST) {
-        check(objstore_schema_add_collection(schema, OBJSTORE_STR("Thing"), OBJSTORE_STR("items"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL,
-                                             OBJSTORE_KIND_INT, 0));
+        check(objstore_schema_add_collection(schema, OBJSTORE_STR("Thing"), OBJSTORE_STR("items"), OBJSTORE_KIND_LIST,
+            OBJSTORE_KIND_NULL, OBJSTORE_KIND_INT, 0));
     }
     if (what == BIG_VALUES) add(schema, "Thing", "data", OBJSTORE_KIND_BINARY, 0);
     for (size_t c = 0; what == WIDE && c < wide_width; c++) {

@@ -51,7 +51,9 @@ static void get(shaped *s, const void *key, size_t key_size, void *value, size_t
     rocksdb_pinnableslice_destroy(slice);
 }
 
-static number_key key_of(size_t class, int64_t id) { return (number_key){htobe16((uint16_t)class), htobe64((uint64_t)id)}; }
+static number_key key_of(size_t class, int64_t id) {
+    return (number_key){htobe16((uint16_t)class), htobe64((uint64_t)id)};
+}
 
 static void put_number(rocksdb_writebatch_t *batch, size_t class, int64_t id, const void *value, size_t size) {
     number_key key = key_of(class, id);

@@ -60,14 +60,16 @@ static shaped *open_shaped(const char *dir, shape what, size_t count, bool creat
     if (create) execute(s, "PRAGMA journal_mode=WAL");
     execute(s, "PRAGMA synchronous=FULL; PRAGMA cache_size=-65536; PRAGMA mmap_size=17179869184");
     if (create && what == TEXT_KEYS) {
-        execute(s, "CREATE TABLE person(id TEXT PRIMARY KEY, name TEXT NOT NULL, age INTEGER NOT NULL, score REAL NOT NULL,"
-                   " email TEXT); CREATE INDEX person_age ON person(age)");
+        execute(s,
+            "CREATE TABLE person(id TEXT PRIMARY KEY, name TEXT NOT NULL, age INTEGER NOT NULL, score REAL NOT NULL,"
+            " email TEXT); CREATE INDEX person_age ON person(age)");
     } else if (create && what == WIDE) {
         char *text = wide_text("CREATE TABLE wide(id INTEGER PRIMARY KEY", ", c%d INTEGER NOT NULL");
         execute(s, text);
         free(text);
     } else if (create && what == LIST) {
-        execute(s, "CREATE TABLE item(owner INTEGER, position REAL, value INTEGER NOT NULL, PRIMARY KEY(owner, position)) WITHOUT ROWID");
+        execute(s, "CREATE TABLE item(owner INTEGER, position REAL, value INTEGER NOT NULL, PRIMARY KEY(owner, "
+                   "position)) WITHOUT ROWID");
     } else if (create && what == BIG_VALUES) {
         execute(s, "CREATE TABLE big(id INTEGER PRIMARY KEY, data BLOB NOT NULL)");
     } else if (create) {
@@ -236,7 +238,8 @@ static void append_list(shaped *s, size_t count) {
 static void insert_list(shaped *s, const double *places, int64_t first, size_t count) {
     execute(s, "BEGIN");
     for (size_t i = 0; i < count; i++)
-        insert_item(s, (double)(int64_t)(places[i] * (double)first) + 0.25 + (double)i / (double)(4 * count), first + (int64_t)i);
+        insert_item(s, (double)(int64_t)(places[i] * (double)first) + 0.25 + (double)i / (double)(4 * count),
+            first + (int64_t)i);
     execute(s, "COMMIT");
 }
 
@@ -252,7 +255,8 @@ static void neighbours(shaped *s, sqlite3_stmt *q, double place, double position
 
 // By position, too: an element goes between two that are neighbours.
 static void move_list(shaped *s, const double *from, const double *to, size_t count, size_t size) {
-    sqlite3_stmt *near = prepared(s, &s->near, "SELECT position FROM item WHERE owner = 1 AND position >= ?1 ORDER BY position LIMIT 2");
+    sqlite3_stmt *near =
+        prepared(s, &s->near, "SELECT position FROM item WHERE owner = 1 AND position >= ?1 ORDER BY position LIMIT 2");
     sqlite3_stmt *move = prepared(s, &s->update, "UPDATE item SET position = ?2 WHERE owner = 1 AND position = ?1");
     execute(s, "BEGIN");
     for (size_t i = 0; i < count; i++) {

@@ -15,7 +15,8 @@ void cs_return_memory(void) {
 
 int32_t cs_fallocate(int32_t fd, bool keep_size, int64_t offset, int64_t length) {
     int r;
-    CS_UNCANCELLED(do r = fallocate(fd, keep_size ? FALLOC_FL_KEEP_SIZE : 0, (off_t)offset, (off_t)length); while (r < 0 && errno == EINTR));
+    CS_UNCANCELLED(do r = fallocate(fd, keep_size ? FALLOC_FL_KEEP_SIZE : 0, (off_t)offset, (off_t)length);
+        while (r < 0 && errno == EINTR));
     return r;
 }
 

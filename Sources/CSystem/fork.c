@@ -97,7 +97,8 @@ struct cs_held *cs_held_open(const char *path, int32_t flags, uint32_t mode) {
     struct cs_held *h = new_held();
     if (!h) return 0;
     pthread_mutex_lock(&gate);
-    CS_UNCANCELLED(do h->fd = open(path, flags | O_CLOEXEC | O_NOCTTY, (mode_t)mode); while (h->fd < 0 && errno == EINTR));
+    CS_UNCANCELLED(do h->fd = open(path, flags | O_CLOEXEC | O_NOCTTY, (mode_t)mode);
+        while (h->fd < 0 && errno == EINTR));
     h->fd = above_standard(h->fd);
     return finish(h, h->fd >= 0);
 }

@@ -1,10 +1,10 @@
 /* A reserve of memory, so that a call that has begun can end.
  *
- * Swift ends the process where a small allocation fails. So the release library is linked with --wrap for what allocates
- * (scripts/build-lib): where the system has no memory left, the reserve is given back to it and the allocation tried once
- * more. From then on memory is low: a call that is about to begin asks for the reserve again, and is refused with
- * OUT_OF_MEMORY as long as there is none (Handles.swift). What a call needs that grows with its arguments or the store is
- * asked for beforehand (cs_memory_has), or in ways that can fail.
+ * Swift ends the process where a small allocation fails. So the release library is linked with --wrap for what
+ * allocates (scripts/build-lib): where the system has no memory left, the reserve is given back to it and the
+ * allocation tried once more. From then on memory is low: a call that is about to begin asks for the reserve again, and
+ * is refused with OUT_OF_MEMORY as long as there is none (Handles.swift). What a call needs that grows with its
+ * arguments or the store is asked for beforehand (cs_memory_has), or in ways that can fail.
  *
  * Without the flags of the linker, as in the tests of the core, nothing here is called.
  */
@@ -18,8 +18,8 @@ static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static void *reserve;
 static uint32_t in_use;                 /* the reserve is given back, and not had again */
 
-/* Address space is what runs out (a limit of the process, or of a system that never promises more than it has); pages that
- * nobody touches cost nothing else. */
+/* Address space is what runs out (a limit of the process, or of a system that never promises more than it has); pages
+ * that nobody touches cost nothing else. */
 bool cs_memory_refill(void) {
     pthread_mutex_lock(&gate);
     if (!reserve) {
@@ -80,7 +80,8 @@ void *cs_try_realloc(void *old, size_t bytes) {
 void *cs_try_aligned(size_t alignment, size_t bytes) {
     void *memory = 0;
     if (is_left_alone(bytes)) return 0;
-    int code = __real_posix_memalign ? __real_posix_memalign(&memory, alignment, bytes) : posix_memalign(&memory, alignment, bytes);
+    int code = __real_posix_memalign ? __real_posix_memalign(&memory, alignment, bytes)
+                                     : posix_memalign(&memory, alignment, bytes);
     return code == 0 ? memory : 0;
 }
 

@@ -10,7 +10,8 @@ bool cs_needs_fences;
 static struct cs_thread *records;        /* grows at its head only */
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t locks[CS_LOCKS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t locks[CS_LOCKS] = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 
 static void leave_all(struct cs_thread *thread) {
     for (int place = 0; place < CS_PLACES; place++) cs_leave(thread, place);
@@ -52,7 +53,8 @@ static void after_fork_in_child(void) {
 static void start(void) {
     /* Linux before 4.14, or a sandbox that forbids it: then entering takes a fence. */
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) cs_needs_fences = true;
-    if (pthread_key_create(&key, thread_ended) != 0 || pthread_atfork(before_fork, after_fork, after_fork_in_child) != 0) {
+    if (pthread_key_create(&key, thread_ended) != 0 ||
+        pthread_atfork(before_fork, after_fork, after_fork_in_child) != 0) {
         fprintf(stderr, "objstore: no thread-specific key left\n");
         abort();
     }
@@ -63,13 +65,16 @@ struct cs_thread *cs_thread_make(void) {
     struct cs_thread *thread = 0;
     for (struct cs_thread *t = __atomic_load_n(&records, __ATOMIC_ACQUIRE); t; t = t->next) {
         uint32_t none = 0;
-        if (__atomic_compare_exchange_n(&t->used, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) { thread = t; break; }
+        if (__atomic_compare_exchange_n(&t->used, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            thread = t;
+            break;
+        }
     }
     if (!thread) {
         /* A cache line of its own: other threads look at it only when something is closed. */
         void *memory = 0;
         if (posix_memalign(&memory, 64, (sizeof *thread + 63) / 64 * 64) != 0) {
-            /* A thread that only asks for the last message needs one as well. Records are used again, and so are these. */
+            /* A thread that only asks for the last message needs one as well. Records are reused, and so are these. */
             static struct { _Alignas(64) struct cs_thread record; } spare[16];
             static uint32_t taken;
             uint32_t next = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
@@ -82,7 +87,8 @@ struct cs_thread *cs_thread_make(void) {
         thread = memset(memory, 0, sizeof *thread);
         thread->used = 1;
         thread->next = __atomic_load_n(&records, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&records, &thread->next, thread, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+        while (
+            !__atomic_compare_exchange_n(&records, &thread->next, thread, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
     }
     static uint64_t numbers;
     thread->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
@@ -167,7 +173,8 @@ uint32_t cs_handles_used;
 uint32_t cs_handle_new(void) {
     if (!cs_handles) {
         /* Pages come into being when they are touched. */
-        void *memory = mmap(0, CS_HANDLES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *memory =
+            mmap(0, CS_HANDLES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED) return 0;
         cs_handles = memory;
         __atomic_store_n(&cs_handles_used, 1, __ATOMIC_RELEASE);

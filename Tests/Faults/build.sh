@@ -1,5 +1,6 @@
-# For the scripts beside it: builds faults.so and their programs into build/faults, and makes a folder for stores, in memory where it can be:
-# what is tested does not hang on the medium, and a sync of tmpfs costs nothing. Wants $library.
+# For the scripts beside it: builds faults.so and their programs into build/faults, and makes a folder for stores, in
+# memory where it can be: what is tested does not depend on the medium, and a sync of tmpfs costs nothing.
+# Wants $library.
 programs=$PWD/build/faults
 mkdir -p "$programs"
 shared_memory=/dev/shm

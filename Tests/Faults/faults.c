@@ -1,13 +1,14 @@
 /* A preloaded library that makes system calls fail, or writes them down: `LD_PRELOAD=faults.so PROGRAM`.
  *
- * A program says by the functions of faults.h whose calls count, and which one fails. Without these, the environment does:
+ * A program says by the functions of faults.h whose calls count, and which one fails. Without these, the environment
+ * does:
  *
  *      FAULTS_WATCH=/folder/name   files whose path begins so, and the folder itself
- *      FAULTS=write:3:ENOSPC       class (faults.h, or `any`), which one, and how: EIO, ENOSPC, EINTR, EMFILE, ENOMEM, ENOLCK, EINVAL,
- *                                  EOPNOTSUPP, short, part, nothing, drop
+ *      FAULTS=write:3:ENOSPC       class (faults.h, or `any`), which one, and how: EIO, ENOSPC, EINTR, EMFILE, ENOMEM,
+ *                                  ENOLCK, EINVAL, EOPNOTSUPP, short, part, nothing, drop
  *
- * What cannot fail on a real system does not fail here: releasing a lock (one byte, alone in its range, needs no memory), munmap, and
- * close, whose result says nothing about the file.
+ * What cannot fail on a real system does not fail here: releasing a lock (one byte, alone in its range, needs no
+ * memory), munmap, and close, whose result says nothing about the file.
  */
 #define _GNU_SOURCE
 #include "faults.h"
@@ -57,12 +58,15 @@ __attribute__((constructor)) static void begin(void) {
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(&shared->order, &attributes);
     if (spec && sscanf(spec, "%31[^:]:%llu:%31s", class, &at, how) == 3) {
-        static const struct { const char *name; int error; } all[] = {
-            {"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EINTR", EINTR}, {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM}, {"ENOLCK", ENOLCK}, {"EINVAL", EINVAL},
-            {"EOPNOTSUPP", EOPNOTSUPP}, {"short", FAULT_SHORT}, {"part", FAULT_PART}, {"nothing", FAULT_NOTHING}, {"drop", FAULT_DROP}};
+        static const struct { const char *name; int error;
+        } all[] = {{"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EINTR", EINTR}, {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM},
+            {"ENOLCK", ENOLCK}, {"EINVAL", EINVAL}, {"EOPNOTSUPP", EOPNOTSUPP}, {"short", FAULT_SHORT},
+            {"part", FAULT_PART}, {"nothing", FAULT_NOTHING}, {"drop", FAULT_DROP}};
         size_t i;
-        for (i = 0; i < sizeof all / sizeof *all; i++) if (!strcmp(all[i].name, how)) shared->faults.error = all[i].error;
-        for (i = 0; i <= FAULT_CLASSES; i++) if (!strcmp(fault_class_names[i], class)) shared->faults.class = (int32_t)i;
+        for (i = 0; i < sizeof all / sizeof *all; i++)
+            if (!strcmp(all[i].name, how)) shared->faults.error = all[i].error;
+        for (i = 0; i <= FAULT_CLASSES; i++)
+            if (!strcmp(fault_class_names[i], class)) shared->faults.class = (int32_t)i;
         shared->faults.at = at;
     }
     if (watch) faults_watch(watch);
@@ -79,7 +83,9 @@ EXPORT void faults_watch(const char *path) {
 }
 EXPORT void faults_boot(const char *path) { snprintf(boot_path, sizeof boot_path, "%s", path ? path : ""); }
 
-static void enter(void) { if (pthread_mutex_lock(&shared->order) == EOWNERDEAD) pthread_mutex_consistent(&shared->order); }
+static void enter(void) {
+    if (pthread_mutex_lock(&shared->order) == EOWNERDEAD) pthread_mutex_consistent(&shared->order);
+}
 static void leave(void) { pthread_mutex_unlock(&shared->order); }
 
 /* ---- failing --------------------------------------------------------------------------------------------- */
@@ -179,10 +185,14 @@ EXPORT int open(const char *path, int flags, ...) {
         const char *slash = strrchr(path, '/');
         kinds[fd] = (unsigned char)kind;
         is_full[fd] = 0;
-        snprintf(names[fd], sizeof names[fd], "%.63s", (flags & O_TMPFILE) == O_TMPFILE ? "" : slash ? slash + 1 : path);
+        snprintf(names[fd], sizeof names[fd], "%.63s",
+            (flags & O_TMPFILE) == O_TMPFILE ? ""
+            : slash                          ? slash + 1
+                                             : path);
     }
     if (recording() && kind == STORE) {
-        if (fd >= 0 && is_new) note(RECORD_NEW, inode_of(fd), 0, 0, path, (flags & O_TMPFILE) == O_TMPFILE ? 0 : strlen(path));
+        if (fd >= 0 && is_new)
+            note(RECORD_NEW, inode_of(fd), 0, 0, path, (flags & O_TMPFILE) == O_TMPFILE ? 0 : strlen(path));
         leave();
     }
     return fd;
@@ -220,7 +230,8 @@ EXPORT ssize_t pwritev(int fd, const struct iovec *vectors, int count, off_t off
         /* Half of it, in the middle of a vector. */
         char *half = malloc(total);
         if (!half) abort();
-        for (i = 0; i < count; i++) memcpy(half + done, vectors[i].iov_base, vectors[i].iov_len), done += vectors[i].iov_len;
+        for (i = 0; i < count; i++)
+            memcpy(half + done, vectors[i].iov_base, vectors[i].iov_len), done += vectors[i].iov_len;
         n = pwrite(fd, half, total / 2, offset);
         free(half);
         is_full[fd] = how == FAULT_PART;
@@ -304,7 +315,8 @@ EXPORT int fallocate(int fd, int mode, off_t offset, off_t length) {
     int result, how;
     if (kind_of(fd) != STORE) return real(fd, mode, offset, length);
     how = due(FAULT_ALLOCATE, __func__, name_of(fd));
-    /* A file system that cannot do this cannot do it the next time either, nor half of it: behind the end of a file first, then for good. */
+    /* A file system that cannot do this cannot do it the next time either, nor half of it: behind the end of a file
+       first, then for good. */
     if (how == EOPNOTSUPP) cannot = 1, how = 0;
     if (cannot && ((mode & FALLOC_FL_KEEP_SIZE) || inode_size(fd) == 0)) how = EOPNOTSUPP;
     if (how > 0) { errno = how; return -1; }
@@ -335,7 +347,8 @@ EXPORT int fcntl(int fd, int command, ...) {
     argument = va_arg(list, void *);
     va_end(list);
     if (kind_of(fd) == STORE) {
-        if (command == F_OFD_SETLK && ((struct flock *)argument)->l_type != F_UNLCK) FAIL_IF_DUE(FAULT_LOCK, name_of(fd));
+        if (command == F_OFD_SETLK && ((struct flock *)argument)->l_type != F_UNLCK)
+            FAIL_IF_DUE(FAULT_LOCK, name_of(fd));
         if (command == F_OFD_GETLK) FAIL_IF_DUE(FAULT_PROBE, name_of(fd));
     }
     return real(fd, command, argument);

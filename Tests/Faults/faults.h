@@ -5,11 +5,27 @@
 
 /* Classes of calls. Each is counted by itself. */
 enum {
-    FAULT_OPEN, FAULT_READ, FAULT_WRITE, FAULT_SYNC, FAULT_SYNC_FOLDER, FAULT_TRUNCATE, FAULT_ALLOCATE, FAULT_MAP, FAULT_LOCK,
-    FAULT_PROBE, FAULT_STATUS, FAULT_ACCESS, FAULT_LINK, FAULT_RENAME, FAULT_UNLINK, FAULT_BOOT, FAULT_CLASSES, FAULT_ANY = FAULT_CLASSES
+    FAULT_OPEN,
+    FAULT_READ,
+    FAULT_WRITE,
+    FAULT_SYNC,
+    FAULT_SYNC_FOLDER,
+    FAULT_TRUNCATE,
+    FAULT_ALLOCATE,
+    FAULT_MAP,
+    FAULT_LOCK,
+    FAULT_PROBE,
+    FAULT_STATUS,
+    FAULT_ACCESS,
+    FAULT_LINK,
+    FAULT_RENAME,
+    FAULT_UNLINK,
+    FAULT_BOOT,
+    FAULT_CLASSES,
+    FAULT_ANY = FAULT_CLASSES
 };
-static const char *const fault_class_names[] = {
-    "open", "read", "write", "sync", "sync-folder", "truncate", "allocate", "map", "lock", "probe", "status", "access", "link", "rename", "unlink", "boot", "any"};
+static const char *const fault_class_names[] = {"open", "read", "write", "sync", "sync-folder", "truncate", "allocate",
+    "map", "lock", "probe", "status", "access", "link", "rename", "unlink", "boot", "any"};
 
 /* Beside errno values: how else a call goes wrong. */
 enum {
@@ -37,8 +53,8 @@ struct faults *faults_state(void);
 void faults_watch(const char *prefix);
 /* Where the id of the boot is read from, NULL: where it is. So a program sees another boot. */
 void faults_boot(const char *path);
-/* From now on every changing call on the watched files goes into the log at `path`, in the order in which they happen, of all processes
- * that this one forks. */
+/* From now on every changing call on the watched files goes into the log at `path`, in the order in which they happen,
+ * of all processes that this one forks. */
 void faults_record(const char *path);
 /* Puts a mark of the program into the log. */
 void faults_mark(uint32_t kind, uint64_t a, uint64_t b, const void *bytes, uint64_t count);

@@ -1,16 +1,18 @@
 /* A written history of two processes on one store, again and again, each time with another call that fails.
  *
  *      history all FOLDER [A|B]             every call of every class, every error
- *      history ci FOLDER [A|B]              the same, but each call gets one error that must show and one that must not, by turns
+ *      history ci FOLDER [A|B]              the same, but each call gets an error that must show and one that must not
  *      history one FOLDER A|B CLASS N ERROR one of them, and what came of it
  *      history drop FOLDER                  control: writes that are lost without a word, which must be found
  *
- * The program forks the two processes and tells them by pipes what to do next, so the order is always the same. It knows what must be
- * in the store, and asks after each step. Then an own process, whose calls do not fail, opens the store, verifies it and shows all of it.
+ * The program forks the two processes and tells them by pipes what to do next, so the order is always the same. It
+ * knows what must be in the store, and asks after each step. Then an own process, whose calls do not fail, opens the
+ * store, verifies it and shows all of it.
  *
- * What must hold: nobody dies or hangs; what fails says so, with a message; one failing call makes at most one step fail, until both
- * have closed a store that is poisoned; who says that it is means it: nobody writes until then; a copy is there whole, or nothing of it is;
- * what was acknowledged is there, and a transaction with an unknown outcome wholly or not at all.
+ * What must hold: nobody dies or hangs; what fails says so, with a message; one failing call makes at most one step
+ * fail, until both have closed a store that is poisoned; who says that it is means it: nobody writes until then; a copy
+ * is there whole, or nothing of it is; what was acknowledged is there, and a transaction with an unknown outcome wholly
+ * or not at all.
  */
 #define _GNU_SOURCE
 #include "faults.h"
@@ -31,7 +33,8 @@ static char folder[300], path[400], copy_path[400];
 
 /* ---- one of the two processes ------------------------------------------------------------------------------ */
 enum { OPEN, CLOSE, WRITE, CANCEL, READ, VERIFY, CHECKPOINT, COMPACT, COPY, FLUSH, DIE, QUIT, CHECK_FILE };
-static const char *const step_names[] = {"open", "close", "write", "cancel", "read", "verify", "checkpoint", "compact", "copy", "flush", "die", "quit", "check file"};
+static const char *const step_names[] = {"open", "close", "write", "cancel", "read", "verify", "checkpoint", "compact",
+    "copy", "flush", "die", "quit", "check file"};
 struct command { int32_t what, durability, count; char path[400]; };
 struct reply { int32_t status; uint32_t has_message; uint64_t length; char message[400]; };
 
@@ -106,7 +109,8 @@ static void process(int in, int out) {
         if (command.what == QUIT) _exit(0);
         text.length = 0;
         reply.status = obey(&command, items, &text);
-        if (reply.status != OBJSTORE_OK) snprintf(reply.message, sizeof reply.message, "%s", kept[0] ? kept : objstore_last_message());
+        if (reply.status != OBJSTORE_OK)
+            snprintf(reply.message, sizeof reply.message, "%s", kept[0] ? kept : objstore_last_message());
         else reply.length = text.length;
         reply.has_message = reply.message[0] != 0;
         send_all(out, &reply, sizeof reply);
@@ -137,7 +141,8 @@ static void model_text(const struct model *model, struct text *out) {
         out->length += (size_t)sprintf(at, "%d %d ", item->id, item->n);
         item_text(item, out->bytes + out->length);
         out->length += strlen(out->bytes + out->length);
-        for (i = 0; i < item->marks; i++) out->length += (size_t)sprintf(out->bytes + out->length, " %d", item->seed + i);
+        for (i = 0; i < item->marks; i++)
+            out->length += (size_t)sprintf(out->bytes + out->length, " %d", item->seed + i);
         out->bytes[out->length++] = '\n';
     }
 }
@@ -180,7 +185,9 @@ static void end(struct side *side) {
     close(side->to), close(side->from);
     if (bad) kill(side->pid, SIGKILL);
     if (waitpid(side->pid, &status, 0) != side->pid) exit(98);
-    if (!bad && (!WIFEXITED(status) || WEXITSTATUS(status) != 0)) complain("%c ended with %s %d", side->name, WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    if (!bad && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
+        complain("%c ended with %s %d", side->name, WIFSIGNALED(status) ? "signal" : "status",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     memset(side, 0, sizeof *side);
 }
 
@@ -195,7 +202,8 @@ static int take(struct side *side, void *bytes, size_t count) {
             int status = 0;
             waitpid(side->pid, &status, 0);
             side->pid = 0;
-            complain("%c died in %s: %s %d", side->name, current, WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+            complain("%c died in %s: %s %d", side->name, current, WIFSIGNALED(status) ? "signal" : "status",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         }
         if (n <= 0) return 0;
         bytes = (char *)bytes + n, count -= (size_t)n;
@@ -204,7 +212,8 @@ static int take(struct side *side, void *bytes, size_t count) {
 }
 
 static struct text seen;
-static struct reply tell(struct side *side, int what, const char *name, int durability, const struct item *items, int count) {
+static struct reply tell(
+    struct side *side, int what, const char *name, int durability, const struct item *items, int count) {
     struct command command = {what, durability, count, ""};
     struct reply reply = {99, 0, 0, ""};
     snprintf(command.path, sizeof command.path, "%s", name);
@@ -215,8 +224,11 @@ static struct reply tell(struct side *side, int what, const char *name, int dura
     seen.length = 0;
     if (reply.length > 0 && !take(side, room(&seen, reply.length), reply.length)) return reply;
     seen.length = reply.length;
-    if (loud) printf("  %c %-10s %s%s%s\n", side->name, step_names[what], objstore_status_name(reply.status), reply.status ? ": " : "", reply.message);
-    if (reply.status != OBJSTORE_OK && !reply.has_message) complain("%c: %s fails with %s and says nothing", side->name, current, objstore_status_name(reply.status));
+    if (loud)
+        printf("  %c %-10s %s%s%s\n", side->name, step_names[what], objstore_status_name(reply.status),
+            reply.status ? ": " : "", reply.message);
+    if (reply.status != OBJSTORE_OK && !reply.has_message)
+        complain("%c: %s fails with %s and says nothing", side->name, current, objstore_status_name(reply.status));
     return reply;
 }
 
@@ -229,7 +241,8 @@ static void compare(const char *who, int settles) {
         if (text.length == seen.length && memcmp(text.bytes, seen.bytes, seen.length) == 0) is_one = i;
     }
     free(text.bytes);
-    if (is_one < 0) return complain("%s sees %zu bytes of content that no acknowledged transaction has left", who, seen.length);
+    if (is_one < 0)
+        return complain("%s sees %zu bytes of content that no acknowledged transaction has left", who, seen.length);
     if (settles) models[0] = models[is_one], candidates = 1;
 }
 
@@ -270,8 +283,9 @@ static void step(int who, int what, int durability, const struct item *items, in
         switch (reply.status) {
         case OBJSTORE_ERR_IO: case OBJSTORE_ERR_OUT_OF_SPACE: case OBJSTORE_ERR_OUT_OF_MEMORY: break;
         case OBJSTORE_ERR_OUTCOME_UNKNOWN:
-            /* The header has it for the ends of transactions only. Opening, compacting, flushing and closing say it, too, where what they write
-             * themselves is unknown; nothing that is compared here hangs on that. A copy is there or not. */
+            /* The header has it for the ends of transactions only. Opening, compacting, flushing and closing say it,
+             * too, where what they write themselves is unknown; nothing that is compared here hangs on that. A copy is
+             * there or not. */
             if (what == WRITE || what == CANCEL) break;
             if (what != READ && what != VERIFY && what != COPY) { unlisted++; break; }
             return complain("%c: %s: %s: %s", side->name, current, objstore_status_name(reply.status), reply.message);
@@ -279,12 +293,18 @@ static void step(int who, int what, int durability, const struct item *items, in
             /* Of a store that an opening makes or finds clean, only those know who have it open. */
             if (may_be_poisoned && what != COPY) { is_poisoned |= side->has_store; break; }
             /* fallthrough */
-        default: return complain("%c: %s: %s: %s", side->name, current, objstore_status_name(reply.status), reply.message);
+        default:
+            return complain("%c: %s: %s: %s", side->name, current, objstore_status_name(reply.status), reply.message);
         }
-        if (!faults->fired) return complain("%c: %s fails, but nothing was made to: %s", side->name, current, reply.message);
-        if (failures > 1 && !may_be_poisoned) return complain("%c: %s fails, but the one failing call was before: %s", side->name, current, reply.message);
+        if (!faults->fired)
+            return complain("%c: %s fails, but nothing was made to: %s", side->name, current, reply.message);
+        if (failures > 1 && !may_be_poisoned)
+            return complain(
+                "%c: %s fails, but the one failing call was before: %s", side->name, current, reply.message);
         /* Of a store whose first commit is unknown, or whose sync failed, nobody knows yet what it is. */
-        if (is_new && reply.status != OBJSTORE_ERR_OUTCOME_UNKNOWN && reply.status != OBJSTORE_ERR_POISONED && access(path, F_OK) == 0) return complain("opening failed (%s), and left the file that it made", reply.message);
+        if (is_new && reply.status != OBJSTORE_ERR_OUTCOME_UNKNOWN && reply.status != OBJSTORE_ERR_POISONED &&
+            access(path, F_OK) == 0)
+            return complain("opening failed (%s), and left the file that it made", reply.message);
         if (what == COPY && access(copy_path, F_OK) == 0) return complain("a copy that failed left a file behind");
         if (what == WRITE && reply.status == OBJSTORE_ERR_OUTCOME_UNKNOWN && candidates == 1) {
             models[1] = models[0], candidates = 2;
@@ -302,7 +322,8 @@ static void step(int who, int what, int durability, const struct item *items, in
         break;
     case WRITE:
         /* A log that could not be written makes an outcome unknown, but poisons nothing: this one stands on either. */
-        if ((candidates > 1 && is_sync()) || is_poisoned) return complain("%c: a commit succeeds on a poisoned store", side->name);
+        if ((candidates > 1 && is_sync()) || is_poisoned)
+            return complain("%c: a commit succeeds on a poisoned store", side->name);
         change(&models[0], items, count), change(&models[1], items, count);
         break;
     case READ: case VERIFY: compare(side->name == 'A' ? "A" : "B", 0); break;
@@ -317,7 +338,8 @@ static void step(int who, int what, int durability, const struct item *items, in
 static struct item made[IDS];
 static int put(int n, int first, int count, int length, int marks) {
     int i;
-    for (i = 0; i < count; i++) made[n + i] = (struct item){first + i, first * 7 + i % 13, length + i % 5, first + i + n, marks};
+    for (i = 0; i < count; i++)
+        made[n + i] = (struct item){first + i, first * 7 + i % 13, length + i % 5, first + i + n, marks};
     return n + count;
 }
 static int drop(int n, int first, int count, int stride) {
@@ -397,7 +419,14 @@ static void check(const char *name, int is_copy) {
     struct reply reply;
     if (bad) return;
     start(&checker, 'C', 0);
-#define MUST(call) do { reply = call; if (!bad && reply.status != OBJSTORE_OK) complain("in the end: %s of %s: %s: %s", current, name, objstore_status_name(reply.status), reply.message); if (bad) goto out; } while (0)
+#define MUST(call) \
+    do { \
+        reply = call; \
+        if (!bad && reply.status != OBJSTORE_OK) \
+            complain( \
+                "in the end: %s of %s: %s: %s", current, name, objstore_status_name(reply.status), reply.message); \
+        if (bad) goto out; \
+    } while (0)
     MUST(tell(&checker, OPEN, name, OBJSTORE_DURABILITY_FULL, NULL, 0));
     MUST(tell(&checker, VERIFY, name, 0, NULL, 0));
     if (is_copy) models[0] = copied, candidates = 1;
@@ -446,12 +475,13 @@ static int run(int who, int class, uint64_t at, int error) {
 
 /* ---- all of them --------------------------------------------------------------------------------------------- */
 struct error { const char *name; int number; };
-static const struct error all_errors[] = {
-    {"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EINTR", EINTR}, {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM}, {"ENOLCK", ENOLCK}, {"EINVAL", EINVAL},
-    {"EOPNOTSUPP", EOPNOTSUPP}, {"EPERM", EPERM}, {"short", FAULT_SHORT}, {"part", FAULT_PART}, {"nothing", FAULT_NOTHING}, {"drop", FAULT_DROP}};
+static const struct error all_errors[] = {{"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EINTR", EINTR}, {"EMFILE", EMFILE},
+    {"ENOMEM", ENOMEM}, {"ENOLCK", ENOLCK}, {"EINVAL", EINVAL}, {"EOPNOTSUPP", EOPNOTSUPP}, {"EPERM", EPERM},
+    {"short", FAULT_SHORT}, {"part", FAULT_PART}, {"nothing", FAULT_NOTHING}, {"drop", FAULT_DROP}};
 static int error_of(const char *name) {
     size_t i;
-    for (i = 0; i < sizeof all_errors / sizeof *all_errors; i++) if (!strcmp(all_errors[i].name, name)) return all_errors[i].number;
+    for (i = 0; i < sizeof all_errors / sizeof *all_errors; i++)
+        if (!strcmp(all_errors[i].name, name)) return all_errors[i].number;
     fprintf(stderr, "history.c: there is no error %s\n", name);
     exit(2);
 }
@@ -503,23 +533,29 @@ static int all(const char *which, int by_turns) {
                     if (!faults->fired && good) break;
                     runs++, in_class++;
                     if (steps_failed > 0) surfaced++, in_surfaced++;
-                    if (good && silent && steps_failed > 0) good = 0, snprintf(problem, sizeof problem, "a step failed, but the library is to go on by itself");
+                    if (good && silent && steps_failed > 0)
+                        good = 0,
+                        snprintf(problem, sizeof problem, "a step failed, but the library is to go on by itself");
                     if (!good) {
                         wrong++;
-                        fprintf(stderr, "WRONG: history one FOLDER %c %s %" PRIu64 " %s (%s): %s\n", "AB"[who], fault_class_names[plan[i].class], at, error, faults->what, problem);
+                        fprintf(stderr, "WRONG: history one FOLDER %c %s %" PRIu64 " %s (%s): %s\n", "AB"[who],
+                            fault_class_names[plan[i].class], at, error, faults->what, problem);
                         if (wrong >= 40) return 1;
                     }
                 }
                 if (at <= counts[plan[i].class] * 3 / 4) {
                     wrong++;
-                    fprintf(stderr, "WRONG: %s: only %" PRIu64 " calls of %" PRIu64 " came\n", fault_class_names[plan[i].class], at - 1, counts[plan[i].class]);
+                    fprintf(stderr, "WRONG: %s: only %" PRIu64 " calls of %" PRIu64 " came\n",
+                        fault_class_names[plan[i].class], at - 1, counts[plan[i].class]);
                 }
             }
-            printf("  %c %-12s %5" PRIu64 " histories, %5" PRIu64 " in which a step failed\n", "AB"[who], fault_class_names[plan[i].class], in_class, in_surfaced);
+            printf("  %c %-12s %5" PRIu64 " histories, %5" PRIu64 " in which a step failed\n", "AB"[who],
+                fault_class_names[plan[i].class], in_class, in_surfaced);
             fflush(stdout);
         }
     }
-    printf("%s%" PRIu64 " histories with a failing call, %" PRIu64 " in which a step failed (%" PRIu64 " other steps than commits with OUTCOME_UNKNOWN), %" PRIu64 " wrong\n",
+    printf("%s%" PRIu64 " histories with a failing call, %" PRIu64 " in which a step failed (%" PRIu64
+           " other steps than commits with OUTCOME_UNKNOWN), %" PRIu64 " wrong\n",
         which ? which[0] == 'A' ? "A: " : "B: " : "", runs, surfaced, unlisted, wrong);
     return wrong > 0;
 }
@@ -553,7 +589,10 @@ int main(int argc, char **argv) {
         int class = 0;
         while (class < FAULT_ANY && strcmp(fault_class_names[class], argv[4]) != 0) class++;
         loud = 1;
-        if (run(argv[3][0] - 'A', class, strtoull(argv[5], NULL, 10), error_of(argv[6]))) { printf("%s: all is well\n", faults->what); return 0; }
+        if (run(argv[3][0] - 'A', class, strtoull(argv[5], NULL, 10), error_of(argv[6]))) {
+            printf("%s: all is well\n", faults->what);
+            return 0;
+        }
         fprintf(stderr, "%s: %s\n", faults->what, problem);
         return 1;
     }

@@ -1,4 +1,5 @@
-/* What is in the stores of these tests: objects that a few numbers describe, and the text of a whole store, which is compared. */
+/* What is in the stores of these tests: objects that a few numbers describe, and the text of a whole store, which is
+   compared. */
 #ifndef ITEMS_H
 #define ITEMS_H
 #include <inttypes.h>
@@ -14,7 +15,11 @@ static objstore_class_id item_class;
 static objstore_property_id item_id, item_n, item_name, item_marks;
 
 /* The first call that failed says so. */
-#define TRY(call) do { objstore_status try_status = (call); if (try_status != OBJSTORE_OK) return try_status; } while (0)
+#define TRY(call) \
+    do { \
+        objstore_status try_status = (call); \
+        if (try_status != OBJSTORE_OK) return try_status; \
+    } while (0)
 
 static void item_text(const struct item *item, char *text) {
     int n = sprintf(text, "%d:%d:", item->id, item->seed);
@@ -36,9 +41,11 @@ static inline objstore_status apply_item(objstore_view *transaction, const struc
         objstore_status status;
         int i;
         item_text(item, text);
-        values[0] = objstore_int(item->id), values[1] = objstore_int(item->n), values[2] = objstore_string(objstore_cstr(text));
+        values[0] = objstore_int(item->id), values[1] = objstore_int(item->n),
+        values[2] = objstore_string(objstore_cstr(text));
         for (i = 0; i < item->marks; i++) marks[i] = objstore_int(item->seed + i);
-        status = objstore_upsert(transaction, item_class, OBJSTORE_POLICY_MODIFIED, properties, values, 3, &object, NULL);
+        status =
+            objstore_upsert(transaction, item_class, OBJSTORE_POLICY_MODIFIED, properties, values, 3, &object, NULL);
         free(text);
         TRY(status);
         collection.owner = object, collection.property_id = item_marks;
@@ -85,10 +92,12 @@ static inline objstore_status dump(objstore_view *view, struct text *out) {
         TRY(objstore_row_int(&row, item_id, &id, NULL));
         TRY(objstore_row_int(&row, item_n, &n, NULL));
         TRY(objstore_row_text(&row, item_name, &buffer, &name, NULL));
-        lines.length += (size_t)sprintf(room(&lines, (size_t)name.length + 64), "%" PRId64 " %" PRId64 " %.*s", id, n, (int)name.length, name.bytes);
+        lines.length += (size_t)sprintf(room(&lines, (size_t)name.length + 64), "%" PRId64 " %" PRId64 " %.*s", id, n,
+            (int)name.length, name.bytes);
         TRY(objstore_get(view, object, item_marks, NULL, &list));
         TRY(objstore_collection_read(view, list.data.collection, 0, 64, NULL, NULL, marks, &marked));
-        for (i = 0; i < marked; i++) lines.length += (size_t)sprintf(room(&lines, 32), " %" PRId64, marks[i].data.integer);
+        for (i = 0; i < marked; i++)
+            lines.length += (size_t)sprintf(room(&lines, 32), " %" PRId64, marks[i].data.integer);
         *room(&lines, 1) = '\n', lines.length++;
         if (count == capacity) index = realloc(index, (capacity = capacity * 2 + 64) * sizeof *index);
         index[count].id = id, index[count].start = start, index[count++].length = lines.length - start;
@@ -117,7 +126,8 @@ static inline objstore_status find_names(objstore *store) {
 }
 
 /* With small limits, so that little data makes checkpoints, spilled transactions and growing files. */
-static inline objstore_status open_items(const char *path, int32_t durability, int64_t checkpoint_bytes, objstore **store) {
+static inline objstore_status open_items(
+    const char *path, int32_t durability, int64_t checkpoint_bytes, objstore **store) {
     objstore_schema *schema;
     objstore_config *config;
     objstore_status status;
@@ -125,10 +135,13 @@ static inline objstore_status open_items(const char *path, int32_t durability, i
     *store = NULL;
     TRY(objstore_schema_new(&schema));
     TRY(objstore_schema_add_class(schema, item));
-    TRY(objstore_schema_add_property(schema, item, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
+    TRY(objstore_schema_add_property(
+        schema, item, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
     TRY(objstore_schema_add_property(schema, item, OBJSTORE_STR("n"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_INDEXED));
-    TRY(objstore_schema_add_property(schema, item, OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_INDEXED));
-    TRY(objstore_schema_add_collection(schema, item, OBJSTORE_STR("marks"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_INT, 0));
+    TRY(objstore_schema_add_property(
+        schema, item, OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_INDEXED));
+    TRY(objstore_schema_add_collection(
+        schema, item, OBJSTORE_STR("marks"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_INT, 0));
     TRY(objstore_config_new(&config));
     TRY(objstore_config_set_path(config, objstore_cstr(path)));
     TRY(objstore_config_set_schema(config, schema, 1));

@@ -1,10 +1,12 @@
 /* The two programs of powercut.py: what is recorded, and what looks at the states that a power cut may have left.
  *
  *      powercut work FOLDER LOG BOOT SEED PROCESSES TRANSACTIONS
- *          so many processes write into FOLDER/s.objstore, by chance, and end or are killed at any call and come again; all their changing
+ *          so many processes write into FOLDER/s.objstore, by chance, and end or are killed at any call and come again;
+ *          all their changing
  *          system calls go into LOG, with marks of what they want to commit, and of what was acknowledged
  *      powercut check PREFIX BOOT
- *          for each line `FLAG PATH` opens the store at PATH, verifies it, and answers `STATUS LENGTH MESSAGE` and its whole content;
+ *          for each line `FLAG PATH` opens the store at PATH, verifies it, and answers `STATUS LENGTH MESSAGE` and its
+ *          whole content;
  *          FLAG 1: then also writes, closes, and checks the closed file
  *
  * BOOT is a file with the id of the boot that the library is to see: after a power cut it is another one.
@@ -46,14 +48,16 @@ static int choose_items(struct item *items, int64_t number) {
     items[count++] = (struct item){1, (int32_t)number, 3, (int32_t)(number % 1000), 1};
     switch (below(20)) {
     case 0: /* outgrows its memory, and the file */
-        for (i = 0, n = 100 + below(300); i < n; i++) items[count++] = (struct item){100 + i, below(50), below(200), below(1000), below(4)};
+        for (i = 0, n = 100 + below(300); i < n; i++)
+            items[count++] = (struct item){100 + i, below(50), below(200), below(1000), below(4)};
         break;
     case 1: /* gives much back */
         for (i = 0, n = 100 + below(300); i < n; i++) items[count++] = (struct item){100 + i, 0, -1, 0, 0};
         break;
     case 2: items[count++] = (struct item){2 + below(5), 1, 5000 + below(20000), below(1000), 60}; break;
     default:
-        for (i = 0; i < n; i++) items[count++] = (struct item){2 + below(60), below(50), below(4) ? below(60) : -1, below(1000), below(6)};
+        for (i = 0; i < n; i++)
+            items[count++] = (struct item){2 + below(60), below(50), below(4) ? below(60) : -1, below(1000), below(6)};
     }
     /* Its own, that no other touches: in the end it says whether this one was done. */
     items[count++] = (struct item){20000 + (int32_t)number, progress->recording, 3, (int32_t)number, 0};
@@ -203,7 +207,8 @@ static int work_all(char **argv) {
             continue;
         }
         alive--;
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) bad = 1, fprintf(stderr, "powercut.c: a process ended with %x\n", status);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            bad = 1, fprintf(stderr, "powercut.c: a process ended with %x\n", status);
     }
     return bad;
 }
@@ -244,7 +249,8 @@ static int check_all(char **argv) {
         status = look(line + 2, line[0] == '1', &text);
         alarm(0);
         if (status != OBJSTORE_OK) text.length = 0;
-        printf("%s %zu %s\n", objstore_status_name(status), text.length, status == OBJSTORE_OK ? "" : objstore_last_message());
+        printf("%s %zu %s\n", objstore_status_name(status), text.length,
+            status == OBJSTORE_OK ? "" : objstore_last_message());
         fwrite(text.bytes, 1, text.length, stdout);
         fflush(stdout);
     }

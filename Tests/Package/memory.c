@@ -46,8 +46,10 @@ static objstore_text name_of(char *room, int64_t id) {
 }
 
 static objstore *open_store(const char *folder, int64_t transaction_bytes) {
-    static const objstore_kind kinds[4] = {OBJSTORE_KIND_INT, OBJSTORE_KIND_STRING, OBJSTORE_KIND_INT, OBJSTORE_KIND_DOUBLE};
-    static const uint32_t flags[4] = {OBJSTORE_PROPERTY_PRIMARY_KEY, OBJSTORE_PROPERTY_INDEXED, OBJSTORE_PROPERTY_INDEXED, 0};
+    static const objstore_kind kinds[4] = {
+        OBJSTORE_KIND_INT, OBJSTORE_KIND_STRING, OBJSTORE_KIND_INT, OBJSTORE_KIND_DOUBLE};
+    static const uint32_t flags[4] = {
+        OBJSTORE_PROPERTY_PRIMARY_KEY, OBJSTORE_PROPERTY_INDEXED, OBJSTORE_PROPERTY_INDEXED, 0};
     char path[4096];
     snprintf(path, sizeof path, "%s/people.objstore", folder);
     objstore_schema *schema;
@@ -57,7 +59,8 @@ static objstore *open_store(const char *folder, int64_t transaction_bytes) {
     CHECK(objstore_schema_new(&schema));
     CHECK(objstore_schema_add_class(schema, OBJSTORE_STR("Person")));
     for (int i = 0; i < 4; i++)
-        CHECK(objstore_schema_add_property(schema, OBJSTORE_STR("Person"), objstore_cstr(names[i]), kinds[i], flags[i]));
+        CHECK(
+            objstore_schema_add_property(schema, OBJSTORE_STR("Person"), objstore_cstr(names[i]), kinds[i], flags[i]));
     CHECK(objstore_config_new(&config));
     CHECK(objstore_config_set_path(config, objstore_cstr(path)));
     CHECK(objstore_config_set_schema(config, schema, 1));
@@ -92,7 +95,8 @@ int main(int argc, char **argv) {
     char room[64];
     CHECK(objstore_begin(store, &tx));
     for (int64_t id = 0; id < objects; id++) {
-        objstore_value values[4] = {objstore_int(id), objstore_string(name_of(room, id)), objstore_int(id % 100), objstore_double((double)id)};
+        objstore_value values[4] = {
+            objstore_int(id), objstore_string(name_of(room, id)), objstore_int(id % 100), objstore_double((double)id)};
         CHECK(objstore_create(tx, person, properties, values, 4, NULL));
     }
     CHECK(objstore_commit(tx, NULL));
@@ -134,7 +138,9 @@ int main(int argc, char **argv) {
         expect(found, "an object is lost");
         CHECK(objstore_get(frozen, object, properties[1], NULL, &value));
         objstore_text text = name_of(room, id);
-        expect((int64_t)value.data.text.length == (int64_t)text.length && memcmp(value.data.text.bytes, room, (size_t)text.length) == 0, "a name is another");
+        expect((int64_t)value.data.text.length == (int64_t)text.length &&
+                   memcmp(value.data.text.bytes, room, (size_t)text.length) == 0,
+            "a name is another");
         CHECK(objstore_get(frozen, object, properties[3], NULL, &value));
         expect(value.data.real == (double)id + 0.5, "a score is another");
     }
@@ -143,8 +149,9 @@ int main(int argc, char **argv) {
     objstore_statistics statistics;
     statistics.struct_size = sizeof statistics;
     CHECK(objstore_get_statistics(store, &statistics));
-    printf("memory: %d objects in %" PRIu64 " MiB; the process has %" PRIu64 " MiB for itself, at most %d more were allowed\n", objects,
-           statistics.file_bytes >> 20, kilobytes("RssAnon") >> 10, allowed >> 20);
+    printf("memory: %d objects in %" PRIu64 " MiB; the process has %" PRIu64
+           " MiB for itself, at most %d more were allowed\n",
+        objects, statistics.file_bytes >> 20, kilobytes("RssAnon") >> 10, allowed >> 20);
     CHECK(objstore_close(store));
     return 0;
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: memory.sh [LIBRARY FOLDER]
 #
-# Transactions of many times the memory that a process may have for itself; and that the same fails, with a status, where
-# they may keep more of their changes in memory than there is.
+# Transactions of many times the memory that a process may have for itself; and that the same fails, with a status,
+# where they may keep more of their changes in memory than there is.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 library=$(realpath "${1:-build/lib}")

@@ -29,7 +29,8 @@ static objstore *open_store(const char *path) {
     objstore_view *view;
     MUST(objstore_schema_new(&schema));
     MUST(objstore_schema_add_class(schema, OBJSTORE_STR("Dog")));
-    MUST(objstore_schema_add_property(schema, OBJSTORE_STR("Dog"), OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_INDEXED));
+    MUST(objstore_schema_add_property(
+        schema, OBJSTORE_STR("Dog"), OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_INDEXED));
     MUST(objstore_config_new(&config));
     MUST(objstore_config_set_path(config, objstore_cstr(path)));
     MUST(objstore_config_set_schema(config, schema, 1));
@@ -76,7 +77,9 @@ static int in_child(objstore *store, objstore_view *view, objstore_view *transac
     if (objstore_close(store) != OBJSTORE_OK) return 6;
     if (objstore_close(store) != OBJSTORE_ERR_CLOSED_HANDLE) return 7;
     /* The file can be opened anew: another process in its own right. */
-    if (objstore_config_new(&config) != OBJSTORE_OK || objstore_config_set_path(config, objstore_cstr(path)) != OBJSTORE_OK) return 8;
+    if (objstore_config_new(&config) != OBJSTORE_OK ||
+        objstore_config_set_path(config, objstore_cstr(path)) != OBJSTORE_OK)
+        return 8;
     if (objstore_open(config, &mine) != OBJSTORE_OK) return 9;
     if (count_dogs(mine) != 50) return 10;
     if (objstore_try_begin(mine, &other) != OBJSTORE_ERR_BUSY) return 11; /* the parent's transaction */
@@ -127,7 +130,9 @@ int main(int argc, char **argv) {
         MUST(objstore_count_where(view, dog, name, OBJSTORE_EQUAL, objstore_string(OBJSTORE_STR("Rex")), &found));
         MUST(objstore_close(store));
         if (count % 50 != 0 || count < strtoull(argv[3], NULL, 10) || found != count || findings != 0) {
-            fprintf(stderr, "processes.c: %" PRIu64 " dogs, %s acknowledged, %" PRIu64 " in the index, %" PRIu64 " findings\n", count, argv[3], found, findings);
+            fprintf(stderr,
+                "processes.c: %" PRIu64 " dogs, %s acknowledged, %" PRIu64 " in the index, %" PRIu64 " findings\n",
+                count, argv[3], found, findings);
             return 1;
         }
         return 0;

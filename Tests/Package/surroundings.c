@@ -1,5 +1,5 @@
-/* What the program around the library does: threads that are cancelled, that end, that have small stacks; memory that runs out;
- * fork inside of callbacks; closing while others are at work.
+/* What the program around the library does: threads that are cancelled, that end, that have small stacks; memory that
+ * runs out; fork inside of callbacks; closing while others are at work.
  *
  *      ./surroundings worker | cancel | stack | memory | fork | close | limit | masked | stream FOLDER
  *
@@ -37,7 +37,8 @@ static objstore_schema *make_schema(void) {
     const objstore_text dog = OBJSTORE_STR("Dog");
     OK(objstore_schema_new(&schema));
     OK(objstore_schema_add_class(schema, dog));
-    OK(objstore_schema_add_property(schema, dog, OBJSTORE_STR("n"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_INDEXED | OBJSTORE_PROPERTY_NULLABLE));
+    OK(objstore_schema_add_property(
+        schema, dog, OBJSTORE_STR("n"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_INDEXED | OBJSTORE_PROPERTY_NULLABLE));
     OK(objstore_schema_add_link(schema, dog, OBJSTORE_STR("next"), dog, OBJSTORE_PROPERTY_CASCADE));
     OK(objstore_schema_add_property(schema, dog, OBJSTORE_STR("any"), OBJSTORE_KIND_MIXED, 0));
     return schema;
@@ -50,7 +51,8 @@ static kennel open_kennel(const char *path, uint32_t flags, objstore_durability 
     objstore_schema *schema = make_schema();
     objstore_view *view;
     OK(objstore_config_new(&config));
-    OK(path ? objstore_config_set_path(config, objstore_cstr(path)) : objstore_config_set_memory(config, OBJSTORE_STR("")));
+    OK(path ? objstore_config_set_path(config, objstore_cstr(path))
+            : objstore_config_set_memory(config, OBJSTORE_STR("")));
     OK(objstore_config_set_schema(config, schema, 1));
     OK(objstore_config_set_flags(config, flags));
     OK(objstore_config_set_durability(config, durability, 5));
@@ -204,7 +206,8 @@ static void cancel(const char *folder) {
     snprintf(other, sizeof other, "%s/other.objstore", folder);
     srand(1);
     for (round = 0; round < 3000; round++) {
-        if (round % 300 == 0) shared = open_kennel(path, 0, round % 600 ? OBJSTORE_DURABILITY_RELAXED : OBJSTORE_DURABILITY_FULL);
+        if (round % 300 == 0)
+            shared = open_kennel(path, 0, round % 600 ? OBJSTORE_DURABILITY_RELAXED : OBJSTORE_DURABILITY_FULL);
         if (round % 3 == 0) cancelled(wait_for_ever, NULL, rand() % 3000);
         if (round % 3 == 1) cancelled(write_for_ever, NULL, rand() % 300000);
         if (round % 30 == 2) cancelled(open_for_ever, other, rand() % 300000);
@@ -240,7 +243,8 @@ static objstore_status ignore(const char *bytes, size_t length, void *userdata) 
     return OBJSTORE_OK;
 }
 
-/* As deep as the limits allow, on a stack of `*userdata` bytes: it works, or says that the stack is too small for so much. */
+/* As deep as the limits allow, on a stack of `*userdata` bytes: it works, or says that the stack is too small for so
+   much. */
 static int refusals;
 static void may_be_too_deep(objstore_status status) {
     CHECK(status == OBJSTORE_OK || status == OBJSTORE_ERR_OUT_OF_RANGE);
@@ -260,10 +264,12 @@ static void open_boxes(void) {
     OK(objstore_schema_add_class(schema, holder));
     OK(objstore_schema_add_class(schema, box));
     OK(objstore_schema_set_class_flags(schema, box, OBJSTORE_CLASS_EMBEDDED));
-    OK(objstore_schema_add_property(schema, holder, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY | OBJSTORE_PROPERTY_GENERATED));
+    OK(objstore_schema_add_property(schema, holder, OBJSTORE_STR("id"), OBJSTORE_KIND_INT,
+        OBJSTORE_PROPERTY_PRIMARY_KEY | OBJSTORE_PROPERTY_GENERATED));
     OK(objstore_schema_add_link(schema, holder, inner, box, 0));
     OK(objstore_schema_add_link(schema, box, inner, box, 0));
-    OK(objstore_schema_add_link_collection(schema, box, OBJSTORE_STR("boxes"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, box, 0));
+    OK(objstore_schema_add_link_collection(
+        schema, box, OBJSTORE_STR("boxes"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, box, 0));
     OK(objstore_config_new(&config));
     OK(objstore_config_set_memory(config, OBJSTORE_STR("")));
     OK(objstore_config_set_schema(config, schema, 1));
@@ -283,8 +289,10 @@ static void embed_deep(void) {
         char *new = nested("{\"inner\":{\"boxes\":[", "", "]}}", pairs), *old = malloc(strlen(new) + 20);
         CHECK(old);
         sprintf(old, "{\"id\":-%d,%s", pairs, new + 1);
-        may_be_too_deep(objstore_create_from_json(tx, id, OBJSTORE_POLICY_MODIFIED, 0, objstore_cstr(new), NULL, NULL, NULL, NULL, NULL));
-        may_be_too_deep(objstore_create_from_json(tx, id, OBJSTORE_POLICY_MODIFIED, 0, objstore_cstr(old), NULL, NULL, NULL, NULL, NULL));
+        may_be_too_deep(objstore_create_from_json(
+            tx, id, OBJSTORE_POLICY_MODIFIED, 0, objstore_cstr(new), NULL, NULL, NULL, NULL, NULL));
+        may_be_too_deep(objstore_create_from_json(
+            tx, id, OBJSTORE_POLICY_MODIFIED, 0, objstore_cstr(old), NULL, NULL, NULL, NULL, NULL));
         free(new), free(old);
     }
     OK(objstore_commit(tx, NULL));
@@ -299,7 +307,8 @@ static void *go_deep(void *userdata) {
     objstore_buffer buffer = objstore_buffer_init(), other = objstore_buffer_init();
     objstore_value value, values[200], deepest[101];
     objstore_results *results;
-    char *json = nested("{\"next\":", "null", "}", 199), *list = nested("[", "1", "]", 100), *broken = nested("[", "", "", 199);
+    char *json = nested("{\"next\":", "null", "}", 199), *list = nested("[", "1", "]", 100),
+         *broken = nested("[", "", "", 199);
     size_t i, count, bytes = 0;
     int32_t order;
     uint64_t findings;
@@ -313,8 +322,10 @@ static void *go_deep(void *userdata) {
     embed_deep();
     k = open_kennel(path, 0, OBJSTORE_DURABILITY_FULL);
     OK(objstore_begin(k.store, &tx));
-    may_be_too_deep(objstore_create_from_json(tx, k.id, OBJSTORE_POLICY_ERROR, 0, objstore_cstr(json), NULL, NULL, NULL, &object, NULL));
-    CHECK(objstore_create_from_json(tx, k.id, OBJSTORE_POLICY_ERROR, 0, objstore_cstr(broken), NULL, NULL, NULL, NULL, NULL) == OBJSTORE_ERR_INVALID_JSON);
+    may_be_too_deep(objstore_create_from_json(
+        tx, k.id, OBJSTORE_POLICY_ERROR, 0, objstore_cstr(json), NULL, NULL, NULL, &object, NULL));
+    CHECK(objstore_create_from_json(tx, k.id, OBJSTORE_POLICY_ERROR, 0, objstore_cstr(broken), NULL, NULL, NULL, NULL,
+              NULL) == OBJSTORE_ERR_INVALID_JSON);
     /* A chain: each links to the one before. */
     for (i = 0; i < 20000; i++) {
         OK(objstore_create(tx, k.id, NULL, NULL, 0, &object));
@@ -393,11 +404,31 @@ static void unlimit_memory(void) {
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
 }
 
-enum { VIEWS, SCHEMAS, RESULTS, TOKENS, BOUND, OBJECTS, LISTS, OPENING, DOCUMENT, MANY, SCAN, TEXT, VALUES, LONG_TEXT, DELETED, MEMORY_CASES };
+enum {
+    VIEWS,
+    SCHEMAS,
+    RESULTS,
+    TOKENS,
+    BOUND,
+    OBJECTS,
+    LISTS,
+    OPENING,
+    DOCUMENT,
+    MANY,
+    SCAN,
+    TEXT,
+    VALUES,
+    LONG_TEXT,
+    DELETED,
+    MEMORY_CASES
+};
 enum { MOST = 4000000 };
 
 static objstore_status nothing(objstore_view *tx, void *userdata) { (void)tx, (void)userdata; return OBJSTORE_OK; }
-static objstore_status no_change(objstore_changes *changes, void *userdata) { (void)changes, (void)userdata; return OBJSTORE_OK; }
+static objstore_status no_change(objstore_changes *changes, void *userdata) {
+    (void)changes, (void)userdata;
+    return OBJSTORE_OK;
+}
 
 /* Asks for more and more of one thing until it is refused; gives it back; and then it works again. */
 static void run_out(int what) {
@@ -466,14 +497,23 @@ static void run_out(int what) {
             break;
         case MANY:
         case RESULTS: status = objstore_find_all(view, k.id, (objstore_results **)&made[n]); break;
-        case SCAN: status = objstore_find_where(view, k.id, k.any, OBJSTORE_EQUAL, objstore_null(), (objstore_results **)&made[n]); break;
+        case SCAN:
+            status =
+                objstore_find_where(view, k.id, k.any, OBJSTORE_EQUAL, objstore_null(), (objstore_results **)&made[n]);
+            break;
         case TEXT: status = objstore_to_json(view, large, 0, 0, &buffer, NULL); break;
         case VALUES:
         case LONG_TEXT: status = objstore_value_from_json(objstore_cstr(json), 0, &buffer, &document); break;
-        case TOKENS: status = objstore_observe(k.store, k.id, 0, no_change, NULL, NULL, (objstore_token **)&made[n]); break;
-        case BOUND: status = objstore_bind_write_body(nothing, NULL, NULL, &function, (objstore_bound **)&made[n]); break;
+        case TOKENS:
+            status = objstore_observe(k.store, k.id, 0, no_change, NULL, NULL, (objstore_token **)&made[n]);
+            break;
+        case BOUND:
+            status = objstore_bind_write_body(nothing, NULL, NULL, &function, (objstore_bound **)&made[n]);
+            break;
         case DELETED: status = objstore_delete_objects(tx, many, 3500000); break;
-        case OBJECTS: status = objstore_create(tx, k.id, &k.n, (objstore_value[]){objstore_int((int64_t)n)}, 1, &object); break;
+        case OBJECTS:
+            status = objstore_create(tx, k.id, &k.n, (objstore_value[]){objstore_int((int64_t)n)}, 1, &object);
+            break;
         case LISTS: {
             char *text = nested("[", "1", "]", 90);
             status = objstore_value_from_json(objstore_cstr(text), 0, &buffer, &document);
@@ -504,7 +544,8 @@ static void run_out(int what) {
         n++;
     }
     if (status != OBJSTORE_ERR_OUT_OF_MEMORY && !(what == TOKENS && status == OBJSTORE_ERR_IO)) {
-        fprintf(stderr, "case %d: %zu made, then %s: %s\n", what, n, objstore_status_name(status), objstore_last_message());
+        fprintf(
+            stderr, "case %d: %zu made, then %s: %s\n", what, n, objstore_status_name(status), objstore_last_message());
         _exit(1);
     }
     /* What is refused can be given back. */
@@ -568,15 +609,16 @@ static void delete_all_within(size_t bytes) {
     OK(objstore_close(k.store));
 }
 
-/* One thread keeps views and results until there is no memory, and goes on asking for more; another one writes. Neither is refused
- * otherwise, and what one of them needs to end a call is not what the other one begins with. */
+/* One thread keeps views and results until there is no memory, and goes on asking for more; another one writes. Neither
+ * is refused otherwise, and what one of them needs to end a call is not what the other one begins with. */
 enum { REFUSED = 20000 };
 static kennel narrow;
 static uint64_t calls_refused[2];
 static bool both_refused(int which, objstore_status status) {
     CHECK(status == OBJSTORE_OK || status == OBJSTORE_ERR_OUT_OF_MEMORY);
     if (status != OBJSTORE_OK) __atomic_fetch_add(&calls_refused[which], 1, __ATOMIC_RELAXED);
-    return __atomic_load_n(&calls_refused[0], __ATOMIC_RELAXED) >= REFUSED && __atomic_load_n(&calls_refused[1], __ATOMIC_RELAXED) >= REFUSED / 10;
+    return __atomic_load_n(&calls_refused[0], __ATOMIC_RELAXED) >= REFUSED &&
+           __atomic_load_n(&calls_refused[1], __ATOMIC_RELAXED) >= REFUSED / 10;
 }
 static void *keep_views(void *ready) {
     objstore_view *view;
@@ -585,7 +627,8 @@ static void *keep_views(void *ready) {
     objstore_last_message();
     sem_post(ready);
     while (!both_refused(0, status))
-        if ((status = objstore_view_open(narrow.store, &view)) == OBJSTORE_OK) status = objstore_find_all(view, narrow.id, &results);
+        if ((status = objstore_view_open(narrow.store, &view)) == OBJSTORE_OK)
+            status = objstore_find_all(view, narrow.id, &results);
     return NULL;
 }
 static void *write_dogs(void *ready) {
@@ -598,7 +641,8 @@ static void *write_dogs(void *ready) {
     while (!both_refused(1, status)) {
         if ((status = objstore_begin(narrow.store, &tx)) != OBJSTORE_OK) continue;
         for (i = 0; i < 4 && status == OBJSTORE_OK; i++)
-            status = objstore_create_all_from_json(tx, narrow.id, OBJSTORE_POLICY_ERROR, 0, some, NULL, NULL, NULL, NULL);
+            status =
+                objstore_create_all_from_json(tx, narrow.id, OBJSTORE_POLICY_ERROR, 0, some, NULL, NULL, NULL, NULL);
         if (status == OBJSTORE_OK) status = objstore_commit(tx, NULL); else OK(objstore_cancel(tx));
     }
     return NULL;
@@ -608,7 +652,8 @@ static void run_out_of_it_together(void) {
     sem_t ready;
     narrow = open_kennel(NULL, 0, OBJSTORE_DURABILITY_NONE);
     CHECK(sem_init(&ready, 0, 0) == 0);
-    CHECK(pthread_create(&threads[0], NULL, keep_views, &ready) == 0 && pthread_create(&threads[1], NULL, write_dogs, &ready) == 0);
+    CHECK(pthread_create(&threads[0], NULL, keep_views, &ready) == 0 &&
+          pthread_create(&threads[1], NULL, write_dogs, &ready) == 0);
     CHECK(sem_wait(&ready) == 0 && sem_wait(&ready) == 0);
     limit_memory((size_t)24 << 20);
     CHECK(pthread_join(threads[0], NULL) == 0 && pthread_join(threads[1], NULL) == 0);
@@ -635,7 +680,8 @@ static void memory(void) {
         }
         CHECK(waitpid(child, &status, 0) == child);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-            fprintf(stderr, "memory, case %d: ended with %s %d\n", what, WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+            fprintf(stderr, "memory, case %d: ended with %s %d\n", what, WIFSIGNALED(status) ? "signal" : "status",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
             _exit(1);
         }
     }
@@ -652,14 +698,26 @@ static objstore_status fork_body(objstore_view *tx, void *userdata) {
     fork_now();
     return OBJSTORE_OK;
 }
-static objstore_status fork_handler(objstore_changes *changes, void *userdata) { (void)changes, (void)userdata; fork_now(); return OBJSTORE_OK; }
-static objstore_status fork_typed(int64_t key, void *userdata) { (void)key, (void)userdata; fork_now(); return OBJSTORE_OK; }
+static objstore_status fork_handler(objstore_changes *changes, void *userdata) {
+    (void)changes, (void)userdata;
+    fork_now();
+    return OBJSTORE_OK;
+}
+static objstore_status fork_typed(int64_t key, void *userdata) {
+    (void)key, (void)userdata;
+    fork_now();
+    return OBJSTORE_OK;
+}
 static objstore_status fork_progress(uint64_t done, uint64_t total, void *userdata) {
     (void)done, (void)total;
     if (!*(int *)userdata) { *(int *)userdata = 1; fork_now(); }
     return OBJSTORE_OK;
 }
-static objstore_status fork_write(const char *bytes, size_t length, void *userdata) { (void)bytes, (void)length, (void)userdata; fork_now(); return OBJSTORE_OK; }
+static objstore_status fork_write(const char *bytes, size_t length, void *userdata) {
+    (void)bytes, (void)length, (void)userdata;
+    fork_now();
+    return OBJSTORE_OK;
+}
 static objstore_status fork_read(void *bytes, size_t capacity, size_t *count, void *userdata) {
     (void)capacity;
     if (*(int *)userdata) { *count = 0; return OBJSTORE_OK; }
@@ -668,9 +726,14 @@ static objstore_status fork_read(void *bytes, size_t capacity, size_t *count, vo
     fork_now();
     return OBJSTORE_OK;
 }
-static objstore_status fork_initial(objstore *store, objstore_view *tx, void *userdata) { (void)store, (void)tx, (void)userdata; fork_now(); return OBJSTORE_OK; }
+static objstore_status fork_initial(objstore *store, objstore_view *tx, void *userdata) {
+    (void)store, (void)tx, (void)userdata;
+    fork_now();
+    return OBJSTORE_OK;
+}
 
-static objstore_status fork_migration(objstore *store, objstore_view *tx, objstore_view *old, uint64_t from, uint64_t to, void *userdata) {
+static objstore_status fork_migration(
+    objstore *store, objstore_view *tx, objstore_view *old, uint64_t from, uint64_t to, void *userdata) {
     (void)store, (void)tx, (void)old, (void)from, (void)to, (void)userdata;
     fork_now();
     return OBJSTORE_OK;
@@ -696,7 +759,8 @@ static void check_forked(objstore_status status, const char *what) {
         OK(objstore_close(k.store));
         _exit(0);
     }
-    if (status != OBJSTORE_OK) fprintf(stderr, "%s: parent %s: %s\n", what, objstore_status_name(status), objstore_last_message());
+    if (status != OBJSTORE_OK)
+        fprintf(stderr, "%s: parent %s: %s\n", what, objstore_status_name(status), objstore_last_message());
     CHECK(status == OBJSTORE_OK);
     CHECK(waitpid(forked, &result, 0) == forked);
     if (!WIFEXITED(result) || WEXITSTATUS(result) != 0) fprintf(stderr, "%s: the child failed (%x)\n", what, result);
@@ -729,7 +793,8 @@ static void fork_everywhere(const char *folder) {
     add_dog(&k);
     check_forked(objstore_wait(k.store, OBJSTORE_FOREVER, NULL), "handler in wait");
     OK(objstore_token_close(token));
-    OK(objstore_observe_typed(k.store, k.id, NULL, 0, OBJSTORE_STR("key -> status"), (objstore_function)fork_typed, NULL, NULL, &token));
+    OK(objstore_observe_typed(
+        k.store, k.id, NULL, 0, OBJSTORE_STR("key -> status"), (objstore_function)fork_typed, NULL, NULL, &token));
     add_dog(&k);
     check_forked(objstore_deliver(k.store, NULL), "typed handler");
     OK(objstore_token_close(token));
@@ -743,7 +808,9 @@ static void fork_everywhere(const char *folder) {
     check_forked(objstore_results_to_json(results, 0, 0, fork_write, NULL, NULL), "results_to_json");
     once = 0;
     OK(objstore_begin(k.store, &tx));
-    check_forked(objstore_create_all_from_json_stream(tx, k.id, OBJSTORE_POLICY_ERROR, 0, fork_read, NULL, &once, NULL, &count), "stream");
+    check_forked(
+        objstore_create_all_from_json_stream(tx, k.id, OBJSTORE_POLICY_ERROR, 0, fork_read, NULL, &once, NULL, &count),
+        "stream");
     CHECK(count == 1);
     OK(objstore_commit(tx, NULL));
 
@@ -812,7 +879,14 @@ static void fork_everywhere(const char *folder) {
 
 /* ---- a text that is read in pieces, while the same transaction is used ------------------------------------ */
 
-typedef struct { kennel *k; objstore_view *tx; objstore_savepoint savepoint; const char *last; sem_t is_waiting, goes_on; int step; } reading;
+typedef struct {
+    kennel *k;
+    objstore_view *tx;
+    objstore_savepoint savepoint;
+    const char *last;
+    sem_t is_waiting, goes_on;
+    int step;
+} reading;
 
 static objstore_status read_in_pieces(void *bytes, size_t capacity, size_t *count, void *userdata) {
     reading *r = userdata;
@@ -826,7 +900,8 @@ static objstore_status read_in_pieces(void *bytes, size_t capacity, size_t *coun
         OK(objstore_create(r->tx, r->k->id, NULL, NULL, 0, NULL));
         OK(objstore_savepoint_rollback(r->tx, own));
         sem_post(&r->is_waiting);
-        /* The other thread has no way to say that it waits: what is asked for is that what it does stays, whenever it comes. */
+        /* The other thread has no way to say that it waits: what is asked for is that what it does stays, whenever it
+           comes. */
         sem_wait(&r->goes_on);
     }
     *count = strlen(pieces[r->step]);
@@ -855,8 +930,8 @@ static void stream(void) {
         OK(objstore_begin(k.store, &r.tx));
         OK(objstore_savepoint_begin(r.tx, &r.savepoint));
         CHECK(pthread_create(&thread, NULL, create_beside, &r) == 0);
-        CHECK(objstore_create_all_from_json_stream(r.tx, k.id, OBJSTORE_POLICY_ERROR, 0, read_in_pieces, NULL, &r, NULL, NULL)
-            == (is_wrong ? OBJSTORE_ERR_WRONG_TYPE : OBJSTORE_OK));
+        CHECK(objstore_create_all_from_json_stream(r.tx, k.id, OBJSTORE_POLICY_ERROR, 0, read_in_pieces, NULL, &r, NULL,
+                  NULL) == (is_wrong ? OBJSTORE_ERR_WRONG_TYPE : OBJSTORE_OK));
         CHECK(pthread_join(thread, NULL) == 0);
         OK(objstore_savepoint_release(r.tx, r.savepoint));
         OK(objstore_count(r.tx, k.id, &count));
@@ -978,7 +1053,8 @@ static void limit(const char *folder) {
     OK(objstore_buffer_free(&buffer));
 }
 
-/* A umask that takes from the owner what he needs: no store is made, and nothing else is left there. One that there is needs none of it. */
+/* A umask that takes from the owner what he needs: no store is made, and nothing else is left there. One that there is
+   needs none of it. */
 static void masked(const char *folder) {
     const mode_t masks[] = {0200, 0400, 0277, 0777};
     char path[300], name[330];

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # usage: surroundings.sh [LIBRARY FOLDER]
 #
-# What the program around the library does: cancelled threads, small stacks, memory that runs out, fork in callbacks, closing while others
-# are at work, umasks, a transaction that is used while a text is read into it (surroundings.c); plugins that load the library and unload it again and again, on threads that end later (unloaded.c).
+# What the program around the library does: cancelled threads, small stacks, memory that runs out, fork in callbacks,
+# closing while others are at work, umasks, a transaction that is used while a text is read into it (surroundings.c);
+# plugins that load the library and unload it again and again, on threads that end later (unloaded.c).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 library=$(realpath "${1:-build/lib}")

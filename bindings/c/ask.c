@@ -22,7 +22,8 @@ static void check(objstore_status status, const char *what) {
 static objstore_operator comparison(const char *text) {
     static const char *const names[] = {"==", "!=", "<", "<=", ">", ">="};
     static const objstore_operator values[] = {
-        OBJSTORE_EQUAL, OBJSTORE_NOT_EQUAL, OBJSTORE_LESS, OBJSTORE_LESS_EQUAL, OBJSTORE_GREATER, OBJSTORE_GREATER_EQUAL,
+        OBJSTORE_EQUAL,      OBJSTORE_NOT_EQUAL, OBJSTORE_LESS,
+        OBJSTORE_LESS_EQUAL, OBJSTORE_GREATER,   OBJSTORE_GREATER_EQUAL,
     };
     size_t i;
     for (i = 0; i < sizeof names / sizeof *names; i++) {

@@ -1,4 +1,5 @@
-/* Functions made at run time: an observer that gets its values as C arguments, and functions with their userdata built in.
+/* Functions made at run time: an observer that gets its values as C arguments, and functions with their userdata built
+ * in.
  *
  *      cc callbacks.c -lobjstore && ./a.out
  */
@@ -21,8 +22,10 @@ static const objstore_property_row city_rows[CITY_PROPERTIES] = {
 static objstore_class_id city;
 static objstore_property_id p[CITY_PROPERTIES];
 
-/* "event, str, f64? -> status": no getter is called, and no change set looked at. A property that may be null is a pointer. */
-static objstore_status on_city(int32_t event, const char *name, int64_t length, const double *temperature, void *userdata) {
+/* "event, str, f64? -> status": no getter is called, and no change set looked at. A property that may be null is a
+   pointer. */
+static objstore_status on_city(
+    int32_t event, const char *name, int64_t length, const double *temperature, void *userdata) {
     int *calls = userdata;
     printf("%s %.*s: ", event == OBJSTORE_INSERTIONS ? "new" : "changed", (int)length, name);
     if (temperature) printf("%.1f degrees\n", *temperature); else printf("nobody knows\n");
@@ -43,7 +46,9 @@ static objstore_status store_reading(objstore_view *transaction, void *userdata)
 }
 
 /* Somebody who takes a function and nothing else, as many do. */
-static objstore_status run_in(objstore *store, objstore_write_body function) { return objstore_write(store, function, NULL, NULL); }
+static objstore_status run_in(objstore *store, objstore_write_body function) {
+    return objstore_write(store, function, NULL, NULL);
+}
 
 int main(void) {
     static reading readings[] = {{"Oslo", 3.5}, {"Rome", 19.0}, {"Oslo", 4.0}};
@@ -68,14 +73,15 @@ int main(void) {
     check(objstore_find_rows(view, OBJSTORE_STR("City"), city_rows, CITY_PROPERTIES, &city, p));
 
     /* A signature is checked when it is given: the error points at what is wrong in it. */
-    if (objstore_observe_typed(store, city, p, CITY_PROPERTIES, OBJSTORE_STR("str, f64 -> status"), (objstore_function)on_city, &calls, NULL,
-                               &bad) != OBJSTORE_OK)
+    if (objstore_observe_typed(store, city, p, CITY_PROPERTIES, OBJSTORE_STR("str, f64 -> status"),
+            (objstore_function)on_city, &calls, NULL, &bad) != OBJSTORE_OK)
         printf("refused: %s\n", objstore_last_message());
-    if (objstore_observe_typed(store, city, p, CITY_PROPERTIES, OBJSTORE_STR("str, f46? -> status"), (objstore_function)on_city, &calls, NULL,
-                               &bad) != OBJSTORE_OK && objstore_last_error(&error) == OBJSTORE_OK)
+    if (objstore_observe_typed(store, city, p, CITY_PROPERTIES, OBJSTORE_STR("str, f46? -> status"),
+            (objstore_function)on_city, &calls, NULL, &bad) != OBJSTORE_OK &&
+        objstore_last_error(&error) == OBJSTORE_OK)
         printf("refused: %s (position %" PRId64 ")\n", error.message.bytes, error.position);
-    check(objstore_observe_typed(store, city, p, CITY_PROPERTIES, OBJSTORE_STR("event, str, f64? -> status"), (objstore_function)on_city,
-                                 &calls, NULL, &token));
+    check(objstore_observe_typed(store, city, p, CITY_PROPERTIES, OBJSTORE_STR("event, str, f64? -> status"),
+        (objstore_function)on_city, &calls, NULL, &token));
 
     for (i = 0; i < sizeof readings / sizeof *readings; i++) {
         check(objstore_bind_write_body(store_reading, &readings[i], NULL, &function, &bound));

@@ -13,7 +13,8 @@ static int failed(objstore_status status, const char *what) {
     objstore_error error = objstore_error_init();
     if (status == OBJSTORE_OK) return 0;
     objstore_last_error(&error);
-    fprintf(stderr, "%s: %s: %s (row %" PRId64 ")\n", what, objstore_status_name(status), error.message.bytes, error.position);
+    fprintf(stderr, "%s: %s: %s (row %" PRId64 ")\n", what, objstore_status_name(status), error.message.bytes,
+        error.position);
     return 1;
 }
 
@@ -39,9 +40,11 @@ static objstore_status insert(objstore_view *transaction, void *userdata) {
     columns[2] = objstore_column_init(data->score, OBJSTORE_KIND_DOUBLE, data->scores);
     columns[2].validity = data->has_score;
 
-    status = objstore_insert_rows(transaction, data->class_id, OBJSTORE_POLICY_MODIFIED, columns, 3, ROWS, NULL, &counts);
+    status =
+        objstore_insert_rows(transaction, data->class_id, OBJSTORE_POLICY_MODIFIED, columns, 3, ROWS, NULL, &counts);
     if (status == OBJSTORE_OK)
-        printf("created %" PRIu64 ", changed %" PRIu64 ", unchanged %" PRIu64 "\n", counts.created, counts.changed, counts.unchanged);
+        printf("created %" PRIu64 ", changed %" PRIu64 ", unchanged %" PRIu64 "\n", counts.created, counts.changed,
+            counts.unchanged);
     return status;
 }
 
@@ -55,7 +58,10 @@ static int read_back(objstore_view *view, const rows *data) {
     objstore_value same;
 
     do {
-        if (failed(objstore_read_column(view, data->class_id, data->score, 4096, &position, scores, validity, NULL, &count), "read")) return 1;
+        if (failed(objstore_read_column(
+                       view, data->class_id, data->score, 4096, &position, scores, validity, NULL, &count),
+                "read"))
+            return 1;
         for (i = 0; i < count; i++) {
             if (validity[i / 8] >> (i % 8) & 1) sum += scores[i];
             else nulls++;
@@ -111,9 +117,13 @@ int main(void) {
 
     bad = failed(objstore_schema_new(&schema), "schema") ||
           failed(objstore_schema_add_class(schema, person), "Person") ||
-          failed(objstore_schema_add_property(schema, person, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY), "id") ||
+          failed(objstore_schema_add_property(
+                     schema, person, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY),
+              "id") ||
           failed(objstore_schema_add_property(schema, person, OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, 0), "name") ||
-          failed(objstore_schema_add_property(schema, person, OBJSTORE_STR("score"), OBJSTORE_KIND_DOUBLE, OBJSTORE_PROPERTY_NULLABLE), "score") ||
+          failed(objstore_schema_add_property(
+                     schema, person, OBJSTORE_STR("score"), OBJSTORE_KIND_DOUBLE, OBJSTORE_PROPERTY_NULLABLE),
+              "score") ||
           failed(objstore_config_new(&config), "config") ||
           failed(objstore_config_set_memory(config, OBJSTORE_STR("")), "memory") ||
           failed(objstore_config_set_schema(config, schema, 1), "schema") ||

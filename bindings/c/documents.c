@@ -1,6 +1,7 @@
 /* Mixed values: whatever a dog's record says, and one element of it that changes.
  *
- *   cc -std=c99 -Iinclude bindings/c/documents.c -Lbuild/lib -lobjstore -Wl,-rpath,$PWD/build/lib -o documents && ./documents
+ *   cc -std=c99 -Iinclude bindings/c/documents.c -Lbuild/lib -lobjstore -Wl,-rpath,$PWD/build/lib -o documents &&
+ *   ./documents
  */
 #include <objstore.h>
 #include <inttypes.h>

@@ -15,7 +15,10 @@ enum { NUMBER, NAME, AGE, DOG_PROPERTIES };
 static const objstore_property_row dog_rows[DOG_PROPERTIES] = {
     [NUMBER] = {.name = "id", .kind = OBJSTORE_KIND_INT, .flags = OBJSTORE_PROPERTY_PRIMARY_KEY},
     [NAME] = {.name = "name", .kind = OBJSTORE_KIND_STRING},
-    [AGE] = {.name = "age", .kind = OBJSTORE_KIND_INT, .flags = OBJSTORE_PROPERTY_INDEXED, .default_value = OBJSTORE_INT_INIT(0)},
+    [AGE] = {.name = "age",
+        .kind = OBJSTORE_KIND_INT,
+        .flags = OBJSTORE_PROPERTY_INDEXED,
+        .default_value = OBJSTORE_INT_INIT(0)},
 };
 static objstore_class_id dog;
 static objstore_property_id p[DOG_PROPERTIES];

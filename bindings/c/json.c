@@ -1,6 +1,6 @@
 /* JSON in and out: objects from text, an array of any length from a file, text of objects and results.
  *
- *      cc json.c -lobjstore && ./a.out people.json        with a file: [{"name": …, "born": …, "pets": [{"name": …}]}, …]
+ *      cc json.c -lobjstore && ./a.out people.json    a file: [{"name": …, "born": …, "pets": [{"name": …}]}, …]
  */
 #include <objstore.h>
 #include <inttypes.h>
@@ -28,9 +28,10 @@ static const objstore_property_row pet_rows[] = {
     {.name = "legs", .kind = OBJSTORE_KIND_INT, .default_value = OBJSTORE_INT_INIT(4)},
 };
 
-/* JSON has no points in time: here they are years. The library asks for each value that does not have its property's type. */
-static objstore_status from_year(objstore_property_id property, objstore_kind kind, objstore_value value, objstore_value *converted,
-                                 bool *is_converted, void *userdata) {
+/* JSON has no points in time: here they are years. The library asks for each value that does not have its property's
+   type. */
+static objstore_status from_year(objstore_property_id property, objstore_kind kind, objstore_value value,
+    objstore_value *converted, bool *is_converted, void *userdata) {
     (void)property, (void)userdata;
     if (kind == OBJSTORE_KIND_TIMESTAMP && value.kind == OBJSTORE_KIND_STRING && value.data.text.length == 4) {
         const int year = atoi(value.data.text.bytes); /* ends at the quotation mark */
@@ -41,11 +42,13 @@ static objstore_status from_year(objstore_property_id property, objstore_kind ki
 }
 
 static objstore_status print(const char *bytes, size_t length, void *userdata) {
-    return fwrite(bytes, 1, length, userdata) == length ? OBJSTORE_OK : objstore_fail(1, OBJSTORE_STR("stdout takes no more"));
+    return fwrite(bytes, 1, length, userdata) == length ? OBJSTORE_OK
+                                                        : objstore_fail(1, OBJSTORE_STR("stdout takes no more"));
 }
 
 int main(int argc, char **argv) {
-    static const char jane[] = "{\"name\": \"Jane\", \"born\": \"1985\", \"pets\": [{\"name\": \"Rex\"}, {\"name\": \"Tweety\", \"legs\": 2}]}";
+    static const char jane[] = "{\"name\": \"Jane\", \"born\": \"1985\", \"pets\": [{\"name\": \"Rex\"}, {\"name\": "
+                               "\"Tweety\", \"legs\": 2}]}";
     objstore_schema *schema;
     objstore_config *config;
     objstore *store;
@@ -68,10 +71,10 @@ int main(int argc, char **argv) {
     check(objstore_find_class(transaction, OBJSTORE_STR("Person"), &person));
 
     /* One object, with what is nested in it. MODIFIED: whoever has the primary key is updated. */
-    check(objstore_create_from_json(transaction, person, OBJSTORE_POLICY_MODIFIED, 0, OBJSTORE_STR("{\"name\": \"Ada\"}"), NULL, NULL, NULL,
-                                    NULL, NULL));
-    check(objstore_create_from_json(transaction, person, OBJSTORE_POLICY_MODIFIED, 0, objstore_cstr(jane), from_year, NULL, NULL, &object,
-                                    NULL));
+    check(objstore_create_from_json(transaction, person, OBJSTORE_POLICY_MODIFIED, 0,
+        OBJSTORE_STR("{\"name\": \"Ada\"}"), NULL, NULL, NULL, NULL, NULL));
+    check(objstore_create_from_json(
+        transaction, person, OBJSTORE_POLICY_MODIFIED, 0, objstore_cstr(jane), from_year, NULL, NULL, &object, NULL));
     /* An array, read as it goes: the memory of its largest element. */
     if (argc > 1) {
         check(objstore_create_all_from_json_file(transaction, person, OBJSTORE_POLICY_MODIFIED, OBJSTORE_JSON_RELAXED,
@@ -79,8 +82,9 @@ int main(int argc, char **argv) {
         printf("%" PRIu64 " from %s\n", count, argv[1]);
     }
     /* What is wrong is refused as a whole, and the transaction goes on. */
-    if (objstore_create_from_json(transaction, person, OBJSTORE_POLICY_ERROR, 0, OBJSTORE_STR("{\"name\": \"Bob\",\n \"pets\": [{\"legs\": 3.5}]}"),
-                                  NULL, NULL, NULL, NULL, NULL) != OBJSTORE_OK)
+    if (objstore_create_from_json(transaction, person, OBJSTORE_POLICY_ERROR, 0,
+            OBJSTORE_STR("{\"name\": \"Bob\",\n \"pets\": [{\"legs\": 3.5}]}"), NULL, NULL, NULL, NULL,
+            NULL) != OBJSTORE_OK)
         printf("refused: %s\n", objstore_last_message());
 
     check(objstore_to_json(transaction, object, 1, OBJSTORE_JSON_PRETTY, &buffer, &text));

@@ -20,15 +20,18 @@ int main(void) {
     objstore_schema *schema;
     TRY(objstore_schema_new(&schema));
     TRY(objstore_schema_add_class(schema, person));
-    TRY(objstore_schema_add_property(schema, person, OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_PRIMARY_KEY));
+    TRY(objstore_schema_add_property(
+        schema, person, OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_PRIMARY_KEY));
     TRY(objstore_schema_add_collection(schema, person, OBJSTORE_STR("tags"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL,
                                        OBJSTORE_KIND_STRING, 0));
     TRY(objstore_schema_add_collection(schema, person, OBJSTORE_STR("scores"), OBJSTORE_KIND_MAP, OBJSTORE_KIND_STRING,
                                        OBJSTORE_KIND_DOUBLE, 0));
     TRY(objstore_schema_add_class(schema, dog));
-    TRY(objstore_schema_add_property(schema, dog, OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_PRIMARY_KEY));
+    TRY(objstore_schema_add_property(
+        schema, dog, OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_PRIMARY_KEY));
     TRY(objstore_schema_add_link(schema, dog, OBJSTORE_STR("owner"), person, 0));
-    TRY(objstore_schema_add_link_collection(schema, person, OBJSTORE_STR("walks"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, dog, 0));
+    TRY(objstore_schema_add_link_collection(
+        schema, person, OBJSTORE_STR("walks"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, dog, 0));
 
     objstore_config *config;
     objstore *store;
@@ -56,7 +59,8 @@ int main(void) {
     objstore_object ada;
     const objstore_value ada_name = objstore_string(OBJSTORE_STR("Ada"));
     TRY(objstore_create(tx, people, &name, &ada_name, 1, &ada));
-    const objstore_collection tags = objstore_collection_of(ada, tags_id), scores = objstore_collection_of(ada, scores_id);
+    const objstore_collection tags = objstore_collection_of(ada, tags_id),
+                              scores = objstore_collection_of(ada, scores_id);
     const objstore_value words[] = {objstore_string(OBJSTORE_STR("maths")), objstore_string(OBJSTORE_STR("poetry"))};
     TRY(objstore_list_insert(tx, tags, OBJSTORE_END, words, 2));
     TRY(objstore_list_move(tx, tags, 1, 0));

@@ -81,7 +81,8 @@ static objstore_status changed(objstore_changes *changes, void *userdata) {
            info.deletion_count, info.insertion_count, info.modification_count);
     status = print_names(changes, OBJSTORE_DELETIONS, OBJSTORE_BEFORE, '-', watched->name);
     if (status == OBJSTORE_OK) status = print_names(changes, OBJSTORE_INSERTIONS, OBJSTORE_AFTER, '+', watched->name);
-    if (status == OBJSTORE_OK) status = print_names(changes, OBJSTORE_MODIFICATIONS, OBJSTORE_AFTER, '*', watched->name);
+    if (status == OBJSTORE_OK)
+        status = print_names(changes, OBJSTORE_MODIFICATIONS, OBJSTORE_AFTER, '*', watched->name);
     printf("\n");
     fflush(stdout);
     return status;
@@ -133,12 +134,12 @@ int main(int argc, char **argv) {
     bad = failed(objstore_config_new(&config), "config") ||
           failed(objstore_config_set_path(config, objstore_cstr(argv[1])), argv[1]) ||
           failed(objstore_config_set_creation(config, OBJSTORE_CREATION_NEVER), argv[1]) ||
-          failed(objstore_open(config, &store), argv[1]) ||
-          failed(objstore_view_open(store, &view), "view") ||
+          failed(objstore_open(config, &store), argv[1]) || failed(objstore_view_open(store, &view), "view") ||
           failed(objstore_find_class(view, objstore_cstr(argv[2]), &class_id), argv[2]) ||
           failed(objstore_find_property(view, class_id, objstore_cstr(argv[3]), &watched.name), argv[3]) ||
           failed(objstore_view_close(view), "view") ||
-          failed(objstore_observe(store, class_id, OBJSTORE_OBSERVE_INITIAL, changed, &watched, NULL, &token), "observe") ||
+          failed(objstore_observe(store, class_id, OBJSTORE_OBSERVE_INITIAL, changed, &watched, NULL, &token),
+              "observe") ||
           deliver_for_ever(store);
     if (!bad)
         printf("in all: %" PRIu64 " deleted, %" PRIu64 " inserted, %" PRIu64 " modified, in %" PRIu64 " change sets\n",

@@ -1,5 +1,5 @@
-/* The arguments of the process, as they were handed to it. Swift's CommandLine reads them from /proc, and has none where that is not
- * to be seen. */
+/* The arguments of the process, as they were handed to it. Swift's CommandLine reads them from /proc, and has none
+ * where that is not to be seen. */
 #pragma once
 #include <stdint.h>
 

@@ -53,7 +53,9 @@ static inline void cs_set_bug(int32_t number, bool on) {
 
 /* ---- atomics on plain memory ------------------------------------------------------------ */
 static inline uint64_t cs_load64(const void *p) { return __atomic_load_n((const uint64_t *)p, __ATOMIC_SEQ_CST); }
-static inline uint64_t cs_load64_relaxed(const void *p) { return __atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED); }
+static inline uint64_t cs_load64_relaxed(const void *p) {
+    return __atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED);
+}
 static inline void cs_store64(void *p, uint64_t v) { __atomic_store_n((uint64_t *)p, v, __ATOMIC_SEQ_CST); }
 static inline void cs_store64_release(void *p, uint64_t v) { __atomic_store_n((uint64_t *)p, v, __ATOMIC_RELEASE); }
 static inline void cs_store64_relaxed(void *p, uint64_t v) { __atomic_store_n((uint64_t *)p, v, __ATOMIC_RELAXED); }
@@ -67,7 +69,9 @@ static inline uint32_t cs_add32(void *p, uint32_t v) { return __atomic_fetch_add
 static inline bool cs_cas32(void *p, uint32_t expected, uint32_t desired) {
     return __atomic_compare_exchange_n((uint32_t *)p, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
-static inline uint16_t cs_load16_relaxed(const void *p) { return __atomic_load_n((const uint16_t *)p, __ATOMIC_RELAXED); }
+static inline uint16_t cs_load16_relaxed(const void *p) {
+    return __atomic_load_n((const uint16_t *)p, __ATOMIC_RELAXED);
+}
 static inline void cs_store16_relaxed(void *p, uint16_t v) { __atomic_store_n((uint16_t *)p, v, __ATOMIC_RELAXED); }
 static inline void cs_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 static inline void cs_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
@@ -86,7 +90,12 @@ static inline void cs_prefetch(const void *p) { __builtin_prefetch(p, 0, 3); }
 /* ---- files ------------------------------------------------------------------------------ */
 /* Runs a call of the C library at which pthread_cancel would act, so that it does not (see cthread.h). */
 #define CS_UNCANCELLED(call) \
-    do { int cs_state; pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cs_state); call; pthread_setcancelstate(cs_state, 0); } while (0)
+    do { \
+        int cs_state; \
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cs_state); \
+        call; \
+        pthread_setcancelstate(cs_state, 0); \
+    } while (0)
 /* errno of the last failed call of this thread. */
 static inline int32_t cs_errno(void) { return errno; }
 /* Memory that was freed goes back to the system, as far as it is whole pages. */
@@ -97,25 +106,33 @@ static inline int32_t cs_open(const char *path, int32_t flags) {
 }
 static inline void cs_close(int32_t fd) { CS_UNCANCELLED((void)close(fd)); }
 static inline int64_t cs_pread(int32_t fd, void *buffer, size_t count, int64_t offset) {
-    ssize_t n; CS_UNCANCELLED(do n = pread(fd, buffer, count, (off_t)offset); while (n < 0 && errno == EINTR)); return n;
+    ssize_t n;
+    CS_UNCANCELLED(do n = pread(fd, buffer, count, (off_t)offset); while (n < 0 && errno == EINTR));
+    return n;
 }
 /* What is read next lies anywhere: the kernel reads only what is asked for. Best effort. */
 static inline void cs_advise_random(int32_t fd) { (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); }
 static inline int64_t cs_pwritev(int32_t fd, const struct iovec *vectors, int32_t count, int64_t offset) {
-    ssize_t n; CS_UNCANCELLED(do n = pwritev(fd, vectors, count, (off_t)offset); while (n < 0 && errno == EINTR)); return n;
+    ssize_t n;
+    CS_UNCANCELLED(do n = pwritev(fd, vectors, count, (off_t)offset); while (n < 0 && errno == EINTR));
+    return n;
 }
-/* Begins to write what is dirty, and waits for nothing. Errors are left to the next sync, which is told of them all the same. */
+/* Begins to write what is dirty, and waits for nothing. Errors are left to the next sync, which is told of them all the
+   same. */
 void cs_start_writing(int32_t fd);
 static inline int32_t cs_fdatasync(int32_t fd) {
-    int r; CS_UNCANCELLED(r = fdatasync(fd)); return r; /* never retried: whatever errno says, the caller must not call it again */
+    int r;
+    CS_UNCANCELLED(r = fdatasync(fd));
+    return r; /* never retried: whatever errno says, the caller must not call it again */
 }
 /* `keep_size`: allocates beyond the end of the file without moving the end. */
 int32_t cs_fallocate(int32_t fd, bool keep_size, int64_t offset, int64_t length);
 static inline int32_t cs_ftruncate(int32_t fd, int64_t length) {
     int r; do r = ftruncate(fd, (off_t)length); while (r < 0 && errno == EINTR); return r;
 }
-/* How many names a file has, and its size; -1: errno says why. Without its times: since Linux 6.13 a file whose times somebody has looked at
-   gets new ones with the next write, and its inode is written with each sync (more than a quarter of a durable commit). */
+/* How many names a file has, and its size; -1: errno says why. Without its times: since Linux 6.13 a file whose times
+   somebody has looked at gets new ones with the next write, and its inode is written with each sync (more than a
+   quarter of a durable commit). */
 int32_t cs_names_and_size(int32_t fd, uint32_t *names, int64_t *size);
 int32_t cs_rename_noreplace(const char *from, const char *to);
 /* Gives an unnamed file (cs_held_unnamed) a name that no file has. Needs /proc. */

@@ -89,12 +89,15 @@ static inline void cs_visit(struct cs_thread *thread, struct cs_handle *handle) 
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 static inline bool cs_was_visited(struct cs_thread *thread, const struct cs_handle *handle) {
-    return __atomic_load_n(&handle->owner, __ATOMIC_RELAXED) != thread || __atomic_load_n(&handle->visited, __ATOMIC_SEQ_CST) != 0;
+    return __atomic_load_n(&handle->owner, __ATOMIC_RELAXED) != thread ||
+           __atomic_load_n(&handle->visited, __ATOMIC_SEQ_CST) != 0;
 }
 static inline void cs_leave(struct cs_thread *thread, int32_t place) {
     __atomic_store_n(&thread->inside[place], (const void *)0, __ATOMIC_RELEASE);
 }
-static inline uint64_t cs_load64_acquire(const void *p) { return __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE); }
+static inline uint64_t cs_load64_acquire(const void *p) {
+    return __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE);
+}
 
 /* After this, what any thread stored before its last cs_enter is visible here, and it sees what was stored here. */
 void cs_barrier_all_threads(void);
@@ -105,34 +108,38 @@ bool cs_any_inside(const void *handle);
 char *cs_error_room(struct cs_thread *thread, size_t bytes);
 
 /* ---- what a thread does between two steps ---------------------------------------------------------- */
-/* Around a step of whatever it goes through. Another number than that of the last step: it changed something in between (`moves`),
- * waited (a voluntary switch that no page had to be read for), or had a processor for more than a millisecond. Short of 20 us
- * no thread has waited for another one. */
-enum { CS_AWAY = 1 << 16 }; /* so much more where the thread waited for something, or changed it; 1 where it was only busy */
+/* Around a step of whatever it goes through. Another number than that of the last step: it changed something in between
+ * (`moves`), waited (a voluntary switch that no page had to be read for), or had a processor for more than a
+ * millisecond. Short of 20 us no thread has waited for another one. */
+/* So much more where the thread waited for something, or changed it; 1 where it was only busy. */
+enum { CS_AWAY = 1 << 16 };
 uint64_t cs_step_begin(void);
 void cs_step_end(void);
 
 /* ---- the stack ---------------------------------------------------------------------------------- */
-/* Bytes of stack that the calling thread has left; PTRDIFF_MAX (Swift sees a size_t as an Int) where that is not known (a stack that the program made itself and
- * runs on without a thread of its own). */
+/* Bytes of stack that the calling thread has left; PTRDIFF_MAX (Swift sees a size_t as an Int) where that is not known
+ * (a stack that the program made itself and runs on without a thread of its own). */
 size_t cs_stack_left(void);
 
 /* ---- pthread_cancel ------------------------------------------------------------------------------ */
-/* A thread that is cancelled unwinds its stack without a word to what stands on it: locks stay locked, counts counted. So calls
- * that may sleep or call back do so with cancellation off, and it acts when they have returned; and what any call does with files
- * (csystem.h) is no point where it could act. */
+/* A thread that is cancelled unwinds its stack without a word to what stands on it: locks stay locked, counts counted.
+ * So calls that may sleep or call back do so with cancellation off, and it acts when they have returned; and what any
+ * call does with files (csystem.h) is no point where it could act. */
 int32_t cs_cancel_off(void);
 void cs_cancel_restore(int32_t state);
 
-/* The one call that may sleep for ever is a point where it acts, on a frame that has nothing to give back but `*pins`, which
- * becomes one less. As poll: 1 ready, 0 not in so many milliseconds (negative: for ever), -1 a signal was handled. */
+/* The one call that may sleep for ever is a point where it acts, on a frame that has nothing to give back but `*pins`,
+ * which becomes one less. As poll: 1 ready, 0 not in so many milliseconds (negative: for ever), -1 a signal was
+ * handled. */
 int32_t cs_poll_pinned(int32_t fd, int32_t milliseconds, uint64_t *pins);
 
 /* ---- memory: see memory.c ------------------------------------------------------------------------ */
 #define CS_RESERVE_BYTES ((size_t)4 << 20)
 /* Not 0: there is no reserve; cs_memory_refill says whether there is one again. */
 extern uint32_t cs_memory_low __attribute__((visibility("hidden")));
-static inline bool cs_memory_is_low(void) { return __builtin_expect(__atomic_load_n(&cs_memory_low, __ATOMIC_RELAXED) != 0, 0); }
+static inline bool cs_memory_is_low(void) {
+    return __builtin_expect(__atomic_load_n(&cs_memory_low, __ATOMIC_RELAXED) != 0, 0);
+}
 bool cs_memory_refill(void);
 /* Whether so much could be had now. */
 bool cs_memory_has(size_t bytes);
