@@ -8,7 +8,7 @@ private func read(
     do throws(StoreError) {
         let found = try naming("text") { () throws(StoreError) in
             let (pointer, count) = try bytes(of: text)
-            guard ValueCheck.isUTF8(pointer, count) else {
+            guard UTF8Check.isValid(pointer, count) else {
                 throw StoreError(.invalidUTF8, "the text is not valid UTF-8")
             }
             guard let found = parse(UnsafeRawBufferPointer(start: pointer, count: count)) else {

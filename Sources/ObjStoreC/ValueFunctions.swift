@@ -9,7 +9,7 @@ public func objstore_decimal128_from_text(
     do throws(StoreError) {
         let found = try naming("text") { () throws(StoreError) in
             let (pointer, count) = try bytes(of: text)
-            guard ValueCheck.isUTF8(pointer, count) else {
+            guard UTF8Check.isValid(pointer, count) else {
                 throw StoreError(.invalidUTF8, "the text is not valid UTF-8")
             }
             return try Decimal128(UnsafeRawBufferPointer(start: pointer, count: count))

@@ -4,7 +4,7 @@ internal import ObjStoreCore
 /// Text on its way in. `.invalidArgument` for what is no text at all, `.invalidUTF8` for what is not UTF-8.
 func string(_ text: objstore_text) throws(StoreError) -> String {
     let (pointer, count) = try bytes(of: text)
-    guard ValueCheck.isUTF8(pointer, count) else { throw StoreError(.invalidUTF8, "the text is not valid UTF-8") }
+    guard UTF8Check.isValid(pointer, count) else { throw StoreError(.invalidUTF8, "the text is not valid UTF-8") }
     return String(decoding: UnsafeRawBufferPointer(start: pointer, count: count), as: UTF8.self)
 }
 

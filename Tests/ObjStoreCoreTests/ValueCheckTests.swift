@@ -32,10 +32,10 @@ import ObjStoreCore
     private func check(_ text: [UInt8], _ compared: inout Int, _ valid: inout Int) {
         let wanted = String(validating: text, as: UTF8.self) != nil
         text.withUnsafeBytes { bytes in
-            if ValueCheck.isUTF8(bytes.baseAddress, bytes.count) != wanted {
+            if UTF8Check.isValid(bytes.baseAddress, bytes.count) != wanted {
                 Issue.record("\(text): valid is \(wanted)")
             }
-            if ValueCheck.isASCII(bytes.baseAddress!, bytes.count) != text.allSatisfy({ $0 < 0x80 }) {
+            if UTF8Check.isASCII(bytes.baseAddress!, bytes.count) != text.allSatisfy({ $0 < 0x80 }) {
                 Issue.record("\(text): ASCII")
             }
         }
@@ -47,10 +47,10 @@ import ObjStoreCore
     @Test func asciiOfLongTexts() {
         for length in [63, 64, 65, 127, 128, 200] {
             var text = [UInt8](repeating: 0x7f, count: length)
-            #expect(text.withUnsafeBytes { ValueCheck.isASCII($0.baseAddress!, length) })
+            #expect(text.withUnsafeBytes { UTF8Check.isASCII($0.baseAddress!, length) })
             for place in 0..<length {
                 text[place] = 0x80
-                #expect(!text.withUnsafeBytes { ValueCheck.isASCII($0.baseAddress!, length) })
+                #expect(!text.withUnsafeBytes { UTF8Check.isASCII($0.baseAddress!, length) })
                 text[place] = 0x7f
             }
         }

@@ -154,14 +154,14 @@ final class ColumnInsert {
         }
         guard column.values != nil || column.valuesBytes == 0 else { throw noValues(position) }
         var limit = view.shared.database.options.valueLimit
-        if cls.indexPosition(of: position) != nil { limit = min(limit, IndexLimits.longestText) }
-        if cls.isOfKey(position) { limit = min(limit, View.longestKey) }
+        if cls.indexPosition(of: position) != nil { limit = min(limit, IndexKey.longest) }
+        if cls.isOfKey(position) { limit = min(limit, ClassSchema.longestKey) }
         var last = offsets[0]
         guard last >= 0 else { throw refuse(.outOfRange, position, row: 0, "its offset is \(last)") }
         // Plain text is looked at as a whole.
         var isString = cls.columns[position].kind == .string
         if isString, let values = column.values, offsets[rows] >= last, offsets[rows] <= Int64(column.valuesBytes),
-            ValueCheck.isASCII(values + Int(last), Int(offsets[rows] - last))
+            UTF8Check.isASCII(values + Int(last), Int(offsets[rows] - last))
         {
             isString = false
         }
@@ -178,7 +178,7 @@ final class ColumnInsert {
                     throw refuse(
                         .valueTooLarge, position, row: row, "\(count) bytes are more than the limit of \(limit)")
                 }
-                if isString, count > 0, !ValueCheck.isUTF8(column.values.unsafelyUnwrapped + Int(last), count) {
+                if isString, count > 0, !UTF8Check.isValid(column.values.unsafelyUnwrapped + Int(last), count) {
                     throw refuse(.invalidUTF8, position, row: row, "the text is not valid UTF-8")
                 }
                 if isMixed { try validateMixed(column.value(row), position, row) }

@@ -350,7 +350,7 @@ package struct SchemaDraft: Sendable {
             cell = ByteBuffer()
         let value = try MixedCell.column(value, property, cls, limit: Int(Int32.max), into: cell)
         try ValueCheck.check(
-            value, for: property, of: cls, limit: Int(declared.isPrimaryKey ? Int32(View.longestKey) : .max))
+            value, for: property, of: cls, limit: Int(declared.isPrimaryKey ? Int32(ClassSchema.longestKey) : .max))
         if let enumeration = classes[index].enumerations[name]?.values, !value.isNull, !enumeration.has(value) {
             throw cls.naming(enumeration.refuse(value, "the default "), property)
         }
@@ -393,7 +393,7 @@ package struct SchemaDraft: Sendable {
             guard value.kind == kind else {
                 throw refused(.wrongType, "a value of its enumeration is of kind \(kind), not \(value.kindAndText)")
             }
-            if kind == .string, !ValueCheck.isUTF8(value.pointer, value.count) {
+            if kind == .string, !UTF8Check.isValid(value.pointer, value.count) {
                 throw refused(.invalidUTF8, "the text is not valid UTF-8")
             }
         }

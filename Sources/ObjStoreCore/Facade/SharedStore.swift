@@ -102,7 +102,7 @@ package final class SharedStore: @unchecked Sendable {
             // A name of its own is never shared, nor waited for.
             key = name.isEmpty ? "" : "memory:" + name
         case .file(let given):
-            path = try resolve(given, machine)
+            path = try machine.resolveStore(given)
             // A simulated process is a machine of its own.
             key = "file:\(UInt(bitPattern: ObjectIdentifier(machine).hashValue)):" + path
         }
@@ -120,16 +120,6 @@ package final class SharedStore: @unchecked Sendable {
         while !withRegistry({ $0.opening.insert(key).inserted }) { ThreadIdentity.sleep(200_000) }
         defer { withRegistry { _ = $0.opening.remove(key) } }
         return try body()
-    }
-
-    static func resolve(_ path: String, _ machine: Machine) throws(StoreError) -> String {
-        do throws(StoreError) {
-            return try machine.resolve(path)
-        } catch {
-            // A folder that is not there holds no store.
-            if error.code == .notFound { throw StoreError(.notFound, "there is no store at \(path): \(error.message)") }
-            throw error
-        }
     }
 
     /// Nil: the file was there, and was deleted before it was open; who may make one begins anew.

@@ -192,7 +192,7 @@ package final class Store: @unchecked Sendable {
     }
 
     /// Makes the file as small as what lives in it, while others read and write; see `Database.compact`.
-    package func compact(_ progress: View.Progress) throws(StoreError) {
+    package func compact(_ progress: ProgressCallback) throws(StoreError) {
         try upkeep("compact") { () throws(StoreError) in
             try shared.database.compact(timeout: nanoseconds(writeTimeout), until: endOfWaits, progress)
         }

@@ -4,14 +4,16 @@ extension View {
     ///
     /// Works under a temporary name beside it. Of a transaction what it did so far is copied, too; `progress` must not
     /// change it (`.inCallback`). `.alreadyExists`: something is there, and stays. O(size).
-    package func copy(to path: String, machine: Machine = RealMachine.shared, _ progress: Progress) throws(StoreError) {
+    package func copy(
+        to path: String, machine: Machine = RealMachine.shared, _ progress: ProgressCallback
+    ) throws(StoreError) {
         try store.checkOpen()
         if kind == .transaction { return try copyTransaction(to: path, machine: machine, progress) }
         try StoreFiles.makeStore(
             of: .version(try pinnedSnapshot("copy")), at: path, in: shared, machine: machine, progress)
     }
 
-    private func copyTransaction(to path: String, machine: Machine, _ progress: Progress) throws(StoreError) {
+    private func copyTransaction(to path: String, machine: Machine, _ progress: ProgressCallback) throws(StoreError) {
         lock.lock()
         defer { lock.unlock() }
         let transaction = try writing()
@@ -35,7 +37,7 @@ extension View {
 
 extension StoreFiles {
     fileprivate static func makeStore(
-        of source: CopySource, at path: String, in store: SharedStore, machine: Machine, _ progress: View.Progress
+        of source: CopySource, at path: String, in store: SharedStore, machine: Machine, _ progress: ProgressCallback
     ) throws(StoreError) {
         try makeStore(at: path, of: store.isInMemory ? nil : store.path, like: store.database.file, machine: machine) {
             (database) throws(StoreError) in
@@ -174,7 +176,7 @@ struct StoreCopy {
     /// Elements that are inserted at a time.
     private static let elements = 4096
 
-    func run(_ progress: View.Progress) throws(StoreError) {
+    func run(_ progress: ProgressCallback) throws(StoreError) {
         let schema = source.schema
         let total = source.size
         var all = 0, done = 0

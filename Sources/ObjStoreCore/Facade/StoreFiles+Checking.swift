@@ -22,7 +22,7 @@ extension StoreFiles {
     /// Errors: `.notFound`, `.notAStore`, `.busy` (some process has it open), `.versionMismatch`, `.io`, and what
     /// `progress` or `report` throw.
     package static func verify(
-        _ path: String, machine: Machine = RealMachine.shared, progress: View.Progress, report: ReportSink
+        _ path: String, machine: Machine = RealMachine.shared, progress: ProgressCallback, report: ReportSink
     ) throws(StoreError) -> Check {
         let image = try StoreImage.open(path, machine: machine)
         defer { image.close() }
@@ -37,7 +37,7 @@ extension StoreFiles {
     /// Errors: those of `verify`; `.alreadyExists`: something is at `target`; `.corrupt`: nothing can be read at all;
     /// `.outOfSpace`.
     package static func salvage(
-        _ path: String, to target: String, machine: Machine = RealMachine.shared, progress: View.Progress,
+        _ path: String, to target: String, machine: Machine = RealMachine.shared, progress: ProgressCallback,
         report: ReportSink
     ) throws(StoreError) -> Salvaged {
         let image = try StoreImage.open(path, machine: machine)
@@ -56,7 +56,7 @@ extension StoreFiles {
         at path: String, of source: String?, like model: StorageFile?, machine: Machine,
         _ fill: (Database) throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        let target = try SharedStore.resolve(path, machine)
+        let target = try machine.resolveStore(path)
         if let source, SideNames.all(try machine.resolve(source)).contains(target) {
             throw StoreError(
                 .invalidArgument, "\(path) is the name of a file that belongs to \(source): no store can be made there")

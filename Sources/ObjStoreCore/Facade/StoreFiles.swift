@@ -1,17 +1,14 @@
 /// Stores as files: checking, finding and deleting them.
 extension View {
-    /// How far a long operation is; throws `.cancelled` to end it.
-    package typealias Progress = (_ done: UInt64, _ total: UInt64) throws(StoreError) -> Void
-
     /// A line for each finding; empty = sound. Reads everything.
-    package func verify(_ progress: Progress) throws(StoreError) -> [String] {
+    package func verify(_ progress: ProgressCallback) throws(StoreError) -> [String] {
         var findings: [String] = []
         try verify(progress) { (text) throws(StoreError) in findings.append(text) }
         return findings
     }
 
     /// Tells `finding` one by one what is wrong; what it throws ends the check.
-    package func verify(_ progress: Progress, finding: (String) throws(StoreError) -> Void) throws(StoreError) {
+    package func verify(_ progress: ProgressCallback, finding: (String) throws(StoreError) -> Void) throws(StoreError) {
         try store.checkOpen()
         let snapshot = try pinnedSnapshot("verify")
         var steps = VerifySteps(snapshot.image)
@@ -33,37 +30,6 @@ extension View {
     }
 }
 
-/// How far a check is, in bytes: the first half of the work is to read every page, the second to compare objects
-/// with indexes.
-struct VerifySteps {
-    let total: UInt64
-    private let entries: Double
-    private var read: UInt64 = 0
-    private var compared = 0.0
-    private var progress: StepProgress
-
-    init(_ image: VersionImage) {
-        total = UInt64(image.source.limit)
-        progress = StepProgress(total: total)
-        var entries = 1.0
-        for (index, cls) in image.schema.classes.enumerated() {
-            // A damaged one counts nothing here: it will be a finding.
-            guard let node = try? image.classNode(index) else { continue }
-            entries += Double(ClassNode.objectCount(node)) * Double(1 + cls.indexes.count)
-        }
-        self.entries = entries
-    }
-
-    mutating func advance(_ step: Verifier.Step, _ tell: View.Progress) throws(StoreError) {
-        switch step {
-        case .read(let count): read += UInt64(count)
-        case .compared(let count): compared += Double(count)
-        }
-        try progress.advance(
-            to: min(read / 2, total / 2) + UInt64(Double(total / 2) * min(compared / entries, 1)), tell)
-    }
-}
-
 package enum StoreFiles {
     /// Whether the file at `path` begins like a store.
     package static func exists(_ path: String, machine: Machine = RealMachine.shared) throws(StoreError) -> Bool {
@@ -75,26 +41,14 @@ package enum StoreFiles {
             throw error
         }
         defer { file.close() }
-        return isStore(file)
-    }
-
-    static func isStore(_ file: StorageFile) -> Bool {
-        // What cannot be read (a folder) is no store.
-        for slot in 0..<2 {
-            var magic: UInt64 = 0
-            let isRead = withUnsafeMutableBytes(of: &magic) { bytes in
-                (try? file.read(into: bytes.baseAddress!, count: 8, at: slot * PageSize.page)) != nil
-            }
-            if isRead, magic == Meta.magic { return true }
-        }
-        return false
+        return Meta.isStore(file)
     }
 
     /// Removes a store that nobody has open. `.notFound`, `.notAStore`, `.busy`. `identity`: only if it is that file.
     package static func delete(
         _ path: String, only identity: FileIdentity? = nil, machine: Machine = RealMachine.shared
     ) throws(StoreError) {
-        let path = try SharedStore.resolve(path, machine)
+        let path = try machine.resolveStore(path)
         guard machine.exists(path) else { throw StoreError(.notFound, "there is no file at \(path)") }
         guard try exists(path, machine: machine) else {
             throw StoreError(.notAStore, "\(path) is not an objstore file")

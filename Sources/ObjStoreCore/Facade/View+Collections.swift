@@ -389,7 +389,7 @@ extension View {
         }
         try ValueCheck.check(
             key, as: cls.elements(of: position).keyKind, isNullable: false, "a key", position, cls,
-            limit: View.longestKey)
+            limit: ClassSchema.longestKey)
     }
 
     /// The same for a key that may be new.

@@ -116,7 +116,7 @@ extension View {
             let key = try index.extract(0, into: keys) { (property) throws(StoreError) in
                 values[index.properties.firstIndex(of: property).unsafelyUnwrapped]
             }
-            if index.isShared(key, keys) || key.count > IndexLimits.longestText { return nil }
+            if index.isShared(key, keys) || key.count > IndexKey.longest { return nil }
             let found: Int64?
             if let transaction {
                 found = try transaction.state(Int(cls.id)).indexes[position].find(key)
@@ -210,7 +210,7 @@ extension View {
         for (value, position) in zip(values, index.properties) {
             if value.isNull { continue }
             if cls.columns[position].kind == .mixed {
-                try MixedCell.admit(value, position, cls, limit: IndexLimits.longestText)
+                try MixedCell.admit(value, position, cls, limit: IndexKey.longest)
                 try checkMixedStore(value, position, cls)
                 continue
             }
@@ -225,7 +225,7 @@ extension View {
                     ), position)
             }
             if value.kind == .link { try checkTarget(value.givenObject, position, cls) }
-            try ValueCheck.check(value, for: position, of: cls, limit: IndexLimits.longestText)
+            try ValueCheck.check(value, for: position, of: cls, limit: IndexKey.longest)
         }
     }
 }

@@ -1,22 +1,3 @@
-extension Value {
-    /// A link to an object; what can be written is said by `View.checkLink`.
-    @inline(__always)
-    package static func link(_ object: ObjectID) -> Value {
-        Value(
-            kind: .link, low: object.key,
-            high: Int64(bitPattern: UInt64(object.storeTag) &<< 32 | UInt64(object.classID)))
-    }
-
-    /// The object of a link that was read in a store with that tag.
-    @inline(__always)
-    package func linkedObject(storeTag: UInt32) -> ObjectID {
-        ObjectID(classID: UInt32(truncatingIfNeeded: high), storeTag: storeTag, key: low)
-    }
-
-    /// The object of a link that an application gave.
-    var givenObject: ObjectID { linkedObject(storeTag: UInt32(truncatingIfNeeded: high &>> 32)) }
-}
-
 /// Links from both ends. The objects that link to one are found by the index that each link property has.
 extension View {
     // MARK: Forwards

@@ -91,7 +91,7 @@ extension View {
                     + min(limit, map.count - min(start, map.count))
                 {
                     let key = try map.key(index)
-                    guard ValueCheck.isUTF8(key.baseAddress, key.count) else {
+                    guard UTF8Check.isValid(key.baseAddress, key.count) else {
                         throw MixedNode.damaged("a key that is not valid UTF-8")
                     }
                     keys.append(.string(key.baseAddress, key.count))

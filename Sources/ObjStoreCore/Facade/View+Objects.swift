@@ -584,7 +584,7 @@ extension View {
     @inline(__always)
     func check(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
         try ValueCheck.check(value, for: position, of: cls, limit: shared.database.options.valueLimit)
-        if value.count > View.longestKey { try checkLong(value, position, cls) }
+        if value.count > ClassSchema.longestKey { try checkLong(value, position, cls) }
         if _slowPath(value.kind == .link) { try checkLink(value, position, cls) }
         if _slowPath(enumerations != nil) { try enumerations?.check(value, position, cls) }
     }
@@ -597,23 +597,21 @@ extension View {
                     .valueTooLarge,
                     """
                     \(cls.name).\(cls.properties[position].name): a key of \(value.count) bytes; at most \
-                    \(View.longestKey) are allowed
+                    \(ClassSchema.longestKey) are allowed
                     """
                 ), position)
         }
-        if value.count > IndexLimits.longestText, cls.indexPosition(of: position) != nil {
+        if value.count > IndexKey.longest, cls.indexPosition(of: position) != nil {
             throw cls.named(
                 StoreError(
                     .valueTooLarge,
                     """
                     \(cls.name).\(cls.properties[position].name): \(value.count) bytes for an indexed property; at \
-                    most \(IndexLimits.longestText) are allowed
+                    most \(IndexKey.longest) are allowed
                     """
                 ), position)
         }
     }
-
-    static let longestKey = 1024
 
     /// `marks`: one for each property of the class, all false.
     private func checkOnce(

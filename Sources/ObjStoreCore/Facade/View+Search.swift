@@ -161,7 +161,7 @@ extension View {
             }
         }
         // Every byte of a value may become up to eight of a key.
-        guard let position = cls.encodedIndexPosition(of: property), value.count <= IndexLimits.longestText / 8 else {
+        guard let position = cls.encodedIndexPosition(of: property), value.count <= IndexKey.longest / 8 else {
             return nil
         }
         return try withIndex(cls, at: position, asksLong: value.kind.hasBytes) { (index) throws(StoreError) in
@@ -226,12 +226,5 @@ extension ClusterReader {
                 return true
             }
         }
-    }
-}
-
-extension KeyBuffer {
-    func sort() {
-        var all = UnsafeMutableBufferPointer(start: keys, count: count)
-        all.sort()
     }
 }

@@ -274,7 +274,7 @@ package final class View: @unchecked Sendable {
     func withIndex<T>(
         _ cls: ClassSchema, _ property: Int, asking value: Value, _ body: (IndexReader) throws(StoreError) -> T
     ) throws(StoreError) -> T? {
-        guard let position = cls.indexPosition(of: property), value.count <= IndexLimits.longestText else { return nil }
+        guard let position = cls.indexPosition(of: property), value.count <= IndexKey.longest else { return nil }
         return try withIndex(cls, at: position, asksLong: value.count > View.longestIndexHead, body)
     }
 
@@ -378,7 +378,7 @@ struct SnapshotAccess {
         else { return nil }
         // Of texts those that lie in the index as a whole.
         let isShort =
-            key.kind == .string && key.count <= View.longestIndexHead && ValueCheck.isUTF8(key.pointer, key.count)
+            key.kind == .string && key.count <= View.longestIndexHead && UTF8Check.isValid(key.pointer, key.count)
         guard key.kind == .int || isShort, let cls = try classNode(index) else { return nil }
         // The primary key's index is the first.
         guard NodeHeader.count(cls) > 0, ClassNode.indexID(cls, 0) == spec.id else { return nil }

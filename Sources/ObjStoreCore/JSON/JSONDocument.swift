@@ -23,7 +23,7 @@ package enum JSONDocument {
                 throw MixedCell.none(error)
             }
         }
-        if value.kind == .string, !ValueCheck.isUTF8(value.pointer, value.count) {
+        if value.kind == .string, !UTF8Check.isValid(value.pointer, value.count) {
             throw StoreError(.invalidUTF8, "the text is not valid UTF-8")
         }
         try writer.append(value)

@@ -269,11 +269,11 @@ extension JSONReader {
     }
 
     private func checkUTF8(_ start: Int, _ end: Int) throws(StoreError) {
-        if ValueCheck.isUTF8(window.base + start, end - start) { return }
+        if UTF8Check.isValid(window.base + start, end - start) { return }
         var at = start
         while at < end {
             let lead = window.base[at], length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
-            guard at + length <= end, ValueCheck.isUTF8(window.base + at, length) else { break }
+            guard at + length <= end, UTF8Check.isValid(window.base + at, length) else { break }
             at += length
         }
         throw syntax("the text is not valid UTF-8", at: at, .invalidUTF8)

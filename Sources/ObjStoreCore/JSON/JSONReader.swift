@@ -50,7 +50,7 @@ package final class JSONReader {
 
     /// - Parameter elements: the text is an array, whose elements are read; else it is one value.
     /// - Parameter textLimit: bytes of one string: `.valueTooLarge` beyond.
-    package init(_ source: Source, elements: Bool, options: JSONOptions = [], textLimit: Int = LongValue.maximumBytes) {
+    package init(_ source: Source, elements: Bool, options: JSONOptions = [], textLimit: Int = Value.maximumBytes) {
         switch source {
         case .memory(let text): window = JSONWindow(text)
         case .read(let read): window = JSONWindow(read)
@@ -158,7 +158,7 @@ package final class JSONReader {
         } catch {
             // What can be read no further ends here; the error at hand came first.
         }
-        return (2...4).contains { index + $0 <= window.count && ValueCheck.isUTF8(window.base + index, $0) }
+        return (2...4).contains { index + $0 <= window.count && UTF8Check.isValid(window.base + index, $0) }
     }
 
     /// The same error with place and path of one of `values`, a member's key standing for the member.

@@ -160,7 +160,7 @@ package final class JSONWriter {
         for index in 0..<container.count {
             if kind == .map {
                 let key = try container.key(index)
-                guard ValueCheck.isUTF8(key.baseAddress, key.count) else {
+                guard UTF8Check.isValid(key.baseAddress, key.count) else {
                     throw MixedNode.damaged("a key that is not valid UTF-8")
                 }
                 try self.key(key)

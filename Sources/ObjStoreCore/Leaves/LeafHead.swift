@@ -221,3 +221,9 @@ package enum LeafHead {
     /// Object keys are below this: leaf arithmetic never overflows.
     package static let maximumKey: Int64 = 1 << 62
 }
+
+extension NodeKind {
+    @inline(__always) package static var leafHead: NodeKind {
+        NodeKind(5, "leafHead") { LeafHead.isWellFormed($0, bytes: $1) }
+    }
+}

@@ -212,7 +212,6 @@ package struct LongValue {
         cell.storeBytes(of: hash, toByteOffset: 12, as: UInt32.self)
         cell.storeBytes(of: born, toByteOffset: 16, as: UInt64.self)
     }
-    static let maximumBytes = Int(UInt32.max) - 1
 }
 
 /// One byte a value that equal values share; 0 is null.
@@ -238,4 +237,13 @@ package enum Fingerprint {
         let f = UInt8(truncatingIfNeeded: h &>> 56)
         return f == 0 ? 1 : f
     }
+}
+
+extension PartKind {
+    @inline(__always) package static var numbers: PartKind { PartKind(32, "numbers") }
+    @inline(__always) package static var strings: PartKind {
+        PartKind(33, "strings") { StringSegment.isWellFormed($0, bytes: $1) }
+    }
+    @inline(__always) package static var fingerprints: PartKind { PartKind(34, "fingerprints") }
+    @inline(__always) package static var longValue: PartKind { PartKind(35, "longValue") }
 }

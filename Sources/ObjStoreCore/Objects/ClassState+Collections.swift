@@ -61,14 +61,14 @@ extension ClassState {
             for element in splice.inserted {
                 try ValueCheck.check(
                     key: element.key, value: element.value, elementOf: property, schema, after: last,
-                    longestKey: View.longestKey)
+                    longestKey: ClassSchema.longestKey)
                 if kind != .list { last = place(element) }
             }
             guard let last, splice.at + splice.removed < count else { return true }
             let next = place(try elements.element(at: splice.at + splice.removed))
             return withExtendedLifetime((last, next)) { CollectionOrder.compare(last.value, next.value) < 0 }
         } catch {
-            guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            guard error.isDamage || error.isUnfit else { throw error }
             return false
         }
     }

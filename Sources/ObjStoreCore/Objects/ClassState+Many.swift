@@ -74,12 +74,12 @@ extension ClassState {
             if index.isPrimaryKey {
                 for property in index.properties {
                     let count = try reader.value(row, property).count
-                    if count <= View.longestKey || !schema.columns[property].kind.hasBytes { continue }
+                    if count <= ClassSchema.longestKey || !schema.columns[property].kind.hasBytes { continue }
                     throw StoreError(
                         .valueTooLarge,
                         """
                         \(schema.name(of: index)) cannot become the primary key: \(schema.name)#\(row.key) has \
-                        \(count) bytes there; keys have \(View.longestKey) at most
+                        \(count) bytes there; keys have \(ClassSchema.longestKey) at most
                         """
                     ).at(class: schema.name, property: schema.properties[property].name)
                 }

@@ -662,7 +662,7 @@ extension WriteTransaction {
         }
         do throws(StoreError) { try apply(op) } catch {
             // It gives two objects one unique value, or makes a key that is too long.
-            guard error.code == .duplicateKey || error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            guard error.code == .duplicateKey || error.isDamage || error.isUnfit else { throw error }
             throw StoreError(.corrupt, "the log has an operation that does not fit: \(error.message)")
         }
     }

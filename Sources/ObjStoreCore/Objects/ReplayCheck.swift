@@ -104,11 +104,11 @@ extension ClassState {
     private func misfit(_ value: Value, _ property: Int) throws(StoreError) -> String? {
         do throws(StoreError) {
             try ValueCheck.checkStored(value, for: property, of: schema)
-            if schema.isKeyPart(property), value.kind.hasBytes, value.count > View.longestKey {
+            if schema.isKeyPart(property), value.kind.hasBytes, value.count > ClassSchema.longestKey {
                 return "a key of \(value.count) bytes in \(schema.name).\(schema.properties[property].name)"
             }
         } catch {
-            guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            guard error.isDamage || error.isUnfit else { throw error }
             return error.message
         }
         return nil

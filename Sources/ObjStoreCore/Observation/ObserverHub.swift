@@ -7,7 +7,7 @@
 /// ```
 /// A change set goes to one thread, the calls of one handler never overlap, and no lock is held while a
 /// handler runs: it may read, write, open and close observers, also its own. It may not deliver or wait.
-package final class ObserverHub: @unchecked Sendable {
+package final class ObserverHub: VersionListener, @unchecked Sendable {
     package let database: Database
     /// Handlers run on the store's own thread; there is nothing to poll then.
     private let deliversOnWorker: Bool

@@ -54,48 +54,58 @@ package enum NodeHeader {
     }
 }
 
-/// What a node is; stored in its first two bytes, and part of what a first touch checks.
-package enum NodeKind: UInt16, Sendable {
-    case root = 1
-    case schema = 2
-    case classRoot = 3
-    case freeMap = 4
-    case leafHead = 5
-    case clusterInner = 6
-    case indexLeaf = 7
-    case indexInner = 8
-    case collectionLeaf = 9
-    case collectionInner = 10
+/// What a node is: a number in its first two bytes, which is part of what a first touch checks. Each kind stands beside
+/// the code that knows it (`extension NodeKind` there), with its own look at what its nodes say about themselves.
+///
+/// ```
+///  1 root   2 schema   3 classRoot   4 freeMap   5 leafHead   6 clusterInner
+///  7 indexLeaf   8 indexInner   9 collectionLeaf   10 collectionInner
+/// ```
+package struct NodeKind: Equatable, Sendable, CustomStringConvertible {
+    package let rawValue: UInt16
+    private let name: StaticString
+    private let check: @Sendable (UnsafeRawPointer, Int) -> Bool
+
+    package static let rawValues: ClosedRange<UInt16> = 1...10
+
+    @inline(__always)
+    init(_ rawValue: UInt16, _ name: StaticString, _ check: @escaping @Sendable (UnsafeRawPointer, Int) -> Bool) {
+        self.rawValue = rawValue
+        self.name = name
+        self.check = check
+    }
+
+    package var description: String { "\(name)" }
+
+    @inline(__always) package static func == (a: NodeKind, b: NodeKind) -> Bool { a.rawValue == b.rawValue }
 
     /// Whether every offset, count and length inside the node stays within its `bytes`; asked once per
     /// node and content, after its hash was found right.
-    func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
-        switch self {
-        case .root: return RootNode.isWellFormed(node, bytes: bytes)
-        case .schema: return SchemaNode.isWellFormed(node, bytes: bytes)
-        case .classRoot: return ClassNode.isWellFormed(node, bytes: bytes)
-        case .freeMap: return FreeMapNode.isWellFormed(node, bytes: bytes)
-        case .leafHead: return LeafHead.isWellFormed(node, bytes: bytes)
-        case .clusterInner: return ClusterInner.isWellFormed(node, bytes: bytes)
-        case .indexLeaf: return IndexLeaf.isWellFormed(node, bytes: bytes)
-        case .indexInner: return IndexInner.isWellFormed(node, bytes: bytes)
-        case .collectionLeaf: return CollectionLeaf.isWellFormed(node, bytes: bytes)
-        case .collectionInner: return CollectionInner.isWellFormed(node, bytes: bytes)
-        }
-    }
+    func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool { check(node, bytes) }
 }
 
 /// What a part of a leaf is; only strings have inner offsets that a first touch must check.
-package enum PartKind: UInt16, Sendable {
-    case numbers = 32
-    case strings = 33
-    case fingerprints = 34
-    case longValue = 35
+///
+/// ```
+///  32 numbers   33 strings   34 fingerprints   35 longValue
+/// ```
+package struct PartKind: Equatable, Sendable, CustomStringConvertible {
+    package let rawValue: UInt16
+    private let name: StaticString
+    private let check: (@Sendable (UnsafeRawPointer, Int) -> Bool)?
 
-    func isWellFormed(_ part: UnsafeRawPointer, bytes: Int) -> Bool {
-        switch self {
-        case .numbers, .fingerprints, .longValue: return true
-        case .strings: return StringSegment.isWellFormed(part, bytes: bytes)
-        }
+    @inline(__always)
+    init(
+        _ rawValue: UInt16, _ name: StaticString, _ check: (@Sendable (UnsafeRawPointer, Int) -> Bool)? = nil
+    ) {
+        self.rawValue = rawValue
+        self.name = name
+        self.check = check
     }
+
+    package var description: String { "\(name)" }
+
+    @inline(__always) package static func == (a: PartKind, b: PartKind) -> Bool { a.rawValue == b.rawValue }
+
+    func isWellFormed(_ part: UnsafeRawPointer, bytes: Int) -> Bool { check?(part, bytes) ?? true }
 }

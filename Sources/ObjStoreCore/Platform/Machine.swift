@@ -235,3 +235,16 @@ open class ExclusiveLock: @unchecked Sendable {
 
     public final func acquire() throws(StoreError) { _ = try acquire(timeout: -1) }
 }
+
+extension Machine {
+    /// The path of a store without links. `.notFound`.
+    func resolveStore(_ path: String) throws(StoreError) -> String {
+        do throws(StoreError) {
+            return try resolve(path)
+        } catch {
+            // A folder that is not there holds no store.
+            if error.code == .notFound { throw StoreError(.notFound, "there is no store at \(path): \(error.message)") }
+            throw error
+        }
+    }
+}

@@ -123,7 +123,7 @@ struct ClassSalvage {
                 values[property] = try reader.value(row, property)
                 try ValueCheck.checkStored(values[property], for: property, of: cls)
             } catch {
-                guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+                guard error.isDamage || error.isUnfit else { throw error }
                 if let value = try rescue(property, key) {
                     kept.append(value)
                     values[property] = value.value
@@ -157,7 +157,7 @@ struct ClassSalvage {
             try state.replayCreate(key, values)
         } catch {
             // Values that each may stand where it stands, and not all together, as in a key of several.
-            guard !target.transaction.isBroken, error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            guard !target.transaction.isBroken, error.isDamage || error.isUnfit else { throw error }
             lostObjects.append(key, "they cannot be made again: \(error.message)")
             return false
         }
@@ -207,18 +207,10 @@ struct ClassSalvage {
     private mutating func rescue(_ property: Int, _ key: Int64) throws(StoreError) -> OwnedValue? {
         guard let value = try rescues[property]?.value(of: key) else { return nil }
         do throws(StoreError) { try ValueCheck.check(value, for: property, of: cls, limit: .max) } catch {
-            guard ClassSalvage.isUnfit(error) else { throw error }
+            guard error.isUnfit else { throw error }
             return nil
         }
         return OwnedValue(value)
-    }
-
-    /// It says that a value cannot stand in a property.
-    static func isUnfit(_ error: StoreError) -> Bool {
-        switch error.code {
-        case .wrongType, .notNullable, .outOfRange, .invalidUTF8, .valueTooLarge: return true
-        default: return false
-        }
     }
 }
 

@@ -24,7 +24,7 @@ struct CollectionSalvage {
             let expected = try elements.count()
             try elements.forEach { (key, value) throws(StoreError) in
                 try ValueCheck.check(
-                    key: key, value: value, elementOf: property, cls, after: last, longestKey: View.longestKey)
+                    key: key, value: value, elementOf: property, cls, after: last, longestKey: ClassSchema.longestKey)
                 let owned = (key: OwnedValue(key), value: OwnedValue(value))
                 if kind != .list { last = kind == .map ? owned.key : owned.value }
                 waiting.append(owned)
@@ -35,7 +35,7 @@ struct CollectionSalvage {
                 reason = "only \(done + waiting.count) of \(expected) elements can be read"
             }
         } catch {
-            guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            guard error.isDamage || error.isUnfit else { throw error }
             reason = "elements from \(done + waiting.count) on: \(error.message)"
         }
         if !waiting.isEmpty { try flush() }

@@ -40,7 +40,7 @@ struct LogReplay {
     /// What fails because of what the operation says is left out, unless a part of it was done.
     private mutating func apply(_ op: Op, _ classes: inout [ClassSalvage]) throws(StoreError) {
         do throws(StoreError) { try applyIfFit(op, &classes) } catch {
-            guard !target.transaction.isBroken, error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            guard !target.transaction.isBroken, error.isDamage || error.isUnfit else { throw error }
             fail("operations that do not fit what there is")
         }
     }

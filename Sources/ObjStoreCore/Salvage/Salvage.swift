@@ -16,7 +16,7 @@ enum Salvage {
     /// Errors: `.corrupt` where nothing can be read at all; those of reading and writing; what `progress` and `report`
     /// throw.
     static func run(
-        _ image: StoreImage, into database: Database, progress: View.Progress, report: ReportSink
+        _ image: StoreImage, into database: Database, progress: ProgressCallback, report: ReportSink
     ) throws(StoreError) -> Summary {
         var summary = Summary()
         func lose(_ text: String) throws(StoreError) {
@@ -80,7 +80,7 @@ enum Salvage {
     }
 
     private static func copyClasses(
-        _ classes: inout [ClassSalvage], _ image: VersionImage, _ target: SalvageTarget, _ progress: View.Progress,
+        _ classes: inout [ClassSalvage], _ image: VersionImage, _ target: SalvageTarget, _ progress: ProgressCallback,
         _ lose: (String) throws(StoreError) -> Void
     ) throws(StoreError) {
         let total = UInt64(image.source.limit)

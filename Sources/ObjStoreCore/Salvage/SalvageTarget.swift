@@ -53,20 +53,3 @@ final class SalvageTarget {
         try transaction.commit(StoreOptions.Durability.none)
     }
 }
-
-extension Schema {
-    /// Throws where the schema asks for what this library cannot write: it was not written by one, or only seems whole.
-    func checkWritable() throws(StoreError) {
-        for cls in classes {
-            for property in cls.properties where !property.kind.isStorable {
-                throw StoreError(
-                    .corrupt, "the schema has a type that this library does not know: \(cls.name).\(property.name)")
-            }
-            guard Set(cls.properties.map(\.columnID)).count == cls.properties.count,
-                cls.properties.count(where: \.isPrimaryKey) <= 1
-            else {
-                throw StoreError(.corrupt, "the schema contradicts itself: class \(cls.name)")
-            }
-        }
-    }
-}

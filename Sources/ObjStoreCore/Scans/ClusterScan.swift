@@ -1,59 +1,5 @@
 internal import CSystem
 
-/// Object keys found by a scan; memory is reused when it is cleared.
-package final class KeyBuffer {
-    package private(set) var keys: UnsafeMutablePointer<Int64>
-    package private(set) var count = 0
-    private var capacity: Int
-
-    package init(capacity: Int = 64) {
-        self.capacity = max(1, capacity)
-        keys = .allocate(capacity: self.capacity)
-    }
-    /// For about so many keys, as a file says, which may say anything: it grows with what really comes.
-    /// Errors: `.outOfMemory`.
-    package convenience init(expecting count: Int) throws(StoreError) {
-        let capacity = min(max(16, count), KeyBuffer.mostExpected)
-        try self.init(keys: KeyBuffer.memory(capacity), capacity: capacity)
-    }
-
-    private init(keys: UnsafeMutablePointer<Int64>, capacity: Int) {
-        self.keys = keys
-        self.capacity = capacity
-    }
-
-    /// Of malloc, as what Swift allocates, but it may fail.
-    private static func memory(_ capacity: Int) throws(StoreError) -> UnsafeMutablePointer<Int64> {
-        guard let memory = cs_try_malloc(capacity * 8) else {
-            throw StoreError(.outOfMemory, "no memory for the keys of \(capacity) objects")
-        }
-        return memory.assumingMemoryBound(to: Int64.self)
-    }
-
-    private static let mostExpected = 1 << 24
-
-    deinit { keys.deallocate() }
-
-    package func clear() { count = 0 }
-
-    /// Errors: `.outOfMemory`.
-    @inline(__always)
-    package func append(_ key: Int64) throws(StoreError) {
-        if _slowPath(count == capacity) { try grow() }
-        keys[count] = key
-        count &+= 1
-    }
-
-    @inline(never)
-    private func grow() throws(StoreError) {
-        let bigger = try KeyBuffer.memory(capacity * 2)
-        bigger.update(from: keys, count: count)
-        keys.deallocate()
-        keys = bigger
-        capacity *= 2
-    }
-}
-
 /// Scans of one column with one comparison, over all objects in key order. Deleted rows and nulls are skipped
 /// as `Comparison` says; leaves whose bounds exclude or include everything are not looked into.
 extension ClusterReader {

@@ -101,8 +101,8 @@ extension LeafMatcher {
         for code in 0..<TextDictionary.values(part) {
             let value = TextDictionary.value(part, code)
             table[code] =
-                LeafMatcher.holds(
-                    comparison, LeafMatcher.order(value.pointer, value.count, constant.pointer, constant.count)) ? 1 : 0
+                comparison.holds(
+                    LeafMatcher.order(value.pointer, value.count, constant.pointer, constant.count)) ? 1 : 0
         }
         for row in 0..<count where fingerprints[first &+ row] != 0 {
             mask[(first &+ row) &>> 6] |= UInt64(table[TextDictionary.code(part, row)]) &<< UInt64((first &+ row) & 63)
@@ -151,7 +151,7 @@ extension LeafMatcher {
                         continue
                     }
                 }
-                if LeafMatcher.holds(comparison, LeafMatcher.order(pointer, length, constant.pointer, constant.count)) {
+                if comparison.holds(LeafMatcher.order(pointer, length, constant.pointer, constant.count)) {
                     mask[slot &>> 6] |= 1 &<< UInt64(slot & 63)
                 }
             }

@@ -409,7 +409,7 @@ struct LeafMatcher {
             let value = Decimal128(low: UInt64(bitPattern: words[row]), high: UInt64(bitPattern: words[rows &+ row]))
             if value.isNaN { continue }
             let key = value.orderKey
-            if LeafMatcher.holds(complement ? .equal : comparison, key < wanted ? -1 : key == wanted ? 0 : 1) {
+            if (complement ? Comparison.equal : comparison).holds(key < wanted ? -1 : key == wanted ? 0 : 1) {
                 mask[row &>> 6] |= 1 &<< UInt64(row & 63)
             }
         }

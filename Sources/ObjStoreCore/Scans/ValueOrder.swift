@@ -13,18 +13,6 @@ extension LeafMatcher {
         return aCount &- bCount
     }
 
-    @inline(__always)
-    static func holds(_ comparison: Comparison, _ order: Int) -> Bool {
-        switch comparison {
-        case .equal: return order == 0
-        case .notEqual: return order != 0
-        case .less: return order < 0
-        case .lessOrEqual: return order <= 0
-        case .greater: return order > 0
-        case .greaterOrEqual: return order >= 0
-        }
-    }
-
     /// The same of what a column has, with a constant.
     static func holds(
         _ comparison: Comparison, _ value: Value, _ constant: Value, in kind: ValueKind
@@ -46,16 +34,16 @@ extension LeafMatcher {
             if a.isNaN || b.isNaN { return comparison == .notEqual }
             if a.kind == .decimal128 {
                 let x = a.asDecimal.orderKey, y = b.asDecimal.orderKey
-                return holds(comparison, x < y ? -1 : x == y ? 0 : 1)
+                return comparison.holds(x < y ? -1 : x == y ? 0 : 1)
             }
             let x = a.kind == .float ? Double(a.asFloat) : a.asDouble,
                 y = b.kind == .float ? Double(b.asFloat) : b.asDouble
-            return holds(comparison, x < y ? -1 : x == y ? 0 : 1)
-        case .string, .binary: return holds(comparison, order(a.pointer, a.count, b.pointer, b.count))
+            return comparison.holds(x < y ? -1 : x == y ? 0 : 1)
+        case .string, .binary: return comparison.holds(order(a.pointer, a.count, b.pointer, b.count))
         case .timestamp, .objectID, .uuid:
-            return holds(
-                comparison, a.low != b.low ? (a.low < b.low ? -1 : 1) : a.high < b.high ? -1 : a.high == b.high ? 0 : 1)
-        default: return holds(comparison, a.low < b.low ? -1 : a.low == b.low ? 0 : 1)
+            return comparison.holds(
+                a.low != b.low ? (a.low < b.low ? -1 : 1) : a.high < b.high ? -1 : a.high == b.high ? 0 : 1)
+        default: return comparison.holds(a.low < b.low ? -1 : a.low == b.low ? 0 : 1)
         }
     }
 }

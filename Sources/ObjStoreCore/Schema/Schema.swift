@@ -95,6 +95,9 @@ struct OwningLink: Sendable {
 
 /// One class: its properties in the order in which they were declared.
 package final class ClassSchema: Sendable {
+    /// The longest text or binary that is a primary key, or key of a map, in bytes.
+    static let longestKey = 1024
+
     package let name: String
     /// Position in `Schema.classes`, and class id in objects.
     package let id: UInt32
@@ -360,6 +363,23 @@ extension Value {
         case .objectID: Value(kind: .objectID, low: .min)
         case .uuid: Value(kind: .uuid, low: .min, high: .min)
         default: Value(kind: kind)
+        }
+    }
+}
+
+extension Schema {
+    /// Throws where the schema asks for what this library cannot write: it was not written by one, or only seems whole.
+    func checkWritable() throws(StoreError) {
+        for cls in classes {
+            for property in cls.properties where !property.kind.isStorable {
+                throw StoreError(
+                    .corrupt, "the schema has a type that this library does not know: \(cls.name).\(property.name)")
+            }
+            guard Set(cls.properties.map(\.columnID)).count == cls.properties.count,
+                cls.properties.count(where: \.isPrimaryKey) <= 1
+            else {
+                throw StoreError(.corrupt, "the schema contradicts itself: class \(cls.name)")
+            }
         }
     }
 }

@@ -10,9 +10,6 @@
 /// misses it misses nothing. A page that was emptied is free when no reader can see it any more and both metas are past
 /// it: so a checkpoint stands between the steps. What a pinned version needs stays where it is.
 extension Database {
-    /// How far a compaction is: bytes moved so far, and what the file has.
-    package typealias CompactionProgress = (_ done: UInt64, _ total: UInt64) throws(StoreError) -> Void
-
     /// How long to wait for it.
     private typealias Turn = (timeout: Int64, end: EndOfWaits?)
 
@@ -23,7 +20,7 @@ extension Database {
     ///   - timeout: nanoseconds to wait for each turn to write; negative: for ever.
     ///   - end: of such waits.
     package func compact(
-        timeout: Int64, until end: EndOfWaits? = nil, _ progress: CompactionProgress
+        timeout: Int64, until end: EndOfWaits? = nil, _ progress: ProgressCallback
     ) throws(StoreError) {
         let turn: Turn = (timeout, end)
         var done: UInt64 = 0

@@ -129,4 +129,17 @@ package struct Meta: Equatable, Sendable {
             hashSeed: get(136), created: get(144), isClean: get(28, UInt32.self) & 1 != 0, compatible: get(12),
             readOnlyCompatible: get(16))
     }
+
+    /// Whether a file begins like a store, with one meta or the other.
+    static func isStore(_ file: StorageFile) -> Bool {
+        // What cannot be read (a folder) is no store.
+        for slot in 0..<2 {
+            var magic: UInt64 = 0
+            let isRead = withUnsafeMutableBytes(of: &magic) { bytes in
+                (try? file.read(into: bytes.baseAddress!, count: 8, at: slot * PageSize.page)) != nil
+            }
+            if isRead, magic == Meta.magic { return true }
+        }
+        return false
+    }
 }

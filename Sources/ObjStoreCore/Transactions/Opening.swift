@@ -402,7 +402,7 @@ extension Database {
             }
             return (newest.slot, newest.meta, metas)
         }
-        guard StoreFiles.isStore(file) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
+        guard Meta.isStore(file) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
         throw StoreError(.corrupt, "both metas of \(path) are damaged")
     }
 

@@ -169,3 +169,18 @@ package enum FreeMapNode {
         return (buffer, Ref(offset: run.page * PageSize.page, hash: hash, born: version))
     }
 }
+
+extension NodeKind {
+    @inline(__always) package static var root: NodeKind {
+        NodeKind(1, "root") { RootNode.isWellFormed($0, bytes: $1) }
+    }
+    @inline(__always) package static var schema: NodeKind {
+        NodeKind(2, "schema") { SchemaNode.isWellFormed($0, bytes: $1) }
+    }
+    @inline(__always) package static var classRoot: NodeKind {
+        NodeKind(3, "classRoot") { ClassNode.isWellFormed($0, bytes: $1) }
+    }
+    @inline(__always) package static var freeMap: NodeKind {
+        NodeKind(4, "freeMap") { FreeMapNode.isWellFormed($0, bytes: $1) }
+    }
+}

@@ -442,12 +442,3 @@ package final class WriteTransaction {
         }
     }
 }
-
-extension Mapping {
-    /// Pages that are about to be written again must be checked again.
-    func forget(page: Int, count: Int) {
-        let first = page * PageSize.unitsPerPage
-        let last = min((page + count) * PageSize.unitsPerPage, map.bytes / PageSize.unit)
-        if first < last { (checked + first).update(repeating: 0, count: last - first) }
-    }
-}

@@ -104,3 +104,9 @@ package enum ClusterInner {
         return true
     }
 }
+
+extension NodeKind {
+    @inline(__always) package static var clusterInner: NodeKind {
+        NodeKind(6, "clusterInner") { ClusterInner.isWellFormed($0, bytes: $1) }
+    }
+}

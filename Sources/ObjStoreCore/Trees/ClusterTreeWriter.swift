@@ -119,7 +119,7 @@ package final class ClusterWriter {
     @inline(__always)
     private func validate(_ spec: ColumnSpec, _ value: Value) throws(StoreError) {
         if _fastPath(value.kind == spec.kind) {
-            if value.count > 0, value.count > LongValue.maximumBytes || value.pointer == nil {
+            if value.count > 0, value.count > Value.maximumBytes || value.pointer == nil {
                 throw ClusterWriter.invalid("a value is too long")
             }
             return
@@ -237,7 +237,7 @@ package final class ClusterWriter {
             var last = offsets[0]
             for row in 1...count {
                 let next = offsets[row]
-                guard next >= last, next - last <= Int64(LongValue.maximumBytes) else {
+                guard next >= last, next - last <= Int64(Value.maximumBytes) else {
                     throw ClusterWriter.invalid("offsets of column \(spec.id) must ascend")
                 }
                 last = next

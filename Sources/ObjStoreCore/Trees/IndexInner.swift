@@ -239,3 +239,9 @@ package enum IndexInner {
         return total < 1 << 48
     }
 }
+
+extension NodeKind {
+    @inline(__always) package static var indexInner: NodeKind {
+        NodeKind(8, "indexInner") { IndexInner.isWellFormed($0, bytes: $1) }
+    }
+}

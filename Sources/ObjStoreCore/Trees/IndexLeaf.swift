@@ -208,3 +208,9 @@ enum IndexLeaf {
         return true
     }
 }
+
+extension NodeKind {
+    @inline(__always) package static var indexLeaf: NodeKind {
+        NodeKind(7, "indexLeaf") { IndexLeaf.isWellFormed($0, bytes: $1) }
+    }
+}

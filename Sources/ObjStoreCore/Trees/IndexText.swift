@@ -85,7 +85,7 @@ struct IndexText {
             if word & IndexLeaf.longBit != 0 {
                 let whole = IndexText.long(suffix(index).bytes + length).length
                 guard prefixLength + length == IndexLimits.head, Int(whole) > IndexLimits.head,
-                    Int(whole) <= IndexLimits.longestText
+                    Int(whole) <= IndexKey.longest
                 else {
                     return false
                 }

@@ -141,7 +141,7 @@ struct CollectionCheck {
                     if kind != .list { lastKey = OwnedValue(key) }
                     if value.kind == .link { try links?.add(value.low, of: owner, finding) }
                 } catch {
-                    guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+                    guard error.isDamage || error.isUnfit else { throw error }
                     try finding("\(name(owner..<owner + 1)): \(error.message)")
                 }
             }
@@ -202,7 +202,7 @@ struct CollectionCheck {
                 return true
             }
         } catch {
-            guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            guard error.isDamage || error.isUnfit else { throw error }
             try finding("\(name(owner..<owner + 1)): \(error.message)")
         }
     }

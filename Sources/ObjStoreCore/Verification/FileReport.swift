@@ -26,17 +26,6 @@ extension ReportEntry {
 /// Receives the entries of a report; what it throws ends the operation.
 package typealias ReportSink = (ReportEntry) throws(StoreError) -> Void
 
-extension StoreError {
-    /// It says that something in the file is wrong; others (cancelled, no memory, a failed read) end a check.
-    var isDamage: Bool {
-        switch code {
-        // `.invalidArgument` and `.noSuchClass`: one node speaks of what another one does not have.
-        case .corrupt, .invalidArgument, .noSuchClass: return true
-        default: return false
-        }
-    }
-}
-
 /// One version of a store, however it is reached: what checks and salvages read.
 struct VersionImage {
     let source: PageSource
@@ -67,22 +56,4 @@ extension Snapshot {
 func objectsText(_ keys: Range<Int64>) -> String {
     if keys.upperBound == .max { return keys.lowerBound == 0 ? "all objects" : "objects from \(keys.lowerBound) on" }
     return keys.count <= 1 ? "object \(keys.lowerBound)" : "objects \(keys.lowerBound)–\(keys.upperBound - 1)"
-}
-
-/// How far a check of a file is, told in steps of at least a 256th.
-struct StepProgress {
-    let total: UInt64
-    private let step: UInt64
-    private var reported: UInt64 = 0
-
-    init(total: UInt64) {
-        self.total = total
-        step = max(total / 256, 1 << 16)
-    }
-
-    mutating func advance(to done: UInt64, _ progress: (UInt64, UInt64) throws(StoreError) -> Void) throws(StoreError) {
-        guard done >= reported + step else { return }
-        reported = done
-        try progress(min(done, total), total)
-    }
 }

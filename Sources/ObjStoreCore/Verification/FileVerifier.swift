@@ -7,7 +7,7 @@ enum FileVerifier {
         var version: UInt64 = 0
     }
 
-    static func run(_ image: StoreImage, progress: View.Progress, report: ReportSink) throws(StoreError) -> Summary {
+    static func run(_ image: StoreImage, progress: ProgressCallback, report: ReportSink) throws(StoreError) -> Summary {
         var summary = Summary()
         func say(_ entry: ReportEntry) throws(StoreError) {
             if case .finding = entry { summary.findings += 1 }

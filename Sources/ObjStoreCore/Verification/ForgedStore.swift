@@ -64,7 +64,7 @@ package struct ForgedStore {
             let raw = Ref(offset: offset, hash: hash, born: born).raw
             return places.filter { base.loadUnaligned(fromByteOffset: $0, as: UInt64.self) == raw }
         }
-        if NodeKind(rawValue: NodeHeader.kind(start)) != nil, bytes >= NodeHeader.size,
+        if NodeKind.rawValues.contains(NodeHeader.kind(start)), bytes >= NodeHeader.size,
             PageSize.units(bytes) == visited.units
         {
             let hash = NodeHeader.computeHash(start, bytes: bytes, seed: seed)

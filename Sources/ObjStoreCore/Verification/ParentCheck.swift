@@ -52,10 +52,3 @@ struct ParentCheck {
         return IndexReader(source: image.source, root: ClassNode.root(node, of: index), kind: .link)
     }
 }
-
-extension IncomingLink {
-    /// How many such links lead to an object, by their index or inverse.
-    func count(to key: Int64, _ reader: IndexReader) throws(StoreError) -> Int {
-        isCollection ? try reader.linkCount(to: key) : try reader.count(.equal, Value(kind: .link, low: key))
-    }
-}

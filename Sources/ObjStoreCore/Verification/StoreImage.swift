@@ -45,7 +45,7 @@ package final class StoreImage {
 
     /// Errors: `.notFound`, `.notAStore`, `.busy`, `.versionMismatch`, `.io`.
     package static func open(_ path: String, machine: Machine) throws(StoreError) -> StoreImage {
-        let path = try SharedStore.resolve(path, machine)
+        let path = try machine.resolveStore(path)
         guard machine.exists(path) else { throw StoreError(.notFound, "there is no file at \(path)") }
         let (file, isWritable) = try openFile(path, machine)
         do throws(StoreError) {

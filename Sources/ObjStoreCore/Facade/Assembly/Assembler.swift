@@ -373,7 +373,7 @@ final class Assembler {
     /// What is passed over has valid texts, too.
     private func checkText(_ start: Int, through end: Int, _ cls: ClassSchema) throws(StoreError) {
         for index in start..<end
-        where flat[index].kind == .string && !ValueCheck.isUTF8(flat[index].pointer, flat[index].count) {
+        where flat[index].kind == .string && !UTF8Check.isValid(flat[index].pointer, flat[index].count) {
             current = index
             throw StoreError(
                 .invalidUTF8,
@@ -493,35 +493,5 @@ final class Assembler {
             try append(&next, to: builder, cls, position)
         }
         try builder.end()
-    }
-}
-
-extension FlatValues {
-    /// In `high` of a double: it also has its text (`JSONNumber`), and `Assembler.Options.convert` makes of it one of
-    /// the kind that is wanted.
-    static let numberText: Int64 = 1
-
-    package static func name(_ value: Value) -> String {
-        String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self)
-    }
-
-    static func isSame(_ value: Value, _ name: String) -> Bool {
-        guard name.utf8.count == value.count else { return false }
-        return UnsafeRawBufferPointer(start: value.pointer, count: value.count).elementsEqual(name.utf8)
-    }
-}
-
-extension Value {
-    /// The same number as another kind, where that has it: ints exactly, doubles as the nearest float; nil: it cannot
-    /// be one.
-    package func widened(to wanted: ValueKind) -> Value? {
-        switch (kind, wanted) {
-        case (.int, .double): Double(exactly: low).map { .double($0) }
-        case (.int, .float): Float(exactly: low).map { .float($0) }
-        case (.int, .decimal128): .decimal128(ExactNumber.decimal(low))
-        case (.double, .float):
-            asDouble.isFinite && !Float(asDouble).isFinite ? nil : .float(Float(asDouble))
-        default: nil
-        }
     }
 }

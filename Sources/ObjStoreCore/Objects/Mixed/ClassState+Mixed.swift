@@ -5,7 +5,7 @@ extension ClassState {
     /// `.notFound` where the path leads nowhere; `.wrongType` where it leads through something else than it says.
     package func edit(
         _ key: Int64, _ property: Int, _ path: [MixedStep], _ action: MixedAction, _ value: Value,
-        limit: Int = LongValue.maximumBytes,
+        limit: Int = Value.maximumBytes,
         _ buffer: ByteBuffer? = nil
     ) throws(StoreError) {
         let row = try row(key), cell = try self.value(row, property), buffer = buffer ?? ByteBuffer()
@@ -63,8 +63,8 @@ extension ClassState {
                 logged.action == .remove ? 0 : try MixedNode(logged.value.baseAddress, logged.value.count).check()
             edit = try MixedEdit(
                 MixedNode(cell.pointer, cell.count), logged.path, logged.action, logged.value, depth: depth)
-            guard edit.bytes <= LongValue.maximumBytes else {
-                throw MixedCell.tooLarge(edit.bytes, LongValue.maximumBytes)
+            guard edit.bytes <= Value.maximumBytes else {
+                throw MixedCell.tooLarge(edit.bytes, Value.maximumBytes)
             }
         } catch {
             throw StoreError(
@@ -75,7 +75,7 @@ extension ClassState {
 
     /// What a node does not say of itself.
     private func checkStored(_ logged: Op.Edit) throws(StoreError) {
-        for case .key(let key) in logged.path where !ValueCheck.isUTF8(key.baseAddress, key.count) {
+        for case .key(let key) in logged.path where !UTF8Check.isValid(key.baseAddress, key.count) {
             throw MixedNode.damaged("a key that is not valid UTF-8")
         }
         if logged.action == .remove { return }

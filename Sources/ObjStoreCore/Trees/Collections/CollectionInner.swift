@@ -250,3 +250,9 @@ enum KeyHead {
         }
     }
 }
+
+extension NodeKind {
+    @inline(__always) package static var collectionInner: NodeKind {
+        NodeKind(10, "collectionInner") { CollectionInner.isWellFormed($0, bytes: $1) }
+    }
+}

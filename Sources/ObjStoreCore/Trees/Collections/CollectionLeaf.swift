@@ -215,3 +215,9 @@ extension CollectionLeaf {
         }
     }
 }
+
+extension NodeKind {
+    @inline(__always) package static var collectionLeaf: NodeKind {
+        NodeKind(9, "collectionLeaf") { CollectionLeaf.isWellFormed($0, bytes: $1) }
+    }
+}

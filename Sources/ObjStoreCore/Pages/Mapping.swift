@@ -20,4 +20,11 @@ final class Mapping: @unchecked Sendable {
             base: map.base, limit: min(filePages * PageSize.page, map.bytes), checked: checked, seed: seed,
             arena: arena?.table)
     }
+
+    /// Pages that are about to be written again must be checked again.
+    func forget(page: Int, count: Int) {
+        let first = page * PageSize.unitsPerPage
+        let last = min((page + count) * PageSize.unitsPerPage, map.bytes / PageSize.unit)
+        if first < last { (checked + first).update(repeating: 0, count: last - first) }
+    }
 }

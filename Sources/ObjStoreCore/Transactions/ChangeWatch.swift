@@ -1,3 +1,15 @@
+/// Who wants to hear of new versions, and of what is due for the thread that notices them (`ObserverHub`).
+protocol VersionListener: AnyObject {
+    /// It has observers, or is about to.
+    var isNeeded: Bool { get }
+    var observerCount: Int { get }
+    /// A version became visible.
+    func notice(_ version: UInt64)
+    /// Handlers are to be called on the thread.
+    var isDueOnWorker: Bool { get }
+    func deliverOnWorker()
+}
+
 /// Notices new versions, of this and other processes: one thread a store, only while somebody observes.
 ///
 /// It sleeps on the shared EVENT word, which every publication changes, and never polls.
@@ -10,7 +22,7 @@ final class ChangeWatch: @unchecked Sendable {
 
     private let lock = Lock()
     // Under `lock`; a hub's own lock may be taken inside.
-    private var hubs: [ObserverHub] = []
+    private var hubs: [any VersionListener] = []
     private var stops = false
     /// The thread calls handlers now, which may take as long as they like.
     private var isDelivering = false
@@ -24,7 +36,7 @@ final class ChangeWatch: @unchecked Sendable {
         self.shared = shared
     }
 
-    func add(_ hub: ObserverHub) throws(StoreError) {
+    func add(_ hub: any VersionListener) throws(StoreError) {
         if isOnThread {
             // A handler on this very thread: it runs already.
             lock.withLock { if !hubs.contains(where: { $0 === hub }) { hubs.append(hub) } }
@@ -48,7 +60,7 @@ final class ChangeWatch: @unchecked Sendable {
     /// If the hub has no observers any more. The last hub to go ends the thread. Who asks for that never waits for a
     /// handler that runs there, which may be waiting for him: the thread then ends by itself, and the next `add`, or
     /// the end of the store, puts it away.
-    func remove(_ hub: ObserverHub) {
+    func remove(_ hub: any VersionListener) {
         if isOnThread {
             lock.withLock { if !hub.isNeeded { hubs.removeAll { $0 === hub } } }
             return
@@ -100,7 +112,7 @@ final class ChangeWatch: @unchecked Sendable {
             // In this order: what is published after the look changes the word that is slept on.
             let rings = shared.event.rings
             let published = shared.published.load()
-            let (hubs, stops) = lock.withLock { () -> ([ObserverHub], Bool) in
+            let (hubs, stops) = lock.withLock { () -> ([any VersionListener], Bool) in
                 if self.stops { hasEnded = true }
                 return (self.hubs, self.stops)
             }

@@ -10,7 +10,7 @@ package enum MixedStep {
         switch value.kind {
         case .int: self = .index(Int(value.low))
         case .string:
-            guard ValueCheck.isUTF8(value.pointer, value.count) else {
+            guard UTF8Check.isValid(value.pointer, value.count) else {
                 throw StoreError(.invalidUTF8, "a key of the path is not valid UTF-8")
             }
             self = .key(UnsafeRawBufferPointer(start: value.pointer, count: value.count))

@@ -15,6 +15,25 @@ public struct ObjectID: Hashable, Sendable, BitwiseCopyable {
     public static let none = ObjectID(classID: 0, storeTag: 0, key: 0)
 }
 
+extension Value {
+    /// A link to an object; what can be written is said by `View.checkLink`.
+    @inline(__always)
+    package static func link(_ object: ObjectID) -> Value {
+        Value(
+            kind: .link, low: object.key,
+            high: Int64(bitPattern: UInt64(object.storeTag) &<< 32 | UInt64(object.classID)))
+    }
+
+    /// The object of a link that was read in a store with that tag.
+    @inline(__always)
+    package func linkedObject(storeTag: UInt32) -> ObjectID {
+        ObjectID(classID: UInt32(truncatingIfNeeded: high), storeTag: storeTag, key: low)
+    }
+
+    /// The object of a link that an application gave.
+    var givenObject: ObjectID { linkedObject(storeTag: UInt32(truncatingIfNeeded: high &>> 32)) }
+}
+
 /// Class ids of the interfaces: position in the schema + 1, so that 0 is none.
 package enum ClassID {
     @inline(__always) static func of(_ index: Int) -> UInt32 { UInt32(truncatingIfNeeded: index &+ 1) }

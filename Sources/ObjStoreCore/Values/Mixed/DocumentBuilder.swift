@@ -23,7 +23,7 @@ package final class DocumentBuilder {
     private let limit: Int
 
     /// - Parameter limit: bytes of the whole.
-    package init(limit: Int = LongValue.maximumBytes) { self.limit = limit }
+    package init(limit: Int = Value.maximumBytes) { self.limit = limit }
 
     package func removeAll() {
         bytes.removeAll()

@@ -69,25 +69,17 @@ package struct FlatValues {
         }
         return index
     }
-}
 
-/// Copies of texts and binaries that a caller passed, for who changes the store in several steps: they may lie in its
-/// pages.
-final class KeptBytes {
-    private var blocks: [UnsafeMutableRawPointer] = []
+    /// In `high` of a double: it also has its text (`JSONNumber`), and `Assembler.Options.convert` makes of it one of
+    /// the kind that is wanted.
+    static let numberText: Int64 = 1
 
-    deinit { for block in blocks { block.deallocate() } }
+    package static func name(_ value: Value) -> String {
+        String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self)
+    }
 
-    func keep(_ values: inout [Value]) {
-        let total = values.reduce(0) { $0 + ($1.pointer == nil ? 0 : $1.count) }
-        if total == 0 { return }
-        var next = UnsafeMutableRawPointer.allocate(byteCount: total, alignment: 1)
-        blocks.append(next)
-        for index in values.indices {
-            guard let pointer = values[index].pointer else { continue }
-            next.copyMemory(from: pointer, byteCount: values[index].count)
-            values[index].pointer = UnsafeRawPointer(next)
-            next += values[index].count
-        }
+    static func isSame(_ value: Value, _ name: String) -> Bool {
+        guard name.utf8.count == value.count else { return false }
+        return UnsafeRawBufferPointer(start: value.pointer, count: value.count).elementsEqual(name.utf8)
     }
 }

@@ -19,6 +19,8 @@ internal import CSystem
 package final class IndexKey {
     private(set) var buffer = ByteBuffer(capacity: IndexKey.usual)
     private static let usual = 128
+    /// The longest text that can be indexed, and the longest key, in bytes.
+    package static let longest = 64 << 20
     private(set) var hasNull = false
 
     package init() {}
@@ -50,8 +52,8 @@ package final class IndexKey {
 
     @inline(__always)
     func checkLength() throws(StoreError) {
-        if buffer.count > IndexLimits.longestText {
-            throw StoreError(.valueTooLarge, "the key of an index takes more than \(IndexLimits.longestText) bytes")
+        if buffer.count > IndexKey.longest {
+            throw StoreError(.valueTooLarge, "the key of an index takes more than \(IndexKey.longest) bytes")
         }
     }
 

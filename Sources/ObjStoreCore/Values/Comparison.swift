@@ -10,4 +10,17 @@ package enum Comparison: UInt8, Sendable {
     case lessOrEqual = 3
     case greater = 4
     case greaterOrEqual = 5
+
+    /// What it says of two values whose order is negative, zero or positive.
+    @inline(__always)
+    func holds(_ order: Int) -> Bool {
+        switch self {
+        case .equal: return order == 0
+        case .notEqual: return order != 0
+        case .less: return order < 0
+        case .lessOrEqual: return order <= 0
+        case .greater: return order > 0
+        case .greaterOrEqual: return order >= 0
+        }
+    }
 }

@@ -63,7 +63,7 @@ package struct MixedNode {
             return .bool(byte != 0)
         case .int: return .int(try int())
         case .string:
-            guard ValueCheck.isUTF8(content, contentBytes) else {
+            guard UTF8Check.isValid(content, contentBytes) else {
                 throw MixedNode.damaged("a text that is not valid UTF-8")
             }
             return .string(content, contentBytes)
@@ -138,7 +138,7 @@ package struct MixedNode {
         for index in 0..<container.count {
             if kind == .map {
                 let key = try container.key(index)
-                guard ValueCheck.isUTF8(key.baseAddress, key.count) else {
+                guard UTF8Check.isValid(key.baseAddress, key.count) else {
                     throw MixedNode.damaged("a key that is not valid UTF-8")
                 }
                 if let last, MixedContainer.compare(last, key) >= 0 {

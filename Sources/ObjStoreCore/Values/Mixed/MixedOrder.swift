@@ -28,7 +28,7 @@ package enum MixedOrder {
         guard try family(value) == family(constant) else { return comparison == .notEqual }
         let order = try compare(value, constant)
         if value.isNull, comparison != .equal, comparison != .notEqual { return false }
-        return LeafMatcher.holds(comparison, order)
+        return comparison.holds(order)
     }
 
     /// The order of the elements of a set, given as cells: a total one. Values that are equal, but of different kinds,

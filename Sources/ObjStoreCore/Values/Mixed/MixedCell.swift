@@ -25,18 +25,6 @@ package enum MixedCell {
         return Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
     }
 
-    /// What the column of a property takes for a value: of a mixed one its cell, which lies in `buffer()`; else the
-    /// value itself.
-    @inline(__always)
-    static func column(
-        _ value: Value, _ property: Int, _ cls: ClassSchema, limit: Int, into buffer: @autoclosure () -> ByteBuffer
-    ) throws(StoreError) -> Value {
-        if _fastPath(cls.columns[property].kind != .mixed) { return value }
-        do throws(StoreError) { return try encode(value, limit: limit, into: buffer()) } catch {
-            throw cls.naming(error, property)
-        }
-    }
-
     /// Whether a value may stand in a mixed property, or in a document; returns how deep it is.
     @discardableResult
     static func admit(_ value: Value, limit: Int) throws(StoreError) -> Int {
@@ -45,7 +33,7 @@ package enum MixedCell {
         case .null, .bool, .int, .float, .double, .decimal128, .objectID, .uuid, .link: return 0
         case .string:
             if value.count >= limit { throw tooLarge(value.count, limit) }
-            guard ValueCheck.isUTF8(value.pointer, value.count) else {
+            guard UTF8Check.isValid(value.pointer, value.count) else {
                 throw StoreError(.invalidUTF8, "the text is not valid UTF-8")
             }
             return 0
@@ -75,11 +63,6 @@ package enum MixedCell {
                 """
             )
         }
-    }
-
-    /// The same for a value that is compared with a property, which errors name.
-    static func admit(_ value: Value, _ property: Int, _ cls: ClassSchema, limit: Int) throws(StoreError) {
-        do throws(StoreError) { try admit(value, limit: limit) } catch { throw cls.naming(error, property) }
     }
 
     static func none(_ error: StoreError) -> StoreError {

@@ -26,6 +26,9 @@ public struct Value: @unchecked Sendable {
     public var pointer: UnsafeRawPointer?
     public var count: Int
 
+    /// The most bytes that a text, a binary or a document can have in a file.
+    package static let maximumBytes = Int(UInt32.max) - 1
+
     @inline(__always)
     public init(kind: ValueKind, low: Int64 = 0, high: Int64 = 0, pointer: UnsafeRawPointer? = nil, count: Int = 0) {
         self.kind = kind; self.low = low; self.high = high; self.pointer = pointer; self.count = count

@@ -1,0 +1,20 @@
+/// Copies of texts and binaries that a caller passed, for who changes the store in several steps: they may lie in its
+/// pages.
+final class KeptBytes {
+    private var blocks: [UnsafeMutableRawPointer] = []
+
+    deinit { for block in blocks { block.deallocate() } }
+
+    func keep(_ values: inout [Value]) {
+        let total = values.reduce(0) { $0 + ($1.pointer == nil ? 0 : $1.count) }
+        if total == 0 { return }
+        var next = UnsafeMutableRawPointer.allocate(byteCount: total, alignment: 1)
+        blocks.append(next)
+        for index in values.indices {
+            guard let pointer = values[index].pointer else { continue }
+            next.copyMemory(from: pointer, byteCount: values[index].count)
+            values[index].pointer = UnsafeRawPointer(next)
+            next += values[index].count
+        }
+    }
+}

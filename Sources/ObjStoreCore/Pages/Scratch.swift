@@ -1,0 +1,41 @@
+/// Memory for one operation, given back all at once.
+final class Scratch {
+    private var block: UnsafeMutableRawPointer?
+    private static let blockBytes = 64 * 1024
+    private var used = 0
+    private var large: [UnsafeMutableRawPointer] = []
+
+    deinit { reset(); block?.deallocate() }
+
+    /// Memory of any content, aligned to 64 bytes.
+    @inline(__always)
+    func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
+        let rounded = (bytes &+ 63) & ~63
+        if let block, used &+ rounded <= Scratch.blockBytes {
+            let pointer = block + used
+            used &+= rounded
+            return pointer
+        }
+        return allocateLarge(rounded)
+    }
+
+    @inline(never)
+    private func allocateLarge(_ bytes: Int) -> UnsafeMutableRawPointer {
+        if block == nil {
+            block = .allocate(byteCount: Scratch.blockBytes, alignment: 64)
+            return allocate(bytes)
+        }
+        let pointer = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
+        large.append(pointer)
+        return pointer
+    }
+
+    @inline(__always)
+    func reset() {
+        used = 0
+        if !large.isEmpty {
+            for pointer in large { pointer.deallocate() }
+            large.removeAll(keepingCapacity: true)
+        }
+    }
+}
