@@ -36,7 +36,7 @@
 /* ---- test hooks ------------------------------------------------------------------------- */
 /* The simulated machine's scheduler: called before each access to a shared word. NULL in production. */
 extern void (*cs_yield_hook)(void);
-/* Bit set of injected bugs (Verification/InjectedBug.swift). All zero in production. */
+/* Bit set of injected bugs (Platform/InjectedBug.swift). All zero in production. */
 extern uint64_t cs_injected_bugs[2];
 
 static inline void cs_yield(void) {
