@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # usage: documents.py [ROOT]
 #
-# What the documents (*.md) name exists: files and folders in `code`, relative to the root, to Sources/ObjStoreCore or to
-# the document; link targets and their headings; make targets. A file name without a folder (`Commit.swift`) must exist
-# anywhere. Every document can be reached from README.md by links. In code blocks only make targets are checked: other
-# names there may be the reader's.
+# What the documents (*.md) name exists: files and folders in `code`, relative to the root, to Sources/ObjStoreCore or
+# to the document; link targets and their headings; make targets. A file name without a folder (`Commit.swift`) must
+# exist anywhere. In code blocks only make targets are checked: other names there may be the reader's. Every document
+# can be reached from README.md by links; README.md and docs/architecture.md have all folders in their tables.
 import os
 import pathlib
 import re
@@ -12,6 +12,7 @@ import sys
 
 GENERATED = {"build", ".build", ".swiftpm", ".git", "node_modules", "__pycache__"}
 SOURCES = (".swift", ".c", ".h", ".py", ".sh", ".md")
+GUIDE = "docs/architecture.md"
 # Names that are not files of the repository: (document, name): reason. Each must be needed.
 EXCEPTIONS = {
     ("README.md", "Sources/kennel/main.swift"): "a file of the reader's program",
@@ -133,6 +134,29 @@ def problems(repository, text, document):
                     yield at(place), f"make has no target {word}"
 
 
+def tables(text):
+    """The folders in the first column of tables."""
+    rows = re.findall(r"^\|((?: *`[^`|]+`,?)+) *\|", text, re.M)
+    return [name for row in rows for name in re.findall(r"`([^`]+/)`", row)]
+
+
+def missing_folders(repository, text):
+    root = repository.root
+    folders = [entry for parent in (root, root / "Sources") for entry in parent.iterdir() if entry.is_dir()]
+    for folder in sorted(folders):
+        name = f"{folder.relative_to(root)}/"
+        if not name.startswith((".", "build/")) and not any(row.startswith(name) for row in tables(text)):
+            yield f"the tables lack {name}"
+
+
+def wrong_order(repository, text):
+    """Of the folders of ObjStoreCore, which have the order that folders.py checks."""
+    script = (repository.root / "Tests/Package/folders.py").read_text()
+    order = re.search(r'FOLDERS = """(.*?)"""', script, re.S)[1].split()
+    if [name[:-1] for name in tables(text) if (repository.core / name).is_dir()] != order:
+        yield f"the folders of Sources/ObjStoreCore have another order: {' '.join(order)}"
+
+
 # It must be able to fail, and not at what is right.
 CONTROL = """# A control
 
@@ -141,7 +165,7 @@ CONTROL = """# A control
 ```sh
 make nothing   # make room
 ```
-Right: `Transactions/Commit.swift`, `scripts/test`, `Commit.swift`, `Sources/ObjStoreC/*.swift`, `Tests/`, `a/b`,
+Right: `Facade/*.swift`, `scripts/test`, `Package.swift`, `Sources/ObjStoreC/*.swift`, `Tests/`, `a/b`,
 `build/lib/x.so`, [a heading](#a-control), [README](README.md), `make test`, `STEPS="lib" scripts/test`, make room.
 """
 CONTROL_FINDINGS = 8
@@ -155,10 +179,16 @@ def main():
     found = list(problems(repository, CONTROL, control))
     if len(found) != CONTROL_FINDINGS:
         sys.exit(f"documents.py: this test sees {len(found)} of {CONTROL_FINDINGS} mistakes: {found}")
+    if len(repository.unreachable()) != len(repository.documents) - 1:
+        sys.exit("documents.py: this test sees no document that cannot be reached")
+    if not list(missing_folders(repository, CONTROL)) or not list(wrong_order(repository, "| `Facade/` | | `Log/` |")):
+        sys.exit("documents.py: this test sees no folder that is missing")
     wrong = []
     for document in sorted(repository.documents):
         for line, problem in problems(repository, document.read_text(), document):
             wrong.append(f"{document.relative_to(root)}:{line}: {problem}")
+    for name, check in ("README.md", missing_folders), (GUIDE, missing_folders), (GUIDE, wrong_order):
+        wrong += [f"{name}: {problem}" for problem in check(repository, (root / name).read_text())]
     for document in repository.unreachable():
         wrong.append(f"{document.relative_to(root)}: no link leads to it from README.md")
     for document, name in EXCEPTIONS.keys() - repository.excepted:
