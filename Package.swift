@@ -92,6 +92,9 @@ if isForTests {
         .executableTarget(  // threads that read pinned versions while their pages are reused
             name: "threads", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Threads",
             swiftSettings: settings),
+        .executableTarget(  // hot paths of the Swift interface, whose instructions are counted
+            name: "instructions", dependencies: ["ObjStore"], path: "Tests/Instructions/Swift",
+            swiftSettings: withFoundation),
         .executableTarget(  // hostile files and signatures, by chance and by libFuzzer
             name: "fuzz", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Fuzz",
             exclude: ["control", "found"], swiftSettings: settings),
