@@ -323,7 +323,7 @@ import ObjStoreCore
         let names = ["dogs", "kennel", "named"]
         func links(_ snapshot: Snapshot) throws -> [Int] {
             let cls = snapshot.schema.classes[0]
-            return try names.map { try snapshot.inverse(cls, cls.propertyIndex(named: $0)!)!.count() }
+            return try names.map { try snapshot.trees.inverse(cls, cls.propertyIndex(named: $0)!)!.count() }
         }
         #expect(try links(copy.snapshot()) == links(try #require(view.snapshot)))
         try copy.close()
@@ -420,7 +420,7 @@ import ObjStoreCore
             _ = try tx.commit()
             let view = try store.openView()
             let snapshot = try #require(view.snapshot), cls = snapshot.schema.classes[0]
-            let inverse = try #require(try snapshot.inverse(cls, cls.propertyIndex(named: "dogs")!))
+            let inverse = try #require(try snapshot.trees.inverse(cls, cls.propertyIndex(named: "dogs")!))
             #expect(try inverse.linkCount(from: owner.key, to: targets[0].key) == count && inverse.count() == count)
             #expect(try view.verify { _, _ in } == [] && view.incomingCount(targets[0], dogs) == (count > 0 ? 1 : 0))
             view.close()
@@ -630,7 +630,7 @@ import ObjStoreCore
             }
         }
         let snapshot = try database.snapshot()
-        let reader = try snapshot.objects(snapshot.schema.classes[1])
+        let reader = try snapshot.trees.objects(snapshot.schema.classes[1])
         let head = try #require(try reader.seek(4096 * 2)).head
         let damaged = head - snapshot.source.base
         try database.close()

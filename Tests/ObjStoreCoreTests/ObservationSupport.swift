@@ -131,7 +131,7 @@ final class ObservedStore {
 
     func content(_ snapshot: Snapshot) throws -> RowContent {
         let cls = snapshot.schema.classes[0]
-        let reader = try snapshot.objects(cls)
+        let reader = try snapshot.trees.objects(cls)
         var rows: RowContent = [:]
         var row = try reader.seek(.min)
         while let found = row {

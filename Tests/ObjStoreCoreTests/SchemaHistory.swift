@@ -451,7 +451,7 @@ final class SchemaHistory {
         defer { view.close() }
         let snapshot = try view.pinnedSnapshot("test")
         let cls = snapshot.schema.classes[snapshot.schema.classIndex(named: "Row")!], known = Set(cls.columns.map(\.id))
-        var cursor = LeafCursor(try snapshot.objects(cls), from: 0)
+        var cursor = LeafCursor(try snapshot.trees.objects(cls), from: 0)
         while let head = try cursor.next() {
             for index in LeafExtents.entries(head) {
                 let id = LeafExtents.entry(head, index).columnID

@@ -146,7 +146,7 @@ package final class ClassReader: @unchecked Sendable {
     @inline(never)
     private func gone(_ key: Int64) -> StoreError {
         do throws(StoreError) {
-            return View.noSuchObject(try view.takeUnretainedValue().schema.cls(classID), key)
+            return try view.takeUnretainedValue().schema.cls(classID).noSuchObject(key)
         } catch {
             return error
         }

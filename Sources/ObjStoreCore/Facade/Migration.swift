@@ -139,7 +139,7 @@ extension View {
         defer { didMove() }
         let state = try transaction.state(Int(cls.id)), property = cls.properties[position]
         let reader = ClusterReader(
-            source: source.source, root: ClassNode.cluster(try source.classNode(Int(before.id))),
+            source: source.source, root: ClassNode.cluster(try source.trees.node(Int(before.id))),
             columns: before.columns)
         let builder = DocumentBuilder()
         var next = try reader.seek(.min), count = 0
@@ -148,7 +148,7 @@ extension View {
                 var value = try reader.value(row, from)
                 if property.kind.isCollection {
                     let elements = CollectionElements(
-                        row.key, before, from, cell: value, tree: try source.collection(before, from))
+                        row.key, before, from, cell: value, tree: try source.trees.collection(before, from))
                     try copyElements(
                         elements, to: state, position,
                         property.target.map { (target) throws(StoreError) in try transaction.state(target) },

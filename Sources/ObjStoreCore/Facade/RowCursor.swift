@@ -275,7 +275,7 @@ package struct RowCursor {
         }
     }
     @inline(never) private mutating func gone(_ key: Int64) -> StoreError {
-        do throws(StoreError) { return View.noSuchObject(try cls(), key) } catch { return error }
+        do throws(StoreError) { return try cls().noSuchObject(key) } catch { return error }
     }
     @inline(never) private mutating func noSuchProperty(_ propertyID: UInt32) -> StoreError {
         do throws(StoreError) { return try cls().noSuchProperty(propertyID) } catch { return error }

@@ -79,7 +79,7 @@ extension Store {
         }
         let snapshot = try view.pinnedSnapshot("observe")
         let cls = try view.classOf(object, snapshot.schema)
-        guard try snapshot.objects(cls).find(object.key) != nil else { throw View.noSuchObject(cls, object.key) }
+        guard try snapshot.trees.objects(cls).find(object.key) != nil else { throw cls.noSuchObject(object.key) }
         return try hub.observe(
             ObservedQuery(class: cls).only(object.key).modified(in: propertyIDs, of: cls), from: snapshot,
             handler: handler)

@@ -37,7 +37,7 @@ extension View {
 
 extension StoreFiles {
     fileprivate static func makeStore(
-        of source: CopySource, at path: String, in store: SharedStore, machine: Machine, _ progress: ProgressCallback
+        of source: TreeAccess, at path: String, in store: SharedStore, machine: Machine, _ progress: ProgressCallback
     ) throws(StoreError) {
         try makeStore(at: path, of: store.isInMemory ? nil : store.path, like: store.database.file, machine: machine) {
             (database) throws(StoreError) in
@@ -103,70 +103,9 @@ extension StoreFiles {
     }
 }
 
-/// What is copied: a version, or what a transaction has made of one so far.
-enum CopySource {
-    case version(Snapshot)
-    case transaction(WriteTransaction)
-
-    var schema: Schema {
-        switch self {
-        case .version(let snapshot): snapshot.schema
-        case .transaction(let transaction): transaction.schema
-        }
-    }
-
-    /// Bytes, about.
-    var size: UInt64 {
-        switch self {
-        case .version(let snapshot): UInt64(snapshot.source.limit)
-        case .transaction(let transaction): UInt64(transaction.space.source.limit)
-        }
-    }
-
-    /// The primary keys that a class has generated.
-    func generatedKeys(_ index: Int) throws(StoreError) -> GeneratedKeys {
-        switch self {
-        case .version(let snapshot):
-            let node = try snapshot.classNode(index)
-            guard let index = schema.classes[index].indexes.first else { return GeneratedKeys() }
-            for entry in 0..<NodeHeader.count(node) where ClassNode.indexID(node, entry) == index.id {
-                return GeneratedKeys(kept: ClassNode.greatestKey(node, entry))
-            }
-            return GeneratedKeys()
-        case .transaction(let transaction): return try transaction.state(index).generatedKeys
-        }
-    }
-
-    /// The objects of a class, how many there are, and which key comes next.
-    func objects(_ index: Int) throws(StoreError) -> (reader: ClusterReader, count: Int, nextKey: Int64) {
-        switch self {
-        case .version(let snapshot):
-            let node = try snapshot.classNode(index)
-            let reader = ClusterReader(
-                source: snapshot.source, root: ClassNode.cluster(node), columns: schema.classes[index].columns)
-            return (reader, ClassNode.objectCount(node), ClassNode.nextKey(node))
-        case .transaction(let transaction):
-            let state = try transaction.state(index)
-            return (try state.reader(), state.objectCount, state.storedNextKey)
-        }
-    }
-
-    func elements(
-        _ row: RowPosition, _ cls: ClassSchema, _ property: Int, _ reader: ClusterReader
-    ) throws(StoreError) -> CollectionElements {
-        switch self {
-        case .version(let snapshot):
-            CollectionElements(
-                row.key, cls, property, cell: try reader.value(row, property),
-                tree: try snapshot.collection(cls, property))
-        case .transaction(let transaction): try transaction.state(Int(cls.id)).elements(row.key, property)
-        }
-    }
-}
-
 /// Copies one object by object: same keys, new pages.
 struct StoreCopy {
-    let source: CopySource
+    let source: TreeAccess
     /// New and empty.
     let database: Database
 
@@ -180,12 +119,12 @@ struct StoreCopy {
         let schema = source.schema
         let total = source.size
         var all = 0, done = 0
-        for index in schema.classes.indices { all += try source.objects(index).count }
+        for cls in schema.classes { all += try source.objectCount(cls) }
         try progress(0, total)
         var transaction = try WriteTransaction.begin(database)
         try transaction.setSchema(schema)
         for (index, cls) in schema.classes.enumerated() {
-            let (reader, _, nextKey) = try source.objects(index)
+            let reader = try source.objects(cls)
             var values = [Value](repeating: .null, count: cls.columns.count)
             var next = try reader.seek(0)
             while let row = next {
@@ -202,8 +141,8 @@ struct StoreCopy {
                 next = try reader.next(row)
             }
             let state = try transaction.state(index)
-            state.raiseNextKey(to: nextKey)
-            state.keepGeneratedKeys(of: try source.generatedKeys(index))
+            state.raiseNextKey(to: try source.nextKey(cls))
+            state.keepGeneratedKeys(of: try source.generatedKeys(cls))
         }
         try end(transaction)
         try progress(total, total)

@@ -59,12 +59,7 @@ extension View {
     /// Of an object, in a property that is a collection. Serialised by the caller; valid until the view moves or
     /// writes.
     func elements(of key: Int64, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> CollectionElements {
-        if let transaction { return try transaction.state(Int(cls.id)).elements(key, position) }
-        let reader = try reader(cls)
-        guard let row = try reader.find(key) else { throw View.noSuchObject(cls, key) }
-        guard let snapshot else { throw closedError }
-        return CollectionElements(
-            key, cls, position, cell: try reader.value(row, position), tree: try snapshot.collection(cls, position))
+        try trees.elements(of: key, cls, position)
     }
 
     package func elementCount(_ id: CollectionID) throws(StoreError) -> Int {

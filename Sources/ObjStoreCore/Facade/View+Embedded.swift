@@ -150,7 +150,7 @@ extension View {
     package func parent(of object: ObjectID) throws(StoreError) -> (object: ObjectID, propertyID: UInt32)? {
         try serialised { () throws(StoreError) in
             let schema = try schema, cls = try classOf(object, schema)
-            if try reader(cls).find(object.key) == nil { throw View.noSuchObject(cls, object.key) }
+            if try reader(cls).find(object.key) == nil { throw cls.noSuchObject(object.key) }
             guard cls.isEmbedded || cls.becomesEmbedded else {
                 throw StoreError(.wrongType, "class \(cls.name) is not embedded: its objects have no parent").at(
                     class: cls.name)
@@ -163,8 +163,8 @@ extension View {
                     return false
                 }
                 if link.isCollection {
-                    try withInverse(origin, link.property) { (inverse) throws(StoreError) in
-                        try inverse.forEachOwner(of: object.key) { (key) throws(StoreError) in take(key) }
+                    try trees.inverse(origin, link.property).forEachOwner(of: object.key) {
+                        (key) throws(StoreError) in take(key)
                     }
                 } else {
                     let target = Value.link(object)

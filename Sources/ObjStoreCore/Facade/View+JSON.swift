@@ -31,7 +31,7 @@ extension View {
             return try serialised { () throws(StoreError) in
                 let schema = try schema, cls = try classOf(object, schema), position = try cls.position(propertyID),
                     reader = try reader(cls)
-                guard let row = try row(cls, object.key, reader) else { throw View.noSuchObject(cls, object.key) }
+                guard let row = try row(cls, object.key, reader) else { throw cls.noSuchObject(object.key) }
                 var export = JSONExport(view: self, schema: schema, writer: writer)
                 try cls.locating(position) { () throws(StoreError) in
                     try export.value(try reader.value(row, position), cls, object.key, position, depth)
@@ -93,7 +93,7 @@ private struct JSONExport {
 
     mutating func object(_ cls: ClassSchema, _ key: Int64, _ depth: Int) throws(StoreError) {
         let reader = try view.reader(cls)
-        guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
+        guard let row = try view.row(cls, key, reader) else { throw cls.noSuchObject(key) }
         try Stack.check()
         guard open.count < FlatValues.deepestObjects else {
             throw StoreError(
@@ -181,7 +181,7 @@ private struct JSONExport {
             return try writer.end()
         }
         let reader = try view.reader(cls)
-        guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
+        guard let row = try view.row(cls, key, reader) else { throw cls.noSuchObject(key) }
         let primaryKey = cls.primaryKey == nil ? nil : try reader.value(row, cls.indexes[index].first)
         // What stands there else is a number or a text: no link in a mixed value, and neither are null, or a map of the
         // parts, anywhere.

@@ -125,31 +125,9 @@ extension View {
         }
     }
 
-    /// The inverse of a collection of links. Serialised by the caller.
-    func withInverse<T>(
-        _ cls: ClassSchema, _ position: Int, _ body: (IndexReader) throws(StoreError) -> T
-    ) throws(StoreError) -> T {
-        if let transaction {
-            return try body(try transaction.state(Int(cls.id)).inverses[cls.inversePosition(of: position)!].reader())
-        }
-        guard let inverse = try snapshot?.inverse(cls, position) else { throw closedError }
-        return try body(inverse)
-    }
-
-    /// The inverse of a mixed property. Serialised by the caller.
-    func withMixedInverse<T>(
-        _ cls: ClassSchema, _ position: Int, _ body: (IndexReader) throws(StoreError) -> T
-    ) throws(StoreError) -> T {
-        if let transaction {
-            return try body(try transaction.state(Int(cls.id)).mixedInverses[cls.mixedPosition(of: position)!].reader())
-        }
-        guard let inverse = try snapshot?.mixedInverse(cls, position) else { throw closedError }
-        return try body(inverse)
-    }
-
     /// The owners of collections that have a link to an object. Serialised by the caller.
     func owners(_ cls: ClassSchema, _ position: Int, ofLinksTo target: Int64) throws(StoreError) -> KeyBuffer {
-        try withInverse(cls, position) { (inverse) throws(StoreError) in try inverse.owners(of: target) }
+        try trees.inverse(cls, position).owners(of: target)
     }
 
     /// The class and the position of a link that leads to the class of `object`, which exists.
@@ -158,7 +136,7 @@ extension View {
     ) throws(StoreError) -> (cls: ClassSchema, position: Int) {
         let schema = try schema
         let target = try classOf(object, schema)
-        if try reader(target).find(object.key) == nil { throw View.noSuchObject(target, object.key) }
+        if try reader(target).find(object.key) == nil { throw target.noSuchObject(object.key) }
         let index = PropertyID.classIndex(propertyID)
         guard index >= 0, index < schema.classes.count else {
             throw StoreError(.noSuchProperty, "no property has the id \(propertyID)")

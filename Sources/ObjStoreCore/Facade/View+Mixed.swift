@@ -34,7 +34,7 @@ extension View {
                 return try body(node, cls, position)
             }
             let reader = try reader(cls)
-            guard let row = try row(cls, object.key, reader) else { throw View.noSuchObject(cls, object.key) }
+            guard let row = try row(cls, object.key, reader) else { throw cls.noSuchObject(object.key) }
             let cell = try reader.value(row, position)
             if cell.isNull {
                 if let step = path.first { throw cls.naming(MixedEdit.null(step), position) }

@@ -193,7 +193,7 @@ extension View {
     ) throws(StoreError) -> Value {
         let cls = try classOf(object, try schema)
         let reader = try reader(cls)
-        guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+        guard let row = try reader.find(object.key) else { throw cls.noSuchObject(object.key) }
         let position = try cls.position(propertyID)
         if cls.columns[position].kind.isCollection {
             return .collection(cls.columns[position].kind, object, propertyID)
@@ -209,7 +209,7 @@ extension View {
         try serialised { () throws(StoreError) in
             let cls = try classOf(object, try schema)
             let reader = try reader(cls)
-            guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+            guard let row = try reader.find(object.key) else { throw cls.noSuchObject(object.key) }
             try checkCount(cls, properties)
             // No scratch memory here: a frozen view is read by several threads at a time.
             let memory = UnsafeMutableRawPointer.allocate(
@@ -434,9 +434,7 @@ extension View {
     package func count(_ classID: UInt32) throws(StoreError) -> Int {
         try serialised { () throws(StoreError) in
             let cls = try schema.cls(classID)
-            if let snapshot { return ClassNode.objectCount(try snapshot.classNode(Int(cls.id))) }
-            guard let transaction else { throw closedError }
-            return try transaction.state(Int(cls.id)).objectCount
+            return try trees.objectCount(cls)
         }
     }
 

@@ -8,15 +8,11 @@ extension View {
     func countUnlocked(_ classID: UInt32, _ condition: Condition) throws(StoreError) -> Int {
         let comparison = condition.comparison, value = condition.value
         if condition.isInside, let (cls, position) = try mixed(classID, condition) {
-            return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in
-                try inverse.count(.equal, MixedTarget(value).indexed)
-            }
+            return try trees.mixedInverse(cls, position).count(.equal, MixedTarget(value).indexed)
         }
         let (cls, position) = try prepare(classID, condition.propertyID, comparison, value)
         if cls.inversePosition(of: position) != nil {
-            return try withInverse(cls, position) { (inverse) throws(StoreError) in
-                try inverse.ownerCount(of: value.low)
-            }
+            return try trees.inverse(cls, position).ownerCount(of: value.low)
         }
         if let count = try withMatches(
             cls, position, comparison, value, { (matches) throws(StoreError) in try matches.count() })
@@ -31,19 +27,15 @@ extension View {
         try serialised { () throws(StoreError) in
             let comparison = condition.comparison, value = condition.value
             if condition.isInside, let (cls, position) = try mixed(classID, condition) {
-                let owners = try withMixedInverse(cls, position) { (inverse) throws(StoreError) in
-                    try inverse.owners(of: MixedTarget(value))
-                }
+                let owners = try trees.mixedInverse(cls, position).owners(of: MixedTarget(value))
                 return owners.count == 0 ? nil : ObjectID(classID: classID, storeTag: shared.tag, key: owners.keys[0])
             }
             let (cls, position) = try prepare(classID, condition.propertyID, comparison, value)
             if cls.inversePosition(of: position) != nil {
                 var owner: Int64?
-                try withInverse(cls, position) { (inverse) throws(StoreError) in
-                    try inverse.forEachOwner(of: value.low) { (key) throws(StoreError) in
-                        owner = key
-                        return false
-                    }
+                try trees.inverse(cls, position).forEachOwner(of: value.low) { (key) throws(StoreError) in
+                    owner = key
+                    return false
                 }
                 return owner.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
             }
@@ -124,9 +116,7 @@ extension View {
         let value = question.value.value
         if question.isInside {
             let cls = try schema.cls(classID), position = try cls.position(question.propertyID)
-            return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in
-                try inverse.owners(of: MixedTarget(value))
-            }
+            return try trees.mixedInverse(cls, position).owners(of: MixedTarget(value))
         }
         let (cls, position) = try prepare(classID, question.propertyID, question.comparison, value)
         if cls.inversePosition(of: position) != nil { return try owners(cls, position, ofLinksTo: value.low) }

@@ -55,7 +55,7 @@ extension View {
             for object in objects {
                 let cls = try classOf(object, try schema)
                 guard try transaction.state(Int(cls.id)).contains(object.key) else {
-                    throw View.noSuchObject(cls, object.key)
+                    throw cls.noSuchObject(object.key)
                 }
                 guard known.insert(object).inserted else {
                     throw StoreError(.noSuchObject, "the object \(cls.name)#\(object.key) is given twice").at(

@@ -27,9 +27,9 @@ package final class View: @unchecked Sendable {
     var atOnceThread: UInt = 0, atOnceGate: Lock?
 
     /// Of live and frozen views; nil once closed.
-    package private(set) var snapshot: Snapshot? { didSet { lookUp = snapshot.map { SnapshotAccess($0) } } }
+    package private(set) var snapshot: Snapshot? { didSet { lookUp = snapshot?.trees } }
     /// The same for reads of a few nanoseconds: a reference counted costs more than the read.
-    private(set) var lookUp: SnapshotAccess?
+    private(set) var lookUp: VersionTrees?
     /// Of transactions; nil once it ended.
     package private(set) var transaction: WriteTransaction? { didSet { written = nil } }
     /// The class that was written last, of the transaction: to find it anew costs more than many a change.
@@ -59,7 +59,7 @@ package final class View: @unchecked Sendable {
         self.store = store
         self.kind = kind
         self.snapshot = snapshot
-        lookUp = SnapshotAccess(snapshot)
+        lookUp = snapshot.trees
         enumerations = nil
         shared = store.shared
         shared.didOpen(snapshot.version)
@@ -238,26 +238,22 @@ package final class View: @unchecked Sendable {
         return try body()
     }
 
-    /// The classes as the view sees them. Serialised by the caller.
-    var schema: Schema {
+    /// What the view sees. Serialised by the caller.
+    @inline(__always)
+    var trees: TreeAccess {
         get throws(StoreError) {
-            if let snapshot { return snapshot.schema }
+            if let snapshot { return .version(snapshot) }
             guard let transaction else { throw closedError }
-            return transaction.schema
+            return .transaction(transaction)
         }
     }
 
+    /// The classes as the view sees them. Serialised by the caller.
+    var schema: Schema { get throws(StoreError) { try trees.schema } }
+
     /// The objects of a class. Serialised by the caller; valid until the view moves or writes.
     @inline(__always)
-    func reader(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {
-        if let snapshot {
-            return ClusterReader(
-                source: snapshot.source, root: ClassNode.cluster(try snapshot.classNode(Int(cls.id))),
-                columns: cls.columns)
-        }
-        guard let transaction else { throw closedError }
-        return try transaction.state(Int(cls.id)).reader()
-    }
+    func reader(_ cls: ClassSchema) throws(StoreError) -> ClusterReader { try trees.objects(cls) }
 
     /// An object's row, through `reader`, which is the class's, or faster. Serialised by the caller.
     @inline(__always)
@@ -265,8 +261,7 @@ package final class View: @unchecked Sendable {
         if let state = writtenState(cls.classID) {
             return try state.unretained { (state) throws(StoreError) in try state.cluster.find(key) }
         }
-        guard let transaction else { return try reader.find(key) }
-        return try transaction.state(Int(cls.id)).cluster.find(key)
+        return try trees.find(cls, key, reader)
     }
 
     /// The index of a property, which `body` asks about `value`; nil: there is none, or a text so long that no index
@@ -284,15 +279,7 @@ package final class View: @unchecked Sendable {
     func withIndex<T>(
         _ cls: ClassSchema, at position: Int, asksLong: Bool, _ body: (IndexReader) throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        if let snapshot {
-            let index = cls.indexes[position]
-            let root = ClassNode.root(try snapshot.classNode(Int(cls.id)), of: index)
-            let values = asksLong ? LongValues(try reader(cls), index: index) : nil
-            defer { withExtendedLifetime(values) {} }
-            return try body(IndexReader(source: snapshot.source, root: root, kind: index.kind, longValues: values))
-        }
-        guard let transaction else { throw closedError }
-        return try body(try transaction.state(Int(cls.id)).indexes[position].reader())
+        try trees.withIndex(cls, at: position, asksLong: asksLong, body)
     }
 
     /// The writable class of a transaction; everything borrowed is void afterwards. Serialised by the caller.
@@ -330,68 +317,6 @@ package final class View: @unchecked Sendable {
         object == .none
             ? StoreError(.noSuchObject, "no object was given: all its bytes are zero")
             : StoreError(.wrongStore, "the object is of another store (its tag is \(object.storeTag))")
-    }
-
-    @inline(never)
-    static func noSuchObject(_ cls: ClassSchema, _ key: Int64) -> StoreError {
-        StoreError(.noSuchObject, "the object \(cls.name)#\(key) was deleted or never existed").at(class: cls.name)
-    }
-}
-
-/// What a snapshot is read through, without references to it: valid as long as it.
-struct SnapshotAccess {
-    private let source: PageSource
-    private let root: Ref
-    private let classes: UnsafeBufferPointer<Unmanaged<ClassSchema>>
-
-    init(_ snapshot: Snapshot) {
-        source = snapshot.source
-        root = snapshot.root
-        classes = snapshot.schema.table
-    }
-
-    /// Where a property of an object lies; nil where anything is not as it should be, which others say better.
-    @inline(__always)
-    func find(
-        _ object: ObjectID, _ propertyID: UInt32
-    ) throws(StoreError) -> (reader: ClusterReader, row: RowPosition, column: Int)? {
-        let index = ClassID.index(object.classID)
-        guard index >= 0, index < classes.count else { return nil }
-        let columns = classes.baseAddress.unsafelyUnwrapped[index]._withUnsafeGuaranteedRef { $0.columns }
-        guard let column = PropertyID.position(propertyID, object.classID &- 1, columns), let cls = try classNode(index)
-        else { return nil }
-        let reader = ClusterReader(source: source, root: ClassNode.cluster(cls), columns: columns)
-        guard let row = try reader.find(object.key) else { return nil }
-        return (reader, row, column)
-    }
-
-    /// The key of the object with a primary key, or nil; nil instead of it where others have to look.
-    @inline(__always)
-    func find(_ classID: UInt32, _ key: Value) throws(StoreError) -> Int64?? {
-        let index = ClassID.index(classID)
-        guard index >= 0, index < classes.count else { return nil }
-        guard
-            let spec = classes.baseAddress.unsafelyUnwrapped[index]._withUnsafeGuaranteedRef({ cls in
-                cls.primaryKey.map { cls.columns[$0] }
-            }),
-            spec.kind == key.kind
-        else { return nil }
-        // Of texts those that lie in the index as a whole.
-        let isShort =
-            key.kind == .string && key.count <= View.longestIndexHead && UTF8Check.isValid(key.pointer, key.count)
-        guard key.kind == .int || isShort, let cls = try classNode(index) else { return nil }
-        // The primary key's index is the first.
-        guard NodeHeader.count(cls) > 0, ClassNode.indexID(cls, 0) == spec.id else { return nil }
-        return .some(try IndexReader(source: source, root: ClassNode.indexRoot(cls, 0), kind: key.kind).find(key))
-    }
-
-    /// Nil where the class has no objects.
-    @inline(__always)
-    private func classNode(_ index: Int) throws(StoreError) -> UnsafeRawPointer? {
-        let node = try source.node(root, .root)
-        guard index < NodeHeader.count(node) else { return nil }
-        let ref = RootNode.classNode(node, index)
-        return ref.isNull ? nil : try source.node(ref, .classRoot)
     }
 }
 

@@ -284,48 +284,28 @@ enum Op {
     case edit(classID: UInt32, key: Int64, columnID: UInt32, Edit)
     case schema(Schema)
 
-    /// - Parameter schema: the schema in force, which says how many values a created object has.
-    static func read(_ reader: inout ByteReader, schema: Schema) throws(StoreError) -> Op {
-        guard let code = OpLog.Code(rawValue: try reader.read()) else {
-            throw StoreError(.corrupt, "unknown operation in the log")
-        }
-        if code == .schema { return .schema(try SchemaCodec.read(&reader)) }
-        let classID = try reader.readVarint()
-        guard classID < UInt64(schema.classes.count) else {
-            throw StoreError(.corrupt, "the log names a class that does not exist")
-        }
-        let key = try reader.readSigned()
-        switch code {
+    /// The next one of a record; nil where there is none any more.
+    static func read(_ cursor: inout OpCursor) throws(StoreError) -> Op? {
+        guard try cursor.next() else { return nil }
+        switch cursor.code {
+        case .schema: return .schema(cursor.schema)
         case .create:
             var values: [Value] = []
-            for _ in schema.classes[Int(classID)].columns { values.append(try ValueCodec.read(&reader)) }
-            return .create(classID: UInt32(classID), key: key, values: values)
+            while let value = try cursor.nextValue() { values.append(value) }
+            return .create(classID: cursor.classID, key: cursor.key, values: values)
         case .update:
             var changes: [(columnID: UInt32, value: Value)] = []
-            for _ in 0..<(try reader.readCount()) {
-                let column = try reader.readVarint()
-                changes.append((UInt32(truncatingIfNeeded: column), try ValueCodec.read(&reader)))
-            }
-            return .update(classID: UInt32(classID), key: key, changes: changes)
+            while let change = try cursor.nextChange() { changes.append(change) }
+            return .update(classID: cursor.classID, key: cursor.key, changes: changes)
         case .splice:
-            let column = try reader.readVarint()
-            guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }),
-                spec.kind.isCollection
-            else { throw unknownColumn }
-            return .splice(
-                classID: UInt32(classID), key: key, columnID: spec.id,
-                try Splice.read(&reader, hasKeys: spec.kind == .map))
+            let (column, splice) = try cursor.splice()
+            return .splice(classID: cursor.classID, key: cursor.key, columnID: column, splice)
         case .edit:
-            let column = try reader.readVarint()
-            guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }),
-                spec.kind == .mixed
-            else { throw unknownColumn }
-            return .edit(classID: UInt32(classID), key: key, columnID: spec.id, try Edit.read(&reader))
-        case .delete, .schema: return .delete(classID: UInt32(classID), key: key)
+            let (column, edit) = try cursor.edit()
+            return .edit(classID: cursor.classID, key: cursor.key, columnID: column, edit)
+        case .delete: return .delete(classID: cursor.classID, key: cursor.key)
         }
     }
-
-    static var unknownColumn: StoreError { StoreError(.corrupt, "the log changes elements of a column that has none") }
 
     /// What happened to one value inside a mixed one.
     struct Edit {

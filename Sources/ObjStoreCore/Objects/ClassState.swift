@@ -614,10 +614,7 @@ package final class ClassState {
         do { try body() } catch { isBroken = true }
     }
 
-    func noSuchObject(_ key: Int64) -> StoreError {
-        StoreError(.noSuchObject, "the object \(schema.name)#\(key) was deleted or never existed").at(
-            class: schema.name)
-    }
+    func noSuchObject(_ key: Int64) -> StoreError { schema.noSuchObject(key) }
 
     func duplicate(_ value: Value) -> StoreError {
         let name = schema.properties[schema.primaryKey!].name

@@ -78,56 +78,32 @@ package final class ChangeReader {
                 if reader.isAtEnd || !sameSchema { return false }
                 for run in try OpLog.decodeSummary(&reader) { collector(run.classID, isOwn)?.record(run) }
             } else {
-                try readOps(&reader, &schema, isOwn: isOwn)
+                var cursor = OpCursor(reader, schema: schema)
+                try readOps(&cursor, isOwn: isOwn)
+                schema = cursor.schema
             }
         }
         return position.chain == to.log.chain
     }
 
-    private func readOps(_ reader: inout ByteReader, _ schema: inout Schema, isOwn: Bool) throws(StoreError) {
-        while !reader.isAtEnd {
-            guard let code = OpLog.Code(rawValue: try reader.read()) else {
-                throw StoreError(.corrupt, "unknown operation in the log")
-            }
-            if code == .schema {
-                schema = try SchemaCodec.read(&reader)
-                continue
-            }
-            let classID = try reader.readVarint()
-            guard classID < UInt64(schema.classes.count) else {
-                throw StoreError(.corrupt, "the log names a class that does not exist")
-            }
-            let key = try reader.readSigned()
-            let collector = collector(UInt32(classID), isOwn)
-            switch code {
-            case .create:
-                for _ in schema.classes[Int(classID)].columns { _ = try ValueCodec.read(&reader) }
-                collector?.record(.inserted, key)
+    private func readOps(_ cursor: inout OpCursor, isOwn: Bool) throws(StoreError) {
+        while try cursor.next() {
+            if cursor.code == .schema { continue }
+            guard let collector = collector(cursor.classID, isOwn) else { continue }
+            switch cursor.code {
+            case .create: collector.record(.inserted, cursor.key)
             case .update:
-                for _ in 0..<(try reader.readCount()) {
-                    let column = try reader.readVarint()
-                    _ = try ValueCodec.read(&reader)
-                    if let collector, let property = property(Int(classID), column) {
-                        collector.recordUpdate(key, property: property)
-                    }
-                }
-            case .splice:
-                let column = try reader.readVarint()
-                guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }) else {
-                    throw Op.unknownColumn
-                }
-                _ = try Op.Splice.read(&reader, hasKeys: spec.kind == .map)
-                if let collector, let property = property(Int(classID), column) {
-                    collector.recordUpdate(key, property: property)
-                }
-            case .edit:
-                let column = try reader.readVarint()
-                _ = try Op.Edit.read(&reader)
-                if let collector, let property = property(Int(classID), column) {
-                    collector.recordUpdate(key, property: property)
-                }
-            case .delete, .schema: collector?.record(.deleted, key)
+                while let change = try cursor.nextChange() { update(cursor, change.columnID, collector) }
+            case .splice: update(cursor, try cursor.splice().columnID, collector)
+            case .edit: update(cursor, try cursor.edit().columnID, collector)
+            case .delete, .schema: collector.record(.deleted, cursor.key)
             }
+        }
+    }
+
+    private func update(_ cursor: OpCursor, _ column: UInt32, _ collector: ChangeCollector) {
+        if let property = property(Int(cursor.classID), column) {
+            collector.recordUpdate(cursor.key, property: property)
         }
     }
 
@@ -142,10 +118,10 @@ package final class ChangeReader {
     }
 
     /// Position in `to` of a column; usually its id.
-    private func property(_ classIndex: Int, _ column: UInt64) -> Int? {
+    private func property(_ classIndex: Int, _ column: UInt32) -> Int? {
         let columns = to.schema.classes[classIndex].columns
-        if column < UInt64(columns.count), UInt64(columns[Int(column)].id) == column { return Int(column) }
-        return columns.firstIndex { UInt64($0.id) == column }
+        if Int(column) < columns.count, columns[Int(column)].id == column { return Int(column) }
+        return columns.firstIndex { $0.id == column }
     }
 
     // MARK: The trees
@@ -155,7 +131,7 @@ package final class ChangeReader {
         let isFromOthers = try isPartlyFromOthers()
         for index in wanted.indices where wanted[index] {
             let cls = to.schema.classes[index]
-            let before = try from.objects(cls), after = try to.objects(cls)
+            let before = try from.trees.objects(cls), after = try to.trees.objects(cls)
             var changes = try TreeComparison.changes(from: before, to: after, maskWords: ClassChanges.maskWords(cls))
             try addCollections(cls, to: &changes)
             if changes.isEmpty { continue }
@@ -167,7 +143,7 @@ package final class ChangeReader {
     /// Objects whose lists, sets or maps have other elements: their own rows need not differ.
     private func addCollections(_ cls: ClassSchema, to changes: inout ClassChanges) throws(StoreError) {
         for property in cls.collections {
-            let before = try from.collection(cls, property), after = try to.collection(cls, property)
+            let before = try from.trees.collection(cls, property), after = try to.trees.collection(cls, property)
             var owners: [Int64] = []
             try CollectionComparison.forEachChangedOwner(from: before, of: from.version, to: after) { owner in
                 owners.append(owner)
@@ -187,51 +163,5 @@ package final class ChangeReader {
             version += 1
         }
         return false
-    }
-}
-
-extension Snapshot {
-    /// Which bytes the schema is: versions with the same ref have the same schema.
-    func schemaRef() throws(StoreError) -> Ref { RootNode.schema(try source.node(root, .root)) }
-
-    /// A tree of a class; null where the version does not have the class yet.
-    private func tree(_ cls: ClassSchema, _ root: (_ classNode: UnsafeRawPointer) -> Ref) throws(StoreError) -> Ref {
-        let node = try source.node(self.root, .root), index = Int(cls.id)
-        guard index < NodeHeader.count(node) else { return .null }
-        let ref = RootNode.classNode(node, index)
-        return ref.isNull ? .null : root(try source.node(ref, .classRoot))
-    }
-
-    /// The elements of a class's collection property that lie in its tree.
-    func collection(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> CollectionReader {
-        CollectionReader(
-            source: source, root: try tree(cls) { ClassNode.collectionRoot($0, column: cls.columns[property].id) })
-    }
-
-    /// Who has which link in a property; nil where it has no plain index.
-    func index(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
-        guard let position = cls.indexPosition(of: property) else { return nil }
-        let index = cls.indexes[position]
-        return IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: index) }, kind: index.kind)
-    }
-
-    /// Who has which links in a collection; nil where the property is no collection of links.
-    package func inverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
-        guard let position = cls.inversePosition(of: property) else { return nil }
-        return IndexReader(
-            source: source, root: try tree(cls) { ClassNode.root($0, of: cls.inverses[position]) }, kind: .link)
-    }
-
-    /// Who has which links in the values of a mixed property; nil where the property is none.
-    func mixedInverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
-        guard let position = cls.mixedPosition(of: property) else { return nil }
-        return IndexReader(
-            source: source, root: try tree(cls) { ClassNode.root($0, of: cls.mixedInverses[position]) }, kind: .objectID
-        )
-    }
-
-    /// The objects of a class.
-    package func objects(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {
-        ClusterReader(source: source, root: try tree(cls, ClassNode.cluster), columns: cls.columns)
     }
 }

@@ -78,12 +78,13 @@ struct EmbeddedChanges {
             if origin.isDropped { continue }
             var owner: Int64?
             if link.isCollection {
-                try snapshot.inverse(origin, link.property)?.forEachOwner(of: place.key) { (key) throws(StoreError) in
+                try snapshot.trees.inverse(origin, link.property)?.forEachOwner(of: place.key) {
+                    (key) throws(StoreError) in
                     owner = key
                     return false
                 }
             } else {
-                owner = try snapshot.index(origin, link.property)?.find(Value(kind: .link, low: place.key))
+                owner = try snapshot.trees.index(origin, of: link.property)?.find(Value(kind: .link, low: place.key))
             }
             if let owner { return (Property(classIndex: link.classIndex, position: link.property), owner) }
         }

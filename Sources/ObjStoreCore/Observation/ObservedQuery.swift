@@ -71,13 +71,13 @@ package struct ObservedQuery: Sendable {
         let keys = KeyBuffer()
         guard Int(classID) < snapshot.schema.classes.count else { return keys }
         let cls = snapshot.schema.classes[Int(classID)]
-        let reader = try snapshot.objects(cls)
+        let reader = try snapshot.trees.objects(cls)
         if let condition {
             guard let property = property(in: cls) else { return keys }
-            if condition.isInside, let inverse = try snapshot.mixedInverse(cls, property) {
+            if condition.isInside, let inverse = try snapshot.trees.mixedInverse(cls, property) {
                 return try inverse.owners(of: MixedTarget(condition.constant.value))
             }
-            if let inverse = try snapshot.inverse(cls, property) {
+            if let inverse = try snapshot.trees.inverse(cls, property) {
                 return try inverse.owners(of: condition.constant.value.low)
             }
             try reader.collect(property, condition.comparison, condition.constant.value, into: keys)
@@ -107,9 +107,10 @@ package struct ObservedQuery: Sendable {
             guard let property = query.property(in: cls) else { return nil }
             self.condition = condition
             self.property = property
-            reader = try snapshot.objects(cls)
+            reader = try snapshot.trees.objects(cls)
             inverse =
-                condition.isInside ? try snapshot.mixedInverse(cls, property) : try snapshot.inverse(cls, property)
+                condition.isInside
+                ? try snapshot.trees.mixedInverse(cls, property) : try snapshot.trees.inverse(cls, property)
         }
 
         /// The object exists in the version.

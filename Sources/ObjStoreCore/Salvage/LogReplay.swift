@@ -17,13 +17,17 @@ struct LogReplay {
     /// The schema of the end, and the classes with what the log adds to them.
     mutating func run(_ meta: Meta, _ chain: LogChain, _ classes: inout [ClassSalvage]) throws(StoreError) {
         try image.log.forEachRecord(meta, chain) { (record, reader) throws(StoreError) in
-            while !reader.isAtEnd {
-                let op: Op
-                do throws(StoreError) { op = try Op.read(&reader, schema: target.schema) } catch {
+            var cursor = OpCursor(reader, schema: target.schema)
+            while true {
+                let op: Op?
+                do throws(StoreError) { op = try Op.read(&cursor) } catch {
                     guard error.isDamage else { throw error }
                     return fail("the rest of the record of version \(record.version): \(error.message)")
                 }
+                guard let op else { return }
                 try apply(op, &classes)
+                // It may have been refused.
+                if case .schema = op { cursor.schema = target.schema }
                 try target.didChange()
             }
         }

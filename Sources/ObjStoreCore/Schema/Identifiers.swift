@@ -133,6 +133,11 @@ extension ClassSchema {
     package var classID: UInt32 { ClassID.of(Int(id)) }
     package func propertyID(_ position: Int) -> UInt32 { PropertyID.of(id, columns[position].id) }
 
+    @inline(never)
+    func noSuchObject(_ key: Int64) -> StoreError {
+        StoreError(.noSuchObject, "the object \(name)#\(key) was deleted or never existed").at(class: name)
+    }
+
     /// An error that says nothing of the property yet.
     func naming(_ error: StoreError, _ property: Int) -> StoreError {
         named(error.prefixed("\(name).\(properties[property].name): "), property)

@@ -99,7 +99,7 @@ package final class TypedCallback: @unchecked Sendable {
             }
             positions.append(position)
         }
-        let objects = try changes.after.objects(cls)
+        let objects = try changes.after.trees.objects(cls)
         for key in changes.inserted {
             let status = try call(objects, positions, key, event: 2)
             if status != 0 || changes.observer?.isEnded == true { return status }

@@ -112,9 +112,9 @@ extension Database {
             guard let record = try scanner.next(position, version: meta.version + UInt64(index) + 1) else {
                 throw StoreError(.corrupt, "the log changed while it was read")
             }
-            var reader = ByteReader(scanner.ops.base, count: record.flags.contains(.summary) ? 0 : scanner.ops.count)
-            while !reader.isAtEnd {
-                let op = try Op.read(&reader, schema: batch.schema)
+            let bytes = record.flags.contains(.summary) ? 0 : scanner.ops.count
+            var cursor = OpCursor(ByteReader(scanner.ops.base, count: bytes), schema: batch.schema)
+            while let op = try Op.read(&cursor) {
                 if case .schema = op, batch.hasOpenClasses {
                     // A schema changes before anything else in its transaction: what came before is written first.
                     entry.root = try batch.writeForRecovery(version)
@@ -122,6 +122,7 @@ extension Database {
                     batch = try WriteTransaction(self, entry, holdsWriter: false)
                 }
                 try batch.replay(op)
+                if case .schema = op { cursor.schema = batch.schema }
             }
             position = record.end
         }

@@ -6,6 +6,7 @@ package final class Snapshot: @unchecked Sendable {
     /// Behind the version's record in the log (as of when it was pinned).
     let log: LogPosition
     package let schema: Schema
+    package let trees: VersionTrees
     /// Keeps the mapping that `source` points into.
     private let mapping: Mapping
     private let database: Database
@@ -25,6 +26,7 @@ package final class Snapshot: @unchecked Sendable {
             root = entry.root
             log = entry.log
             schema = try database.schema(at: entry.root, source)
+            trees = VersionTrees(source: source, root: root, version: version, schema: schema)
         } catch {
             database.pins.unpin(entry.version)
             throw error
@@ -44,18 +46,12 @@ package final class Snapshot: @unchecked Sendable {
         var count = 0
         for index in 0..<NodeHeader.count(try source.node(root, .root)) {
             // A damaged file may say anything.
-            let (sum, isTooMany) = count.addingReportingOverflow(ClassNode.objectCount(try classNode(index)))
+            let (sum, isTooMany) = count.addingReportingOverflow(ClassNode.objectCount(try trees.node(index)))
             count = isTooMany ? .max : sum
         }
         return count
     }
 
-    /// The node of a class; null ref where the class has none yet.
-    func classNode(_ index: Int) throws(StoreError) -> UnsafeRawPointer {
-        let node = try source.node(root, .root)
-        guard index < NodeHeader.count(node) else {
-            throw StoreError(.noSuchClass, "class \(index) does not exist in version \(version)")
-        }
-        return try source.node(RootNode.classNode(node, index), .classRoot)
-    }
+    /// Which bytes the schema is: versions with the same ref have the same schema.
+    func schemaRef() throws(StoreError) -> Ref { RootNode.schema(try source.node(root, .root)) }
 }

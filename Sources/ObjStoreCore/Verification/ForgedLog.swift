@@ -70,9 +70,10 @@ package struct ForgedLog {
         var found: [Range<Int>] = []
         record.ops.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return }
-            var reader = ByteReader(base, count: bytes.count), start = 0
-            while !reader.isAtEnd, (try? Op.read(&reader, schema: schema)) != nil {
-                let end = bytes.count - reader.remaining
+            var cursor = OpCursor(ByteReader(base, count: bytes.count), schema: schema), start = 0
+            while let op = try? Op.read(&cursor) {
+                if case .schema = op { cursor.schema = schema }
+                let end = bytes.count - cursor.remaining
                 found.append(start..<end)
                 start = end
             }

@@ -64,7 +64,7 @@ struct LogImage {
 
     /// Calls `body` with each record that `chain.count` counts; what its ops point into is valid during the call.
     func forEachRecord(
-        _ meta: Meta, _ chain: LogChain, _ body: (LogRecord, inout ByteReader) throws(StoreError) -> Void
+        _ meta: Meta, _ chain: LogChain, _ body: (LogRecord, ByteReader) throws(StoreError) -> Void
     ) throws(StoreError) {
         guard let file else { return }
         let scanner = LogFile(file: file, seed: meta.hashSeed).scanner()
@@ -73,8 +73,7 @@ struct LogImage {
             guard let record = try next(scanner, position, version: meta.version + UInt64(index) + 1) else {
                 throw StoreError(.corrupt, "the log changed while it was read")
             }
-            var reader = ByteReader(scanner.ops.base, count: scanner.ops.count)
-            try body(record, &reader)
+            try body(record, ByteReader(scanner.ops.base, count: scanner.ops.count))
             position = record.end
         }
     }

@@ -163,8 +163,7 @@ extension Snapshot {
     /// How many objects a class has, and the sum of one of its int properties; reads every row and allocates nothing.
     package func sumOfInts(_ classIndex: Int, _ property: Int) throws(StoreError) -> (count: Int, sum: Int64) {
         let cls = schema.classes[classIndex]
-        let reader = ClusterReader(
-            source: source, root: ClassNode.cluster(try classNode(classIndex)), columns: cls.columns)
+        let reader = try TreeAccess.version(self).objects(cls)
         var next = try reader.seek(.min)
         var count = 0, sum: Int64 = 0
         while let row = next {
@@ -180,7 +179,7 @@ extension Snapshot {
         _ classIndex: Int, _ property: Int, of key: Int64, _ cell: Value
     ) throws(StoreError) -> CollectionElements {
         let cls = schema.classes[classIndex]
-        return CollectionElements(key, cls, property, cell: cell, tree: try collection(cls, property))
+        return CollectionElements(key, cls, property, cell: cell, tree: try trees.collection(cls, property))
     }
 
     /// Visits every object of a class in key order; `values` are borrowed during the call.
@@ -188,8 +187,7 @@ extension Snapshot {
         _ classIndex: Int, _ body: (Int64, [Value]) throws(StoreError) -> Void
     ) throws(StoreError) {
         let cls = schema.classes[classIndex]
-        let reader = ClusterReader(
-            source: source, root: ClassNode.cluster(try classNode(classIndex)), columns: cls.columns)
+        let reader = try TreeAccess.version(self).objects(cls)
         var next = try reader.seek(.min)
         while let row = next {
             var values: [Value] = []

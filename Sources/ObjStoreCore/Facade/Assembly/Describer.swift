@@ -22,7 +22,7 @@ final class Describer {
     func describe(_ object: ObjectID, depth: Int) throws(StoreError) {
         try Stack.check()
         let cls = try view.classOf(object, try view.schema), reader = try view.reader(cls)
-        guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+        guard let row = try reader.find(object.key) else { throw cls.noSuchObject(object.key) }
         if open.contains(object) {
             throw StoreError(
                 .invalidArgument,
@@ -67,7 +67,7 @@ final class Describer {
     private func describeElements(
         _ object: ObjectID, _ cls: ClassSchema, _ position: Int, _ depth: Int
     ) throws(StoreError) {
-        let elements = try view.elements(object, cls, position), isMap = cls.columns[position].kind == .map
+        let elements = try view.elements(of: object.key, cls, position), isMap = cls.columns[position].kind == .map
         values.append(Value(kind: isMap ? .map : .list, low: Int64(try elements.count())))
         var index = 0
         let length = path.utf8.count
@@ -115,17 +115,6 @@ extension Value {
 }
 
 extension View {
-    /// The elements of an object that exists, until the view moves or writes. Serialised by the caller.
-    func elements(_ object: ObjectID, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> CollectionElements {
-        if let transaction { return try transaction.state(Int(cls.id)).elements(object.key, position) }
-        let reader = try reader(cls)
-        guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
-        guard let snapshot else { throw closedError }
-        return CollectionElements(
-            object.key, cls, position, cell: try reader.value(row, position),
-            tree: try snapshot.collection(cls, position))
-    }
-
     /// An object as nested values, all of whose texts are copied into `buffer`, or borrowed during `body` where there
     /// is none.
     package func describe<T>(

@@ -54,7 +54,7 @@ extension ClassState {
     func replayEdit(_ key: Int64, column: UInt32, _ logged: Op.Edit) throws(StoreError) {
         guard let property = schema.columns.firstIndex(where: { $0.id == column }),
             schema.columns[property].kind == .mixed
-        else { throw Op.unknownColumn }
+        else { throw OpCursor.unknownColumn }
         let row = try row(key), cell = try value(row, property)
         let edit: MixedEdit
         do throws(StoreError) {

@@ -1,0 +1,215 @@
+/// How the observers of a hub are told: something is due, a thread that the application lends comes, and calls the
+/// handlers of those whose classes have changed.
+extension ObserverHub {
+    // MARK: Waking
+
+    /// Readable while change sets may be due. It stays the hub's.
+    package func notifyDescriptor() throws(StoreError) -> Int32 {
+        try database.checkOpen()
+        if deliversOnWorker {
+            throw StoreError(.notSupported, "the store delivers on its own thread: there is nothing to wait for")
+        }
+        return try descriptor().descriptor
+    }
+
+    /// For `wait` in another way; stays as long as the hub.
+    package func waitDescriptor() throws(StoreError) -> Int32 {
+        try database.checkOpen()
+        return try descriptor().descriptor
+    }
+
+    func descriptor() throws(StoreError) -> EventDescriptor {
+        if let event = lock.withLock({ due.event }) { return event }
+        let new = try EventDescriptor()
+        return lock.withLock { due.attach(new) }
+    }
+
+    func signal() {
+        raise { true }
+        if deliversOnWorker { database.watch.wake() }
+    }
+
+    /// Tells that something is due, where `isDue` (under the lock) says so and it was not told before.
+    private func raise(where isDue: () -> Bool) {
+        let isNew = lock.withLock { isDue() && due.raise() }
+        if isNew { onDue?() }
+    }
+
+    /// From the watch: a version became visible.
+    func notice(_ version: UInt64) {
+        raise {
+            noticed = max(noticed, version)
+            return observers.contains { $0.knownVersion < version }
+        }
+    }
+
+    var isDueOnWorker: Bool { deliversOnWorker && lock.withLock { due.isRaised } }
+
+    // MARK: Delivery
+
+    /// Calls the handlers of all change sets that are due, on this thread; returns how many calls there were.
+    ///
+    /// Errors: inCallback, closedHandle; what a handler returned (the first failure, after all were called);
+    /// what failed in reading the changes (the observer keeps what it knew, so nothing is lost).
+    package func deliver() throws(StoreError) -> Int {
+        try database.checkOpen()
+        let thread = ThreadIdentity.current
+        let due = try enter(thread)
+        let isOnWorker = database.watch.isOnThread
+        var failure: StoreError?, calls = 0, isReadable = true
+        func failed(_ error: StoreError) {
+            if failure == nil || error.code == .forked { failure = error }
+            if isOnWorker { onFailure?(error) }
+        }
+        do throws(StoreError) {
+            let newest = try database.snapshot()
+            var readers: [UInt64: ChangeReader] = [:]
+            for observer in due where claim(observer, thread) {
+                defer { unclaim(observer) }
+                do throws(StoreError) {
+                    guard let changes = try changes(for: observer, to: newest, &readers) else { continue }
+                    calls += 1
+                    if let error = observer.tell(changes) { failed(error) }
+                    if fork.isChild { break }
+                    if changes.isUntold { takeBack(changes, of: observer) }
+                } catch {
+                    failed(error)
+                    isReadable = false
+                }
+                if fork.isChild { break }
+            }
+        } catch {
+            failed(error)
+            isReadable = false
+        }
+        leave(thread, calls: calls, looksAgain: isReadable)
+        if let failure { throw failure }
+        return calls
+    }
+
+    /// Waits until something is due, at most `timeout` nanoseconds (negative: for ever), and delivers it.
+    /// Returns 0 also when the thread handled a signal.
+    package func wait(timeout: Int64) throws(StoreError) -> Int {
+        try database.checkOpen()
+        let event = try descriptor()
+        let deadline = timeout < 0 ? -1 : database.machine.monotonic() &+ timeout
+        while true {
+            let calls = try deliver()
+            if calls > 0 { return calls }
+            let left = deadline < 0 ? -1 : max(0, deadline - database.machine.monotonic())
+            if left == 0 { return 0 }
+            switch event.wait(timeout: left) {
+            case .ready: break
+            case .timedOut, .interrupted: return 0
+            }
+        }
+    }
+
+    /// For the store's own thread. What fails is thrown by the application's next `deliver` or `wait`.
+    func deliverOnWorker() {
+        do throws(StoreError) { _ = try deliver() } catch {
+            // The handler returned in a child, which has this thread alone, and nobody who would end it.
+            if fork.isChild { ForkGuard.endChild() }
+            lock.withLock { if workerFailure == nil { workerFailure = error } }
+        }
+    }
+
+    private func enter(_ thread: UInt) throws(StoreError) -> [Observer] {
+        let due = try lock.withLock { () throws(StoreError) in
+            if isClosed { throw closedError }
+            if deliverers.contains(thread) { throw inCallback("delivered or waited for") }
+            if let error = workerFailure, !database.watch.isOnThread {
+                workerFailure = nil
+                throw error
+            }
+            deliverers.append(thread)
+            // Before the newest version is looked up: what comes later makes it readable again.
+            self.due.drain()
+            return observers.all
+        }
+        ThreadIdentity.enterHandler()
+        return due
+    }
+
+    private func leave(_ thread: UInt, calls: Int, looksAgain: Bool) {
+        ThreadIdentity.leaveHandler()
+        // A handler called fork, and this is the child: what other threads held there is held for ever.
+        if fork.isChild { return }
+        database.watch.count(calls)
+        raise {
+            deliverers.removeAll { $0 == thread }
+            // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
+            // quiet until the next commit, or who polls would spin.
+            let isBehind = observers.contains { $0.runner == nil && ($0.wantsInitial || $0.knownVersion < noticed) }
+            return isBehind && looksAgain && !isClosed
+        }
+        handlerReturned.add(1)
+        database.machine.wake(handlerReturned)
+    }
+
+    private func claim(_ observer: Observer, _ thread: UInt) -> Bool {
+        lock.withLock {
+            if observer.isClosed || observer.runner != nil { return false }
+            observer.runner = thread
+            return true
+        }
+    }
+
+    private func unclaim(_ observer: Observer) {
+        if fork.isChild { return }
+        let finishes = lock.withLock { () -> Bool in
+            if observer.isClosed { return true }
+            observer.runner = nil
+            return false
+        }
+        if finishes {
+            observer.finish()
+            lock.withLock { observer.runner = nil }
+        }
+        handlerReturned.add(1)
+        database.machine.wake(handlerReturned)
+    }
+
+    /// What an observer is told now; nil: nothing. Moves it on to `newest`.
+    ///
+    /// An initial change set is of that version: what was committed since the observer began is in it, and not told
+    /// again.
+    private func changes(
+        for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]
+    ) throws(StoreError) -> ChangeSet? {
+        var changes: ChangeSet?
+        if let known = observer.known, known.version < newest.version {
+            changes = try observer.advance(try reader(from: known, to: newest, for: observer, in: &readers))
+            lock.withLock { observer.knownVersion = newest.version }
+        }
+        let isInitial = lock.withLock { () -> Bool in
+            defer { observer.wantsInitial = false }
+            return observer.wantsInitial
+        }
+        return isInitial ? observer.initial() : changes
+    }
+
+    /// The change set is due again.
+    private func takeBack(_ changes: ChangeSet, of observer: Observer) {
+        if !changes.isInitial { observer.goBack(before: changes) }
+        lock.withLock {
+            if changes.isInitial { observer.wantsInitial = true }
+            observer.knownVersion = changes.fromVersion
+            noticed = max(noticed, changes.toVersion)
+        }
+    }
+
+    /// One reading of the log serves all observers that know the same version.
+    private func reader(
+        from known: Snapshot, to newest: Snapshot, for observer: Observer, in readers: inout [UInt64: ChangeReader]
+    ) throws(StoreError) -> ChangeReader {
+        if let reader = readers[known.version], reader.covers(observer.query.classID) { return reader }
+        var classes = lock.withLock {
+            Set(observers.all.lazy.filter { $0.knownVersion == known.version }.map(\.query.classID))
+        }
+        classes.insert(observer.query.classID)
+        let reader = try ChangeReader(database, from: known, to: newest, classes: classes)
+        readers[known.version] = reader
+        return reader
+    }
+}

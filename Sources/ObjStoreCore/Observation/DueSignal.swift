@@ -1,0 +1,36 @@
+/// Tells those who wait for change sets that some may be due: once, until somebody has come to deliver them.
+///
+/// A descriptor is made for those who poll; it is readable as long as the signal is raised. Not synchronised.
+struct DueSignal {
+    private(set) var event: EventDescriptor?
+    private(set) var isRaised = false
+    private var isEnded = false
+
+    /// The descriptor, which is `new` unless there is one.
+    mutating func attach(_ new: EventDescriptor) -> EventDescriptor {
+        if let event { return event }
+        event = new
+        if isRaised || isEnded { new.signal() }
+        return new
+    }
+
+    /// False where it was raised already.
+    mutating func raise() -> Bool {
+        if isRaised { return false }
+        isRaised = true
+        event?.signal()
+        return true
+    }
+
+    /// Before who delivers looks at what is due: what comes later raises it again.
+    mutating func drain() {
+        isRaised = false
+        event?.drain()
+    }
+
+    /// Whoever waits is woken, now and from now on.
+    mutating func end() {
+        isEnded = true
+        event?.signal()
+    }
+}
