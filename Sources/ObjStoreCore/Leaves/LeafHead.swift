@@ -224,6 +224,6 @@ package enum LeafHead {
 
 extension NodeKind {
     @inline(__always) package static var leafHead: NodeKind {
-        NodeKind(5, "leafHead") { LeafHead.isWellFormed($0, bytes: $1) }
+        NodeKind(5) { LeafHead.isWellFormed($0, bytes: $1) }
     }
 }

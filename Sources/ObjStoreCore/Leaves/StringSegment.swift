@@ -240,10 +240,10 @@ package enum Fingerprint {
 }
 
 extension PartKind {
-    @inline(__always) package static var numbers: PartKind { PartKind(32, "numbers") }
+    @inline(__always) package static var numbers: PartKind { PartKind(32) }
     @inline(__always) package static var strings: PartKind {
-        PartKind(33, "strings") { StringSegment.isWellFormed($0, bytes: $1) }
+        PartKind(33) { StringSegment.isWellFormed($0, bytes: $1) }
     }
-    @inline(__always) package static var fingerprints: PartKind { PartKind(34, "fingerprints") }
-    @inline(__always) package static var longValue: PartKind { PartKind(35, "longValue") }
+    @inline(__always) package static var fingerprints: PartKind { PartKind(34) }
+    @inline(__always) package static var longValue: PartKind { PartKind(35) }
 }

@@ -61,27 +61,35 @@ package enum NodeHeader {
 ///  1 root   2 schema   3 classRoot   4 freeMap   5 leafHead   6 clusterInner
 ///  7 indexLeaf   8 indexInner   9 collectionLeaf   10 collectionInner
 /// ```
-package struct NodeKind: Equatable, Sendable, CustomStringConvertible {
+package struct NodeKind: Equatable, Sendable, BitwiseCopyable, CustomStringConvertible {
+    /// Whether every offset, count and length inside a node stays within its bytes. A plain pointer: what is handed
+    /// around at each access has nothing that is counted.
+    typealias Check = @convention(c) (_ node: UnsafeRawPointer, _ bytes: Int) -> Bool
+
     package let rawValue: UInt16
-    private let name: StaticString
-    private let check: @Sendable (UnsafeRawPointer, Int) -> Bool
+    private let check: Check
 
     package static let rawValues: ClosedRange<UInt16> = 1...10
 
     @inline(__always)
-    init(_ rawValue: UInt16, _ name: StaticString, _ check: @escaping @Sendable (UnsafeRawPointer, Int) -> Bool) {
+    init(_ rawValue: UInt16, _ check: Check) {
         self.rawValue = rawValue
-        self.name = name
         self.check = check
     }
 
-    package var description: String { "\(name)" }
-
     @inline(__always) package static func == (a: NodeKind, b: NodeKind) -> Bool { a.rawValue == b.rawValue }
 
-    /// Whether every offset, count and length inside the node stays within its `bytes`; asked once per
-    /// node and content, after its hash was found right.
+    /// Asked once per node and content, after its hash was found right.
     func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool { check(node, bytes) }
+
+    /// For messages.
+    package var description: String {
+        let names = [
+            "root", "schema", "classRoot", "freeMap", "leafHead", "clusterInner", "indexLeaf", "indexInner",
+            "collectionLeaf", "collectionInner",
+        ]
+        return NodeKind.rawValues.contains(rawValue) ? names[Int(rawValue) - 1] : "kind \(rawValue)"
+    }
 }
 
 /// What a part of a leaf is; only strings have inner offsets that a first touch must check.
@@ -89,23 +97,23 @@ package struct NodeKind: Equatable, Sendable, CustomStringConvertible {
 /// ```
 ///  32 numbers   33 strings   34 fingerprints   35 longValue
 /// ```
-package struct PartKind: Equatable, Sendable, CustomStringConvertible {
+package struct PartKind: Equatable, Sendable, BitwiseCopyable, CustomStringConvertible {
     package let rawValue: UInt16
-    private let name: StaticString
-    private let check: (@Sendable (UnsafeRawPointer, Int) -> Bool)?
+    private let check: NodeKind.Check?
 
     @inline(__always)
-    init(
-        _ rawValue: UInt16, _ name: StaticString, _ check: (@Sendable (UnsafeRawPointer, Int) -> Bool)? = nil
-    ) {
+    init(_ rawValue: UInt16, _ check: NodeKind.Check? = nil) {
         self.rawValue = rawValue
-        self.name = name
         self.check = check
     }
-
-    package var description: String { "\(name)" }
 
     @inline(__always) package static func == (a: PartKind, b: PartKind) -> Bool { a.rawValue == b.rawValue }
 
     func isWellFormed(_ part: UnsafeRawPointer, bytes: Int) -> Bool { check?(part, bytes) ?? true }
+
+    /// For messages.
+    package var description: String {
+        let names = ["numbers", "strings", "fingerprints", "longValue"]
+        return (32...35).contains(rawValue) ? names[Int(rawValue) - 32] : "kind \(rawValue)"
+    }
 }

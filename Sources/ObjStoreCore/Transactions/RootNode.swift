@@ -172,15 +172,15 @@ package enum FreeMapNode {
 
 extension NodeKind {
     @inline(__always) package static var root: NodeKind {
-        NodeKind(1, "root") { RootNode.isWellFormed($0, bytes: $1) }
+        NodeKind(1) { RootNode.isWellFormed($0, bytes: $1) }
     }
     @inline(__always) package static var schema: NodeKind {
-        NodeKind(2, "schema") { SchemaNode.isWellFormed($0, bytes: $1) }
+        NodeKind(2) { SchemaNode.isWellFormed($0, bytes: $1) }
     }
     @inline(__always) package static var classRoot: NodeKind {
-        NodeKind(3, "classRoot") { ClassNode.isWellFormed($0, bytes: $1) }
+        NodeKind(3) { ClassNode.isWellFormed($0, bytes: $1) }
     }
     @inline(__always) package static var freeMap: NodeKind {
-        NodeKind(4, "freeMap") { FreeMapNode.isWellFormed($0, bytes: $1) }
+        NodeKind(4) { FreeMapNode.isWellFormed($0, bytes: $1) }
     }
 }

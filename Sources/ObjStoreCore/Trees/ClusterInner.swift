@@ -107,6 +107,6 @@ package enum ClusterInner {
 
 extension NodeKind {
     @inline(__always) package static var clusterInner: NodeKind {
-        NodeKind(6, "clusterInner") { ClusterInner.isWellFormed($0, bytes: $1) }
+        NodeKind(6) { ClusterInner.isWellFormed($0, bytes: $1) }
     }
 }

@@ -242,6 +242,6 @@ package enum IndexInner {
 
 extension NodeKind {
     @inline(__always) package static var indexInner: NodeKind {
-        NodeKind(8, "indexInner") { IndexInner.isWellFormed($0, bytes: $1) }
+        NodeKind(8) { IndexInner.isWellFormed($0, bytes: $1) }
     }
 }

@@ -211,6 +211,6 @@ enum IndexLeaf {
 
 extension NodeKind {
     @inline(__always) package static var indexLeaf: NodeKind {
-        NodeKind(7, "indexLeaf") { IndexLeaf.isWellFormed($0, bytes: $1) }
+        NodeKind(7) { IndexLeaf.isWellFormed($0, bytes: $1) }
     }
 }

@@ -253,6 +253,6 @@ enum KeyHead {
 
 extension NodeKind {
     @inline(__always) package static var collectionInner: NodeKind {
-        NodeKind(10, "collectionInner") { CollectionInner.isWellFormed($0, bytes: $1) }
+        NodeKind(10) { CollectionInner.isWellFormed($0, bytes: $1) }
     }
 }

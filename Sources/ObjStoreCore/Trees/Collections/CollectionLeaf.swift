@@ -218,6 +218,6 @@ extension CollectionLeaf {
 
 extension NodeKind {
     @inline(__always) package static var collectionLeaf: NodeKind {
-        NodeKind(9, "collectionLeaf") { CollectionLeaf.isWellFormed($0, bytes: $1) }
+        NodeKind(9) { CollectionLeaf.isWellFormed($0, bytes: $1) }
     }
 }
