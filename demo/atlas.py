@@ -1,7 +1,7 @@
 """The atlas: objstore on real data. Started by demo/run, which has built the C programs in FOLDER.
 
-    atlas.py WHEEL FOLDER            the demo; leaves FOLDER/atlas.objstore and FOLDER/report.md
-    atlas.py --writer STORE NUMBER   a writer that never commits: creates NUMBER cities, says "inside", and waits
+atlas.py WHEEL FOLDER            the demo; leaves FOLDER/atlas.objstore and FOLDER/report.md
+atlas.py --writer STORE NUMBER   a writer that never commits: creates NUMBER cities, says "inside", and waits
 """
 
 import json
@@ -15,9 +15,10 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from observer import CLEAR, Observer
+
 import objstore
 from objstore import field
-from observer import CLEAR, Observer
 
 T = TypeVar("T")
 BATCH = 2_000  # cities between two strokes of the progress bar
@@ -149,7 +150,9 @@ def written(store: objstore.Store) -> int:
     return statistics.log_bytes_written + statistics.file_bytes_written
 
 
-def import_twice(demo: Demo, store: objstore.Store, observer: Observer, rows: tuple[list[dict[str, Any]], list[dict[str, Any]]]) -> None:
+def import_twice(
+    demo: Demo, store: objstore.Store, observer: Observer, rows: tuple[list[dict[str, Any]], list[dict[str, Any]]]
+) -> None:
     """The second time nothing differs: nobody is told, and next to nothing is written."""
     cities, countries = rows
     say("Importing, while a program in C observes from another process:")
@@ -159,7 +162,11 @@ def import_twice(demo: Demo, store: objstore.Store, observer: Observer, rows: tu
     demo.lines.append(Line("import", seconds, f"{show_counts(counts)}: {sum(counts) / seconds:,.0f} a second, on disk"))
     demo.check("the import", counts, (34_258, 0, 0))
     observer.wait_for(inserted=34_006)
-    demo.check("cities that the C program was told of", (observer.deleted, observer.inserted, observer.modified), (0, 34_006, 0))
+    demo.check(
+        "cities that the C program was told of",
+        (observer.deleted, observer.inserted, observer.modified),
+        (0, 34_006, 0),
+    )
     store.checkpoint()
 
     say("Importing again with update='modified':")
@@ -196,7 +203,9 @@ def ask(demo: Demo, store: objstore.Store) -> None:
     cities = store.objects(City)
     answer = demo.timed("count the cities", cities.count, "{:,}".format)
     demo.check("cities", answer, 34_006)
-    answer = demo.timed("population > 1,000,000 (index)", cities.where(City.population > 1_000_000).count, "{:,} cities".format)
+    answer = demo.timed(
+        "population > 1,000,000 (index)", cities.where(City.population > 1_000_000).count, "{:,} cities".format
+    )
     demo.check("population > 1,000,000", answer, 562)
     zurich = cities.filter("timezone == $0", "Europe/Zurich")
     answer = demo.timed('timezone == "Europe/Zurich" (scan)', zurich.count, "{:,} cities".format)
@@ -207,7 +216,9 @@ def ask(demo: Demo, store: objstore.Store) -> None:
     demo.check(f"city {ZURICH}", found.name if found else None, "Zürich")
     names = demo.timed("all names, as objects", lambda: [city.name for city in cities], lambda n: f"{n[0]} … {n[-1]}")
     demo.check("names", len(names), 34_006)
-    people = demo.timed("all populations, as a NumPy array", lambda: cities.to_numpy("population"), lambda a: f"{a.sum():,}")
+    people = demo.timed(
+        "all populations, as a NumPy array", lambda: cities.to_numpy("population"), lambda a: f"{a.sum():,}"
+    )
     demo.check("populations", int(people.sum()), cities.sum(City.population))
     demo.check("countries", store.objects(Country).count(), 252)
 
@@ -296,7 +307,9 @@ def main(wheel: str, folder: pathlib.Path) -> int:
     if objstore.exists(path):
         objstore.delete_files(path)
     print("The atlas: cities and countries of GeoNames (CC BY 4.0)")
-    rows = demo.timed("read the JSON files", lambda: load(wheel), lambda r: f"{len(r[0]):,} cities and {len(r[1])} countries")
+    rows = demo.timed(
+        "read the JSON files", lambda: load(wheel), lambda r: f"{len(r[0]):,} cities and {len(r[1])} countries"
+    )
 
     objstore.open(path, models=MODELS).close()  # something to observe
     with Observer(folder / "observe", path) as observer:

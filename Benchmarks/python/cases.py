@@ -1,6 +1,7 @@
 """The cases of Python: objstore's package beside the sqlite3 module of the standard library.
 
-    cases.py --dir FOLDER --out results.json [--append] [--n N] [--effort X] [--cases a,b] [--peers objstore,sqlite] [--list]
+    cases.py --dir FOLDER --out results.json [--append] [--n N] [--effort X] [--cases a,b]
+             [--peers objstore,sqlite] [--list]
 
 Started by Benchmarks/run. The objects are those of data.c in kind: Person {id primary key, name of 8–16 characters, age
 0..99 indexed, score, email of 18–30 characters, 10 % None}; at most 100,000 of them. Every answer is compared with the
@@ -9,7 +10,8 @@ rows themselves. Peers take turns within a repetition; a figure is the median of
 
     python_bulk_insert    create_all / executemany of all rows in one durable transaction, into a new store
     python_get            10,000 objects by primary key in random order, two properties of each
-    python_update         10,000 objects by primary key in random order, one property of each set, in one durable transaction
+    python_update         10,000 objects by primary key in random order, one property of each set, in one durable
+                          transaction
     python_query_objects  the objects with age < 50 as objects, two properties of each
     python_column_read    the scores of all as a NumPy array of doubles
 """
@@ -206,12 +208,16 @@ def table(rows: list[dict[str, Any]], peers: list[Peer]) -> str:
     for row in rows:
         ratio = row["objstore_over_sqlite"]
         figures = " | ".join(f"{row[name]:.4g}" for name in names)
-        lines.append(f"| {row['case']} | {row['unit']} | {figures} | {'–' if ratio is None else format(ratio, '.3g')} |")
+        lines.append(
+            f"| {row['case']} | {row['unit']} | {figures} | {'–' if ratio is None else format(ratio, '.3g')} |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def refuse_memory_file_system(folder: pathlib.Path) -> None:
-    kind = subprocess.run(["stat", "-f", "-c", "%T", folder], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    kind = subprocess.run(
+        ["stat", "-f", "-c", "%T", folder], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.strip()
     if kind in ("tmpfs", "ramfs"):
         raise SystemExit(f"bench: {folder} is on {kind}: a sync costs nothing there")
 

@@ -104,7 +104,10 @@ class Sqlite:
         (mode,) = store.execute("pragma journal_mode = wal").fetchone()
         assert mode == "wal"
         store.execute("pragma synchronous = full")
-        store.execute("create table person (id integer primary key, name text not null, age integer not null, score real not null, email text)")
+        store.execute(
+            "create table person (id integer primary key, name text not null, age integer not null, score real not "
+            "null, email text)"
+        )
         store.execute("create index person_age on person (age)")
         store.commit()
         return store
@@ -142,7 +145,9 @@ class Sqlite:
     def column(self, store: sqlite3.Connection) -> Any:
         import numpy
 
-        return numpy.fromiter((score for (score,) in store.execute("select score from person order by id")), numpy.float64)
+        return numpy.fromiter(
+            (score for (score,) in store.execute("select score from person order by id")), numpy.float64
+        )
 
 
 PEERS: dict[str, Peer] = {peer.name: peer for peer in (Objstore(), Sqlite())}

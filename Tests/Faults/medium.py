@@ -2,13 +2,18 @@
 
 What the medium is taken to do:
 - What was complete when a sync of its file began is there when that sync has returned before the cut.
-- Of what came later each sector of 512 bytes is as it was, or as any of the later writes left it: nothing, all, what came first with the
-  last write torn, or each sector for itself, in any order. The same for the size of the file. Space that was never written is zero.
-- Names (made, renamed, removed) are as they were when a sync of the folder began that has returned; of the later changes a beginning, or
-  any of them, are there. That a sync of a file makes its name durable is not relied on.
-- The lock file is memory that processes share, and never synced: it is not there, or zeros, or noise, or as it was at an earlier time.
+- Of what came later each sector of 512 bytes is as it was, or as any of the later writes left it: nothing, all, what
+  came first with the last write torn, or each sector for itself, in any order. The same for the size of the file. Space
+  that was never written is zero.
+- Names (made, renamed, removed) are as they were when a sync of the folder began that has returned; of the later
+  changes a beginning, or any of them, are there. That a sync of a file makes its name durable is not relied on.
+- The lock file is memory that processes share, and never synced: it is not there, or zeros, or noise, or as it was at
+  an earlier time.
 """
-import os, struct, zlib
+
+import os
+import struct
+import zlib
 
 SECTOR = 512
 # The records of faults.h, and the marks of powercut.c.
@@ -78,7 +83,13 @@ class File:
             kind, at, data = change
             end = at + len(data) if kind == WRITE else before
             self.apply(content, change)
-            touched = range(at // SECTOR, -(-end // SECTOR)) if kind == WRITE else range(at // SECTOR, -(-before // SECTOR)) if kind == SIZE else ()
+            touched = (
+                range(at // SECTOR, -(-end // SECTOR))
+                if kind == WRITE
+                else range(at // SECTOR, -(-before // SECTOR))
+                if kind == SIZE
+                else ()
+            )
             for sector in touched:
                 start = sector * SECTOR
                 old = history.get(sector)
@@ -220,7 +231,10 @@ class Medium:
 
 def identity_of(state):
     """Two states with the same one are the same; of a lock file counts how long it is, and how it begins."""
-    return tuple((name, len(content), zlib.crc32(content[:64] if name.endswith("-lock") else content)) for name, (_, content) in sorted(state.items()))
+    return tuple(
+        (name, len(content), zlib.crc32(content[:64] if name.endswith("-lock") else content))
+        for name, (_, content) in sorted(state.items())
+    )
 
 
 def write_state(state, folder):

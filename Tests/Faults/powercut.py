@@ -1,24 +1,53 @@
 #!/usr/bin/env python3
 """Power cuts of real processes: `powercut.py PROGRAM FOLDER --states N --seed S`.
 
-1 to 5 processes write into one store, and some are killed; a preloaded library (faults.c) writes down all their changing system calls, in the
-order in which they happened, with marks of what was acknowledged. From that the states of the medium are made that a power cut may have left
-at some point in between (medium.py says what these are). Each is opened by the library under another boot id, and these must hold:
+1 to 5 processes write into one store, and some are killed; a preloaded library (faults.c) writes down all their
+changing system calls, in the order in which they happened, with marks of what was acknowledged. From that the states of
+the medium are made that a power cut may have left at some point in between (medium.py says what these are). Each is
+opened by the library under another boot id, and these must hold:
 
 - sound: it can be opened, `objstore_verify` finds nothing, a quarter is then written, closed, and sound as a file, too;
 - acknowledged: every transaction is there that was acknowledged as durable before the cut;
 - prefix: its whole content is that after one of the transactions, in the order of their commits.
 
-Before that, of the files as the processes leave them: they are what the recorded calls make of them (so none is missing), and their whole
-content is that of all transactions, of those that a kill left without an answer of those that came out as done.
+Before that, of the files as the processes leave them: they are what the recorded calls make of them (so none is
+missing), and their whole content is that of all transactions, of those that a kill left without an answer of those that
+came out as done.
 
-Controls: one sync, or one write, reports success and does nothing on the medium. The states that follow must be noticed by the assertion that
-CONTROLS names; the same ones, of the same seeds, on a medium that keeps its word must be as they should.
+Controls: one sync, or one write, reports success and does nothing on the medium. The states that follow must be noticed
+by the assertion that CONTROLS names; the same ones, of the same seeds, on a medium that keeps its word must be as they
+should.
 
 Some recordings begin with a state that a power cut has left, so that recoveries are cut, too.
 """
-import argparse, os, random, shutil, subprocess, sys, time, uuid, zlib
-from medium import *
+
+import argparse
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import time
+import uuid
+
+from medium import (
+    FLUSH,
+    FLUSHED,
+    FULL,
+    KILLED,
+    MARK,
+    RELAXED,
+    STORE,
+    SYNC,
+    SYNC_FOLDER,
+    TRIES,
+    WRITE,
+    Medium,
+    identity_of,
+    read_log,
+    write_state,
+)
 
 parser = argparse.ArgumentParser()
 parser.add_argument("program")
@@ -26,7 +55,9 @@ parser.add_argument("folder")
 parser.add_argument("--states", type=int, default=2000)
 parser.add_argument("--seconds", type=float, help="until so much time is over, instead of a number of states")
 parser.add_argument("--seed", type=int, default=1)
-parser.add_argument("--controls", type=int, default=4, help="how often each must be noticed, in at most 15 times as many; 0: none")
+parser.add_argument(
+    "--controls", type=int, default=4, help="how often each must be noticed, in at most 15 times as many; 0: none"
+)
 parser.add_argument("--keep", help="folder for what is wrong")
 arguments = parser.parse_args()
 
@@ -94,9 +125,9 @@ class Recording:
                 self.gone.append((index, len(self.tried), text_of(other)))
         # How many must be there, after each record.
         self.required = []
-        least, acknowledged, version, flushes = 0, 0, 0, {}
+        least, acknowledged, flushes = 0, 0, {}
         self.problem = None
-        for kind, process, _, number, given, _ in records:
+        for kind, process, _, number, _given, _ in records:
             if kind in (FULL, RELAXED):
                 if number not in place:
                     self.problem = f"transaction {number} was acknowledged, and is gone though the power never was"
@@ -110,10 +141,14 @@ class Recording:
                 least = max(least, flushes[process])
             self.required.append(least)
         if self.contents[-1] != final:
-            self.problem = f"in the end the content ({len(final)} bytes) is not that of all transactions ({len(self.contents[-1])} bytes)"
+            self.problem = (
+                f"in the end the content ({len(final)} bytes) is not that of all transactions "
+                f"({len(self.contents[-1])} bytes)"
+            )
 
     def verdict(self, cut, content):
-        """None, or the assertion and what is wrong with a content after the first `cut` records. And after which transaction it is."""
+        """None, or the assertion and what is wrong with a content after the first `cut` records. And after which
+        transaction it is."""
         least = self.required[cut - 1] if cut else 0
         most = 0
         while most < len(self.tried) and self.tried[most] < cut:
@@ -126,8 +161,14 @@ class Recording:
                 return None, content
         others = [count for count, text in enumerate(self.contents) if text == content]
         if others and others[-1] < least:
-            return ("acknowledged", f"the content is that after {others[-1]} transactions, it must be that after {least} to {most}"), None
-        return ("prefix", f"the content ({len(content)} bytes) is that after no transaction ({least} to {most} were possible)"), None
+            return (
+                "acknowledged",
+                f"the content is that after {others[-1]} transactions, it must be that after {least} to {most}",
+            ), None
+        return (
+            "prefix",
+            f"the content ({len(content)} bytes) is that after no transaction ({least} to {most} were possible)",
+        ), None
 
 
 # ---- one run ------------------------------------------------------------------------------------------------------
@@ -137,7 +178,9 @@ class Checker:
     """A process that opens and shows stores."""
 
     def __init__(self, prefix, boot):
-        self.process = subprocess.Popen([arguments.program, "check", prefix, boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            [arguments.program, "check", prefix, boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
 
     def look(self, path, writes):
         self.process.stdin.write(b"%d %s\n" % (writes, path.encode()))
@@ -168,14 +211,22 @@ class Run:
 
     def open_controls(self):
         wanted = arguments.controls
-        return [name for name, found in self.controls.items() if found.count(CONTROLS[name][2]) < wanted and len(found) < 15 * wanted]
+        return [
+            name
+            for name, found in self.controls.items()
+            if found.count(CONTROLS[name][2]) < wanted and len(found) < 15 * wanted
+        ]
 
     def wrong(self, text, state):
-        print(f"WRONG: seed {arguments.seed}, recording {self.recordings}, state {self.states}: {text}", file=sys.stderr)
+        print(
+            f"WRONG: seed {arguments.seed}, recording {self.recordings}, state {self.states}: {text}", file=sys.stderr
+        )
         if arguments.keep:
             os.makedirs(arguments.keep, exist_ok=True)
             write_state(state, os.path.join(arguments.keep, f"state-{self.states}"))
-            shutil.copytree(arguments.folder, os.path.join(arguments.keep, f"recording-{self.recordings}"), dirs_exist_ok=True)
+            shutil.copytree(
+                arguments.folder, os.path.join(arguments.keep, f"recording-{self.recordings}"), dirs_exist_ok=True
+            )
         sys.exit(1)
 
     def new_boot(self):
@@ -187,7 +238,11 @@ class Run:
     def record(self, start, content):
         """Lets processes work on a state; what they did."""
         self.recordings += 1
-        folder, log, boot = os.path.join(arguments.folder, "work"), os.path.join(arguments.folder, "log"), self.new_boot()
+        folder, log, boot = (
+            os.path.join(arguments.folder, "work"),
+            os.path.join(arguments.folder, "log"),
+            self.new_boot(),
+        )
         begin = write_state(start, folder)
         processes = self.chance.randint(1, 5)
         self.processes[processes] = self.processes.get(processes, 0) + 1
@@ -217,7 +272,8 @@ class Run:
         return begin, recording
 
     def look(self, checker, medium, recording, cut, chance, seen):
-        """One state at a cut: (assertion, words) or None, the state, its content. All None: that state was seen before."""
+        """One state at a cut: (assertion, words) or None, the state, its content. All None: that state was seen
+        before."""
         state, words = medium.state(chance)
         key = identity_of(state)
         if key in seen:
@@ -277,20 +333,29 @@ class Run:
                 start, text = self.chance.choice(later)
                 content = content_of(text)
             if self.recordings % 5 == 0:
-                print(f"{self.states} states of {self.recordings} recordings, {time.monotonic() - self.start:.0f} s", flush=True)
+                print(
+                    f"{self.states} states of {self.recordings} recordings, {time.monotonic() - self.start:.0f} s",
+                    flush=True,
+                )
         return self.report()
 
     def report(self):
         many = ", ".join(f"{count} of {processes}" for processes, count in sorted(self.processes.items()))
-        print(f"{self.recordings} recordings ({many} processes): {self.begun} transactions, {self.killed} kills, {self.calls} changing system calls; "
-              f"{time.monotonic() - self.start:.0f} s")
+        print(
+            f"{self.recordings} recordings ({many} processes): {self.begun} transactions, {self.killed} kills, "
+            f"{self.calls} changing system calls; "
+            f"{time.monotonic() - self.start:.0f} s"
+        )
         is_blind = False
         for name, found in self.controls.items():
             expected = CONTROLS[name][2]
             counts = {assertion: found.count(assertion) for assertion in sorted(set(found)) if assertion}
             if found:
                 by = ", ".join(f"{count} by '{assertion}'" for assertion, count in counts.items())
-                print(f"control: {name} that does nothing: of {len(found)} {sum(counts.values())} are noticed, {by or 'none'}")
+                print(
+                    f"control: {name} that does nothing: of {len(found)} {sum(counts.values())} are noticed, "
+                    f"{by or 'none'}"
+                )
                 is_blind |= counts.get(expected, 0) < arguments.controls
         if self.control_states:
             print(f"control: {self.control_states} of the same states where nothing is lost, all as they must be")
@@ -298,7 +363,10 @@ class Run:
             sys.exit("powercut.py: an assertion does not notice its control")
         if arguments.seconds is None and self.states < arguments.states:
             sys.exit(f"powercut.py: {self.states} states, {arguments.states} were wanted")
-        print(f"seed {arguments.seed}: {self.states} states after power cuts, no two the same, compared whole: sound, acknowledged, prefix")
+        print(
+            f"seed {arguments.seed}: {self.states} states after power cuts, no two the same, compared whole: sound, "
+            "acknowledged, prefix"
+        )
 
     def control(self, name, begin, recording, checker):
         """Some records are lost, one at a time; states after each, with it and without."""
@@ -309,16 +377,30 @@ class Run:
             before = of.settled if of else 0
             medium.play(record)
             # A sync that makes nothing certain, and zeros where there are zeros, are nothing that could be missed.
-            if record[0] == kind and (of is medium or (of and of.inode == record[2])) and (of.settled > before if kind != WRITE else any(record[5])):
+            if (
+                record[0] == kind
+                and (of is medium or (of and of.inode == record[2]))
+                and (of.settled > before if kind != WRITE else any(record[5]))
+            ):
                 places.append(index)
         for index in self.chance.sample(places, min(3, len(places))):
             lost = recording.records[index]
             end = min(index + 1 + (60 if kind == SYNC else 300), len(recording.records))
             if kind != WRITE:
                 # The next sync of that file has it all.
-                end = next((i for i in range(index + 1, end) if (recording.records[i][0], recording.records[i][2], recording.records[i][4]) == (kind, lost[2], 1)), end)
+                end = next(
+                    (
+                        i
+                        for i in range(index + 1, end)
+                        if (recording.records[i][0], recording.records[i][2], recording.records[i][4])
+                        == (kind, lost[2], 1)
+                    ),
+                    end,
+                )
             marks = [i + 1 for i in range(index, end) if recording.records[i][0] in (FULL, FLUSHED)]
-            cuts = self.chance.sample(marks, min(6, len(marks))) + [self.chance.randint(index + 1, end) for _ in range(6)]
+            cuts = self.chance.sample(marks, min(6, len(marks))) + [
+                self.chance.randint(index + 1, end) for _ in range(6)
+            ]
             honest, broken, noticed = Medium(begin), Medium(begin), ""
             for cut in range(1, end + 1):
                 honest.play(recording.records[cut - 1])

@@ -6,130 +6,304 @@ bad_arguments.py HEADER OUTPUT.c
 The program asserts for each call: the status, that the message names the argument, that out-parameters of handles are
 NULL, and that the content of the store is what it was. Its last line says how many calls it made and how many failed.
 """
+
 import sys
 
 from contract import HANDLES, declarations
 
-KINDS = {"objstore": "store", "objstore_schema": "schema", "objstore_config": "config", "objstore_view": "view",
-         "objstore_results": "results", "objstore_changes": "changes", "objstore_token": "token", "objstore_bound": "bound"}
+KINDS = {
+    "objstore": "store",
+    "objstore_schema": "schema",
+    "objstore_config": "config",
+    "objstore_view": "view",
+    "objstore_results": "results",
+    "objstore_changes": "changes",
+    "objstore_token": "token",
+    "objstore_bound": "bound",
+}
 # An open handle of each kind.
-OPEN = {"store": "S", "schema": "SC", "config": "CF", "view": "LV", "results": "RS", "changes": "KEPT", "token": "TOKEN", "bound": "BOUND"}
+OPEN = {
+    "store": "S",
+    "schema": "SC",
+    "config": "CF",
+    "view": "LV",
+    "results": "RS",
+    "changes": "KEPT",
+    "token": "TOKEN",
+    "bound": "BOUND",
+}
 
 # What a valid call passes, by parameter, unless the function says otherwise below.
 DEFAULTS = {
-    "store": "S", "schema": "SC", "config": "CF", "view": "LV", "transaction": "TX", "results": "RS", "row": "&ROW",
-    "buffer": "&BUF", "report": "&BUF", "class_id": "ITEM", "property_id": "P_N", "properties": "PROPS", "values": "VALS",
-    "count": "2", "object": "OBJ", "class_name": 'OBJSTORE_STR("Item")', "target_class": 'OBJSTORE_STR("Item")', "name": 'OBJSTORE_STR("n")', "kind": "OBJSTORE_KIND_INT",
-    "flags": "0", "value": "objstore_int(7)", "path": "PATH", "new_path": "NEW_PATH",
-    "mode": "OBJSTORE_MODE_READ_WRITE", "creation": "OBJSTORE_CREATION_IF_MISSING",
-    "durability": "OBJSTORE_DURABILITY_RELAXED", "relaxed_ms": "10", "version": "1", "limit": "OBJSTORE_LIMIT_VALUE_BYTES",
-    "level": "OBJSTORE_LOG_ERROR", "handler": "NULL", "userdata": "NULL", "free_userdata": "NULL", "progress": "NULL",
-    "timeout_ms": "10", "body": "body_ok", "fill": "NULL", "decide": "NULL", "migrate": "NULL", "old": "FV", "old_property_id": "P_N", "index": "0", "policy": "OBJSTORE_POLICY_MODIFIED", "op": "OBJSTORE_EQUAL",
-    "aggregate": "OBJSTORE_AGGREGATE_SUM", "delta": "1", "key": "objstore_int(1)", "start": "0", "capacity": "4",
-    "index_id": "INDEX", "names": "NAMES", "from": "KEY_VALS", "from_count": "2", "to": "KEY_VALS", "to_count": "2",
-    "columns": "COLUMNS", "column_count": "2", "row_count": "1", "property_count": "2", "position": "&POSITION",
-    "changes": "KEPT", "token": "TOKEN", "bound": "BOUND", "savepoint": "POINT", "change": "OBJSTORE_MODIFICATIONS", "side": "OBJSTORE_AFTER",
-    "signature": 'OBJSTORE_STR("i64, i64 -> status")', "function": "(objstore_function)body_ok",
-    "collection": "LIST", "target": "0", "steps": "STEPS", "step_count": "2",
-    "json": 'OBJSTORE_STR("[1]")', "write": "take_json", "read": "read_json", "convert": "NULL", "depth": "1",
-    "text": 'OBJSTORE_STR("1.5")', "decimal": "DECIMAL", "object_id": "TEXT_ID", "uuid": "TEXT_UUID", "rows": "ROWS", "class_flags": "0",
-    "property_ids": "IDS", "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
+    "store": "S",
+    "schema": "SC",
+    "config": "CF",
+    "view": "LV",
+    "transaction": "TX",
+    "results": "RS",
+    "row": "&ROW",
+    "buffer": "&BUF",
+    "report": "&BUF",
+    "class_id": "ITEM",
+    "property_id": "P_N",
+    "properties": "PROPS",
+    "values": "VALS",
+    "count": "2",
+    "object": "OBJ",
+    "class_name": 'OBJSTORE_STR("Item")',
+    "target_class": 'OBJSTORE_STR("Item")',
+    "name": 'OBJSTORE_STR("n")',
+    "kind": "OBJSTORE_KIND_INT",
+    "flags": "0",
+    "value": "objstore_int(7)",
+    "path": "PATH",
+    "new_path": "NEW_PATH",
+    "mode": "OBJSTORE_MODE_READ_WRITE",
+    "creation": "OBJSTORE_CREATION_IF_MISSING",
+    "durability": "OBJSTORE_DURABILITY_RELAXED",
+    "relaxed_ms": "10",
+    "version": "1",
+    "limit": "OBJSTORE_LIMIT_VALUE_BYTES",
+    "level": "OBJSTORE_LOG_ERROR",
+    "handler": "NULL",
+    "userdata": "NULL",
+    "free_userdata": "NULL",
+    "progress": "NULL",
+    "timeout_ms": "10",
+    "body": "body_ok",
+    "fill": "NULL",
+    "decide": "NULL",
+    "migrate": "NULL",
+    "old": "FV",
+    "old_property_id": "P_N",
+    "index": "0",
+    "policy": "OBJSTORE_POLICY_MODIFIED",
+    "op": "OBJSTORE_EQUAL",
+    "aggregate": "OBJSTORE_AGGREGATE_SUM",
+    "delta": "1",
+    "key": "objstore_int(1)",
+    "start": "0",
+    "capacity": "4",
+    "index_id": "INDEX",
+    "names": "NAMES",
+    "from": "KEY_VALS",
+    "from_count": "2",
+    "to": "KEY_VALS",
+    "to_count": "2",
+    "columns": "COLUMNS",
+    "column_count": "2",
+    "row_count": "1",
+    "property_count": "2",
+    "position": "&POSITION",
+    "changes": "KEPT",
+    "token": "TOKEN",
+    "bound": "BOUND",
+    "savepoint": "POINT",
+    "change": "OBJSTORE_MODIFICATIONS",
+    "side": "OBJSTORE_AFTER",
+    "signature": 'OBJSTORE_STR("i64, i64 -> status")',
+    "function": "(objstore_function)body_ok",
+    "collection": "LIST",
+    "target": "0",
+    "steps": "STEPS",
+    "step_count": "2",
+    "json": 'OBJSTORE_STR("[1]")',
+    "write": "take_json",
+    "read": "read_json",
+    "convert": "NULL",
+    "depth": "1",
+    "text": 'OBJSTORE_STR("1.5")',
+    "decimal": "DECIMAL",
+    "object_id": "TEXT_ID",
+    "uuid": "TEXT_UUID",
+    "rows": "ROWS",
+    "class_flags": "0",
+    "property_ids": "IDS",
+    "code": "1",
+    "message": 'OBJSTORE_STR("m")',
+    "status": "OBJSTORE_OK",
+    "error": "&ERROR",
 }
 # (function, parameter): value
 SPECIAL = {
     ("objstore_schema_add_class", "class_name"): 'OBJSTORE_STR("Fresh")',
-    ("objstore_schema_add_rows", "class_name"): 'OBJSTORE_STR("Table")', ("objstore_schema_add_rows", "count"): "1", ("objstore_find_rows", "count"): "1",
+    ("objstore_schema_add_rows", "class_name"): 'OBJSTORE_STR("Table")',
+    ("objstore_schema_add_rows", "count"): "1",
+    ("objstore_find_rows", "count"): "1",
     ("objstore_object_id_from_text", "text"): 'OBJSTORE_STR("0123456789abcdef01234567")',
     ("objstore_uuid_from_text", "text"): 'OBJSTORE_STR("01234567-89ab-cdef-0123-456789abcdef")',
-    ("objstore_schema_drop_class", "class_name"): 'OBJSTORE_STR("Gone")', ("objstore_schema_add_property", "name"): 'OBJSTORE_STR("fresh")',
-    ("objstore_schema_add_collection", "name"): 'OBJSTORE_STR("fresh")', ("objstore_schema_add_collection", "collection"): "OBJSTORE_KIND_LIST",
+    ("objstore_schema_drop_class", "class_name"): 'OBJSTORE_STR("Gone")',
+    ("objstore_schema_add_property", "name"): 'OBJSTORE_STR("fresh")',
+    ("objstore_schema_add_collection", "name"): 'OBJSTORE_STR("fresh")',
+    ("objstore_schema_add_collection", "collection"): "OBJSTORE_KIND_LIST",
     ("objstore_schema_add_collection", "key_kind"): "OBJSTORE_KIND_NULL",
-    ("objstore_collection_read", "keys"): "NULL", ("objstore_collection_read", "values"): "OUT_VALUES",
-    ("objstore_collection_find", "value"): "A_TEXT", ("objstore_collection_remove", "count"): "1",
-    ("objstore_list_insert", "values"): "&A_TEXT", ("objstore_list_insert", "count"): "1", ("objstore_list_set", "value"): "A_TEXT",
-    ("objstore_set_insert", "collection"): "SET", ("objstore_set_insert", "value"): "A_TEXT",
-    ("objstore_set_remove", "collection"): "SET", ("objstore_set_remove", "value"): "A_TEXT",
-    ("objstore_set_combine", "collection"): "SET", ("objstore_set_combine", "values"): "&A_TEXT", ("objstore_set_combine", "count"): "1",
+    ("objstore_collection_read", "keys"): "NULL",
+    ("objstore_collection_read", "values"): "OUT_VALUES",
+    ("objstore_collection_find", "value"): "A_TEXT",
+    ("objstore_collection_remove", "count"): "1",
+    ("objstore_list_insert", "values"): "&A_TEXT",
+    ("objstore_list_insert", "count"): "1",
+    ("objstore_list_set", "value"): "A_TEXT",
+    ("objstore_set_insert", "collection"): "SET",
+    ("objstore_set_insert", "value"): "A_TEXT",
+    ("objstore_set_remove", "collection"): "SET",
+    ("objstore_set_remove", "value"): "A_TEXT",
+    ("objstore_set_combine", "collection"): "SET",
+    ("objstore_set_combine", "values"): "&A_TEXT",
+    ("objstore_set_combine", "count"): "1",
     ("objstore_set_combine", "operation"): "OBJSTORE_SET_UNION",
-    ("objstore_set_compare", "collection"): "SET", ("objstore_set_compare", "values"): "&A_TEXT", ("objstore_set_compare", "count"): "1",
-    ("objstore_map_get", "collection"): "MAP", ("objstore_map_get", "key"): "A_TEXT",
-    ("objstore_map_set", "collection"): "MAP", ("objstore_map_set", "key"): "A_TEXT", ("objstore_map_set", "value"): "A_TEXT",
-    ("objstore_map_remove", "collection"): "MAP", ("objstore_map_remove", "key"): "A_TEXT",
-    ("objstore_collection_assign", "keys"): "NULL", ("objstore_collection_assign", "values"): "&A_TEXT", ("objstore_collection_assign", "count"): "1",
-    ("objstore_results_increment", "delta"): "objstore_int(1)", ("objstore_delete_objects", "objects"): "&OBJ", ("objstore_delete_objects", "count"): "1",
-    ("objstore_schema_add_link", "name"): 'OBJSTORE_STR("fresh")', ("objstore_schema_add_link_collection", "name"): 'OBJSTORE_STR("fresh")',
-    ("objstore_schema_add_link_collection", "collection"): "OBJSTORE_KIND_LIST", ("objstore_schema_add_link_collection", "key_kind"): "OBJSTORE_KIND_NULL",
-    ("objstore_schema_set_enumeration", "class_name"): 'OBJSTORE_STR("Other")', ("objstore_schema_set_enumeration", "name"): 'OBJSTORE_STR("x")',
+    ("objstore_set_compare", "collection"): "SET",
+    ("objstore_set_compare", "values"): "&A_TEXT",
+    ("objstore_set_compare", "count"): "1",
+    ("objstore_map_get", "collection"): "MAP",
+    ("objstore_map_get", "key"): "A_TEXT",
+    ("objstore_map_set", "collection"): "MAP",
+    ("objstore_map_set", "key"): "A_TEXT",
+    ("objstore_map_set", "value"): "A_TEXT",
+    ("objstore_map_remove", "collection"): "MAP",
+    ("objstore_map_remove", "key"): "A_TEXT",
+    ("objstore_collection_assign", "keys"): "NULL",
+    ("objstore_collection_assign", "values"): "&A_TEXT",
+    ("objstore_collection_assign", "count"): "1",
+    ("objstore_results_increment", "delta"): "objstore_int(1)",
+    ("objstore_delete_objects", "objects"): "&OBJ",
+    ("objstore_delete_objects", "count"): "1",
+    ("objstore_schema_add_link", "name"): 'OBJSTORE_STR("fresh")',
+    ("objstore_schema_add_link_collection", "name"): 'OBJSTORE_STR("fresh")',
+    ("objstore_schema_add_link_collection", "collection"): "OBJSTORE_KIND_LIST",
+    ("objstore_schema_add_link_collection", "key_kind"): "OBJSTORE_KIND_NULL",
+    ("objstore_schema_set_enumeration", "class_name"): 'OBJSTORE_STR("Other")',
+    ("objstore_schema_set_enumeration", "name"): 'OBJSTORE_STR("x")',
     ("objstore_schema_set_enumeration", "count"): "1",
-    ("objstore_schema_add_former_name", "name"): 'OBJSTORE_STR("n")', ("objstore_schema_add_former_name", "former_name"): 'OBJSTORE_STR("m")',
-    ("objstore_schema_set_stored_name", "name"): 'OBJSTORE_STR("n")', ("objstore_schema_set_stored_name", "stored_name"): 'OBJSTORE_STR("s")',
+    ("objstore_schema_add_former_name", "name"): 'OBJSTORE_STR("n")',
+    ("objstore_schema_add_former_name", "former_name"): 'OBJSTORE_STR("m")',
+    ("objstore_schema_set_stored_name", "name"): 'OBJSTORE_STR("n")',
+    ("objstore_schema_set_stored_name", "stored_name"): 'OBJSTORE_STR("s")',
     ("objstore_schema_set_stored_class_name", "stored_name"): 'OBJSTORE_STR("S")',
-    ("objstore_row_link", "property_id"): "P_LINK", ("objstore_incoming", "property_id"): "P_LINK",
+    ("objstore_row_link", "property_id"): "P_LINK",
+    ("objstore_incoming", "property_id"): "P_LINK",
     ("objstore_incoming_count", "property_id"): "P_LINK",
-    ("objstore_create_embedded", "parent"): "OBJ", ("objstore_create_embedded", "property_id"): "P_INNER",
-    ("objstore_create_embedded", "properties"): "&P_Y", ("objstore_create_embedded", "count"): "1", ("objstore_create_embedded", "place"): "objstore_null()",
-    ("objstore_parent", "object"): "INNER_OBJ", ("objstore_describe", "values"): "OUT_VALUES",
-    ("objstore_describe", "capacity"): "8", ("objstore_describe", "depth"): "0",
-    ("objstore_create_from", "values"): "NESTED", ("objstore_create_from", "count"): "3",
-    ("objstore_upsert_from_by", "values"): "NESTED", ("objstore_upsert_from_by", "count"): "3",
-    ("objstore_set_from", "values"): "NESTED + 2", ("objstore_set_from", "count"): "1",
+    ("objstore_create_embedded", "parent"): "OBJ",
+    ("objstore_create_embedded", "property_id"): "P_INNER",
+    ("objstore_create_embedded", "properties"): "&P_Y",
+    ("objstore_create_embedded", "count"): "1",
+    ("objstore_create_embedded", "place"): "objstore_null()",
+    ("objstore_parent", "object"): "INNER_OBJ",
+    ("objstore_describe", "values"): "OUT_VALUES",
+    ("objstore_describe", "capacity"): "8",
+    ("objstore_describe", "depth"): "0",
+    ("objstore_create_from", "values"): "NESTED",
+    ("objstore_create_from", "count"): "3",
+    ("objstore_upsert_from_by", "values"): "NESTED",
+    ("objstore_upsert_from_by", "count"): "3",
+    ("objstore_set_from", "values"): "NESTED + 2",
+    ("objstore_set_from", "count"): "1",
     ("objstore_config_set_seed_sha256", "digest"): 'OBJSTORE_STR("%s")' % ("0" * 64),
     ("objstore_config_set_memory", "name"): 'OBJSTORE_STR("")',
     ("objstore_find_class", "name"): 'OBJSTORE_STR("Item")',
-    ("objstore_read_column", "values"): "FIXED", ("objstore_read_text_column", "property_id"): "P_NAME",
+    ("objstore_read_column", "values"): "FIXED",
+    ("objstore_read_text_column", "property_id"): "P_NAME",
     ("objstore_read_text_column", "offsets"): "OFFSETS",
-    ("objstore_row_bool", "property_id"): "P_FLAG", ("objstore_row_double", "property_id"): "P_SCORE",
-    ("objstore_row_float", "property_id"): "P_SINGLE", ("objstore_row_decimal128", "property_id"): "P_MONEY",
-    ("objstore_row_object_id", "property_id"): "P_TAG", ("objstore_row_uuid", "property_id"): "P_TOKEN",
-    ("objstore_row_timestamp", "property_id"): "P_TIME", ("objstore_row_text", "property_id"): "P_NAME",
+    ("objstore_row_bool", "property_id"): "P_FLAG",
+    ("objstore_row_double", "property_id"): "P_SCORE",
+    ("objstore_row_float", "property_id"): "P_SINGLE",
+    ("objstore_row_decimal128", "property_id"): "P_MONEY",
+    ("objstore_row_object_id", "property_id"): "P_TAG",
+    ("objstore_row_uuid", "property_id"): "P_TOKEN",
+    ("objstore_row_timestamp", "property_id"): "P_TIME",
+    ("objstore_row_text", "property_id"): "P_NAME",
     ("objstore_row_binary", "property_id"): "P_DATA",
     ("objstore_config_set_limit", "value"): "1000",
-    ("objstore_verify_file", "report"): "NULL", ("objstore_salvage", "report"): "NULL",
+    ("objstore_verify_file", "report"): "NULL",
+    ("objstore_salvage", "report"): "NULL",
     ("objstore_find_by", "values"): "KEY_VALS",
-    ("objstore_mixed_keys", "steps"): "NULL", ("objstore_mixed_keys", "step_count"): "0", ("objstore_mixed_keys", "keys"): "OUT_VALUES",
-    ("objstore_document_pack", "values"): "&A_TEXT", ("objstore_document_pack", "count"): "1",
-    ("objstore_document_unpack", "document"): "DOCUMENT", ("objstore_document_unpack", "values"): "OUT_VALUES",
+    ("objstore_mixed_keys", "steps"): "NULL",
+    ("objstore_mixed_keys", "step_count"): "0",
+    ("objstore_mixed_keys", "keys"): "OUT_VALUES",
+    ("objstore_document_pack", "values"): "&A_TEXT",
+    ("objstore_document_pack", "count"): "1",
+    ("objstore_document_unpack", "document"): "DOCUMENT",
+    ("objstore_document_unpack", "values"): "OUT_VALUES",
     ("objstore_value_compare", "other"): "A_TEXT",
-    ("objstore_get_row", "values"): "OUT_VALUES", ("objstore_observe", "handler"): "keep_changes",
-    ("objstore_results_observe", "handler"): "keep_changes", ("objstore_bind_change_handler", "handler"): "keep_changes",
+    ("objstore_get_row", "values"): "OUT_VALUES",
+    ("objstore_observe", "handler"): "keep_changes",
+    ("objstore_results_observe", "handler"): "keep_changes",
+    ("objstore_bind_change_handler", "handler"): "keep_changes",
 }
 # Collections of links.
 LINKED = ("objstore_collection_assign_results", "objstore_collection_set_objects", "objstore_collection_delete_objects")
 SPECIAL |= {(name, "collection"): "LINKS" for name in LINKED}
 # Paths lead into this one.
-MIXED = ("objstore_mixed_get", "objstore_mixed_read", "objstore_mixed_keys", "objstore_mixed_set", "objstore_mixed_insert", "objstore_mixed_remove")
+MIXED = (
+    "objstore_mixed_get",
+    "objstore_mixed_read",
+    "objstore_mixed_keys",
+    "objstore_mixed_set",
+    "objstore_mixed_insert",
+    "objstore_mixed_remove",
+)
 SPECIAL |= {(name, "property_id"): "P_EXTRA" for name in MIXED}
 SPECIAL |= {("objstore_property_to_json", "steps"): "NULL", ("objstore_property_to_json", "step_count"): "0"}
 # Where text that may not be lent is asked for.
-TEXT_PROPERTY = dict.fromkeys(MIXED, "P_EXTRA") | {"objstore_get": "P_NAME", "objstore_row_text": "P_NAME", "objstore_row_binary": "P_DATA", "objstore_row_value": "P_NAME"}
+TEXT_PROPERTY = dict.fromkeys(MIXED, "P_EXTRA") | {
+    "objstore_get": "P_NAME",
+    "objstore_row_text": "P_NAME",
+    "objstore_row_binary": "P_DATA",
+    "objstore_row_value": "P_NAME",
+}
 # An out-of-range argument.
 RANGES = {
-    "relaxed_ms": ["0", "60001", "-1"], "version": ["0"], "value": ["0", "-1", "((int64_t)1 << 31)"], "index": ["1000000"],
-    "timeout_ms": ["-2"], "start": ["1000000"], "position": ["bad_position()"],
-    "savepoint": ["0", "99"], "target": ["1000000"],
+    "relaxed_ms": ["0", "60001", "-1"],
+    "version": ["0"],
+    "value": ["0", "-1", "((int64_t)1 << 31)"],
+    "index": ["1000000"],
+    "timeout_ms": ["-2"],
+    "start": ["1000000"],
+    "position": ["bad_position()"],
+    "savepoint": ["0", "99"],
+    "target": ["1000000"],
     "depth": ["101"],
 }
 # A property of any class will do, or is of another kind.
 OF_ANY_CLASS = {"objstore_property_get_info", "objstore_incoming", "objstore_incoming_count"}
 # A call without a wrong kind of value, and with one: what to change for WRONG_TYPE.
 WRONG_TYPE = {
-    "objstore_set": {"value": 'objstore_string(OBJSTORE_STR("x"))'}, "objstore_find": {"key": 'objstore_string(OBJSTORE_STR("x"))'},
-    "objstore_count_where": {"value": "objstore_double(1)"}, "objstore_first_where": {"value": "objstore_double(1)"},
-    "objstore_find_where": {"value": "objstore_double(1)"}, "objstore_create": {"values": "BAD_VALS"}, "objstore_upsert": {"values": "BAD_VALS"},
-    "objstore_set_row": {"values": "BAD_VALS"}, "objstore_increment": {"property_id": "P_NAME"}, "objstore_row_seek": {"object": "OTHER_OBJ"},
-    "objstore_aggregate": {"property_id": "P_NAME"}, "objstore_insert_rows": {"columns": "bad_columns(0)"},
-    "objstore_read_column": {"property_id": "P_NAME"}, "objstore_read_text_column": {"property_id": "P_N"},
-    "objstore_incoming": {"property_id": "P_NAME"}, "objstore_incoming_count": {"object": "OTHER_OBJ"},
-    "objstore_create_embedded": {"property_id": "P_NAME"}, "objstore_parent": {"object": "OBJ"},
-    "objstore_results_set": {"values": "BAD_VALS"}, "objstore_collection_set_objects": {"values": "BAD_VALS"},
+    "objstore_set": {"value": 'objstore_string(OBJSTORE_STR("x"))'},
+    "objstore_find": {"key": 'objstore_string(OBJSTORE_STR("x"))'},
+    "objstore_count_where": {"value": "objstore_double(1)"},
+    "objstore_first_where": {"value": "objstore_double(1)"},
+    "objstore_find_where": {"value": "objstore_double(1)"},
+    "objstore_create": {"values": "BAD_VALS"},
+    "objstore_upsert": {"values": "BAD_VALS"},
+    "objstore_set_row": {"values": "BAD_VALS"},
+    "objstore_increment": {"property_id": "P_NAME"},
+    "objstore_row_seek": {"object": "OTHER_OBJ"},
+    "objstore_aggregate": {"property_id": "P_NAME"},
+    "objstore_insert_rows": {"columns": "bad_columns(0)"},
+    "objstore_read_column": {"property_id": "P_NAME"},
+    "objstore_read_text_column": {"property_id": "P_N"},
+    "objstore_incoming": {"property_id": "P_NAME"},
+    "objstore_incoming_count": {"object": "OTHER_OBJ"},
+    "objstore_create_embedded": {"property_id": "P_NAME"},
+    "objstore_parent": {"object": "OBJ"},
+    "objstore_results_set": {"values": "BAD_VALS"},
+    "objstore_collection_set_objects": {"values": "BAD_VALS"},
     "objstore_results_increment": {"delta": "objstore_double(1)"},
 } | {name: {"property_id": "P_NAME"} for name in MIXED}
-BLAMED = {"objstore_row_seek": "object", "objstore_increment": "property_id", "objstore_aggregate": "property_id",
-          "objstore_read_column": "property_id", "objstore_read_text_column": "property_id", "objstore_insert_rows": "columns",
-          "objstore_incoming": "property_id", "objstore_incoming_count": "property_id",
-          "objstore_create_embedded": "property_id", "objstore_parent": "object"} | dict.fromkeys(MIXED, "property_id")
+BLAMED = {
+    "objstore_row_seek": "object",
+    "objstore_increment": "property_id",
+    "objstore_aggregate": "property_id",
+    "objstore_read_column": "property_id",
+    "objstore_read_text_column": "property_id",
+    "objstore_insert_rows": "columns",
+    "objstore_incoming": "property_id",
+    "objstore_incoming_count": "property_id",
+    "objstore_create_embedded": "property_id",
+    "objstore_parent": "object",
+} | dict.fromkeys(MIXED, "property_id")
 
-PRELUDE = r'''
+PRELUDE = r"""
 #include <objstore.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -525,7 +699,7 @@ static void expect(objstore_status status, objstore_status wanted, const char *a
                wanted == OBJSTORE_OK ? "no INVALID_ARGUMENT" : objstore_status_name(wanted), argument);
     }
 }
-'''
+"""
 
 
 class Writer:
@@ -536,7 +710,7 @@ class Writer:
     def call(self, function, parameters, overrides, status, argument, transaction, why, outs):
         name = function
         arguments = []
-        for type_, parameter in parameters:
+        for _, parameter in parameters:
             if parameter in overrides:
                 arguments.append(overrides[parameter])
             elif (function, parameter) in SPECIAL:
@@ -552,7 +726,7 @@ class Writer:
             if parameter in outs and overrides.get(parameter) is None:
                 base = type_.rstrip()[:-1].strip()
                 self.lines.append(f"    static {base} {outs[parameter]};")
-                if "info" == parameter or "statistics" == parameter:
+                if parameter == "info" or parameter == "statistics":
                     self.lines.append(f"    {outs[parameter]}.struct_size = sizeof {outs[parameter]};")
                 if base.rstrip(" *") in HANDLES and base.endswith("*"):
                     self.lines.append(f"    {outs[parameter]} = ({base})1;")
@@ -563,8 +737,9 @@ class Writer:
                 base = type_.rstrip()[:-1].strip()
                 if base.rstrip(" *") in HANDLES and base.endswith("*") and status != "OBJSTORE_OK":
                     self.lines.append(
-                        f'    if ({outs[parameter]} != NULL) {{ failures++; puts("{what}: the handle is not NULL"); }}')
-        if function in ("objstore_buffer_free",):
+                        f'    if ({outs[parameter]} != NULL) {{ failures++; puts("{what}: the handle is not NULL"); }}'
+                    )
+        if function == "objstore_buffer_free":
             pass
         text = what.replace("\\", "\\\\").replace('"', '\\"')
         self.lines.append(f'    expect(status, {status}, "{argument}", "{text}");')
@@ -579,7 +754,9 @@ def is_out(type_, parameter, function):
     base = type_[:-1].strip()
     if (base.startswith("const ") and "*" not in base) or base in HANDLES or base == "void":
         return False
-    return (function, parameter) not in SPECIAL and not (parameter in ("values", "offsets") and base != "objstore_value" or parameter == "values")
+    return (function, parameter) not in SPECIAL and not (
+        (parameter in ("values", "offsets") and base != "objstore_value") or parameter == "values"
+    )
 
 
 def in_collection(name, parameter, owner):
@@ -592,8 +769,8 @@ def in_collection(name, parameter, owner):
 
 def cases(name, parameters, tokens):
     """(overrides, status, argument, needs a transaction or None, why) of each bad argument."""
-    types = dict((n, t) for t, n in parameters)
-    arrays = dict((a[0], a[1]) for w, a in tokens if w == "array")
+    types = {n: t for t, n in parameters}
+    arrays = {a[0]: a[1] for w, a in tokens if w == "array"}
     for word, arguments in tokens:
         first = arguments[0] if arguments else None
         if word == "null":
@@ -617,8 +794,20 @@ def cases(name, parameters, tokens):
                 kind, type_ = KINDS[types[a].rstrip(" *")], types[a]
                 for other, expression in OPEN.items():
                     if other != kind:
-                        yield {a: f"({type_})(void *){expression}"}, "OBJSTORE_ERR_WRONG_KIND", a, None, f"{a} a {other}"
-                yield {a: f"({type_})(void *)(uintptr_t)0x7fff12345678u"}, "OBJSTORE_ERR_WRONG_KIND", a, None, f"{a} no handle at all"
+                        yield (
+                            {a: f"({type_})(void *){expression}"},
+                            "OBJSTORE_ERR_WRONG_KIND",
+                            a,
+                            None,
+                            f"{a} a {other}",
+                        )
+                yield (
+                    {a: f"({type_})(void *)(uintptr_t)0x7fff12345678u"},
+                    "OBJSTORE_ERR_WRONG_KIND",
+                    a,
+                    None,
+                    f"{a} no handle at all",
+                )
         elif word == "row":
             yield {first: "&ZERO_ROW"}, "OBJSTORE_ERR_WRONG_KIND", first, None, "zero row"
             yield {first: "&CLOSED_ROW"}, "OBJSTORE_ERR_CLOSED_HANDLE", first, None, "row of a closed view"
@@ -654,33 +843,72 @@ def cases(name, parameters, tokens):
         elif word == "property":
             if first == "columns":
                 for how in (2, 3):
-                    yield {first: f"bad_columns({how})"}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"bad property {how}"
+                    yield (
+                        {first: f"bad_columns({how})"},
+                        "OBJSTORE_ERR_NO_SUCH_PROPERTY",
+                        first,
+                        None,
+                        f"bad property {how}",
+                    )
                 yield {first: "bad_columns(4)"}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, "the same property twice"
             elif first == "properties":
                 for index in range(3):
-                    yield {first: f"BAD_PROPS[{index}]"}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"bad property {index}"
+                    yield (
+                        {first: f"BAD_PROPS[{index}]"},
+                        "OBJSTORE_ERR_NO_SUCH_PROPERTY",
+                        first,
+                        None,
+                        f"bad property {index}",
+                    )
                 yield {first: "TWICE"}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, "the same property twice"
             else:
                 wrong = ["0", "(P_PALS + 1000)"] + ([] if name in OF_ANY_CLASS else ["P_X"])
                 for p in wrong:
-                    yield {first: f"objstore_collection_of(OBJ, {p})" if first == "collection" else p}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"{first} {p}"
+                    yield (
+                        {first: f"objstore_collection_of(OBJ, {p})" if first == "collection" else p},
+                        "OBJSTORE_ERR_NO_SUCH_PROPERTY",
+                        first,
+                        None,
+                        f"{first} {p}",
+                    )
         elif word == "index":
             for i in ("0", "999", "ITEM", "P_N", "(INDEX + 1)"):
                 yield {first: i}, "OBJSTORE_ERR_NO_SUCH_INDEX", first, None, f"{first} {i}"
         elif word == "deleted":
-            for owner, why in (("DELETED", "deleted"), ("value_object(OBJ, 123456)", "never existed"), ("value_object(OBJ, -5)", "negative key")):
+            for owner, why in (
+                ("DELETED", "deleted"),
+                ("value_object(OBJ, 123456)", "never existed"),
+                ("value_object(OBJ, -5)", "negative key"),
+            ):
                 yield {first: in_collection(name, first, owner)}, "OBJSTORE_ERR_NO_SUCH_OBJECT", first, None, why
         elif word == "type":
             if first == "collection":
-                for p in ("P_N", "P_NAME") + (("P_WORDS",) if name in LINKED else () if name.startswith("objstore_collection") else ("P_SEEN" if "set" not in name.split("_")[1] else "P_WORDS",)):
-                    yield {first: f"objstore_collection_of(OBJ, {p})"}, "OBJSTORE_ERR_WRONG_TYPE", first, None, f"another kind, {p}"
+                for p in ("P_N", "P_NAME") + (
+                    ("P_WORDS",)
+                    if name in LINKED
+                    else ()
+                    if name.startswith("objstore_collection")
+                    else ("P_SEEN" if "set" not in name.split("_")[1] else "P_WORDS",)
+                ):
+                    yield (
+                        {first: f"objstore_collection_of(OBJ, {p})"},
+                        "OBJSTORE_ERR_WRONG_TYPE",
+                        first,
+                        None,
+                        f"another kind, {p}",
+                    )
             elif name.startswith("objstore_row_") and name != "objstore_row_seek":
                 wrong = "P_NAME" if name != "objstore_row_text" else "P_N"
                 yield {"property_id": wrong}, "OBJSTORE_ERR_WRONG_TYPE", "property_id", None, "another kind"
             else:
                 yield WRONG_TYPE[name], "OBJSTORE_ERR_WRONG_TYPE", BLAMED.get(name, first), None, "another kind"
         elif word == "required":
-            bad = {"values": "NULL_VALS", "value": "objstore_null()", "key": "objstore_null()", "columns": "bad_columns(1)"}[first]
+            bad = {
+                "values": "NULL_VALS",
+                "value": "objstore_null()",
+                "key": "objstore_null()",
+                "columns": "bad_columns(1)",
+            }[first]
             yield {first: bad}, "OBJSTORE_ERR_NOT_NULLABLE", first, None, "null"
         elif word == "key":
             extra = {"properties": "&P_X", "values": "VALS", "count": "1"} if "properties" in types else {}
@@ -690,8 +918,9 @@ def cases(name, parameters, tokens):
                 if a == "columns":
                     yield {a: "bad_columns(5)"}, "OBJSTORE_ERR_INVALID_UTF8", a, None, "not UTF-8"
                     continue
-                for index, (bad, status) in enumerate((
-                        ("NULL, 5", "INVALID_ARGUMENT"), ('"x", -2', "INVALID_ARGUMENT"), ('"\\xff", 1', "INVALID_UTF8"))):
+                for index, (bad, status) in enumerate(
+                    (("NULL, 5", "INVALID_ARGUMENT"), ('"x", -2', "INVALID_ARGUMENT"), ('"\\xff", 1', "INVALID_UTF8"))
+                ):
                     if types[a].strip() == "const objstore_value *":
                         overrides = {a: f"TEXT_VALS[{index}]", "properties": "TEXT_PROPS"}
                     elif types[a] == "objstore_value":
@@ -707,7 +936,13 @@ def cases(name, parameters, tokens):
                     yield overrides, f"OBJSTORE_ERR_{status}", a, None, f"{a}: bad text {index}"
         elif word == "steps":
             for index, status in enumerate(("WRONG_TYPE", "WRONG_TYPE", "INVALID_UTF8", "INVALID_ARGUMENT")):
-                yield {first: f"&BAD_STEPS[{index}]", "step_count": "1"}, f"OBJSTORE_ERR_{status}", first, None, f"bad step {index}"
+                yield (
+                    {first: f"&BAD_STEPS[{index}]", "step_count": "1"},
+                    f"OBJSTORE_ERR_{status}",
+                    first,
+                    None,
+                    f"bad step {index}",
+                )
             yield {first: "STEPS", "step_count": "102"}, "OBJSTORE_ERR_OUT_OF_RANGE", first, None, "too many steps"
         elif word == "name":
             for a in arguments:
@@ -728,7 +963,13 @@ def cases(name, parameters, tokens):
             yield {first: "0x80000000u"}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, "unknown flag"
         elif word == "size":
             for size in (0, 4):
-                yield {"@size": (first, size)}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, f"{first}->struct_size {size}"
+                yield (
+                    {"@size": (first, size)},
+                    "OBJSTORE_ERR_INVALID_ARGUMENT",
+                    first,
+                    None,
+                    f"{first}->struct_size {size}",
+                )
         elif word == "buffer":
             for index in (0, 1):
                 overrides = {first: f"&BAD_BUF[{index}]"}
@@ -760,10 +1001,13 @@ def main():
                 writer.number += 1
                 plain = ["NULL" if p in outs else DEFAULTS[p] for _, p in parameters]
                 writer.lines.append(
-                    f"static objstore_status inner_{writer.number}(objstore_view *view, void *userdata) {{ (void)view; (void)userdata; "
-                    f"return {name}({', '.join(plain)}); }}\nstatic void test_{writer.number}(void) {{\n    begin_test(0);\n"
-                    f"    objstore_status status = objstore_write(S, inner_{writer.number}, NULL, NULL);\n"
-                    f'    expect(status, {status}, "{argument}", "{name}({why})");\n}}')
+                    f"static objstore_status inner_{writer.number}(objstore_view *view, void *userdata) {{ (void)view; "
+                    "(void)userdata; "
+                    f"return {name}({', '.join(plain)}); }}\nstatic void test_{writer.number}(void) {{\n    "
+                    f"begin_test(0);\n    objstore_status status = objstore_write(S, inner_{writer.number}, NULL, "
+                    "NULL);\n"
+                    f'    expect(status, {status}, "{argument}", "{name}({why})");\n}}'
+                )
                 continue
             size = overrides.pop("@size", None)
             start = len(writer.lines)
@@ -777,7 +1021,7 @@ def main():
                         break
     with open(sys.argv[2], "w", encoding="utf-8") as out:
         out.write(PRELUDE)
-        out.write('''
+        out.write("""
 static objstore_results *results_of(objstore_view *view) {
     objstore_results *results;
     MUST(objstore_find_all(view, ITEM, &results));
@@ -790,12 +1034,15 @@ static objstore_row *live_row(void) {
     MUST(objstore_row_next(&row, &more));
     return &row;
 }
-''')
+""")
         out.write("\n".join(writer.lines))
-        out.write("\nint main(int argc, char **argv) {\n    DIR = argc > 1 ? argv[1] : \".\";\n    set_up();\n    before = digest();\n")
-        for number in range(1, writer.number + 1):
-            out.write(f"    test_{number}();\n")
-        out.write('''    {
+        out.write(
+            '\nint main(int argc, char **argv) {\n    DIR = argc > 1 ? argv[1] : ".";\n    set_up();\n    before = '
+            "digest();\n"
+        )
+        out.writelines(f"    test_{number}();\n" for number in range(1, writer.number + 1))
+        out.write(
+            """    {
         objstore_view *view;
         uint64_t findings = 99;
         MUST(objstore_view_open(S, &view));
@@ -810,7 +1057,8 @@ static objstore_row *live_row(void) {
     printf("%d functions, %d calls, %d failures\\n", FUNCTIONS, calls, failures);
     return failures != 0;
 }
-'''.replace("FUNCTIONS", str(len(functions))))
+""".replace("FUNCTIONS", str(len(functions)))
+        )
 
 
 if __name__ == "__main__":

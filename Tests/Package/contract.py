@@ -6,13 +6,43 @@ check.py HEADER                  prints a summary; exit 1 with a list of what is
 check.py HEADER --swift FILE     also writes an implementation of every function in Swift, to compile against the
                                  header (a function the Swift importer cannot see then fails to compile)
 """
+
 import re
 import sys
 
 TOKENS = {
-    "null", "nullable", "closed", "kind", "row", "positioned", "store", "write", "live", "committed", "lends", "steps",
-    "class", "property", "index", "deleted", "type", "required", "key", "text", "name", "array", "count", "range", "enum",
-    "flags", "size", "buffer", "writable", "outside", "callback", "none",
+    "null",
+    "nullable",
+    "closed",
+    "kind",
+    "row",
+    "positioned",
+    "store",
+    "write",
+    "live",
+    "committed",
+    "lends",
+    "steps",
+    "class",
+    "property",
+    "index",
+    "deleted",
+    "type",
+    "required",
+    "key",
+    "text",
+    "name",
+    "array",
+    "count",
+    "range",
+    "enum",
+    "flags",
+    "size",
+    "buffer",
+    "writable",
+    "outside",
+    "callback",
+    "none",
 }
 HANDLES = {"objstore", *("objstore_" + n for n in "schema config view results changes token bound".split())}
 
@@ -27,18 +57,19 @@ def split(text):
             item = ""
         else:
             item += character
-    return [i for i in items + [item.strip()] if i]
+    return [i for i in [*items, item.strip()] if i]
 
 
 def declarations(header):
     """(name, result type, [(type, name)], [(token, [names])]) of each exported function."""
-    text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
-    text = re.sub(r"^[ ]*#(.*\\\n)*.*$", "", text, flags=re.M)  # preprocessor lines, continued ones too
+    text = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    text = re.sub(r"^[ ]*#(.*\\\n)*.*$", "", text, flags=re.MULTILINE)  # preprocessor lines, continued ones too
     text = re.sub(r"\s+", " ", text)
-    for found in re.finditer(r"OBJSTORE_API (.*?)(objstore_\w+)\((.*?)\)(?: OBJSTORE_CHECKS\(((?:[^()]|\([^()]*\))*)\))?;", text):
+    for found in re.finditer(
+        r"OBJSTORE_API (.*?)(objstore_\w+)\((.*?)\)(?: OBJSTORE_CHECKS\(((?:[^()]|\([^()]*\))*)\))?;", text
+    ):
         result, name, parameters, checks = found.groups()
-        pairs = [] if parameters == "void" else [
-            re.match(r"(.*?[ *])(\w+)$", p).groups() for p in split(parameters)]
+        pairs = [] if parameters == "void" else [re.match(r"(.*?[ *])(\w+)$", p).groups() for p in split(parameters)]
         tokens = []
         for token in split(checks or ""):
             word, _, arguments = token.partition("(")
@@ -57,7 +88,8 @@ def problems(name, parameters, tokens):
             if argument not in known:
                 yield f"{word}({argument}): no such parameter"
     named = {a for w, args in tokens if w in ("null", "nullable") for a in args} | {
-        args[0] for w, args in tokens if w == "array"}
+        args[0] for w, args in tokens if w == "array"
+    }
     closed = {a for w, args in tokens if w == "closed" for a in args}
     kinds = {a for w, args in tokens if w == "kind" for a in args}
     functions = ("objstore_free_userdata", "objstore_progress", "objstore_function")
@@ -65,16 +97,26 @@ def problems(name, parameters, tokens):
         is_function = type_ in functions or type_.endswith(("_body", "_handler"))
         if ("*" in type_ or is_function) and parameter != "userdata" and parameter not in named:
             yield f"{parameter} is in neither null() nor nullable() nor array()"
-        if type_.rstrip(" *") in HANDLES and type_.count("*") == 1:
-            if parameter not in closed or parameter not in kinds:
-                yield f"handle {parameter} is not in closed() and kind()"
+        if type_.rstrip(" *") in HANDLES and type_.count("*") == 1 and not (parameter in closed and parameter in kinds):
+            yield f"handle {parameter} is not in closed() and kind()"
     if closed != kinds:
         yield "closed() and kind() differ"
 
 
 def swift_type(type_):
-    simple = {"int32_t": "Int32", "uint32_t": "UInt32", "int64_t": "Int64", "uint64_t": "UInt64", "uint8_t": "UInt8",
-              "size_t": "Int", "float": "Float", "double": "Double", "bool": "Bool", "char": "CChar", "void": "Void"}
+    simple = {
+        "int32_t": "Int32",
+        "uint32_t": "UInt32",
+        "int64_t": "Int64",
+        "uint64_t": "UInt64",
+        "uint8_t": "UInt8",
+        "size_t": "Int",
+        "float": "Float",
+        "double": "Double",
+        "bool": "Bool",
+        "char": "CChar",
+        "void": "Void",
+    }
     type_ = type_.replace("OBJSTORE_NONNULL", "").strip()
     if type_.endswith("*"):
         inner = type_[:-1].strip()
@@ -87,7 +129,9 @@ def swift_type(type_):
         const = inner.startswith("const ") and "*" not in inner
         pointee = swift_type(inner.removeprefix("const ") if const else inner)
         return ("UnsafePointer<%s>?" if const else "UnsafeMutablePointer<%s>?") % pointee
-    if type_ in ("objstore_free_userdata", "objstore_progress", "objstore_function") or type_.endswith(("_body", "_handler")):
+    if type_ in ("objstore_free_userdata", "objstore_progress", "objstore_function") or type_.endswith(
+        ("_body", "_handler")
+    ):
         return type_ + "?"
     return simple.get(type_, type_)
 
@@ -103,12 +147,15 @@ def swift(functions):
 def main():
     header = open(sys.argv[1], encoding="utf-8").read()
     functions = list(declarations(header))
-    declared = len(re.findall(r"^OBJSTORE_API ", header, flags=re.M))
+    declared = len(re.findall(r"^OBJSTORE_API ", header, flags=re.MULTILINE))
     wrong = [f"{f[0]}: {p}" for f in functions for p in problems(f[0], f[2], f[3])]
     if declared != len(functions):
         wrong.append(f"{declared} declarations, {len(functions)} understood")
-    print("\n".join(wrong) if wrong else
-          f"{len(functions)} functions, {sum(len(a) or 1 for f in functions for _, a in f[3])} checks")
+    print(
+        "\n".join(wrong)
+        if wrong
+        else f"{len(functions)} functions, {sum(len(a) or 1 for f in functions for _, a in f[3])} checks"
+    )
     if "--swift" in sys.argv:
         with open(sys.argv[sys.argv.index("--swift") + 1], "w", encoding="utf-8") as out:
             out.writelines(swift(functions))

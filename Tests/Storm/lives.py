@@ -1,12 +1,23 @@
 #!/usr/bin/env python3
-"""Stores that are deleted and replaced while processes open, use and close them: `lives.py PROGRAM --replacements N --seed S`.
+"""Stores that are deleted and replaced while processes open, use and close them: `lives.py PROGRAM --replacements N
+--seed S`.
 
-Everybody stands still (SIGSTOP, wherever he is) while somebody deletes the store, or restores a backup, with or without what stands beside
-it; then all go on. Some are killed. Writers are told that their file was replaced, and open what is there now. Checked: no transaction is
-committed to a file that had lost its name before it began; no error but that; whoever reads sees a whole bank. Now and then all are killed,
+Everybody stands still (SIGSTOP, wherever he is) while somebody deletes the store, or restores a backup, with or without
+what stands beside it; then all go on. Some are killed. Writers are told that their file was replaced, and open what is
+there now. Checked: no transaction is committed to a file that had lost its name before it began; no error but that;
+whoever reads sees a whole bank. Now and then all are killed,
 and the file that has the path must be sound and have everything that was promised of it. Counts, not seconds.
 """
-import argparse, os, random, shutil, signal, subprocess, sys, tempfile, time
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
 
 import watched
 
@@ -24,7 +35,12 @@ WRITERS, READERS = 4, 2
 
 def start(kind, index):
     return watched.Process(
-        f"lives, seed {arguments.seed}", folder, kind, index, [arguments.program, f"lives-{kind}", path] + ([str(index), notes] if kind == "writer" else []))
+        f"lives, seed {arguments.seed}",
+        folder,
+        kind,
+        index,
+        [arguments.program, f"lives-{kind}", path] + ([str(index), notes] if kind == "writer" else []),
+    )
 
 
 class Lives:
@@ -55,8 +71,11 @@ class Lives:
 
     def wait(self, transactions):
         watched.wait(
-            transactions, lambda: [os.path.join(notes, name) for name in os.listdir(notes)], self.alive,
-            lambda: f"after {self.deleted + self.restored} replacements (lives, seed {arguments.seed})")
+            transactions,
+            lambda: [os.path.join(notes, name) for name in os.listdir(notes)],
+            self.alive,
+            lambda: f"after {self.deleted + self.restored} replacements (lives, seed {arguments.seed})",
+        )
 
     def replace(self):
         """All at once: what lies beside a store belongs to who has the path."""
@@ -105,7 +124,10 @@ class Lives:
         self.wait(1)
         self.kill_all()
         print(self.check())
-        print(f"{self.deleted} stores deleted, {self.restored} replaced by a backup, {self.kills} kills, whole checks {self.checks}, seed {arguments.seed}")
+        print(
+            f"{self.deleted} stores deleted, {self.restored} replaced by a backup, {self.kills} kills, whole checks "
+            f"{self.checks}, seed {arguments.seed}"
+        )
 
 
 def remove(name):

@@ -1,13 +1,23 @@
 #!/usr/bin/env python3
 """Readers and writers on one file under SIGKILL and SIGSTOP at any moment: `storm.py PROGRAM --kills N --seed S`.
 
-Writers keep a sum constant; some live in a pid namespace of their own (as root), some leave a sleeping forked child behind when they
-are killed. Others are stopped in the middle of what they do, also while they hold locks of the store; the rest waits for these, or goes on,
-until the stopped one is killed or continues. Whoever is killed is replaced. Now and then all are killed, and whoever comes next recovers: the
-store is checked whole: sum, indexes, structure, and that every transaction that a writer was promised is there. Counts, not seconds: a run
-ends after N kills, whatever the machine. Nothing may stand still for ten minutes.
+Writers keep a sum constant; some live in a pid namespace of their own (as root), some leave a sleeping forked child
+behind when they are killed. Others are stopped in the middle of what they do, also while they hold locks of the store;
+the rest waits for these, or goes on, until the stopped one is killed or continues. Whoever is killed is replaced. Now
+and then all are killed, and whoever comes next recovers: the
+store is checked whole: sum, indexes, structure, and that every transaction that a writer was promised is there. Counts,
+not seconds: a run ends after N kills, whatever the machine. Nothing may stand still for ten minutes.
 """
-import argparse, os, random, shutil, signal, subprocess, sys, tempfile, time
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
 
 import watched
 from watched import read
@@ -23,9 +33,14 @@ folder = tempfile.mkdtemp(prefix="storm-", dir=arguments.folder)
 path = os.path.join(folder, "bank.objstore")
 WRITERS, READERS = 4, 4
 acks = [os.path.join(folder, f"acks{i}") for i in range(WRITERS)]
-can_unshare = os.geteuid() == 0 and shutil.which("unshare") and subprocess.run(
-    ["unshare", "--pid", "--fork", "--kill-child", "true"], stderr=subprocess.DEVNULL).returncode == 0
-# docs/state-machine.md, 1: bytes of the store, behind which each process has one of its own; and words of the lock file, with the name of that.
+can_unshare = (
+    os.geteuid() == 0
+    and shutil.which("unshare")
+    and subprocess.run(["unshare", "--pid", "--fork", "--kill-child", "true"], stderr=subprocess.DEVNULL).returncode
+    == 0
+)
+# docs/state-machine.md, 1: bytes of the store, behind which each process has one of its own; and words of the lock
+# file, with the name of that.
 FIRST = 1 << 62
 BYTES = {FIRST: "OPEN", FIRST + 2: "CKPT"}
 LIVE = FIRST + 16
@@ -42,7 +57,7 @@ class Process(watched.Process):
             command.append("fork")
         self.unshares = can_unshare and index % 2 == 1
         if self.unshares:
-            command = ["unshare", "--pid", "--fork", "--kill-child"] + command
+            command = ["unshare", "--pid", "--fork", "--kill-child", *command]
         super().__init__(f"storm, seed {arguments.seed}", folder, kind, index, command)
 
     @property
@@ -97,7 +112,11 @@ class Storm:
     def wait(self, transactions):
         """Until so many more are done."""
         watched.wait(
-            transactions, lambda: acks, self.alive, lambda: f"after {self.kills} kills and {self.stops} stops (storm, seed {arguments.seed})")
+            transactions,
+            lambda: acks,
+            self.alive,
+            lambda: f"after {self.kills} kills and {self.stops} stops (storm, seed {arguments.seed})",
+        )
 
     def start(self):
         self.alive = [Process("writer", i) for i in range(WRITERS)]
@@ -116,7 +135,7 @@ class Storm:
         self.alive = []
 
     def check(self):
-        check = subprocess.run([arguments.program, "check", path] + acks, capture_output=True, text=True)
+        check = subprocess.run([arguments.program, "check", path, *acks], capture_output=True, text=True)
         if check.returncode:
             sys.exit(f"storm: {check.stderr} (seed {arguments.seed})")
         self.checks += 1
@@ -185,15 +204,18 @@ class Storm:
         self.kill_all()
         print(self.check())
         stopped = ", ".join(f"{count} with {key}" for key, count in sorted(self.killed_with.items()))
-        print(f"{self.kills} kills, {self.stops} stops; killed while they stood still: {stopped}; {self.continued} went on; "
-              f"{self.children} left a child behind; whole checks {self.checks}, "
-              f"pid namespaces {'yes' if can_unshare else 'no'}, seed {arguments.seed}")
+        print(
+            f"{self.kills} kills, {self.stops} stops; killed while they stood still: {stopped}; {self.continued} went "
+            f"on; {self.children} left a child behind; whole checks {self.checks}, "
+            f"pid namespaces {'yes' if can_unshare else 'no'}, seed {arguments.seed}"
+        )
         if arguments.kills >= 200 and not any(WORDS[784] in key for key in self.killed_with):
             sys.exit("storm: nobody was killed while he stood still with WRITER: has the word moved?")
 
 
 def end_child(group):
-    """A sleeping child that a killed writer left: its group exists as long as it does. None: the writer was killed before it had one."""
+    """A sleeping child that a killed writer left: its group exists as long as it does. None: the writer was killed
+    before it had one."""
     try:
         os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:

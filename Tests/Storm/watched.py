@@ -1,5 +1,11 @@
-"""What `storm.py` and `lives.py` do with processes that they watch: look at them, stop them, wait until they have done something."""
-import os, signal, subprocess, sys, time
+"""What `storm.py` and `lives.py` do with processes that they watch: look at them, stop them, wait until they have done
+something."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
 
 STANDSTILL = 600
 
@@ -37,7 +43,10 @@ def stop(process, check):
     while True:
         check()
         try:
-            states = [read(f"/proc/{process}/task/{task}/stat").rpartition(")")[2].split() for task in os.listdir(f"/proc/{process}/task")]
+            states = [
+                read(f"/proc/{process}/task/{task}/stat").rpartition(")")[2].split()
+                for task in os.listdir(f"/proc/{process}/task")
+            ]
         except FileNotFoundError:
             states = []
         if states and all(state and state[0] == "T" for state in states):

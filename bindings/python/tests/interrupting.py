@@ -36,8 +36,9 @@ def raising(kind: type[BaseException]) -> Callable[[int, FrameType | None], None
 
 @functools.cache
 def lock_exits(code: CodeType) -> frozenset[int]:
-    """Where a `with` calls the __exit__ of its own after a block that ended well: of a lock, no handler may run there, nor does
-    CPython run any: it looks for signals behind calls, at the beginning of functions and where it jumps back only."""
+    """Where a `with` calls the __exit__ of its own after a block that ended well: of a lock, no handler may run there,
+    nor does CPython run any: it looks for signals behind calls, at the beginning of functions and where it jumps back
+    only."""
     found: set[int] = set()
     lines = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
     for at in range(len(lines) - 3):
@@ -53,7 +54,9 @@ def lock_exits(code: CodeType) -> frozenset[int]:
 class Interruption:
     """Runs something, and raises Stop before the n-th byte code of the package that it comes to."""
 
-    def __init__(self, at: int, files: tuple[str, ...] = (), handler: Callable[[int, FrameType | None], None] = stop) -> None:
+    def __init__(
+        self, at: int, files: tuple[str, ...] = (), handler: Callable[[int, FrameType | None], None] = stop
+    ) -> None:
         self.left = at
         self.handler = handler
         self.files = files
@@ -77,13 +80,19 @@ class Interruption:
         if event == "opcode" and frame.f_lasti not in lock_exits(frame.f_code):
             self.left -= 1
             if self.left == 0:
-                self.where = f"{pathlib.Path(frame.f_code.co_filename).name}:{frame.f_lineno} {frame.f_code.co_name} at {frame.f_lasti}"
+                self.where = (
+                    f"{pathlib.Path(frame.f_code.co_filename).name}:{frame.f_lineno} {frame.f_code.co_name} "
+                    f"at {frame.f_lasti}"
+                )
                 self.handler(signal.SIGUSR1, frame)
         return self._traced
 
 
-def at_every_byte_code(action: Callable[[], Any], files: tuple[str, ...] = (), step: int = 1, keeps: int = 10) -> Iterator[tuple[str, BaseException | None]]:
-    """Where it was, and what came out. The exceptions are kept for a while, with their tracebacks and all that is in those."""
+def at_every_byte_code(
+    action: Callable[[], Any], files: tuple[str, ...] = (), step: int = 1, keeps: int = 10
+) -> Iterator[tuple[str, BaseException | None]]:
+    """Where it was, and what came out. The exceptions are kept for a while, with their tracebacks and all that is in
+    those."""
     kept: deque[BaseException] = deque(maxlen=keeps)
     at = 1
     while True:

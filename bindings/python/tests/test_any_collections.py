@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import objstore
 import pytest
+
+import objstore
 from objstore import Model, ObjectId, field
 from objstore.mixed import MixedDict, MixedList
 
@@ -46,9 +47,24 @@ def exact(value: Any) -> Any:
 
 
 EVERY: list[Any] = [
-    None, False, True, 0, -129, 2**63 - 1, 1.0, Decimal("1.50"), "", "é" * 300, b"\0", ObjectId(bytes(range(12))), UUID(int=5), [], {},
-    [[1, {"a": None}], {"b": [True, 2.5]}], "x" * 5000,
-]  # fmt: skip
+    None,
+    False,
+    True,
+    0,
+    -129,
+    2**63 - 1,
+    1.0,
+    Decimal("1.50"),
+    "",
+    "é" * 300,
+    b"\0",
+    ObjectId(bytes(range(12))),
+    UUID(int=5),
+    [],
+    {},
+    [[1, {"a": None}], {"b": [True, 2.5]}],
+    "x" * 5000,
+]
 
 
 def test_d41_elements_of_every_type(tmp_path: Path) -> None:
@@ -67,7 +83,8 @@ def test_d41_elements_of_every_type(tmp_path: Path) -> None:
         assert store.verify() is None
     read: list[Any] = []
 
-    def migrate(migration: objstore.Migration, _: int) -> None:  # sees what is in the file, by a model that it makes of it
+    # sees what is in the file, by a model that it makes of it
+    def migrate(migration: objstore.Migration, _: int) -> None:
         old = migration.old_models["Frog"]
         read.append((old.favoriteThings.type_name, exact(next(iter(migration.old.objects(old))).favoriteThings.copy())))
 
@@ -99,7 +116,9 @@ def test_elements_are_live(store: Any) -> None:
         taken = frog.favoriteThings.pop(1)
         taken["a"].append("copy")
         frog.favoriteThings.reverse()
-        assert type(taken) is dict and frog.favoriteThings == [["first", 3], 1] and frog.favoriteThings[0] == ["first", 3]
+        assert (
+            type(taken) is dict and frog.favoriteThings == [["first", 3], 1] and frog.favoriteThings[0] == ["first", 3]
+        )
         del frog.favoriteThings[0][0]
         frog.favoriteThings.move(0, 1)
         frog.favoriteThings[0:1] = [{}, "x"]
@@ -144,11 +163,15 @@ def test_sets(store: Any) -> None:
 def test_links(store: Any) -> None:
     # An object that leads to others, in circles, with itself in a list: all are added, each once.
     pond, other = Pond(name="P"), Pond(name="Q")
-    frog = Frog(id=1, favoriteThings=[pond, [pond, {"deep": other}]], seen=[other, 5], notes={"p": pond}, byNumber={1: other})
+    frog = Frog(
+        id=1, favoriteThings=[pond, [pond, {"deep": other}]], seen=[other, 5], notes={"p": pond}, byNumber={1: other}
+    )
     pond.best = frog
     with store.write():
         assert store.add(frog) is frog and store.objects(Pond).count() == 2
-    assert frog.favoriteThings == [pond, [pond, {"deep": other}]] and frog.seen == {other, 5} and frog.notes == {"p": pond}
+    assert (
+        frog.favoriteThings == [pond, [pond, {"deep": other}]] and frog.seen == {other, 5} and frog.notes == {"p": pond}
+    )
     assert pond.best == frog
     with store.write():
         frog.favoriteThings.append(Pond(name="R"))
@@ -175,31 +198,66 @@ def test_links(store: Any) -> None:
 def test_values_copies_and_columns(store: Any, tmp_path: Path) -> None:
     with store.write():
         pond = store.add(Pond(name="P"))
-        frog = store.create(Frog, {"id": 1, "favoriteThings": [1, [pond, "x"]], "seen": ["a", pond], "notes": {"a": {"b": pond}}, "byNumber": {3: [1]}})
+        frog = store.create(
+            Frog,
+            {
+                "id": 1,
+                "favoriteThings": [1, [pond, "x"]],
+                "seen": ["a", pond],
+                "notes": {"a": {"b": pond}},
+                "byNumber": {3: [1]},
+            },
+        )
         assert store.create(Frog, {"id": 1, "favoriteThings": [1, [pond, "x"]]}, update="modified") == frog
-        counts = store.create_all(Frog, [{"id": i, "favoriteThings": [i, [i]], "notes": {"k": i}} for i in range(2, 200)])
+        counts = store.create_all(
+            Frog, [{"id": i, "favoriteThings": [i, [i]], "notes": {"k": i}} for i in range(2, 200)]
+        )
         assert counts.created == 198
         store.add_all([Frog(id=i, favoriteThings=["t", i, {"k": i}], seen={i, "s"}) for i in range(200, 400)])
         store.add_all([Frog(id=400, favoriteThings=[Pond(name="new")]), Frog(id=401, favoriteThings=[pond])])
-    assert store.get(Frog, 150).favoriteThings == [150, [150]] and store.get(Frog, 250).favoriteThings == ["t", 250, {"k": 250}]
+    assert store.get(Frog, 150).favoriteThings == [150, [150]] and store.get(Frog, 250).favoriteThings == [
+        "t",
+        250,
+        {"k": 250},
+    ]
     assert store.get(Frog, 250).seen == {250, "s"} and store.get(Frog, 400).favoriteThings[0].name == "new"
     copied = frog.detach()
-    assert copied.favoriteThings[1][0].name == "P" and copied.favoriteThings[1][0] is copied.notes["a"]["b"] and copied.byNumber == {3: [1]}
+    assert (
+        copied.favoriteThings[1][0].name == "P"
+        and copied.favoriteThings[1][0] is copied.notes["a"]["b"]
+        and copied.byNumber == {3: [1]}
+    )
     assert {getattr(e, "name", e) for e in copied.seen} == {"a", "P"} and type(copied.favoriteThings) is list
     shallow = frog.detach(0)
-    assert shallow.favoriteThings == [1, [None, "x"]] and set(shallow.seen) == {"a"} and shallow.notes == {"a": {"b": None}}
+    assert (
+        shallow.favoriteThings == [1, [None, "x"]]
+        and set(shallow.seen) == {"a"}
+        and shallow.notes == {"a": {"b": None}}
+    )
     assert frog.favoriteThings.detach()[1][0].name == "P" and frog.notes.detach()["a"]["b"].name == "P"
     with objstore.open(tmp_path / "other", models=MODELS) as other:
         with other.write():
             moved = other.copy(frog)
-        assert moved.favoriteThings[1][0].name == "P" and other.objects(Pond).count() == 1 and moved.notes["a"]["b"] == moved.favoriteThings[1][0]
+        assert (
+            moved.favoriteThings[1][0].name == "P"
+            and other.objects(Pond).count() == 1
+            and moved.notes["a"]["b"] == moved.favoriteThings[1][0]
+        )
         assert moved.seen == {"a", moved.notes["a"]["b"]} and other.verify() is None
 
 
 def test_json(store: Any) -> None:
     with store.write():
-        frog = store.create_from_json(Frog, '{"id": 1, "favoriteThings": [1, 2.5, "x", null, {"a": [true]}], "notes": {"k": [1]}, "byNumber": {"4": "four"}}')
-    assert exact(frog.favoriteThings) == exact([1, 2.5, "x", None, {"a": [True]}]) and frog.notes == {"k": [1]} and frog.byNumber == {4: "four"}
+        frog = store.create_from_json(
+            Frog,
+            '{"id": 1, "favoriteThings": [1, 2.5, "x", null, {"a": [true]}], "notes": {"k": [1]}, "byNumber": {"4": '
+            '"four"}}',
+        )
+    assert (
+        exact(frog.favoriteThings) == exact([1, 2.5, "x", None, {"a": [True]}])
+        and frog.notes == {"k": [1]}
+        and frog.byNumber == {4: "four"}
+    )
     assert '"favoriteThings":[1,2.5,"x",null,{"a":[true]}]' in frog.to_json().replace(" ", "").replace("\n", "")
 
 
@@ -223,7 +281,14 @@ def test_random_histories_against_builtins(tmp_path: Path, seed: int) -> None:
     def value(depth: int = 2) -> Any:
         kind = chance.randrange(9 if depth else 6)
         if kind < 6:
-            return [None, chance.randrange(20), chance.random(), "t" * chance.randrange(40), chance.random() < 0.5, b"b" * chance.randrange(700)][kind]
+            return [
+                None,
+                chance.randrange(20),
+                chance.random(),
+                "t" * chance.randrange(40),
+                chance.random() < 0.5,
+                b"b" * chance.randrange(700),
+            ][kind]
         if kind < 8:
             return [value(depth - 1) for _ in range(chance.randrange(4))]
         return {f"k{i}": value(depth - 1) for i in range(chance.randrange(3))}

@@ -12,7 +12,24 @@ class Item(Model):
     items: "list[Item]"
 
 
-@pytest.mark.parametrize("name", ["a Dog", "an Item", "an int", "an object", "a UUID", "an ObjectId", "a User", "an Apple", "an Hour", "a House", "an Umbrella", "a list[int]", "a Unit"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a Dog",
+        "an Item",
+        "an int",
+        "an object",
+        "a UUID",
+        "an ObjectId",
+        "a User",
+        "an Apple",
+        "an Hour",
+        "a House",
+        "an Umbrella",
+        "a list[int]",
+        "a Unit",
+    ],
+)
 def test_articles(name: str) -> None:
     assert a(name.split(" ", 1)[1]) == name
 

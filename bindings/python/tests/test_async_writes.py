@@ -104,7 +104,10 @@ def test_the_timeout_is_the_one_that_was_given(store: objstore.Store, timeout: f
                 await asyncio.sleep(0.01)
 
         ticking = asyncio.create_task(tick())
-        with pytest.raises(objstore.Timeout, match=f"another write was open for {timeout:g} seconds: in another task, thread or process"):
+        with pytest.raises(
+            objstore.Timeout,
+            match=f"another write was open for {timeout:g} seconds: in another task, thread or process",
+        ):
             async with store.write(timeout=timeout):
                 pass
         assert timeout <= time.monotonic() - begun and ticks > timeout * 20  # the loop went on
@@ -143,7 +146,10 @@ def test_a_write_that_would_stop_the_loop_says_what_to_do(store: objstore.Store)
         holder = asyncio.create_task(hold(store, entered, leave), name="the holder")
         await entered.wait()
         for timeout in (None, 5, 0):
-            with pytest.raises(objstore.AlreadyInWrite, match="task 'the holder' has a write .* open on this thread.*async with store.write"):
+            with pytest.raises(
+                objstore.AlreadyInWrite,
+                match="task 'the holder' has a write .* open on this thread.*async with store.write",
+            ):
                 with store.write(timeout=timeout):
                     pass
         leave.set()
@@ -164,7 +170,10 @@ def test_in_itself(store: objstore.Store) -> None:
             store.create(Leaf, {"id": 1})
 
     run(main())
-    with store.write(), pytest.raises(objstore.AlreadyInWrite, match="this thread has a write .* open already.*savepoint"):
+    with (
+        store.write(),
+        pytest.raises(objstore.AlreadyInWrite, match="this thread has a write .* open already.*savepoint"),
+    ):
         with store.write():
             pass
     assert ids(store) == [1]
@@ -183,7 +192,9 @@ def test_a_generator_on_the_same_thread(store: objstore.Store) -> None:
             pass
 
     async def main() -> None:
-        with pytest.raises(objstore.AlreadyInWrite, match="this thread has a write .* begun outside of any task.*generator"):
+        with pytest.raises(
+            objstore.AlreadyInWrite, match="this thread has a write .* begun outside of any task.*generator"
+        ):
             async with store.write():  # for ever: only who runs the loop can end it
                 pass
 
@@ -278,7 +289,13 @@ with objstore.open(sys.argv[1], models=[Leaf]) as store, store.write():
 
 
 def test_another_process(store: objstore.Store, path: pathlib.Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as writer:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    ) as writer:
         assert writer.stdin is not None and writer.stdout is not None
         assert writer.stdout.readline() == "begun\n"
         stdin = writer.stdin

@@ -85,7 +85,9 @@ def fill(store: objstore.Store, cell: types.SimpleNamespace) -> Any:
 def look(store: objstore.Store, cell: types.SimpleNamespace) -> None:
     rex = store.get(cell.Dog, 1)
     assert type(rex) is cell.Dog and rex.age == 3 and rex.mood is cell.Mood.WILD
-    assert type(rex.owner) is cell.Person and type(rex.friend) is cell.Dog and {type(d) for d in rex.friends} == {cell.Dog}
+    assert (
+        type(rex.owner) is cell.Person and type(rex.friend) is cell.Dog and {type(d) for d in rex.friends} == {cell.Dog}
+    )
     assert type(rex.home) is cell.Home and rex.home.parent == rex and rex.extra["dog"] == rex
     assert list(rex.owner.dogs) == [rex] and type(rex.owner.dogs[0]) is cell.Dog and type(rex.owner.best) is cell.Dog
     assert [d.id for d in store.objects(cell.Dog).where(cell.Dog.age > 2)] == [1]
@@ -155,11 +157,14 @@ def test_in_a_write(run: Run, path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     "more, message",
     [
-        ("weight: float = 1.5", "weight is new"), ("age: str = ''", "age is of type str, and was int"),
-        ("age: int = field(default=0, indexed=True)", "age is declared otherwise"), ("age: int = 5", "age is declared otherwise"),
-        ("age: int | None = None", "age is declared otherwise"), ("__indexes__ = [objstore.Index('id', 'age')]", "its indexes"),
+        ("weight: float = 1.5", "weight is new"),
+        ("age: str = ''", "age is of type str, and was int"),
+        ("age: int = field(default=0, indexed=True)", "age is declared otherwise"),
+        ("age: int = 5", "age is declared otherwise"),
+        ("age: int | None = None", "age is declared otherwise"),
+        ("__indexes__ = [objstore.Index('id', 'age')]", "its indexes"),
     ],
-)  # fmt: skip
+)
 def test_one_that_differs(run: Run, path: pathlib.Path, more: str, message: str) -> None:
     old = run(CELL)
     with objstore.open(path, models=models(old)) as store:
@@ -169,7 +174,10 @@ def test_one_that_differs(run: Run, path: pathlib.Path, more: str, message: str)
         if new.Dog.__module__ in sys.modules:  # else nobody knows what its name in quotes has become
             attempts.append(lambda: store.objects(new.Person))
         for attempt in attempts:
-            with pytest.raises(objstore.NoSuchClass, match=f"Dog was defined again since the store was opened, and differs: {message}.*close it"):
+            with pytest.raises(
+                objstore.NoSuchClass,
+                match=f"Dog was defined again since the store was opened, and differs: {message}.*close it",
+            ):
                 attempt()
         with store.write(), pytest.raises(objstore.NoSuchClass, match="defined again"):
             store.add(new.Dog(id=4))
@@ -223,7 +231,8 @@ class Cat(Model):
 
 
 def test_a_cell_with_nothing_but_enumerations(run: Run) -> None:
-    """A member of the one that was defined again is what the one of the same name and value is of the one that the model has."""
+    """A member of the one that was defined again is what the one of the same name and value is of the one that the
+    model has."""
     old = run("import enum\nfrom objstore import Model, field\n" + ENUM)
     Cat = run(WITH_ENUM).Cat
     new = run(ENUM)
@@ -253,10 +262,22 @@ def test_a_cell_with_nothing_but_enumerations(run: Run) -> None:
         store.add(loose)
         kept = old.Mood.WILD, old.Level.HIGH, old.Way.UP | old.Way.DOWN
         for cat in store.objects(Cat):
-            assert (cat.mood, cat.level, cat.way, *cat.moods, *cat.known, *cat.levels.items()) == (*kept, kept[0], kept[0], kept[:2])
-            assert wild in cat.moods and wild in cat.known and cat.levels[wild] is kept[1] and cat.levels.get(wild) is kept[1]
+            assert (cat.mood, cat.level, cat.way, *cat.moods, *cat.known, *cat.levels.items()) == (
+                *kept,
+                kept[0],
+                kept[0],
+                kept[:2],
+            )
+            assert (
+                wild in cat.moods
+                and wild in cat.known
+                and cat.levels[wild] is kept[1]
+                and cat.levels.get(wild) is kept[1]
+            )
             assert (cat.moods.index(wild), cat.moods.count(wild)) == (0, 1)
-        assert len(store.objects(Cat).where(Cat.mood == wild)) == len(store.objects(Cat).filter("mood == $0", wild)) == 7
+        assert (
+            len(store.objects(Cat).where(Cat.mood == wild)) == len(store.objects(Cat).filter("mood == $0", wild)) == 7
+        )
         fourth.moods.append(wild)
         assert fourth.moods.index(wild, 1) == 1
         fourth.moods.remove(wild)
@@ -272,7 +293,10 @@ def test_an_enumeration_that_differs(run: Run) -> None:
     with objstore.open(memory="", models=[Cat]) as store, store.write():
         store.create(Cat, {"id": 1, "mood": new.Mood.WILD})
         for refused in (lambda: Cat(id=2, way=new.Way.UP), lambda: store.objects(Cat).where(Cat.way == new.Way.LEFT)):
-            with pytest.raises(objstore.WrongType, match=r"^Cat.way: a member of Way is wanted, and <Way\.\w+: \d> is of another class of that name$"):
+            with pytest.raises(
+                objstore.WrongType,
+                match=r"^Cat.way: a member of Way is wanted, and <Way\.\w+: \d> is of another class of that name$",
+            ):
                 refused()
         for stranger in (new.Level.LOW, "wild", type("Mood", (), {})()):
             with pytest.raises(objstore.WrongType, match="^Cat.mood: a member of Mood is wanted, not "):
@@ -282,7 +306,9 @@ def test_an_enumeration_that_differs(run: Run) -> None:
 def test_a_stranger(run: Run) -> None:
     cell = run(CELL)
     with objstore.open(memory="", models=models(cell)) as store:
-        other: Any = type(objstore.Model)("Cat", (objstore.Model,), {"__annotations__": {"x": int}, "__module__": __name__})
+        other: Any = type(objstore.Model)(
+            "Cat", (objstore.Model,), {"__annotations__": {"x": int}, "__module__": __name__}
+        )
         with pytest.raises(objstore.NoSuchClass, match="opened with Person, Dog, Home, not with Cat"):
             store.objects(other)
 
@@ -294,11 +320,24 @@ def test_results_from_before(run: Run, path: pathlib.Path) -> None:
         fill(store, old)
         dogs, rex, seen = store.objects(old.Dog), store.get(old.Dog, 1), []
         new = run(CELL)
-        assert [type(d) for d in dogs.where(new.Dog.age > 2)] == [new.Dog] and [d.id for d in dogs.where(new.Dog.mood == new.Mood.WILD)] == [1]
-        assert dogs.sum(new.Dog.age) == dogs.sum(old.Dog.age) == dogs.sum("age") and dogs.to_numpy(new.Dog.age).tolist() == dogs.to_numpy("age").tolist()
-        assert store.get(new.Dog, 1) in dogs and rex in store.objects(new.Dog) and rex == store.get(new.Dog, 1) and new.Dog(id=1) not in dogs
+        assert [type(d) for d in dogs.where(new.Dog.age > 2)] == [new.Dog] and [
+            d.id for d in dogs.where(new.Dog.mood == new.Mood.WILD)
+        ] == [1]
+        assert (
+            dogs.sum(new.Dog.age) == dogs.sum(old.Dog.age) == dogs.sum("age")
+            and dogs.to_numpy(new.Dog.age).tolist() == dogs.to_numpy("age").tolist()
+        )
+        assert (
+            store.get(new.Dog, 1) in dogs
+            and rex in store.objects(new.Dog)
+            and rex == store.get(new.Dog, 1)
+            and new.Dog(id=1) not in dogs
+        )
         assert store.get(new.Person, "Ann") not in dogs
-        with dogs.observe(lambda change: seen.append(change.modification_count), keys=[new.Dog.age]), rex.observe(lambda change: seen.append(-1), keys=[new.Dog.age]):
+        with (
+            dogs.observe(lambda change: seen.append(change.modification_count), keys=[new.Dog.age]),
+            rex.observe(lambda change: seen.append(-1), keys=[new.Dog.age]),
+        ):
             store.deliver()
             seen.clear()
             with store.write():

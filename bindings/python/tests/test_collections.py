@@ -79,19 +79,33 @@ def store(path):
 
 def full(name="Rex"):
     return Kennel(
-        name=name, toys=["ball", "bone", "ball"], scores=[1, None, 2.5], seen={"b", "a"}, notes={"k": "v", "a": "b"},
-        by_id={2: 0.5, 1: 1.5}, numbers=range(5),
-    )  # fmt: skip
+        name=name,
+        toys=["ball", "bone", "ball"],
+        scores=[1, None, 2.5],
+        seen={"b", "a"},
+        notes={"k": "v", "a": "b"},
+        by_id={2: 0.5, 1: 1.5},
+        numbers=range(5),
+    )
 
 
 def contents(obj):
-    return {p.name: getattr(obj, p.name) if p.shape is None else getattr(obj, p.name).copy() for p in type(obj)._objstore_properties}
+    return {
+        p.name: getattr(obj, p.name) if p.shape is None else getattr(obj, p.name).copy()
+        for p in type(obj)._objstore_properties
+    }
 
 
 FULL = {
-    "name": "Rex", "toys": ["ball", "bone", "ball"], "scores": [1.0, None, 2.5], "seen": {"a", "b"}, "notes": {"a": "b", "k": "v"},
-    "by_id": {1: 1.5, 2: 0.5}, "numbers": [0, 1, 2, 3, 4], "rest": None,
-}  # fmt: skip
+    "name": "Rex",
+    "toys": ["ball", "bone", "ball"],
+    "scores": [1.0, None, 2.5],
+    "seen": {"a", "b"},
+    "notes": {"a": "b", "k": "v"},
+    "by_id": {1: 1.5, 2: 0.5},
+    "numbers": [0, 1, 2, 3, 4],
+    "rest": None,
+}
 EMPTY = {"toys": [], "scores": [], "seen": set(), "notes": {}, "by_id": {}, "numbers": [], "rest": None}
 
 
@@ -101,9 +115,13 @@ EMPTY = {"toys": [], "scores": [], "seen": set(), "notes": {}, "by_id": {}, "num
 def test_declarations_are_seen():
     described = [(p.name, p.type_name) for p in Kennel._objstore_properties if p.shape is not None]
     assert described == [
-        ("toys", "list[str]"), ("scores", "list[float | None]"), ("seen", "set[str]"), ("notes", "dict[str, str]"),
-        ("by_id", "dict[int, float]"), ("numbers", "list[int]"),
-    ]  # fmt: skip
+        ("toys", "list[str]"),
+        ("scores", "list[float | None]"),
+        ("seen", "set[str]"),
+        ("notes", "dict[str, str]"),
+        ("by_id", "dict[int, float]"),
+        ("numbers", "list[int]"),
+    ]
 
     class Inherited(Kennel):
         more: dict[ObjectId, Color]
@@ -116,15 +134,22 @@ def test_declarations_are_seen():
 @pytest.mark.parametrize(
     "annotation, given, message",
     [
-        (list, None, "say what is in the list"), (set, None, "say what is in the set"), (dict, None, "say what is in the dict"),
-        (dict[float, int], None, "a key is"), (dict[str | None, int], None, "a key is"), (dict[bool, int], None, "a key is"),
-        (list[int], field(primary_key=True), "no primary key"), (list[int], field(indexed=True), "has no index"),
-        (list[int], field(unique=True), "not unique"), (Kennel | None, field(unique=True), "a link cannot be unique by itself"),
-        (list[int], [], "by a function"), (list[int], field(default=[1]), "by a function"),
+        (list, None, "say what is in the list"),
+        (set, None, "say what is in the set"),
+        (dict, None, "say what is in the dict"),
+        (dict[float, int], None, "a key is"),
+        (dict[str | None, int], None, "a key is"),
+        (dict[bool, int], None, "a key is"),
+        (list[int], field(primary_key=True), "no primary key"),
+        (list[int], field(indexed=True), "has no index"),
+        (list[int], field(unique=True), "not unique"),
+        (Kennel | None, field(unique=True), "a link cannot be unique by itself"),
+        (list[int], [], "by a function"),
+        (list[int], field(default=[1]), "by a function"),
         (list[int], field(default=[1], default_factory=list), "a default and a default_factory"),
         (int, field(default=1, default_factory=int), "a default and a default_factory"),
     ],
-)  # fmt: skip
+)
 def test_wrong_declarations(annotation, given, message):
     namespace = {"__annotations__": {"x": annotation}, "__module__": __name__} | ({} if given is None else {"x": given})
     with pytest.raises(objstore.SchemaError, match=message) as caught:
@@ -135,8 +160,13 @@ def test_wrong_declarations(annotation, given, message):
 def test_unmanaged_objects_have_builtin_ones():
     dog, given = full(), ["mine"]
     assert {name: type(value) for name, value in contents(dog).items() if name in EMPTY and name != "rest"} == {
-        "toys": list, "scores": list, "seen": set, "notes": dict, "by_id": dict, "numbers": list,
-    }  # fmt: skip
+        "toys": list,
+        "scores": list,
+        "seen": set,
+        "notes": dict,
+        "by_id": dict,
+        "numbers": list,
+    }
     assert contents(dog) == FULL and contents(Kennel(name="x")) == EMPTY | {"name": "x"}
     assert type(dog.toys) is list and type(dog.scores[0]) is float
     dog.toys = given
@@ -153,15 +183,23 @@ def test_unmanaged_objects_have_builtin_ones():
 
 
 WRONG = [
-    ("toys", "ball", objstore.WrongType, "a list"), ("toys", 5, objstore.WrongType, "a list"), ("toys", {"a": "b"}, objstore.WrongType, "a list"),
-    ("toys", None, objstore.NotNullable, r"an empty one is \[\]"), ("toys", ["a", 5], objstore.WrongType, "an element of Kennel.toys: a str"),
+    ("toys", "ball", objstore.WrongType, "a list"),
+    ("toys", 5, objstore.WrongType, "a list"),
+    ("toys", {"a": "b"}, objstore.WrongType, "a list"),
+    ("toys", None, objstore.NotNullable, r"an empty one is \[\]"),
+    ("toys", ["a", 5], objstore.WrongType, "an element of Kennel.toys: a str"),
     ("toys", ["a", None], objstore.NotNullable, "an element of Kennel.toys may not be None"),
-    ("scores", [1, "x"], objstore.WrongType, "an element of Kennel.scores: a float"), ("seen", "ab", objstore.WrongType, "a set"),
-    ("seen", ["a", 5], objstore.WrongType, "an element of Kennel.seen"), ("notes", ["a"], objstore.WrongType, "a dict"),
-    ("notes", {"a": 5}, objstore.WrongType, "an element of Kennel.notes: a str"), ("notes", {5: "a"}, objstore.WrongType, "a key of Kennel.notes: a str"),
-    ("notes", {None: "a"}, objstore.NotNullable, "a key of Kennel.notes is never None"), ("by_id", {2**63: 1.0}, objstore.OutOfRange, "64 bits"),
-    ("numbers", [1, 2**63], objstore.OutOfRange, "an element of Kennel.numbers: .* 64 bits"), ("numbers", [True], objstore.WrongType, "an int"),
-]  # fmt: skip
+    ("scores", [1, "x"], objstore.WrongType, "an element of Kennel.scores: a float"),
+    ("seen", "ab", objstore.WrongType, "a set"),
+    ("seen", ["a", 5], objstore.WrongType, "an element of Kennel.seen"),
+    ("notes", ["a"], objstore.WrongType, "a dict"),
+    ("notes", {"a": 5}, objstore.WrongType, "an element of Kennel.notes: a str"),
+    ("notes", {5: "a"}, objstore.WrongType, "a key of Kennel.notes: a str"),
+    ("notes", {None: "a"}, objstore.NotNullable, "a key of Kennel.notes is never None"),
+    ("by_id", {2**63: 1.0}, objstore.OutOfRange, "64 bits"),
+    ("numbers", [1, 2**63], objstore.OutOfRange, "an element of Kennel.numbers: .* 64 bits"),
+    ("numbers", [True], objstore.WrongType, "an int"),
+]
 
 
 @pytest.mark.parametrize("name, value, error, message", WRONG, ids=lambda v: repr(v)[:20])
@@ -172,12 +210,19 @@ def test_what_does_not_fit(store, name, value, error, message):
     with store.write():
         dog = store.add(full())
         unchecked = Kennel(name="y")
-        unchecked._o_values[unchecked._objstore_properties[[p.name for p in Kennel._objstore_properties].index(name)].index] = value
+        unchecked._o_values[
+            unchecked._objstore_properties[[p.name for p in Kennel._objstore_properties].index(name)].index
+        ] = value
         for way in (
             lambda: setattr(dog, name, value),
             lambda: store.create(Kennel, {"name": "x", name: value}),
             lambda: store.create(Kennel, {"name": "Rex", name: value}, update="all"),
-            lambda: store.create_all(Kennel, [{"name": "x", name: ()}, {"name": "z", name: value}] if name != "notes" and name != "by_id" else [{"name": "x"}, {"name": "z", name: value}]),
+            lambda: store.create_all(
+                Kennel,
+                [{"name": "x", name: ()}, {"name": "z", name: value}]
+                if name != "notes" and name != "by_id"
+                else [{"name": "x"}, {"name": "z", name: value}],
+            ),
             lambda: store.objects(Kennel).update(**{name: value}),
             lambda: store.add(unchecked),
             lambda: store.add_all([Kennel(name="a", toys=["b"]), unchecked]),
@@ -269,7 +314,11 @@ def test_live(store):
         dog.toys = ["x"]
     assert frozen.toys == [] and dog.toys == ["x"] and frozen.seen == {"b", "c"}
     assert copy.copy(dog.toys) == copy.deepcopy(dog.toys) == pickle.loads(pickle.dumps(dog.toys)) == ["x"]
-    assert type(dog.notes.copy()) is dict and type(copy.copy(dog.seen)) is set and pickle.loads(pickle.dumps(dog.notes)) == dog.notes
+    assert (
+        type(dog.notes.copy()) is dict
+        and type(copy.copy(dog.seen)) is set
+        and pickle.loads(pickle.dumps(dog.notes)) == dog.notes
+    )
     assert json.dumps(dog.notes.copy()) == '{"a": "b", "k": "w", "z": "y"}'
     assert {**dog.notes} == dict(dog.notes) == dog.notes and [*dog.toys] == ["x"]
     for name in ("toys", "seen", "notes"):
@@ -285,7 +334,11 @@ def test_showing(store):
         dog = store.add(full())
         dog.numbers = range(3000)
         dog.notes["x"] = "<b>"
-    assert repr(dog.toys) == "['ball', 'bone', 'ball']" and repr(dog.seen) == "{'a', 'b'}" and repr(dog.by_id) == "{1: 1.5, 2: 0.5}"
+    assert (
+        repr(dog.toys) == "['ball', 'bone', 'ball']"
+        and repr(dog.seen) == "{'a', 'b'}"
+        and repr(dog.by_id) == "{1: 1.5, 2: 0.5}"
+    )
     assert repr(dog.numbers).startswith("[0, 1, 2,") and repr(dog.numbers).endswith("18, 19, … 2,980 more]")
     assert "toys=['ball', 'bone', 'ball'], scores=[1.0, None, 2.5], seen={'a', 'b'}" in repr(dog)
     assert "<td>[&#x27;ball&#x27;, &#x27;bone&#x27;" in dog._repr_html_() and "&lt;b&gt;" in dog._repr_html_()
@@ -304,23 +357,53 @@ def test_only_inside_a_write(store):
     frozen = store.freeze()
     for obj in (dog, frozen.get(Kennel, "Rex")):
         changes = [
-            lambda: setattr(obj, "toys", []), lambda: obj.toys.append("x"), lambda: obj.toys.extend([]), lambda: obj.toys.clear(),
-            lambda: obj.toys.insert(0, "x"), lambda: obj.toys.pop(), lambda: obj.toys.remove("ball"), lambda: obj.toys.reverse(),
-            lambda: obj.toys.sort(), lambda: obj.toys.move(0, 1), lambda: obj.toys.__setitem__(0, "x"), lambda: obj.toys.__delitem__(0),
-            lambda: obj.toys.__delitem__(slice(0)), lambda: obj.toys.__setitem__(slice(0), ()), lambda: obj.toys.__iadd__([]),
-            lambda: obj.seen.add("x"), lambda: obj.seen.discard("a"), lambda: obj.seen.remove("a"), lambda: obj.seen.pop(),
-            lambda: obj.seen.clear(), lambda: obj.seen.update(), lambda: obj.seen.__iand__({"a"}), lambda: obj.seen.__ior__({"a"}),
-            lambda: obj.seen.__isub__({"x"}), lambda: obj.seen.__ixor__({"x"}), lambda: obj.notes.__setitem__("a", "b"),
-            lambda: obj.notes.__delitem__("a"), lambda: obj.notes.pop("a"), lambda: obj.notes.popitem(), lambda: obj.notes.clear(),
-            lambda: obj.notes.update(), lambda: obj.notes.setdefault("a", "b"), lambda: obj.notes.__ior__({}),
-        ]  # fmt: skip
+            lambda: setattr(obj, "toys", []),
+            lambda: obj.toys.append("x"),
+            lambda: obj.toys.extend([]),
+            lambda: obj.toys.clear(),
+            lambda: obj.toys.insert(0, "x"),
+            lambda: obj.toys.pop(),
+            lambda: obj.toys.remove("ball"),
+            lambda: obj.toys.reverse(),
+            lambda: obj.toys.sort(),
+            lambda: obj.toys.move(0, 1),
+            lambda: obj.toys.__setitem__(0, "x"),
+            lambda: obj.toys.__delitem__(0),
+            lambda: obj.toys.__delitem__(slice(0)),
+            lambda: obj.toys.__setitem__(slice(0), ()),
+            lambda: obj.toys.__iadd__([]),
+            lambda: obj.seen.add("x"),
+            lambda: obj.seen.discard("a"),
+            lambda: obj.seen.remove("a"),
+            lambda: obj.seen.pop(),
+            lambda: obj.seen.clear(),
+            lambda: obj.seen.update(),
+            lambda: obj.seen.__iand__({"a"}),
+            lambda: obj.seen.__ior__({"a"}),
+            lambda: obj.seen.__isub__({"x"}),
+            lambda: obj.seen.__ixor__({"x"}),
+            lambda: obj.notes.__setitem__("a", "b"),
+            lambda: obj.notes.__delitem__("a"),
+            lambda: obj.notes.pop("a"),
+            lambda: obj.notes.popitem(),
+            lambda: obj.notes.clear(),
+            lambda: obj.notes.update(),
+            lambda: obj.notes.setdefault("a", "b"),
+            lambda: obj.notes.__ior__({}),
+        ]
         for change in changes:
             with pytest.raises(objstore.NotInWrite, match=r"Kennel\.(toys|seen|notes)") as caught:
                 change()
             assert caught.value.class_name == "Kennel" and caught.value.property_name in ("toys", "seen", "notes")
         assert contents(obj) == FULL
     frozen.close()
-    for use in (lambda: len(obj.toys), lambda: "a" in obj.seen, lambda: obj.notes["a"], lambda: list(obj.toys), lambda: obj.detach()):
+    for use in (
+        lambda: len(obj.toys),
+        lambda: "a" in obj.seen,
+        lambda: obj.notes["a"],
+        lambda: list(obj.toys),
+        lambda: obj.detach(),
+    ):
         with pytest.raises(objstore.Closed):
             use()
 
@@ -331,12 +414,29 @@ def test_of_what_is_gone(store):
         toys, seen, notes = other.toys, other.seen, other.notes
         store.delete(other)
         uses = [
-            lambda: len(toys), lambda: toys[0], lambda: toys[-1], lambda: list(toys), lambda: 5 in toys, lambda: "x" in toys,
-            lambda: toys.append("x"), lambda: toys.clear(), lambda: toys.extend(["x"]), lambda: setattr(other, "toys", []),
-            lambda: "x" in seen, lambda: 5 in seen, lambda: seen.add("x"), lambda: seen.discard("x"), lambda: seen.update({"x"}),
-            lambda: notes["x"], lambda: notes[5], lambda: notes.get("x"), lambda: notes.__setitem__("a", "b"), lambda: notes.pop("x", None),
-            lambda: list(notes.items()), lambda: other.detach(),
-        ]  # fmt: skip
+            lambda: len(toys),
+            lambda: toys[0],
+            lambda: toys[-1],
+            lambda: list(toys),
+            lambda: 5 in toys,
+            lambda: "x" in toys,
+            lambda: toys.append("x"),
+            lambda: toys.clear(),
+            lambda: toys.extend(["x"]),
+            lambda: setattr(other, "toys", []),
+            lambda: "x" in seen,
+            lambda: 5 in seen,
+            lambda: seen.add("x"),
+            lambda: seen.discard("x"),
+            lambda: seen.update({"x"}),
+            lambda: notes["x"],
+            lambda: notes[5],
+            lambda: notes.get("x"),
+            lambda: notes.__setitem__("a", "b"),
+            lambda: notes.pop("x", None),
+            lambda: list(notes.items()),
+            lambda: other.detach(),
+        ]
         for use in uses:
             with pytest.raises(objstore.NoSuchObject):
                 use()
@@ -359,7 +459,11 @@ def test_of_what_is_gone(store):
 
 
 def compare(live, plain):
-    assert len(live) == len(plain) and live == plain and list(live) == list(plain if not isinstance(plain, (set, dict)) else sorted(plain, key=_order))
+    assert (
+        len(live) == len(plain)
+        and live == plain
+        and list(live) == list(plain if not isinstance(plain, (set, dict)) else sorted(plain, key=_order))
+    )
     if isinstance(plain, dict):
         assert list(live.items()) == sorted(plain.items(), key=lambda e: _order(e[0]))
         assert list(live.values()) == [v for _, v in sorted(plain.items(), key=lambda e: _order(e[0]))]
@@ -383,48 +487,122 @@ def both(live, plain, act, *, ordered=True):
 
 
 def list_acts(r, make, size):
-    i = lambda: r.randrange(-size - 2, size + 3)  # noqa: E731
-    some = lambda n=4: [make() for _ in range(r.randrange(n))]  # noqa: E731
+    i = lambda: r.randrange(-size - 2, size + 3)
+    some = lambda n=4: [make() for _ in range(r.randrange(n))]
     cut = slice(r.choice([None, i()]), r.choice([None, i()]), r.choice([None, None, 1, 2, -1, -3]))
     a, b, value, values, long = i(), i(), make(), some(), some(200)
     return [
-        lambda x: x.append(value), lambda x: x.insert(a, value), lambda x: x.extend(values), lambda x: x.extend(iter(long)),
-        lambda x: x[a], lambda x: list(x[cut]), lambda x: x.__setitem__(a, value), lambda x: x.__setitem__(cut, values),
-        lambda x: x.__setitem__(slice(a, b), long), lambda x: x.__delitem__(a), lambda x: x.__delitem__(cut), lambda x: x.pop(),
-        lambda x: x.pop(a), lambda x: x.remove(value), lambda x: x.index(value), lambda x: x.index(value, a, b), lambda x: x.count(value),
-        lambda x: value in x, lambda x: x.reverse(), lambda x: x.sort(key=_order, reverse=a > 0), lambda x: reversed(x),
-        lambda x: x.__iadd__(values) and None, lambda x: x + values, lambda x: values + list(x), lambda x: x == values, lambda x: bool(x),
-        lambda x: x.__setitem__(cut, x[cut]), lambda x: x.clear() if a == 0 else None,
-    ]  # fmt: skip
+        lambda x: x.append(value),
+        lambda x: x.insert(a, value),
+        lambda x: x.extend(values),
+        lambda x: x.extend(iter(long)),
+        lambda x: x[a],
+        lambda x: list(x[cut]),
+        lambda x: x.__setitem__(a, value),
+        lambda x: x.__setitem__(cut, values),
+        lambda x: x.__setitem__(slice(a, b), long),
+        lambda x: x.__delitem__(a),
+        lambda x: x.__delitem__(cut),
+        lambda x: x.pop(),
+        lambda x: x.pop(a),
+        lambda x: x.remove(value),
+        lambda x: x.index(value),
+        lambda x: x.index(value, a, b),
+        lambda x: x.count(value),
+        lambda x: value in x,
+        lambda x: x.reverse(),
+        lambda x: x.sort(key=_order, reverse=a > 0),
+        lambda x: reversed(x),
+        lambda x: x.__iadd__(values) and None,
+        lambda x: x + values,
+        lambda x: values + list(x),
+        lambda x: x == values,
+        lambda x: bool(x),
+        lambda x: x.__setitem__(cut, x[cut]),
+        lambda x: x.clear() if a == 0 else None,
+    ]
 
 
 def set_acts(r, make, size):
-    some = lambda n=5: {make() for _ in range(r.randrange(n))}  # noqa: E731
+    some = lambda n=5: {make() for _ in range(r.randrange(n))}
     value, a, b, long, n = make(), some(), some(20), some(150), r.randrange(20)
     return [
-        lambda x: x.add(value), lambda x: x.discard(value), lambda x: x.remove(value), lambda x: value in x, lambda x: x | a, lambda x: x & b,
-        lambda x: x - a, lambda x: x ^ b, lambda x: a | x, lambda x: b & x, lambda x: b - x, lambda x: b ^ x, lambda x: x.__ior__(a) and None,
-        lambda x: x.__ior__(long) and None, lambda x: x.__iand__(b) and None if n == 0 else None, lambda x: x.__isub__(b) and None,
-        lambda x: x.__ixor__(b) and None, lambda x: x.update(a, b), lambda x: x.intersection_update(x, long) if n == 1 else None,
-        lambda x: x.difference_update(a, b), lambda x: x.symmetric_difference_update(a), lambda x: x.union(a, list(b)),
-        lambda x: x.intersection(b), lambda x: x.difference(a), lambda x: x.symmetric_difference(b), lambda x: x <= b, lambda x: x < b,
-        lambda x: x >= a, lambda x: x > a, lambda x: x == b, lambda x: x.isdisjoint(b), lambda x: x.issubset(b), lambda x: x.issuperset(a),
-        lambda x: x | [1], lambda x: x.__ior__([1]), lambda x: x.clear() if n == 2 else None, lambda x: x != a, lambda x: [] if x else [1],
-    ]  # fmt: skip
+        lambda x: x.add(value),
+        lambda x: x.discard(value),
+        lambda x: x.remove(value),
+        lambda x: value in x,
+        lambda x: x | a,
+        lambda x: x & b,
+        lambda x: x - a,
+        lambda x: x ^ b,
+        lambda x: a | x,
+        lambda x: b & x,
+        lambda x: b - x,
+        lambda x: b ^ x,
+        lambda x: x.__ior__(a) and None,
+        lambda x: x.__ior__(long) and None,
+        lambda x: x.__iand__(b) and None if n == 0 else None,
+        lambda x: x.__isub__(b) and None,
+        lambda x: x.__ixor__(b) and None,
+        lambda x: x.update(a, b),
+        lambda x: x.intersection_update(x, long) if n == 1 else None,
+        lambda x: x.difference_update(a, b),
+        lambda x: x.symmetric_difference_update(a),
+        lambda x: x.union(a, list(b)),
+        lambda x: x.intersection(b),
+        lambda x: x.difference(a),
+        lambda x: x.symmetric_difference(b),
+        lambda x: x <= b,
+        lambda x: x < b,
+        lambda x: x >= a,
+        lambda x: x > a,
+        lambda x: x == b,
+        lambda x: x.isdisjoint(b),
+        lambda x: x.issubset(b),
+        lambda x: x.issuperset(a),
+        lambda x: x | [1],
+        lambda x: x.__ior__([1]),
+        lambda x: x.clear() if n == 2 else None,
+        lambda x: x != a,
+        lambda x: [] if x else [1],
+    ]
 
 
 def dict_acts(r, make, size):
     key, value, other = make.key(), make(), make.key()
-    some, long = {make.key(): make() for _ in range(r.randrange(5))}, {make.key(): make() for _ in range(r.randrange(150))}
+    some, long = (
+        {make.key(): make() for _ in range(r.randrange(5))},
+        {make.key(): make() for _ in range(r.randrange(150))},
+    )
     n = r.randrange(20)
     return [
-        lambda x: x.__setitem__(key, value), lambda x: x[key], lambda x: x.__delitem__(key), lambda x: x.get(key), lambda x: x.get(key, value),
-        lambda x: x.pop(key), lambda x: x.pop(key, value), lambda x: x.setdefault(key, value), lambda x: x.update(some), lambda x: x.update(long),
-        lambda x: x.update(list(some.items())), lambda x: x | some, lambda x: some | x if isinstance(x, dict) else some | x, lambda x: x.__ior__(some) and None,
-        lambda x: key in x, lambda x: key in x.keys(), lambda x: (key, value) in x.items(), lambda x: value in x.values(), lambda x: x == some,
-        lambda x: x.keys() & some.keys(), lambda x: x.clear() if n == 0 else None, lambda x: x.pop(other, None), lambda x: bool(x),
-        lambda x: x[[]], lambda x: x.update([1]), lambda x: 5.5 in x,
-    ]  # fmt: skip
+        lambda x: x.__setitem__(key, value),
+        lambda x: x[key],
+        lambda x: x.__delitem__(key),
+        lambda x: x.get(key),
+        lambda x: x.get(key, value),
+        lambda x: x.pop(key),
+        lambda x: x.pop(key, value),
+        lambda x: x.setdefault(key, value),
+        lambda x: x.update(some),
+        lambda x: x.update(long),
+        lambda x: x.update(list(some.items())),
+        lambda x: x | some,
+        lambda x: some | x if isinstance(x, dict) else some | x,
+        lambda x: x.__ior__(some) and None,
+        lambda x: key in x,
+        lambda x: key in x.keys(),
+        lambda x: (key, value) in x.items(),
+        lambda x: value in x.values(),
+        lambda x: x == some,
+        lambda x: x.keys() & some.keys(),
+        lambda x: x.clear() if n == 0 else None,
+        lambda x: x.pop(other, None),
+        lambda x: bool(x),
+        lambda x: x[[]],
+        lambda x: x.update([1]),
+        lambda x: 5.5 in x,
+    ]
 
 
 class Maker:
@@ -456,10 +634,14 @@ class Ints(Maker):
 @pytest.mark.parametrize(
     "name, maker, acts",
     [
-        ("toys", Texts, list_acts), ("scores", Numbers, list_acts), ("numbers", Ints, list_acts), ("seen", Texts, set_acts),
-        ("notes", Texts, dict_acts), ("by_id", type("Reals", (Numbers,), {"__call__": lambda self: self.r.randrange(99) / 2}), dict_acts),
+        ("toys", Texts, list_acts),
+        ("scores", Numbers, list_acts),
+        ("numbers", Ints, list_acts),
+        ("seen", Texts, set_acts),
+        ("notes", Texts, dict_acts),
+        ("by_id", type("Reals", (Numbers,), {"__call__": lambda self: self.r.randrange(99) / 2}), dict_acts),
     ],
-)  # fmt: skip
+)
 def test_random_histories(path, name, maker, acts, seed):
     print("seed", seed)
     r = random.Random(seed)
@@ -499,7 +681,9 @@ def test_random_histories(path, name, maker, acts, seed):
                                 take()
                 elif r.random() < 0.03:
                     plain = {list: list, set: set, dict: dict}[type(plain)](
-                        [(make.key(), make()) for _ in range(r.randrange(300))] if isinstance(plain, dict) else [make() for _ in range(r.randrange(300))]
+                        [(make.key(), make()) for _ in range(r.randrange(300))]
+                        if isinstance(plain, dict)
+                        else [make() for _ in range(r.randrange(300))]
                     )
                     setattr(store.get(Kennel, "x"), name, plain)
                 else:
@@ -526,22 +710,39 @@ def test_all_or_nothing(store):
         dog = store.add(full())
         long_key, lone = "k" * 1025, "\ud800"
         for error, use in [
-            (objstore.WrongType, lambda: dog.toys.extend(["a", 5])), (objstore.WrongType, lambda: dog.toys.__setitem__(slice(0, 2), ["a", 5])),
-            (objstore.WrongType, lambda: dog.toys.append(5)), (objstore.WrongType, lambda: dog.toys.insert(0, 5)),
-            (objstore.WrongType, lambda: dog.toys.__setitem__(0, 5)), (objstore.NotNullable, lambda: dog.toys.append(None)),
-            (objstore.InvalidText, lambda: dog.toys.extend(["a", lone])), (objstore.InvalidText, lambda: setattr(dog, "toys", ["a", lone])),
-            (objstore.InvalidText, lambda: dog.seen.update(["c", lone])), (objstore.WrongType, lambda: dog.seen.update(["c", 5])),
-            (objstore.WrongType, lambda: dog.seen.add(5)), (objstore.WrongType, lambda: dog.seen.__ior__({"c", 5})),
-            (objstore.WrongType, lambda: dog.seen.__ixor__({"c", 5})), (objstore.TooLarge, lambda: dog.notes.update({"a": "c", long_key: "x"})),
-            (objstore.TooLarge, lambda: dog.notes.update({long_key: "x", "a": "c"})), (objstore.TooLarge, lambda: setattr(dog, "notes", {"a": "c", long_key: "x"})),
-            (objstore.WrongType, lambda: dog.notes.update({"a": "c"}, b=5)), (objstore.WrongType, lambda: dog.notes.__setitem__("a", 5)),
-            (objstore.WrongType, lambda: dog.notes.__setitem__(5, "a")), (objstore.WrongType, lambda: dog.notes.setdefault("new", 5)),
-            (objstore.NotNullable, lambda: dog.notes.setdefault("new")), (TypeError, lambda: dog.scores.sort()),
-            (TypeError, lambda: dog.toys.__getitem__("x")), (TypeError, lambda: dog.toys.__getitem__(1.5)), (IndexError, lambda: dog.toys[3]),
-            (IndexError, lambda: dog.toys[2**70]), (IndexError, lambda: dog.toys[-4]), (IndexError, lambda: dog.toys.move(0, 3)),
-            (ValueError, lambda: dog.toys.__setitem__(slice(None, None, 2), ["x"])), (TypeError, lambda: dog.notes.__getitem__([])),
-            (objstore.IndexOutOfRange, lambda: dog.toys.pop(7)), (ZeroDivisionError, lambda: dog.toys.extend(str(1 // x) for x in (1, 0))),
-        ]:  # fmt: skip
+            (objstore.WrongType, lambda: dog.toys.extend(["a", 5])),
+            (objstore.WrongType, lambda: dog.toys.__setitem__(slice(0, 2), ["a", 5])),
+            (objstore.WrongType, lambda: dog.toys.append(5)),
+            (objstore.WrongType, lambda: dog.toys.insert(0, 5)),
+            (objstore.WrongType, lambda: dog.toys.__setitem__(0, 5)),
+            (objstore.NotNullable, lambda: dog.toys.append(None)),
+            (objstore.InvalidText, lambda: dog.toys.extend(["a", lone])),
+            (objstore.InvalidText, lambda: setattr(dog, "toys", ["a", lone])),
+            (objstore.InvalidText, lambda: dog.seen.update(["c", lone])),
+            (objstore.WrongType, lambda: dog.seen.update(["c", 5])),
+            (objstore.WrongType, lambda: dog.seen.add(5)),
+            (objstore.WrongType, lambda: dog.seen.__ior__({"c", 5})),
+            (objstore.WrongType, lambda: dog.seen.__ixor__({"c", 5})),
+            (objstore.TooLarge, lambda: dog.notes.update({"a": "c", long_key: "x"})),
+            (objstore.TooLarge, lambda: dog.notes.update({long_key: "x", "a": "c"})),
+            (objstore.TooLarge, lambda: setattr(dog, "notes", {"a": "c", long_key: "x"})),
+            (objstore.WrongType, lambda: dog.notes.update({"a": "c"}, b=5)),
+            (objstore.WrongType, lambda: dog.notes.__setitem__("a", 5)),
+            (objstore.WrongType, lambda: dog.notes.__setitem__(5, "a")),
+            (objstore.WrongType, lambda: dog.notes.setdefault("new", 5)),
+            (objstore.NotNullable, lambda: dog.notes.setdefault("new")),
+            (TypeError, lambda: dog.scores.sort()),
+            (TypeError, lambda: dog.toys.__getitem__("x")),
+            (TypeError, lambda: dog.toys.__getitem__(1.5)),
+            (IndexError, lambda: dog.toys[3]),
+            (IndexError, lambda: dog.toys[2**70]),
+            (IndexError, lambda: dog.toys[-4]),
+            (IndexError, lambda: dog.toys.move(0, 3)),
+            (ValueError, lambda: dog.toys.__setitem__(slice(None, None, 2), ["x"])),
+            (TypeError, lambda: dog.notes.__getitem__([])),
+            (objstore.IndexOutOfRange, lambda: dog.toys.pop(7)),
+            (ZeroDivisionError, lambda: dog.toys.extend(str(1 // x) for x in (1, 0))),
+        ]:
             with pytest.raises(error) as caught:
                 use()
             if isinstance(caught.value, objstore.Error):
@@ -551,7 +752,12 @@ def test_all_or_nothing(store):
         with pytest.raises(objstore.IndexOutOfRange, match="Kennel.toys: index 3 of 3 elements"):
             dog.toys[3]
         for value in (5, None, b"ball", lone, long_key, long_key + "ä"):
-            assert value not in dog.toys and value not in dog.seen and value not in dog.notes and dog.notes.get(value) is None
+            assert (
+                value not in dog.toys
+                and value not in dog.seen
+                and value not in dog.notes
+                and dog.notes.get(value) is None
+            )
             assert dog.toys.count(value) == 0 and dog.notes.pop(value, "no") == "no"
             with pytest.raises(KeyError):
                 dog.notes[value]
@@ -559,7 +765,9 @@ def test_all_or_nothing(store):
 
 def test_loops_go_over_what_was_there(store):
     with store.write():
-        dog = store.add(Kennel(name="x", numbers=range(5000), seen=map(str, range(3000)), by_id={i: i for i in range(3000)}))
+        dog = store.add(
+            Kennel(name="x", numbers=range(5000), seen=map(str, range(3000)), by_id={i: i for i in range(3000)})
+        )
         for first in dog.numbers:
             dog.numbers.clear()
         assert first == 4999 and dog.numbers == []
@@ -607,7 +815,10 @@ def test_many(store):
             store.add_all([full("a"), full("b"), full("7")])
         with pytest.raises(objstore.TooLarge) as caught:
             store.add_all([Bare(words={"x"}), full("a"), Kennel(name="b", notes={"k" * 2000: "v"})])
-        assert caught.value.position == 2 and (caught.value.class_name, caught.value.property_name) == ("Kennel", "notes")
+        assert caught.value.position == 2 and (caught.value.class_name, caught.value.property_name) == (
+            "Kennel",
+            "notes",
+        )
         for update in ("modified", "all"):
             with pytest.raises(objstore.TooLarge) as caught:
                 store.add_all([full("a"), Kennel(name="8"), Kennel(name="b", notes={"k" * 2000: "v"})], update=update)
@@ -633,7 +844,13 @@ def test_many(store):
 
 def test_policies(store):
     heard = []
-    token = store.observe(Kennel, lambda change: heard.append((change.insertion_count, [change.written(i) for i in range(change.modification_count)])), initial=False)
+    token = store.observe(
+        Kennel,
+        lambda change: heard.append(
+            (change.insertion_count, [change.written(i) for i in range(change.modification_count)])
+        ),
+        initial=False,
+    )
 
     def told(act):
         heard.clear()
@@ -645,7 +862,10 @@ def test_policies(store):
     collections_ = ("toys", "scores", "seen", "notes", "by_id", "numbers")
     assert told(lambda: store.add(full()).name) == ("Rex", (1, []))
     # The object form writes every property; equal ones are left alone by "modified".
-    for way in (lambda o, update: store.add(o, update=update) and None, lambda o, update: store.add_all([o], update=update)):
+    for way in (
+        lambda o, update: store.add(o, update=update) and None,
+        lambda o, update: store.add_all([o], update=update),
+    ):
         result, seen = told(lambda: way(full(), "modified"))
         assert result in (None, (0, 0, 1)) and seen is None
         result, seen = told(lambda: way(full(), "all"))
@@ -654,26 +874,56 @@ def test_policies(store):
         other.toys, other.scores[2], other.seen = [], 2.75, {"a", "c"}
         result, seen = told(lambda: way(other, "modified"))
         assert result in (None, (0, 1, 0)) and seen == (0, [("toys", "scores", "seen")])
-        assert contents(store.get(Kennel, "Rex")) == FULL | {"toys": [], "scores": [1.0, None, 2.75], "seen": {"a", "c"}}
+        assert contents(store.get(Kennel, "Rex")) == FULL | {
+            "toys": [],
+            "scores": [1.0, None, 2.75],
+            "seen": {"a", "c"},
+        }
         told(lambda: way(full(), "modified"))
     # The dictionary form keeps what is absent.
-    assert told(lambda: store.create(Kennel, {"name": "Rex", "toys": ["x"]}, update="modified").name)[1] == (0, [("toys",)])
+    assert told(lambda: store.create(Kennel, {"name": "Rex", "toys": ["x"]}, update="modified").name)[1] == (
+        0,
+        [("toys",)],
+    )
     assert told(lambda: store.create(Kennel, {"name": "Rex", "toys": ["x"]}, update="modified").name)[1] is None
     assert told(lambda: store.create(Kennel, {"name": "Rex", "toys": ["x"]}, update="all").name)[1] == (0, [("toys",)])
-    assert told(lambda: store.create_all(Kennel, [{"name": "Rex", "notes": {}}, {"name": "New", "notes": {"a": "b"}}], update="modified")) == (
-        (1, 1, 0), (1, [("notes",)]),
-    )  # fmt: skip
-    assert told(lambda: store.create_all(Kennel, [{"name": "Rex", "notes": {}}, {"name": "New", "notes": {"a": "b"}}], update="modified")) == ((0, 0, 2), None)
-    assert told(lambda: store.create_all(Kennel, [{"name": "Rex", "rest": b"r"}], update="modified")) == ((0, 1, 0), (0, [("rest",)]))
+    assert told(
+        lambda: store.create_all(
+            Kennel, [{"name": "Rex", "notes": {}}, {"name": "New", "notes": {"a": "b"}}], update="modified"
+        )
+    ) == (
+        (1, 1, 0),
+        (1, [("notes",)]),
+    )
+    assert told(
+        lambda: store.create_all(
+            Kennel, [{"name": "Rex", "notes": {}}, {"name": "New", "notes": {"a": "b"}}], update="modified"
+        )
+    ) == ((0, 0, 2), None)
+    assert told(lambda: store.create_all(Kennel, [{"name": "Rex", "rest": b"r"}], update="modified")) == (
+        (0, 1, 0),
+        (0, [("rest",)]),
+    )
     assert contents(store.get(Kennel, "Rex")) == FULL | {"toys": ["x"], "notes": {}, "rest": b"r"}
     assert contents(store.get(Kennel, "New")) == EMPTY | {"name": "New", "notes": {"a": "b"}}
     # Twice in one call: the second is about what the first made.
-    assert told(lambda: store.create_all(Kennel, [{"name": "2", "toys": ["a"]}, {"name": "2", "toys": ["b"]}, {"name": "2", "toys": ["b"]}], update="modified"))[0] == (1, 1, 1)
+    assert told(
+        lambda: store.create_all(
+            Kennel,
+            [{"name": "2", "toys": ["a"]}, {"name": "2", "toys": ["b"]}, {"name": "2", "toys": ["b"]}],
+            update="modified",
+        )
+    )[0] == (1, 1, 1)
     assert store.get(Kennel, "2").toys == ["b"]
     # To the bit.
     told(lambda: store.create(Kennel, {"name": "n", "scores": [math.nan, 0.0]}).name)
-    assert told(lambda: store.create(Kennel, {"name": "n", "scores": [math.nan, 0.0]}, update="modified").name)[1] is None
-    assert told(lambda: store.create(Kennel, {"name": "n", "scores": [math.nan, -0.0]}, update="modified").name)[1] == (0, [("scores",)])
+    assert (
+        told(lambda: store.create(Kennel, {"name": "n", "scores": [math.nan, 0.0]}, update="modified").name)[1] is None
+    )
+    assert told(lambda: store.create(Kennel, {"name": "n", "scores": [math.nan, -0.0]}, update="modified").name)[1] == (
+        0,
+        [("scores",)],
+    )
     token.close()
 
 
@@ -686,7 +936,12 @@ def test_observing(store):
     heard = []
 
     def told(change):
-        heard.append([(o.name, o.toys.copy(), written) for o, written in zip(change.modified, map(change.written, range(change.modification_count)))])
+        heard.append(
+            [
+                (o.name, o.toys.copy(), written)
+                for o, written in zip(change.modified, map(change.written, range(change.modification_count)))
+            ]
+        )
 
     with store.objects(Kennel).observe(told, keys=["toys", Kennel.notes], initial=False), dog.observe(told):
         with store.write():
@@ -709,7 +964,12 @@ def test_asking(store):
     with store.write():
         store.add(full())
     dogs = store.objects(Kennel)
-    for ask in (lambda: Kennel.toys == ["x"], lambda: Kennel.toys != None, lambda: Kennel.notes < {}, lambda: dogs.where(Kennel.seen == set())):  # noqa: E711
+    for ask in (
+        lambda: Kennel.toys == ["x"],
+        lambda: Kennel.toys != None,
+        lambda: Kennel.notes < {},
+        lambda: dogs.where(Kennel.seen == set()),
+    ):
         with pytest.raises(objstore.NotSupported, match=r"Kennel\.(toys|notes|seen) is a (list|dict|set)\[str"):
             ask()
     with pytest.raises(objstore.InvalidQuery, match="Kennel.toys is a list") as caught:
@@ -739,7 +999,11 @@ def test_a_file_without_the_property(path):
     def model(**annotations):
         return type(objstore.Model)("Dog", (objstore.Model,), {"__annotations__": annotations, "__module__": __name__})
 
-    Old, New, Other = model(name=str), model(name=str, toys=list[str], notes=dict[str, int]), model(name=str, toys=list[int], notes=dict[str, int])
+    Old, New, Other = (
+        model(name=str),
+        model(name=str, toys=list[str], notes=dict[str, int]),
+        model(name=str, toys=list[int], notes=dict[str, int]),
+    )
     with objstore.open(path, models=[Old]) as store, store.write():
         store.add_all([Old(name=str(i)) for i in range(100)])
     with objstore.open(path, models=[New], schema_version=2) as store:
@@ -770,4 +1034,6 @@ def test_other_handles_and_threads(path):
             dog.numbers = range(2000)
         assert toys == ["ball", "bone", "ball", "rope"]
         with ThreadPoolExecutor(4) as pool:
-            assert set(pool.map(lambda _: (sum(dog.numbers), len(again.numbers), dog.numbers[-1], 7 in dog.numbers), range(50))) == {(1999000, 2000, 1999, True)}
+            assert set(
+                pool.map(lambda _: (sum(dog.numbers), len(again.numbers), dog.numbers[-1], 7 in dog.numbers), range(50))
+            ) == {(1999000, 2000, 1999, True)}

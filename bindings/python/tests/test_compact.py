@@ -26,7 +26,11 @@ def test_the_file_shrinks_and_nothing_changes(tmp_path):
         calls = []
         store.compact(lambda done, total: calls.append((done, total)))
         assert os.path.getsize(path) * 4 < size
-        assert calls[0][0] == 0 and all(done <= total for done, total in calls) and calls == sorted(calls, key=lambda c: c[0])
+        assert (
+            calls[0][0] == 0
+            and all(done <= total for done, total in calls)
+            and calls == sorted(calls, key=lambda c: c[0])
+        )
         assert [(p.id, p.name) for p in store.objects(Person)] == before == [(p.id, p.name) for p in held]
         assert store.get(Person, 2_999).name == before[-1][1] and store.get(Person, 3_000) is None
         store.verify()
@@ -48,7 +52,9 @@ def test_a_frozen_version_stays_and_the_rest_is_done_later(tmp_path):
             with store.write():
                 store.delete_all(Person)
             store.compact()
-            assert len(frozen.objects(Person)) == 60_000 and [p.id for p in frozen.objects(Person)] == list(range(60_000))
+            assert len(frozen.objects(Person)) == 60_000 and [p.id for p in frozen.objects(Person)] == list(
+                range(60_000)
+            )
             size = os.path.getsize(path)
         store.compact()
         assert os.path.getsize(path) * 4 < size

@@ -1,5 +1,6 @@
 """Copies of objects: unmanaged ones, and those in another store."""
 
+import itertools
 import pickle
 import sys
 import uuid
@@ -50,7 +51,7 @@ other = store_of(MODELS, "other.objstore")
 def chain(store: objstore.Store, length: int) -> Any:
     """a0 → a1 → …; the first one, managed."""
     nodes = [Node(name=f"a{n}") for n in range(length)]
-    for before, after in zip(nodes, nodes[1:]):
+    for before, after in itertools.pairwise(nodes):
         before.next = after
     with store.write():
         store.add(nodes[0])
@@ -64,14 +65,28 @@ def counts(store: objstore.Store) -> list[int]:
 def test_detached_objects_are_copied_with_what_they_lead_to(store):
     with store.write():
         b = Node(name="b", tags={1, 2}, extra={"x": [1]})
-        a = store.add(Node(
-            name="a", next=b, many=[b, b], named={"b": b, "none": None}, friends=[b], spot=Spot(name="s", node=b), spots=[Spot(name="t")],
-        ))  # fmt: skip
+        a = store.add(
+            Node(
+                name="a",
+                next=b,
+                many=[b, b],
+                named={"b": b, "none": None},
+                friends=[b],
+                spot=Spot(name="s", node=b),
+                spots=[Spot(name="t")],
+            )
+        )
         b.next = a
     copy = a.detach()
     assert not copy.is_managed and copy.name == "a" and copy.next.next is copy  # a circle, closed
-    assert copy.many == [copy.next, copy.next] and copy.named == {"b": copy.next, "none": None} and list(copy.friends) == [copy.next]
-    assert copy.spot.name == "s" and copy.spot.node is copy.next and copy.spots[0].name == "t" and not copy.spot.is_managed
+    assert (
+        copy.many == [copy.next, copy.next]
+        and copy.named == {"b": copy.next, "none": None}
+        and list(copy.friends) == [copy.next]
+    )
+    assert (
+        copy.spot.name == "s" and copy.spot.node is copy.next and copy.spots[0].name == "t" and not copy.spot.is_managed
+    )
     assert copy.next.tags == {1, 2} and copy.next.extra == {"x": [1]}
     copy.next.tags.add(3)
     copy.next.extra["x"].append(2)
@@ -94,7 +109,12 @@ def test_depth(store):
     assert (bare.next, bare.many, bare.named, list(bare.friends)) == (None, [], {"n": None}, [])
     assert bare.spot.name == "s" and bare.spot.node is None  # a part of it, which leads no further
     one = first.detach(depth=1)
-    assert one.next.name == "a1" and one.next.next is None and one.many == [one.next] == list(one.friends) and one.spot.node is one.next
+    assert (
+        one.next.name == "a1"
+        and one.next.next is None
+        and one.many == [one.next] == list(one.friends)
+        and one.spot.node is one.next
+    )
     assert first.detach(depth=2).next.next.name == "a2" and first.detach(depth=3).next.next.next.name == "a3"
     for wrong in (-1, 1.5, "1", True):
         with pytest.raises(objstore.InvalidArgument, match="depth"):
@@ -131,7 +151,11 @@ def test_lists_sets_dicts_and_results(store):
     everything = store.objects(Node).detach()
     assert len(everything) == 3 and len({id(n) for n in everything}) == 3
     by_name = {n.name: n for n in everything}
-    assert by_name["a0"].next is by_name["a1"] and by_name["a0"].many[1] is by_name["a2"] and not any(n.is_managed for n in everything)
+    assert (
+        by_name["a0"].next is by_name["a1"]
+        and by_name["a0"].many[1] is by_name["a2"]
+        and not any(n.is_managed for n in everything)
+    )
     assert all(n.next is None for n in store.objects(Node).detach(depth=0))
 
 
@@ -158,14 +182,26 @@ def test_detached_objects_that_were_deleted(store):
 def test_a_copy_in_another_store(store, other):
     with store.write():
         shared = Node(name="shared", tags={5}, extra=[1])
-        a = store.add(Node(
-            name="a", next=shared, many=[shared], named={"s": shared, "n": None}, friends=[shared], spot=Spot(name="x", node=shared),
-            spots=[Spot(name="y")],
-        ))  # fmt: skip
+        a = store.add(
+            Node(
+                name="a",
+                next=shared,
+                many=[shared],
+                named={"s": shared, "n": None},
+                friends=[shared],
+                spot=Spot(name="x", node=shared),
+                spots=[Spot(name="y")],
+            )
+        )
     with other.write():
         copy = other.copy(a)
         assert copy.is_managed and counts(other) == [2, 2, 0, 0]  # each once
-        assert copy.next.name == "shared" and copy.many == [copy.next] and copy.named["s"] == copy.next and set(copy.friends) == {copy.next}
+        assert (
+            copy.next.name == "shared"
+            and copy.many == [copy.next]
+            and copy.named["s"] == copy.next
+            and set(copy.friends) == {copy.next}
+        )
         assert copy.spot.node == copy.next and copy.spot.parent == copy and copy.spots[0].name == "y"
         assert set(copy.next.tags) == {5} and copy.next.extra == [1]
         copy.name = copy.next.name = "new"
@@ -257,7 +293,9 @@ def pickled(monkeypatch: pytest.MonkeyPatch, **properties: Any) -> Any:
     """The class Pickled of this module, as it is from now on: types, and defaults, by name."""
     types = {name: given[0] if isinstance(given, tuple) else given for name, given in properties.items()}
     defaults = {name: given[1] for name, given in properties.items() if isinstance(given, tuple)}
-    model = type(objstore.Model)("Pickled", (objstore.Model,), {"__module__": __name__, "__annotations__": types, **defaults})
+    model = type(objstore.Model)(
+        "Pickled", (objstore.Model,), {"__module__": __name__, "__annotations__": types, **defaults}
+    )
     monkeypatch.setattr(sys.modules[__name__], "Pickled", model, raising=False)
     return model
 
@@ -266,16 +304,63 @@ def test_pickles_have_names(monkeypatch):
     """What is read is of the class as it is then."""
     Pickled = pickled(monkeypatch, name=str, city=str, age=int)
     kept = pickle.dumps(Pickled(name="Ann", city="Rome", age=7))
-    pickled(monkeypatch, age=(int, 0), words=list[str], city=str, email=(str, "none"), name=str, note=str | None, made=(int, field(default_factory=lambda: 5)))
+    pickled(
+        monkeypatch,
+        age=(int, 0),
+        words=list[str],
+        city=str,
+        email=(str, "none"),
+        name=str,
+        note=str | None,
+        made=(int, field(default_factory=lambda: 5)),
+    )
     new = pickle.loads(kept)
-    assert (new.name, new.city, new.age, new.words, new.email, new.note, new.made) == ("Ann", "Rome", 7, [], "none", None, 5)
-    assert repr(new).startswith("Pickled(age=7, words=[], city='Rome'") and new == new and new != pickle.loads(kept) and new in {new}
+    assert (new.name, new.city, new.age, new.words, new.email, new.note, new.made) == (
+        "Ann",
+        "Rome",
+        7,
+        [],
+        "none",
+        None,
+        5,
+    )
+    assert (
+        repr(new).startswith("Pickled(age=7, words=[], city='Rome'")
+        and new == new
+        and new != pickle.loads(kept)
+        and new in {new}
+    )
     for properties, error, name, message in [
-        ({"name": str, "age": int}, objstore.NoSuchProperty, "city", "Pickled has no property 'city'; it has name, age"),
-        ({"name": str, "city": str, "age": int, "size": int}, objstore.MissingValue, "size", "Pickled.size has no default and must be given a value"),
-        ({"name": str, "city": str, "age": str}, objstore.WrongType, "age", "Pickled.age: a str is wanted, not 7 (int)"),
-        ({"name": str, "city": list[str], "age": int}, objstore.WrongType, "city", "Pickled.city: a list is wanted, not 'Rome' (str)"),
-        ({"name": str, "city": Node | None, "age": int}, objstore.WrongType, "city", "Pickled.city: an object of class Node is wanted, not 'Rome' (str)"),
+        (
+            {"name": str, "age": int},
+            objstore.NoSuchProperty,
+            "city",
+            "Pickled has no property 'city'; it has name, age",
+        ),
+        (
+            {"name": str, "city": str, "age": int, "size": int},
+            objstore.MissingValue,
+            "size",
+            "Pickled.size has no default and must be given a value",
+        ),
+        (
+            {"name": str, "city": str, "age": str},
+            objstore.WrongType,
+            "age",
+            "Pickled.age: a str is wanted, not 7 (int)",
+        ),
+        (
+            {"name": str, "city": list[str], "age": int},
+            objstore.WrongType,
+            "city",
+            "Pickled.city: a list is wanted, not 'Rome' (str)",
+        ),
+        (
+            {"name": str, "city": Node | None, "age": int},
+            objstore.WrongType,
+            "city",
+            "Pickled.city: an object of class Node is wanted, not 'Rome' (str)",
+        ),
     ]:
         pickled(monkeypatch, **properties)
         with pytest.raises(error) as caught:
@@ -295,8 +380,17 @@ def test_circles_of_pickles(monkeypatch, store):
             assert got[0] is got[2]
             made = take(got[1])
             assert made is got[1] and made is not a and (made.name, made.next.name) == ("a", "b")
-            assert made.many == [made.next] * 2 and made.named == {"b": made.next, "none": None} and list(made.friends) == [made.next]
-            assert made.next.many == [made] and list(made.next.friends) == [made] and made.next.extra == {"in": [made]} and made.spot.node is made
+            assert (
+                made.many == [made.next] * 2
+                and made.named == {"b": made.next, "none": None}
+                and list(made.friends) == [made.next]
+            )
+            assert (
+                made.next.many == [made]
+                and list(made.next.friends) == [made]
+                and made.next.extra == {"in": [made]}
+                and made.spot.node is made
+            )
     with store.write():
         store.add(made)
         assert counts(store) == [1, 2, 0, 0]
@@ -310,6 +404,8 @@ def test_circles_of_pickles(monkeypatch, store):
 
 
 def test_numbers_that_are_still_to_come_are_pickled(monkeypatch):
-    Pickled = pickled(monkeypatch, id=(int, field(primary_key=True, generated=True)), seen=(objstore.Counter, objstore.Counter(3)))
+    Pickled = pickled(
+        monkeypatch, id=(int, field(primary_key=True, generated=True)), seen=(objstore.Counter, objstore.Counter(3))
+    )
     made = pickle.loads(pickle.dumps(Pickled()))
     assert made.id is None and made.seen == 3

@@ -80,16 +80,31 @@ def test_nested_by_names_and_positions(store):
     with store.write():
         rex = store.add(Pup(name="Rex"))
         loose = Pup(name="Loose", age=2)
-        jane = store.create(Human, {"id": 7, "name": "Jane", "pups": [rex, loose, {"name": "Ella", "toys": ["ball"]}, ["Buster", 5]]})
+        jane = store.create(
+            Human, {"id": 7, "name": "Jane", "pups": [rex, loose, {"name": "Ella", "toys": ["ball"]}, ["Buster", 5]]}
+        )
         assert shown(jane) == (7, "Jane", [("Rex", 0), ("Loose", 2), ("Ella", 0), ("Buster", 5)])
         assert jane.pups[0] == rex and jane.pups[1] == loose and loose.is_managed and jane.pups[2].color == "brown"
         assert list(jane.pups[2].toys) == ["ball"]
-        joe = store.create(Human, [8, "Joe", [], {"city": "Rome"}, [["x", "Bern"], Address(city="Oslo")], {"a": ["y"], "b": None}, jane])
-        assert (joe.address.city, [h.city for h in joe.homes], joe.places["a"].street, joe.places["b"]) == ("Rome", ["Bern", "Oslo"], "y", None)
+        joe = store.create(
+            Human,
+            [8, "Joe", [], {"city": "Rome"}, [["x", "Bern"], Address(city="Oslo")], {"a": ["y"], "b": None}, jane],
+        )
+        assert (joe.address.city, [h.city for h in joe.homes], joe.places["a"].street, joe.places["b"]) == (
+            "Rome",
+            ["Bern", "Oslo"],
+            "y",
+            None,
+        )
         assert joe.boss == jane
-        kim = store.create(Human, {"id": 9, "name": "Kim", "boss": {"id": 10, "name": "Lee"}, "team": [joe, {"id": 11, "name": "Max"}, joe]})
+        kim = store.create(
+            Human,
+            {"id": 9, "name": "Kim", "boss": {"id": 10, "name": "Lee"}, "team": [joe, {"id": 11, "name": "Max"}, joe]},
+        )
         assert kim.boss.name == "Lee" and {h.name for h in kim.team} == {"Joe", "Max"}
-        by_size = store.create(Human, {"id": 12, "name": "N", "by_size": {Size.SMALL: ["Tiny"], Size.LARGE: None}}).by_size
+        by_size = store.create(
+            Human, {"id": 12, "name": "N", "by_size": {Size.SMALL: ["Tiny"], Size.LARGE: None}}
+        ).by_size
         assert by_size[Size.SMALL].name == "Tiny" and by_size[Size.LARGE] is None
 
 
@@ -107,10 +122,22 @@ def test_embedded_objects_in_values_become_managed(store):
 def test_every_kind(store):
     oid, key = ObjectId(), uuid.uuid4()
     inner = {
-        "id": uuid.uuid4(), "flag": True, "real": 2, "small": 1.5, "price": Decimal("1.10"), "raw": bytearray(b"\0x"), "when": NOW, "oid": oid,
-        "size": Size.LARGE, "sizes": [Size.LARGE, Size.SMALL, Size.LARGE], "whens": (NOW, None), "by_id": {key: 3}, "by_number": {-5: "a"},
-        "by_oid": {oid: 1}, "extra": {"a": [1, NOW, {"b": None}]},
-    }  # fmt: skip
+        "id": uuid.uuid4(),
+        "flag": True,
+        "real": 2,
+        "small": 1.5,
+        "price": Decimal("1.10"),
+        "raw": bytearray(b"\0x"),
+        "when": NOW,
+        "oid": oid,
+        "size": Size.LARGE,
+        "sizes": [Size.LARGE, Size.SMALL, Size.LARGE],
+        "whens": (NOW, None),
+        "by_id": {key: 3},
+        "by_number": {-5: "a"},
+        "by_oid": {oid: 1},
+        "extra": {"a": [1, NOW, {"b": None}]},
+    }
     with store.write():
         made = store.create(Kinds, {"id": uuid.uuid4(), "inner": inner}).inner
     for name in ("id", "flag", "real", "small", "price", "raw", "when", "oid", "size"):
@@ -144,7 +171,9 @@ def test_what_has_attributes_or_keys(store):
             with pytest.raises(objstore.InvalidArgument, match="Pup is made of a mapping or a list"):
                 store.create(Pup, wrong)
             if wrong is not None:
-                with pytest.raises((objstore.WrongType, objstore.InvalidArgument, objstore.NoSuchObject), match="Human"):
+                with pytest.raises(
+                    (objstore.WrongType, objstore.InvalidArgument, objstore.NoSuchObject), match="Human"
+                ):
                     store.create(Human, {"id": 9, "name": "x", "boss": wrong})
         assert store.get(Human, 9) is None
 
@@ -176,7 +205,11 @@ def test_a_prefix_or_all(store):
         ({"id": 1, "name": "x", "pups": "text"}, objstore.WrongType, "Human.pups"),
         ({"id": 1, "name": "x", "pups": [Address()]}, objstore.WrongType, "Human.pups"),
         ({"id": 1, "name": "x", "places": [1]}, objstore.WrongType, "Human.places"),
-        ({"id": 1, "name": "x", "address": {"town": "Rome"}}, objstore.NoSuchProperty, "Address has no property 'town'"),
+        (
+            {"id": 1, "name": "x", "address": {"town": "Rome"}},
+            objstore.NoSuchProperty,
+            "Address has no property 'town'",
+        ),
         ({"id": 1, "name": "x", "boss": {"id": 1, "name": "same"}}, objstore.DuplicateKey, "Human"),
         ({"id": 1, "name": "x", "by_size": {"s": None}}, objstore.WrongType, "Human.by_size"),
         ({"id": 2**63, "name": "x", "boss": {"id": 1, "name": "b"}}, objstore.OutOfRange, "Human.id"),
@@ -193,7 +226,16 @@ def test_refused_and_nothing_made(store, values, error, message):
 
 def test_updates(store):
     with store.write():
-        store.create(Human, {"id": 1, "name": "Jane", "pups": [["Rex"]], "address": {"city": "Rome", "street": "s"}, "boss": [2, "Boss"]})
+        store.create(
+            Human,
+            {
+                "id": 1,
+                "name": "Jane",
+                "pups": [["Rex"]],
+                "address": {"city": "Rome", "street": "s"},
+                "boss": [2, "Boss"],
+            },
+        )
     jane = store.get(Human, 1)
     home = jane.address
     with store.write():
@@ -242,10 +284,16 @@ def test_circles_are_refused(store):
 def test_many_rows(store):
     with store.write():
         rex = store.add(Pup(name="Rex"))
-        rows: list[Any] = [{"id": n, "name": str(n), "pups": [["p", n], rex], "address": [None, "c"]} for n in range(20)]
+        rows: list[Any] = [
+            {"id": n, "name": str(n), "pups": [["p", n], rex], "address": [None, "c"]} for n in range(20)
+        ]
         assert store.create_all(Human, rows) == (20, 0, 0)
         assert store.create_all(Human, rows, "modified") == (0, 20, 0)  # new pups
-        assert store.create_all(Human, [{"id": 1, "address": [None, "c"]}, {"id": 2, "address": None}], "modified") == (0, 1, 1)
+        assert store.create_all(Human, [{"id": 1, "address": [None, "c"]}, {"id": 2, "address": None}], "modified") == (
+            0,
+            1,
+            1,
+        )
         assert store.create_all(Human, [[30, "x", [rex, rex]], [31, "y", []]]) == (2, 0, 0)
         with pytest.raises(objstore.WrongType) as caught:
             store.create_all(Human, [{"id": 40, "name": "x", "boss": None}, {"id": 41, "name": "y", "boss": [1, 2]}])
@@ -255,7 +303,16 @@ def test_many_rows(store):
 
 def test_unmanaged_from_values(store):
     rex = Pup(name="Rex")
-    jane = Human.from_values({"id": 1, "name": "J", "pups": [rex, ["Ella", 3]], "address": {"city": "Rome"}, "boss": [2, "B"], "team": [[3, "T"]]})
+    jane = Human.from_values(
+        {
+            "id": 1,
+            "name": "J",
+            "pups": [rex, ["Ella", 3]],
+            "address": {"city": "Rome"},
+            "boss": [2, "B"],
+            "team": [[3, "T"]],
+        }
+    )
     assert not jane.is_managed and jane.pups[0] is rex and jane.pups[1].age == 3 and jane.pups[1].color == "brown"
     assert jane.address.city == "Rome" and jane.boss.name == "B" and [h.name for h in jane.team] == ["T"]
     assert Pup.from_values(["Fido", 5]).age == 5
@@ -267,9 +324,12 @@ def test_unmanaged_from_values(store):
     copy = Pup.from_values(jane.pups[1])
     assert not copy.is_managed and (copy.name, copy.age) == ("Ella", 3)
     for values, error in (
-        (["a", "five"], objstore.WrongType), (["a", 1, "b", [], 1], objstore.InvalidArgument), ({"age": None}, objstore.NotNullable),
-        ({"nom": 1}, objstore.NoSuchProperty), (5, objstore.InvalidArgument),
-    ):  # fmt: skip
+        (["a", "five"], objstore.WrongType),
+        (["a", 1, "b", [], 1], objstore.InvalidArgument),
+        ({"age": None}, objstore.NotNullable),
+        ({"nom": 1}, objstore.NoSuchProperty),
+        (5, objstore.InvalidArgument),
+    ):
         with pytest.raises(error, match="Pup"):
             Pup.from_values(values)
     with pytest.raises(objstore.MissingValue, match="Human.name"):
@@ -336,7 +396,12 @@ def test_an_upsert_looks_up_children_whether_or_not_the_parent_exists(path, upda
         known = store.create(Child, {"id": 1, "name": "old", "age": 5})
         if parent_exists:
             store.create(Parent, {"id": 7, "children": [known]})
-        values = {"id": 7, "first": {"id": 2, "name": "b"}, "children": [{"id": 1, "name": "a"}, {"id": 2}], "by_name": {"x": {"id": 3}}}
+        values = {
+            "id": 7,
+            "first": {"id": 2, "name": "b"},
+            "children": [{"id": 1, "name": "a"}, {"id": 2}],
+            "by_name": {"x": {"id": 3}},
+        }
         if way == "create":
             store.create(Parent, values, update=update)
         elif way == "create_all":
@@ -350,7 +415,9 @@ def test_an_upsert_looks_up_children_whether_or_not_the_parent_exists(path, upda
         parent = store.get(Parent, 7)
         assert [c.id for c in store.objects(Child)] == [1, 2, 3] and len(store.objects(Parent)) == 1
         assert (known.name, known.age) == ("a", 5)  # what is not given stays
-        assert list(parent.children) == [known, parent.first] and parent.first.name == "b" and parent.by_name["x"].id == 3
+        assert (
+            list(parent.children) == [known, parent.first] and parent.first.name == "b" and parent.by_name["x"].id == 3
+        )
 
 
 class NamedChild(NamedTuple):
@@ -385,10 +452,21 @@ def check_named_tuples(store):
         assert store.create(Known, NamedChild("a", 1)).name == "a"
         assert store.create(Known, NamedChild("b", 1), "modified", by="id").name == "b"
         assert store.create_all(Known, [NamedChild("c", 3), NamedChild("d", 4), (5, "e"), {"id": 6}]).created == 4
-        for create in (lambda: store.create(Known, Misspelt(7, "x")), lambda: store.create_all(Known, [Misspelt(7, "x")])):
+        for create in (
+            lambda: store.create(Known, Misspelt(7, "x")),
+            lambda: store.create_all(Known, [Misspelt(7, "x")]),
+        ):
             with pytest.raises(objstore.NoSuchProperty, match="Known has no property 'nam'"):
                 create()
         leader = store.create(Leader, {"id": 1, "known": NamedChild("n", 8), "all": [NamedChild("o", 9)]})
         assert (leader.known.name, leader.all[0].name) == ("n", "o")
     assert Known.from_values(NamedChild("p", 2)).to_dict() == {"id": 2, "name": "p"}
-    assert [(k.id, k.name) for k in store.objects(Known)] == [(1, "b"), (3, "c"), (4, "d"), (5, "e"), (6, ""), (8, "n"), (9, "o")]
+    assert [(k.id, k.name) for k in store.objects(Known)] == [
+        (1, "b"),
+        (3, "c"),
+        (4, "d"),
+        (5, "e"),
+        (6, ""),
+        (8, "n"),
+        (9, "o"),
+    ]

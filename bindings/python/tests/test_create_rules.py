@@ -1,4 +1,5 @@
-"""The finer rules of creating and updating, by number. Rule 6 (a null primary key) is in test_keys, rule 10 (one key twice in a copy) in test_copies."""
+"""The finer rules of creating and updating, by number. Rule 6 (a null primary key) is in test_keys, rule 10 (one key
+twice in a copy) in test_copies."""
 
 from typing import Any
 
@@ -35,7 +36,9 @@ UPDATES = ["modified", "all"]
 @pytest.mark.parametrize("update", UPDATES)
 def test_rule_1_collections_are_replaced(store: objstore.Store, update: Any) -> None:
     with store.write():
-        first = store.create(Owner, {"id": 1, "age": 1, "tags": ["a", "b"], "marks": {1, 2}, "by_name": {"x": 1, "y": 2}})
+        first = store.create(
+            Owner, {"id": 1, "age": 1, "tags": ["a", "b"], "marks": {1, 2}, "by_name": {"x": 1, "y": 2}}
+        )
         store.create(Owner, {"id": 1, "tags": ["c", "a"], "marks": [2, 3], "by_name": {"y": 3}}, update=update)
         assert (list(first.tags), set(first.marks), dict(first.by_name)) == (["c", "a"], {2, 3}, {"y": 3})
         store.create_from_json(Owner, '{"id": 1, "tags": ["d"], "marks": [4]}', update=update)
@@ -50,7 +53,17 @@ def test_rule_2_linked_objects(store: objstore.Store, update: Any) -> None:
         best = store.create(Owner, {"id": 2, "age": 20})
         first = store.create(Owner, {"id": 1, "age": 10, "best": best, "note": {"text": "n"}, "notes": [{"text": "n"}]})
         old = first.note
-        store.create(Owner, {"id": 1, "best": {"id": 2, "age": 21}, "others": [{"id": 2, "name": "B"}, {"id": 3, "age": 30}], "note": {"text": "n"}, "notes": [{"text": "n"}]}, update=update)
+        store.create(
+            Owner,
+            {
+                "id": 1,
+                "best": {"id": 2, "age": 21},
+                "others": [{"id": 2, "name": "B"}, {"id": 3, "age": 30}],
+                "note": {"text": "n"},
+                "notes": [{"text": "n"}],
+            },
+            update=update,
+        )
         assert first.best == best and (best.age, best.name) == (21, "B")
         assert [owner.id for owner in first.others] == [2, 3] and store.objects(Owner).count() == 3
         assert first.note != old and store.objects(Note).count() == 4
@@ -98,7 +111,15 @@ def test_rule_5_none_for_what_must_not_be_none(store: objstore.Store, update: An
 def test_rule_7_the_later_of_two_wins(store: objstore.Store, update: Any) -> None:
     with store.write():
         store.create(Owner, {"id": 7, "age": 1})
-        root = store.add(Owner(id=1, age=1, best=Owner(id=7, age=2, name="earlier"), others=[Owner(id=7, age=3, name="later"), Owner(id=8, age=8), Owner(id=8, age=9)]), update=update)
+        root = store.add(
+            Owner(
+                id=1,
+                age=1,
+                best=Owner(id=7, age=2, name="earlier"),
+                others=[Owner(id=7, age=3, name="later"), Owner(id=8, age=8), Owner(id=8, age=9)],
+            ),
+            update=update,
+        )
         assert store.objects(Owner).count() == 3
         assert root.best == root.others[0] and (root.best.age, root.best.name) == (3, "later")
         assert root.others[1] == root.others[2] and root.others[2].age == 9
@@ -110,7 +131,9 @@ def test_rule_7_the_later_of_two_wins(store: objstore.Store, update: Any) -> Non
 def test_rule_8_from_a_managed_object(store: objstore.Store, other: objstore.Store) -> None:
     with store.write():
         best = store.create(Owner, {"id": 2, "age": 20})
-        first = store.create(Owner, {"id": 1, "age": 10, "best": best, "tags": ["a"], "note": {"text": "n"}, "notes": [{"text": "m"}]})
+        first = store.create(
+            Owner, {"id": 1, "age": 10, "best": best, "tags": ["a"], "note": {"text": "n"}, "notes": [{"text": "m"}]}
+        )
         with pytest.raises(objstore.DuplicateKey):
             store.create(Owner, first)
         for update in UPDATES:
@@ -120,7 +143,13 @@ def test_rule_8_from_a_managed_object(store: objstore.Store, other: objstore.Sto
         assert copy != first.note and copy.text == "n" and store.objects(Note).count() == 3
     with other.write():
         deep = other.create(Owner, first)
-        assert (deep.age, list(deep.tags), deep.best.age, deep.note.text, [note.text for note in deep.notes]) == (10, ["a"], 20, "n", ["m"])
+        assert (deep.age, list(deep.tags), deep.best.age, deep.note.text, [note.text for note in deep.notes]) == (
+            10,
+            ["a"],
+            20,
+            "n",
+            ["m"],
+        )
         assert other.objects(Owner).count() == 2 and other.objects(Note).count() == 2
     with store.write():
         best.age = 21
@@ -146,7 +175,11 @@ def test_rule_11_what_was_deleted(store: objstore.Store, update: Any) -> None:
     with store.write():
         first = store.create(Owner, {"id": 1, "age": 10})
         store.delete(first)
-        for add in [lambda: store.add(first, update=update), lambda: store.add(Owner(id=2, age=1, best=first), update=update), lambda: store.create(Owner, first, update=update)]:
+        for add in [
+            lambda: store.add(first, update=update),
+            lambda: store.add(Owner(id=2, age=1, best=first), update=update),
+            lambda: store.create(Owner, first, update=update),
+        ]:
             with pytest.raises(objstore.NoSuchObject):
                 add()
         assert store.objects(Owner).count() == 0

@@ -60,9 +60,21 @@ class Everything(Model):
 
 people: Iterator[int] = itertools.count(1)
 WANTED = {
-    "flag": True, "number": 3, "real": 2.0, "single": 0.5, "amount": Decimal("1.10"), "text": "ä", "data": b"x", "when": NOW, "oid": OBJECT_ID,
-    "uid": ID, "mood": Mood.WILD, "count": 4, "maybe": "yes", "nothing": None,
-}  # fmt: skip
+    "flag": True,
+    "number": 3,
+    "real": 2.0,
+    "single": 0.5,
+    "amount": Decimal("1.10"),
+    "text": "ä",
+    "data": b"x",
+    "when": NOW,
+    "oid": OBJECT_ID,
+    "uid": ID,
+    "mood": Mood.WILD,
+    "count": 4,
+    "maybe": "yes",
+    "nothing": None,
+}
 
 
 class Row(Model):
@@ -117,7 +129,11 @@ def check(obj: Everything) -> None:
 
 
 def model_with(annotation: Any, factory: Callable[[], Any], **options: Any) -> Any:
-    namespace = {"__annotations__": {"id": int, "value": annotation}, "id": field(primary_key=True), "__module__": __name__}
+    namespace = {
+        "__annotations__": {"id": int, "value": annotation},
+        "id": field(primary_key=True),
+        "__module__": __name__,
+    }
     return type(Model)("Odd", (Model,), namespace | {"value": field(default_factory=factory, **options)})
 
 
@@ -195,8 +211,16 @@ class TestOncePerObject:
 
     def test_nested_values(self, store: objstore.Store) -> None:
         with store.write():
-            made = store.create(Pair, {"a": "x", "rows": [{"id": 1}, Row(id=2), {"id": 3, "serial": 9}], "row": {"id": 4}})
-        assert made.b == 1 and sorted([*(row.serial for row in made.rows), made.row.serial, made.serial]) == [1, 2, 3, 4, 9]
+            made = store.create(
+                Pair, {"a": "x", "rows": [{"id": 1}, Row(id=2), {"id": 3, "serial": 9}], "row": {"id": 4}}
+            )
+        assert made.b == 1 and sorted([*(row.serial for row in made.rows), made.row.serial, made.serial]) == [
+            1,
+            2,
+            3,
+            4,
+            9,
+        ]
 
 
 class TestUpserts:
@@ -239,9 +263,12 @@ class TestRefused:
         Odd = model_with(int, lambda: "text")
         with objstore.open(memory="", models=[Odd]) as other, other.write():
             for attempt in (
-                lambda: Odd(id=1), lambda: Odd.from_values({"id": 1}), lambda: other.create(Odd, {"id": 1}),
-                lambda: other.create_all(Odd, [{"id": 1}]), lambda: other.create(Odd, {"id": 1}, update="modified"),
-            ):  # fmt: skip
+                lambda: Odd(id=1),
+                lambda: Odd.from_values({"id": 1}),
+                lambda: other.create(Odd, {"id": 1}),
+                lambda: other.create_all(Odd, [{"id": 1}]),
+                lambda: other.create(Odd, {"id": 1}, update="modified"),
+            ):
                 with pytest.raises(objstore.WrongType, match=r"Odd\.value: an int is wanted, not 'text'") as caught:
                     attempt()
                 assert (caught.value.class_name, caught.value.property_name) == ("Odd", "value")

@@ -62,9 +62,12 @@ def test_one_object(store):
         club.members = [{"id": 1, "name": "Janet"}, {"id": 2, "address": {"city": "Bonn"}}]  # by their keys
         assert jane.name == "Janet" and len(jane.dogs) == 4 and club.members[1].address.city == "Bonn"
         for name, wrong, error in (
-            ("address", {"town": "x"}, objstore.NoSuchProperty), ("address", {"city": 5}, objstore.WrongType), ("address", 5, objstore.WrongType),
-            ("dogs", [{"name": "X"}, {"age": "old"}], objstore.WrongType), ("dogs", [5], objstore.WrongType),
-        ):  # fmt: skip
+            ("address", {"town": "x"}, objstore.NoSuchProperty),
+            ("address", {"city": 5}, objstore.WrongType),
+            ("address", 5, objstore.WrongType),
+            ("dogs", [{"name": "X"}, {"age": "old"}], objstore.WrongType),
+            ("dogs", [5], objstore.WrongType),
+        ):
             with pytest.raises(error):
                 setattr(jane, name, wrong)
         assert jane.address.city == "Rome" and len(jane.dogs) == 4 and not store.objects(Dog).where(Dog.name == "X")
@@ -93,6 +96,10 @@ def test_unmanaged():
     jane = Person(id=1)
     jane.address = {"city": "Rome"}
     jane.dogs = [{"name": "Rex"}, Dog(name="Bello")]
-    assert type(jane.address) is Address and jane.address.city == "Rome" and [dog.name for dog in jane.dogs] == ["Rex", "Bello"]
+    assert (
+        type(jane.address) is Address
+        and jane.address.city == "Rome"
+        and [dog.name for dog in jane.dogs] == ["Rex", "Bello"]
+    )
     with pytest.raises(objstore.NoSuchProperty):
         jane.address = {"town": "Rome"}

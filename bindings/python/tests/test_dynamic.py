@@ -72,8 +72,22 @@ TYPED = [Address, Person, Reading, Odd]
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "people"
     with objstore.open(path, models=TYPED) as store, store.write():
-        ann = store.add(Person(name="Ann", token=UUID, extra=[1, {"a": None}], home=Address(lines=["a"]), places=[Address(city="Oslo")]))
-        bob = store.add(Person(name="Bob", best=ann, friends=[ann, ann], seen={ann}, named={UUID: ann}, notes={1: None}, tags={None, "t"}))
+        ann = store.add(
+            Person(
+                name="Ann", token=UUID, extra=[1, {"a": None}], home=Address(lines=["a"]), places=[Address(city="Oslo")]
+            )
+        )
+        bob = store.add(
+            Person(
+                name="Bob",
+                best=ann,
+                friends=[ann, ann],
+                seen={ann},
+                named={UUID: ann},
+                notes={1: None},
+                tags={None, "t"},
+            )
+        )
         ann.extra = [bob, 1.5]
         store.add_all([Reading(sensor="n", time=1, value=2.5), Reading(sensor="n", time=2)])
         store.add(Odd(e=Odd()))
@@ -86,7 +100,9 @@ def content(obj: Any, seen: tuple[Any, ...] = ()) -> Any:
         key = (type(obj).__name__, obj._o_key)
         if key in seen:
             return key
-        return {p.stored_as or p.name: content(getattr(obj, p.name), (*seen, key)) for p in type(obj)._objstore_properties}
+        return {
+            p.stored_as or p.name: content(getattr(obj, p.name), (*seen, key)) for p in type(obj)._objstore_properties
+        }
     if hasattr(obj, "items"):
         return {k: content(v, seen) for k, v in obj.items()}
     if isinstance(obj, (objstore.List, objstore.MixedList)):
@@ -115,10 +131,23 @@ def test_everything_is_there(path: Path) -> None:
         assert store.get(person, 1).home.parent == store.get(person, 1)
         told = {p.name: p for p in objstore.fields(person)}
         assert list(told) == [p.name for p in objstore.fields(Person)]
-        assert [(p.type_name, p.nullable) for p in told.values()] == [(p.type_name, p.nullable) for p in objstore.fields(Person)]
-        assert told["id"].primary_key and told["id"].generated and told["email"].unique and told["age"].indexed and told["visits"].counter
-        assert told["friends"].type_name == "list[Person]" and told["best"].target is person and told["age"].default == 18
-        assert [objstore.fields(store.models["Model"])[2].name, objstore.fields(store.models["Model"])[2].stored_as] == ["c", "__c"]
+        assert [(p.type_name, p.nullable) for p in told.values()] == [
+            (p.type_name, p.nullable) for p in objstore.fields(Person)
+        ]
+        assert (
+            told["id"].primary_key
+            and told["id"].generated
+            and told["email"].unique
+            and told["age"].indexed
+            and told["visits"].counter
+        )
+        assert (
+            told["friends"].type_name == "list[Person]" and told["best"].target is person and told["age"].default == 18
+        )
+        assert [
+            objstore.fields(store.models["Model"])[2].name,
+            objstore.fields(store.models["Model"])[2].stored_as,
+        ] == ["c", "__c"]
         with pytest.raises(objstore.InvalidArgument):
             objstore.fields(int)  # type: ignore[arg-type]
         with pytest.raises(TypeError):
@@ -134,8 +163,15 @@ def test_writing(path: Path) -> None:
             new = store.add(person(name="Cid", home=address()))
             assert new.id == 3 and isinstance(new.token, uuid.UUID) and new.home.city == "Rome"
             assert (new.age, new.visits, new.score, new.money, new.data, new.born, new.mark, new.on) == (
-                18, 2, 1.5, Decimal("1.10"), b"x", NOW, ID, True,
-            )  # fmt: skip
+                18,
+                2,
+                1.5,
+                Decimal("1.10"),
+                b"x",
+                NOW,
+                ID,
+                True,
+            )
             new.visits.increment(3)
             new.places = [{"city": "Bern"}, {"lines": ["x"]}]
             new.friends.append(store.get(person, 1))
@@ -153,7 +189,7 @@ def test_writing(path: Path) -> None:
             store.delete(store.get(person, 2))
         with pytest.raises(objstore.KeyImmutable), store.write():
             store.get(person, 1).id = 9
-        assert not store.verify() and store.objects(person).where(person.on == True).count() == 0  # noqa: E712
+        assert not store.verify() and store.objects(person).where(person.on == True).count() == 0
     with objstore.open(path, models=TYPED) as store:
         people = {p.name: p for p in store.objects(Person)}
         assert people.keys() == {"Ann", "Cid", "Dan", "Eve", "Fay"} and people["Cid"].visits == 5
@@ -171,7 +207,13 @@ def test_nothing_is_made_by_mistake(tmp_path: Path, path: Path) -> None:
         assert "Person" in store.models
     with objstore.open(memory="") as store:
         assert not store.models
-    for options in ({"schema_version": 2}, {"drop": ["Person"]}, {"migrate": print}, {"initial_data": print}, {"delete_if_migration_needed": True}):
+    for options in (
+        {"schema_version": 2},
+        {"drop": ["Person"]},
+        {"migrate": print},
+        {"initial_data": print},
+        {"delete_if_migration_needed": True},
+    ):
         with pytest.raises(objstore.InvalidArgument, match=f"{next(iter(options))} is about the models"):
             objstore.open(path, **options)  # type: ignore[arg-type]
 
@@ -186,12 +228,18 @@ def test_a_migration_gives_old_objects(tmp_path: Path) -> None:
         person = type(Model)("Person", (Model,), {"__module__": __name__, "__annotations__": annotations})
         return [address, city, person]
 
-    old_address, city, person = version(type(Model)("Place", (Model,), {"__module__": __name__, "__annotations__": {"street": str}}))
+    old_address, city, person = version(
+        type(Model)("Place", (Model,), {"__module__": __name__, "__annotations__": {"street": str}})
+    )
     with objstore.open(tmp_path / "a", models=[old_address, city, person]) as store, store.write():
         bern = store.add(city(name="Bern"))
         home = store.add(old_address(street="a"))
         # Shared by two: each gets its own.
-        store.add(person(name="Ann", home=home, places=[home, old_address(street="b")], best=None, city=bern, cities=[bern, bern]))
+        store.add(
+            person(
+                name="Ann", home=home, places=[home, old_address(street="b")], best=None, city=bern, cities=[bern, bern]
+            )
+        )
         store.add(person(name="Bob", home=home, places=[], best=None, city=None, cities=[]))
 
     class Home(EmbeddedModel):
@@ -219,10 +267,14 @@ def test_a_migration_gives_old_objects(tmp_path: Path) -> None:
         with pytest.raises(objstore.WrongType):
             new.town = old
 
-    with objstore.open(tmp_path / "a", models=[Home, City, Person], schema_version=2, migrate=migrate, drop=["Place"]) as store:
+    with objstore.open(
+        tmp_path / "a", models=[Home, City, Person], schema_version=2, migrate=migrate, drop=["Place"]
+    ) as store:
         ann, bob = store.objects(Person)[:2]
         assert ann.address is not None and bob.address is not None and ann.address != bob.address
         assert (ann.address.street, bob.address.street, [a.street for a in ann.all]) == ("a", "a", ["a", "b"])
         assert ann.first is not None and ann.first.street == "a"
-        assert len(store.objects(City)) == 1 and ann.town == store.objects(City)[0] and list(ann.towns) == [ann.town] * 2
+        assert (
+            len(store.objects(City)) == 1 and ann.town == store.objects(City)[0] and list(ann.towns) == [ann.town] * 2
+        )
         assert len(store.objects(Home)) == 5 and not store.verify()

@@ -106,25 +106,40 @@ def test_a_second_place_is_refused(store, ann):
         ann.others = [Place(city="Rome")]
         ann.named = {"x": Place(city="Ulm"), "y": None}
         for give in (
-            lambda: ann.named.__setitem__("y", ann.named["x"]), lambda: ann.named.__setitem__("x", ann.others[0]),
-            lambda: ann.named.update({"z": ann.named["x"]}), lambda: ann.others.__setitem__(0, ann.named["x"]),
-            lambda: setattr(ann, "place", bob.place), lambda: setattr(ann, "place", ann.others[0]), lambda: ann.others.append(bob.place),
-            lambda: ann.others.insert(0, ann.others[0]), lambda: setattr(ann, "others", [bob.place]),
-            lambda: ann.others.__setitem__(0, bob.place), lambda: ann.named.__setitem__("a", bob.place),
-            lambda: setattr(ann, "named", {"a": bob.place}), lambda: store.add(Contact(id=3, place=bob.place)),
+            lambda: ann.named.__setitem__("y", ann.named["x"]),
+            lambda: ann.named.__setitem__("x", ann.others[0]),
+            lambda: ann.named.update({"z": ann.named["x"]}),
+            lambda: ann.others.__setitem__(0, ann.named["x"]),
+            lambda: setattr(ann, "place", bob.place),
+            lambda: setattr(ann, "place", ann.others[0]),
+            lambda: ann.others.append(bob.place),
+            lambda: ann.others.insert(0, ann.others[0]),
+            lambda: setattr(ann, "others", [bob.place]),
+            lambda: ann.others.__setitem__(0, bob.place),
+            lambda: ann.named.__setitem__("a", bob.place),
+            lambda: setattr(ann, "named", {"a": bob.place}),
+            lambda: store.add(Contact(id=3, place=bob.place)),
             lambda: store.create(Contact, {"id": 3, "place": bob.place}),
-        ):  # fmt: skip
+        ):
             with pytest.raises(objstore.Embedded) as caught:
                 give()
             assert isinstance(caught.value, ValueError)
-            assert left(store) == ["Bern", "Rome", "Ulm"] and bob.place.parent == bob and store.objects(Contact).count() == 2
+            assert (
+                left(store) == ["Bern", "Rome", "Ulm"]
+                and bob.place.parent == bob
+                and store.objects(Contact).count() == 2
+            )
         twice = Place(city="Oslo")
         with pytest.raises(objstore.Embedded, match="twice"):
             ann.others = [twice, twice]
         with pytest.raises(objstore.Embedded):
             ann.others.extend([twice, twice])
         assert not twice.is_managed and left(store) == ["Bern", "Rome", "Ulm"]
-        for alone in (lambda: store.add(twice), lambda: store.add_all([twice]), lambda: store.create(Place, {"city": "Oslo"})):
+        for alone in (
+            lambda: store.add(twice),
+            lambda: store.add_all([twice]),
+            lambda: store.create(Place, {"city": "Oslo"}),
+        ):
             with pytest.raises(objstore.Embedded, match="Place"):
                 alone()
 
@@ -154,7 +169,11 @@ def test_lists(store, ann):
         ann.others.append(Place(city="b", country=Country(name="B")))
         ann.others.insert(0, Place(city="a"))
         ann.others += [Place(city="c"), Place(city="d", tags=["x"])]
-        assert cities(ann.others) == ["a", "b", "c", "d"] and ann.others[1].country.name == "B" and list(ann.others[3].tags) == ["x"]
+        assert (
+            cities(ann.others) == ["a", "b", "c", "d"]
+            and ann.others[1].country.name == "B"
+            and list(ann.others[3].tags) == ["x"]
+        )
         assert ann.others[1].country.parent == ann.others[1] and ann.others[0].parent == ann
         kept = ann.others[1]
         ann.others[0] = new = Place(city="z")
@@ -187,8 +206,11 @@ def test_dicts(store, ann):
         ann.named["none"] = None
         ann.named.update({"work": Place(city="Bern")}, spare=Place(city="Oslo"))
         assert home.is_managed and {k: v and v.city for k, v in ann.named.items()} == {
-            "home": "Rome", "none": None, "spare": "Oslo", "work": "Bern",
-        }  # fmt: skip
+            "home": "Rome",
+            "none": None,
+            "spare": "Oslo",
+            "work": "Bern",
+        }
         assert home.parent == ann and home.country.parent == home
         ann.named["home"] = Place(city="Roma")
         assert not home.is_valid and not store.objects(Country)
@@ -210,21 +232,31 @@ def test_dicts(store, ann):
 def test_a_graph_is_added_with_what_is_embedded_in_it(store):
     bob = Contact(id=2, name="Bob")
     ann = Contact(
-        id=1, place=Place(city="Rome", country=Country(name="Italy"), owner=bob), others=[Place(city="a"), Place(city="b", tags=["t"])],
-        named={"x": Place(city="X"), "y": None}, friend=bob,
-    )  # fmt: skip
+        id=1,
+        place=Place(city="Rome", country=Country(name="Italy"), owner=bob),
+        others=[Place(city="a"), Place(city="b", tags=["t"])],
+        named={"x": Place(city="X"), "y": None},
+        friend=bob,
+    )
     ann.place.owner.place = Place(city="Bern", owner=ann)  # back to where it began
     rome, country = ann.place, ann.place.country
     with store.write():
         store.add(ann)
     assert rome.is_managed and country.is_managed and bob.is_managed and country.parent == rome and rome.parent == ann
     assert ann.place.owner == bob and bob.place.owner == ann and ann.friend == bob
-    assert (cities(ann.others), list(ann.others[1].tags), ann.named["x"].city, ann.named["y"]) == (["a", "b"], ["t"], "X", None)
+    assert (cities(ann.others), list(ann.others[1].tags), ann.named["x"].city, ann.named["y"]) == (
+        ["a", "b"],
+        ["t"],
+        "X",
+        None,
+    )
     assert left(store) == ["Bern", "Rome", "X", "a", "b"]
 
 
 def test_many_are_added(store):
-    people = [Contact(id=i, place=Place(city=str(i)) if i % 2 else None, others=[Place(city="o")] * 0) for i in range(50)]
+    people = [
+        Contact(id=i, place=Place(city=str(i)) if i % 2 else None, others=[Place(city="o")] * 0) for i in range(50)
+    ]
     with store.write():
         assert store.add_all(people) == (50, 0, 0)
         assert store.add_all([Contact(id=100), Contact(id=101)]) == (2, 0, 0)
@@ -238,7 +270,15 @@ def test_many_are_added(store):
 @pytest.mark.parametrize("update", ["modified", "all"])
 def test_adding_again_writes_all_that_is_embedded(store, ann, update):
     def make(**more: Any) -> Contact:
-        return Contact(**{"id": 1, "name": "Ann", "place": Place(city="Rome", tags=["a"]), "others": [Place(city="a"), Place(city="b")], **more})
+        return Contact(
+            **{
+                "id": 1,
+                "name": "Ann",
+                "place": Place(city="Rome", tags=["a"]),
+                "others": [Place(city="a"), Place(city="b")],
+                **more,
+            }
+        )
 
     with store.write():
         store.add(make(), update=update)
@@ -255,7 +295,12 @@ def test_adding_again_writes_all_that_is_embedded(store, ann, update):
     with store.write():
         again = make(place=Place(city="Roma"), others=[Place(city="a")])
         store.add(again, update=update)
-        assert again == ann and again.place.city == "Roma" and list(again.place.tags) == [] and cities(again.others) == ["a"]
+        assert (
+            again == ann
+            and again.place.city == "Roma"
+            and list(again.place.tags) == []
+            and cities(again.others) == ["a"]
+        )
         assert (kept == again.place) == (update == "modified")
     with store.write():
         store.add(Contact(id=1), update=update)
@@ -322,7 +367,11 @@ def test_cancelling_makes_them_unmanaged_again(store, ann):
 
 
 def test_outside_a_write(store, ann):
-    for change in (lambda: setattr(ann, "place", Place()), lambda: ann.others.append(Place()), lambda: setattr(ann, "place", None)):
+    for change in (
+        lambda: setattr(ann, "place", Place()),
+        lambda: ann.others.append(Place()),
+        lambda: setattr(ann, "place", None),
+    ):
         with pytest.raises(objstore.NotInWrite):
             change()
     with pytest.raises(objstore.WrongType, match=r"Contact\.place"), store.write():
@@ -402,13 +451,21 @@ def declared(name: str, annotation: Any, value: Any = None, base: type = objstor
 @pytest.mark.parametrize(
     ("annotation", "value", "message"),
     [
-        (set[Place], None, "set of Place"), (Place, None, "Place | None"), (list[Place | None], None, "declare it as Place"),
-        (dict[str, Place], None, "Place | None"), (str, field(generated=True), "generated"), (int, field(generated=True), "primary key"),
-        (ObjectId | None, field(generated=True), "never None"), (list[int], field(generated=True), "generated"),
-        (str, field(on_delete="cascade"), "on_delete is for links"), (list[str], field(on_delete="cascade"), "on_delete"),
-        (Any, field(on_delete="cascade"), "on_delete"), (Any, field(generated=True), "generated"), (Part | None, field(generated=True), "generated"),
+        (set[Place], None, "set of Place"),
+        (Place, None, "Place | None"),
+        (list[Place | None], None, "declare it as Place"),
+        (dict[str, Place], None, "Place | None"),
+        (str, field(generated=True), "generated"),
+        (int, field(generated=True), "primary key"),
+        (ObjectId | None, field(generated=True), "never None"),
+        (list[int], field(generated=True), "generated"),
+        (str, field(on_delete="cascade"), "on_delete is for links"),
+        (list[str], field(on_delete="cascade"), "on_delete"),
+        (Any, field(on_delete="cascade"), "on_delete"),
+        (Any, field(generated=True), "generated"),
+        (Part | None, field(generated=True), "generated"),
     ],
-)  # fmt: skip
+)
 def test_declarations_that_make_no_sense(annotation, value, message):
     with pytest.raises(objstore.SchemaError, match=message) as caught:
         declared("wrong", annotation, value)
@@ -424,7 +481,9 @@ def test_embedded_declarations(path):
     with pytest.raises(objstore.InvalidArgument):
         field(on_delete="nothing")  # type: ignore[call-overload]
     later = declared("later", "set[Late]")
-    late = type(objstore.EmbeddedModel)("Late", (objstore.EmbeddedModel,), {"__annotations__": {"x": int}, "__module__": __name__})
+    late = type(objstore.EmbeddedModel)(
+        "Late", (objstore.EmbeddedModel,), {"__annotations__": {"x": int}, "__module__": __name__}
+    )
     with pytest.raises(objstore.SchemaError, match="Wrong.later is a set of Late"):
         objstore.open(path, models=[later, late])
 
@@ -498,7 +557,9 @@ def test_any_history(path):
                                 single, several, named = value, [other], {key: None}
                             case 12:
                                 described = {"city": value[0], "country": value[1] and [value[1]], "tags": value[2]}
-                                store.create(Contact, {"id": 1, "named": {key: described}}, random.choice(["modified", "all"]))
+                                store.create(
+                                    Contact, {"id": 1, "named": {key: described}}, random.choice(["modified", "all"])
+                                )
                                 named = {key: value}
                             case 13:
                                 ann.others.sort(key=lambda p: p.city)
@@ -681,7 +742,15 @@ def test_a164_the_first_change_set_is_of_the_state_at_its_delivery(store, ann):
     heard = []
 
     def told(change):
-        heard.append((change.is_initial, change.from_version == change.to_version, change.deletions, change.insertions, len(change.after.objects(Contact))))
+        heard.append(
+            (
+                change.is_initial,
+                change.from_version == change.to_version,
+                change.deletions,
+                change.insertions,
+                len(change.after.objects(Contact)),
+            )
+        )
 
     with store.objects(Contact).observe(told):
         with store.write():

@@ -82,7 +82,9 @@ def test_json_that_fits(store: objstore.Store) -> None:
 
 def test_a_new_property_has_the_first_member(tmp_path: Path) -> None:
     def model(**annotations: object) -> type[Model]:
-        return type(Model)("Box", (Model,), {"__module__": __name__, "__qualname__": "Box", "__annotations__": annotations})
+        return type(Model)(
+            "Box", (Model,), {"__module__": __name__, "__qualname__": "Box", "__annotations__": annotations}
+        )
 
     path = tmp_path / "boxes"
     before = model(n=int)
@@ -98,13 +100,16 @@ def test_a_new_property_has_the_first_member(tmp_path: Path) -> None:
 
 
 def test_another_program(tmp_path: Path) -> None:
-    """Nothing of it is in the file: what another program wrote is no member, and is said to be none where it is read."""
+    """Nothing of it is in the file: what another program wrote is no member, and is said to be none where it is
+    read."""
 
     class Other(enum.Enum):
         GREEN = "green"
 
     def model(color: type[enum.Enum]) -> type[Model]:
-        return type(Model)("Box", (Model,), {"__module__": __name__, "__qualname__": "Box", "__annotations__": {"color": color}})
+        return type(Model)(
+            "Box", (Model,), {"__module__": __name__, "__qualname__": "Box", "__annotations__": {"color": color}}
+        )
 
     path = tmp_path / "boxes"
     mine, theirs = model(Color), model(Other)

@@ -37,14 +37,25 @@ class Guest(objstore.Model):
 
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-QUOTED = ("'Host | None'", "Optional['Host']", "'Optional[Host]'", "List['Host']", "'list[Host]'", "list['Host']", "'List[\"Host\"]'")
+QUOTED = (
+    "'Host | None'",
+    "Optional['Host']",
+    "'Optional[Host]'",
+    "List['Host']",
+    "'list[Host]'",
+    "list['Host']",
+    "'List[\"Host\"]'",
+)
 
 
 @pytest.mark.parametrize("annotation", QUOTED)
 @pytest.mark.parametrize("future", [True, False])
 def test_quoted_annotations(annotation: str, future: bool) -> None:
     names: dict[str, Any] = {"Host": Host, "Guest": Guest}
-    text = f"{'from __future__ import annotations' if future else ''}\nimport objstore\nfrom typing import *\nclass B(objstore.Model):\n    a: {annotation}"
+    text = (
+        f"{'from __future__ import annotations' if future else ''}\nimport objstore\nfrom typing import *\nclass "
+        f"B(objstore.Model):\n    a: {annotation}"
+    )
     exec(text, names)
     [prop] = objstore.fields(names["B"])
     assert prop.target is Host
@@ -56,7 +67,10 @@ def test_quoted_annotations(annotation: str, future: bool) -> None:
 
 def test_a_quoted_inverse() -> None:
     names: dict[str, Any] = {"Host": Host, "Guest": Guest}
-    text = "from __future__ import annotations\nimport objstore\nclass B(objstore.Model):\n    a: 'objstore.Backlinks[Host]' = objstore.backlinks('friend')"
+    text = (
+        "from __future__ import annotations\nimport objstore\nclass B(objstore.Model):\n    a: "
+        "'objstore.Backlinks[Host]' = objstore.backlinks('friend')"
+    )
     exec(text, names)
     assert names["B"].a is not None
 
@@ -68,7 +82,8 @@ def test_type_hints() -> None:
 
 
 def test_a_long_loop_reads_what_it_has(tmp_path: Any) -> None:
-    """When nobody writes, a loop that goes on for longer than the idle thread waits still reads what was read together."""
+    """When nobody writes, a loop that goes on for longer than the idle thread waits still reads what was read
+    together."""
     with objstore.open(tmp_path / "db", models=[Host, Guest]) as store:
         store.write(lambda tx: store.create_all(Host, [{"id": n, "name": str(n)} for n in range(10)]))
         loop = iter(store.objects(Host))
@@ -131,13 +146,26 @@ class Log(objstore.Model):
 def test_live_collections_go_through_the_json_module() -> None:
     noon = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
     with objstore.open(memory="", models=[Log, Host, Guest]) as store, store.write():
-        log = store.add(Log(id=1, words=["a"], seen={2, 1}, times={"x": noon}, extra={"l": [1, {"m": None}]}, raw=[b"ab"]))
-        given = {"words": log.words, "seen": log.seen, "times": log.times, "extra": log.extra, "inner": log.extra["l"], "raw": log.raw}
+        log = store.add(
+            Log(id=1, words=["a"], seen={2, 1}, times={"x": noon}, extra={"l": [1, {"m": None}]}, raw=[b"ab"])
+        )
+        given = {
+            "words": log.words,
+            "seen": log.seen,
+            "times": log.times,
+            "extra": log.extra,
+            "inner": log.extra["l"],
+            "raw": log.raw,
+        }
         assert json.dumps([log.mood, log.seen_by], default=objstore.json_default) == '["calm", 3]'
         assert json.loads(json.dumps(given, default=objstore.json_default)) == {
-            "words": ["a"], "seen": [1, 2], "times": {"x": "2024-01-01T12:00:00+00:00"}, "extra": {"l": [1, {"m": None}]},
-            "inner": [1, {"m": None}], "raw": ["YWI="],
-        }  # fmt: skip
+            "words": ["a"],
+            "seen": [1, 2],
+            "times": {"x": "2024-01-01T12:00:00+00:00"},
+            "extra": {"l": [1, {"m": None}]},
+            "inner": [1, {"m": None}],
+            "raw": ["YWI="],
+        }
         with pytest.raises(TypeError, match="type Log is no JSON"):
             json.dumps(log, default=objstore.json_default)
 
@@ -168,16 +196,20 @@ def test_values_of_numpy_and_pandas() -> None:
     numpy = pytest.importorskip("numpy")
     noon = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
     rows = [
-        ({"at": numpy.datetime64("2024-01-01T12:00:00")}, noon), ({"at": numpy.datetime64("2024-01-01T12", "h")}, noon),
-        ({"at": numpy.datetime64("NaT")}, None), ({"at": NaT(1, 1, 1)}, None), ({"paid": numpy.True_}, None),
-    ]  # fmt: skip
+        ({"at": numpy.datetime64("2024-01-01T12:00:00")}, noon),
+        ({"at": numpy.datetime64("2024-01-01T12", "h")}, noon),
+        ({"at": numpy.datetime64("NaT")}, None),
+        ({"at": NaT(1, 1, 1)}, None),
+        ({"paid": numpy.True_}, None),
+    ]
     with objstore.open(memory="", models=[Visit]) as store, store.write():
         for number, (values, at) in enumerate(rows):
             row = {"id": 3 * number} | values
             made = [
-                store.create(Visit, row), store.add(Visit(**{**row, "id": row["id"] + 1})),
+                store.create(Visit, row),
+                store.add(Visit(**{**row, "id": row["id"] + 1})),
                 store.create_all(Visit, [{**row, "id": row["id"] + 2}]) and store.get(Visit, row["id"] + 2),
-            ]  # fmt: skip
+            ]
             for visit in made:
                 assert visit is not None and visit.at == at and visit.paid is ("paid" in values)
         for no_time in (numpy.datetime64("NaT"), NaT(1, 1, 1)):
@@ -186,7 +218,12 @@ def test_values_of_numpy_and_pandas() -> None:
         with pytest.raises((objstore.WrongType, objstore.OutOfRange), match="beyond what a datetime can say"):
             store.create(Visit, {"id": 100, "at": numpy.datetime64("20000-01-01")})
         # Where NumPy begins anew, too; what is finer than a microsecond is cut off.
-        for far in (numpy.datetime64(2**63 - 1, "s"), numpy.datetime64(2**62, "s"), numpy.datetime64("586500-01-01"), numpy.datetime64(2**61, "ms")):
+        for far in (
+            numpy.datetime64(2**63 - 1, "s"),
+            numpy.datetime64(2**62, "s"),
+            numpy.datetime64("586500-01-01"),
+            numpy.datetime64(2**61, "ms"),
+        ):
             with pytest.raises((objstore.WrongType, objstore.OutOfRange), match="beyond what a datetime can say"):
                 store.create(Visit, {"id": 100, "at": far})
         visit = store.create(Visit, {"id": 101, "at": numpy.datetime64("2024-01-01T12:00:00.123456789")})
@@ -221,15 +258,28 @@ def test_many_timestamps_of_pandas(pandas: Any, nullable: bool) -> None:
     zone = timezone(timedelta(hours=2))
     moments = [
         datetime(*numbers, tzinfo=zone)
-        for numbers in ((1969, 12, 31, 23, 59, 59, 999_999), (1970, 1, 1), (1700, 2, 3, 4, 5, 6, 7), (2026, 7, 1, 12), (2200, 1, 1, 0, 0, 0, 1))
+        for numbers in (
+            (1969, 12, 31, 23, 59, 59, 999_999),
+            (1970, 1, 1),
+            (1700, 2, 3, 4, 5, 6, 7),
+            (2026, 7, 1, 12),
+            (2200, 1, 1, 0, 0, 0, 1),
+        )
     ]
-    far = [datetime(1, 1, 2, tzinfo=timezone.utc), datetime(9999, 12, 31, tzinfo=timezone.utc)] if pandas.Timestamp is Timestamp else []
+    far = (
+        [datetime(1, 1, 2, tzinfo=timezone.utc), datetime(9999, 12, 31, tzinfo=timezone.utc)]
+        if pandas.Timestamp is Timestamp
+        else []
+    )
     stamps: list[Any] = [pandas.Timestamp(*m.timetuple()[:6], m.microsecond, tzinfo=zone) for m in moments]
     assert stamps == moments
     if nullable:
         stamps[2:2], moments[2:2] = [pandas.NaT, None], [None, None]  # type: ignore[list-item]
     name = "at" if nullable else "ended"
-    for given, wanted in ((stamps, moments), (stamps + [Timestamp(*f.timetuple()[:6], tzinfo=timezone.utc) for f in far], moments + far)):
+    for given, wanted in (
+        (stamps, moments),
+        (stamps + [Timestamp(*f.timetuple()[:6], tzinfo=timezone.utc) for f in far], moments + far),
+    ):
         rows = [{"id": number, name: stamp} for number, stamp in enumerate(given)]
         with objstore.open(memory="", models=[Visit]) as store, store.write():
             store.create_all(Visit, rows)
@@ -249,8 +299,9 @@ def test_timestamps_of_pandas_that_are_refused(pandas: Any) -> None:
     with objstore.open(memory="", models=[Visit]) as store, store.write():
         for wrong, error, message in (
             (pandas.Timestamp(2026, 1, 1), objstore.WrongType, "Visit.ended: .*2026.* has no time zone"),
-            (pandas.NaT, objstore.NotNullable, "Visit.ended may not be None"), (None, objstore.NotNullable, "Visit.ended may not be None"),
-        ):  # fmt: skip
+            (pandas.NaT, objstore.NotNullable, "Visit.ended may not be None"),
+            (None, objstore.NotNullable, "Visit.ended may not be None"),
+        ):
             for values in (stamps + [wrong], [datetime(2026, 1, 1, tzinfo=timezone.utc)] * 3 + [wrong]):
                 with pytest.raises(error, match=message) as raised:
                     store.create_all(Visit, [{"id": number, "ended": value} for number, value in enumerate(values)])
@@ -279,7 +330,9 @@ class FarTimestamp(Timestamp):
     year = 20000  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        raise NotImplementedError("strftime not yet supported on Timestamps which are outside the range of Python's standard library")
+        raise NotImplementedError(
+            "strftime not yet supported on Timestamps which are outside the range of Python's standard library"
+        )
 
 
 GIVEN: dict[str, Any] = {
@@ -296,7 +349,7 @@ GIVEN: dict[str, Any] = {
     "dict": lambda store, far: store.get(Dated, 1).by_name.update(a=far),
     "any": lambda store, far: setattr(store.get(Dated, 1), "any", far),
     "list in any": lambda store, far: setattr(store.get(Dated, 1), "any", [far]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", GIVEN)
@@ -310,10 +363,14 @@ def test_timestamps_that_no_datetime_can_say(pandas: Any, monkeypatch: pytest.Mo
         far = pandas.Timestamp(numpy.datetime64("20000-01-01", "s")).tz_localize("UTC")
     with objstore.open(memory="", models=[Dated]) as store:
         store.write(lambda tx: store.create(Dated, {"id": 1}))
-        with pytest.raises(objstore.OutOfRange, match="Dated.*: a Timestamp of the year 20000 is beyond what a datetime can say") as raised:
+        with pytest.raises(
+            objstore.OutOfRange, match="Dated.*: a Timestamp of the year 20000 is beyond what a datetime can say"
+        ) as raised:
             store.write(lambda tx: GIVEN[way](store, far))
         assert raised.value.class_name == "Dated" and raised.value.property_name in ("at", "all", "by_name", "any")
-        assert [dated.to_dict() for dated in store.objects(Dated)] == [{"id": 1, "at": None, "all": [], "by_name": {}, "any": None}]
+        assert [dated.to_dict() for dated in store.objects(Dated)] == [
+            {"id": 1, "at": None, "all": [], "by_name": {}, "any": None}
+        ]
         with pytest.raises(objstore.WrongType, match="an int is wanted, not a .*Timestamp that cannot be shown"):
             Dated(id=far)
 
@@ -345,17 +402,22 @@ def test_times_of_numpy_that_are_refused() -> None:
     beyond = "Visit.ended: .* is beyond what a datetime can say"
     with objstore.open(memory="", models=[Visit]) as store, store.write():
         for wrong, error, message in (
-            (numpy.datetime64("20000-01-01"), objstore.OutOfRange, beyond), (numpy.datetime64("0000-12-31"), objstore.OutOfRange, beyond),
-            (numpy.datetime64(2**62, "D"), objstore.OutOfRange, beyond), (numpy.datetime64(2**63 - 1, "s"), objstore.OutOfRange, beyond),
+            (numpy.datetime64("20000-01-01"), objstore.OutOfRange, beyond),
+            (numpy.datetime64("0000-12-31"), objstore.OutOfRange, beyond),
+            (numpy.datetime64(2**62, "D"), objstore.OutOfRange, beyond),
+            (numpy.datetime64(2**63 - 1, "s"), objstore.OutOfRange, beyond),
             (numpy.datetime64("NaT"), objstore.NotNullable, "Visit.ended may not be None"),
             (numpy.datetime64("NaT", "D"), objstore.NotNullable, "Visit.ended may not be None"),
-        ):  # fmt: skip
+        ):
             with pytest.raises(error, match=message) as raised:
                 store.create_all(Visit, [{"id": number, "ended": value} for number, value in enumerate([*near, wrong])])
             assert raised.value.position == 3
         assert len(store.objects(Visit)) == 0
         # Of several units, of which the finer one has no room for all of them.
-        store.create_all(Visit, [{"id": 0, "ended": numpy.datetime64("1000-01-01", "D")}, {"id": 1, "ended": numpy.datetime64(1, "as")}])
+        store.create_all(
+            Visit,
+            [{"id": 0, "ended": numpy.datetime64("1000-01-01", "D")}, {"id": 1, "ended": numpy.datetime64(1, "as")}],
+        )
         assert [visit.ended.year for visit in store.objects(Visit)] == [1000, 1970]
 
 
@@ -364,7 +426,14 @@ def test_values_of_numpy_and_pandas_in_mixed_ones(pandas: Any) -> None:
 
     noon = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
     stamp = pandas.Timestamp(2024, 1, 1, 12, tzinfo=timezone.utc)
-    given = [numpy.datetime64("2024-01-01T12"), stamp, numpy.datetime64("NaT"), pandas.NaT, numpy.True_, {"a": [numpy.datetime64("2024-01-01T12")]}]
+    given = [
+        numpy.datetime64("2024-01-01T12"),
+        stamp,
+        numpy.datetime64("NaT"),
+        pandas.NaT,
+        numpy.True_,
+        {"a": [numpy.datetime64("2024-01-01T12")]},
+    ]
     wanted = [noon, noon, None, None, True, {"a": [noon]}]
     with objstore.open(memory="", models=[Mixed]) as store, store.write():
         for value, becomes in zip(given, wanted):
@@ -385,7 +454,10 @@ def test_a_timeout_names_the_time_that_was_given() -> None:
         thread = threading.Thread(target=hold)
         thread.start()
         begun.wait()
-        with pytest.raises(objstore.Timeout, match="another write was open for 0.45 seconds"), store.write(timeout=0.45):
+        with (
+            pytest.raises(objstore.Timeout, match="another write was open for 0.45 seconds"),
+            store.write(timeout=0.45),
+        ):
             pass
         end.set()
         thread.join()
@@ -402,7 +474,9 @@ def test_a_thread_that_ends_inside_of_a_write() -> None:
 
         for timeout in (0, 5, None):
             thread = threading.Thread(target=leave, name="hasty")
-            with pytest.warns(ResourceWarning, match="thread 'hasty' ended inside of a write of '', which was cancelled"):
+            with pytest.warns(
+                ResourceWarning, match="thread 'hasty' ended inside of a write of '', which was cancelled"
+            ):
                 thread.start()
                 thread.join()
             with store.write(timeout=timeout):
@@ -502,7 +576,9 @@ def test_the_end_of_a_thread_lets_other_processes_write(path: pathlib.Path, susp
         with pytest.warns(ResourceWarning, match="thread 'hasty' ended inside of a write"):
             thread.start()
             thread.join()
-        writer = subprocess.run([sys.executable, "-c", WRITER, str(path)], capture_output=True, text=True, env=ENVIRONMENT)
+        writer = subprocess.run(
+            [sys.executable, "-c", WRITER, str(path)], capture_output=True, text=True, env=ENVIRONMENT
+        )
         assert writer.returncode == 0, writer.stderr
         assert [host.id for host in store.objects(Host)] == [2]
 
@@ -512,7 +588,10 @@ def test_the_end_of_a_thread_ends_all_that_it_was_writing(monkeypatch: pytest.Mo
     shown: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: shown.append(unraisable.exc_type))
     kept: list[Any] = []
-    with objstore.open(memory="one", models=[Host, Guest]) as one, objstore.open(memory="two", models=[Host, Guest]) as two:
+    with (
+        objstore.open(memory="one", models=[Host, Guest]) as one,
+        objstore.open(memory="two", models=[Host, Guest]) as two,
+    ):
 
         def leave() -> None:
             for store in (one, two):
@@ -583,7 +662,16 @@ def test_values_of_numpy_on_the_left_of_a_comparison(unit: str) -> None:
 
     with objstore.open(memory="", models=[Moment]) as store:
         with store.write():
-            store.create(Moment, {"id": 1, "anything": numpy.datetime64("2020-01-01", unit), "at": numpy.datetime64("2020-01-01", unit), "n": 1, "x": 0.5})
+            store.create(
+                Moment,
+                {
+                    "id": 1,
+                    "anything": numpy.datetime64("2020-01-01", unit),
+                    "at": numpy.datetime64("2020-01-01", unit),
+                    "n": 1,
+                    "x": 0.5,
+                },
+            )
             store.create(Moment, {"id": 2, "anything": 1577836800000000000, "n": 2, "x": 1.5})
         day = numpy.datetime64("2020-01-01", unit)
 
@@ -603,5 +691,8 @@ def test_arrays_of_no_dimension_are_no_lists() -> None:
         names: set[str]
 
     for values in ({"numbers": numpy.array(5)}, {"names": numpy.array("a")}):
-        with pytest.raises(objstore.WrongType, match=f"Holder.{next(iter(values))}: a (list|set), or another iterable of elements, is wanted, not array"):
+        with pytest.raises(
+            objstore.WrongType,
+            match=f"Holder.{next(iter(values))}: a (list|set), or another iterable of elements, is wanted, not array",
+        ):
             Holder(**values)

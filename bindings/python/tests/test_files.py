@@ -51,7 +51,9 @@ def test_wrong_arguments(path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("name", ["schema_version", "value_bytes", "open_timeout_ms", "checkpoint_idle_ms", "log_bytes", "transaction_bytes"])
+@pytest.mark.parametrize(
+    "name", ["schema_version", "value_bytes", "open_timeout_ms", "checkpoint_idle_ms", "log_bytes", "transaction_bytes"]
+)
 def test_numbers_of_a_wrong_type_or_size(path, name):
     for wrong in ("2", b"2", 1e6, True, None, [1]):
         with pytest.raises(objstore.InvalidArgument, match=f"{name} is an int, not "):
@@ -69,7 +71,10 @@ def test_limits_have_the_names_of_the_arguments(path, name):
             objstore.open(path, models=[Dog], **{name: wrong})
     assert not path.exists()
     if not name.endswith("timeout_ms"):  # which everybody has of their own
-        with objstore.open(path, models=[Dog]), pytest.raises(objstore.InvalidArgument, match=f"with the limit {name} [0-9]+, not 123456789"):
+        with (
+            objstore.open(path, models=[Dog]),
+            pytest.raises(objstore.InvalidArgument, match=f"with the limit {name} [0-9]+, not 123456789"),
+        ):
             objstore.open(path, models=[Dog], **{name: 123456789})
 
 
@@ -127,9 +132,11 @@ def test_files_that_this_user_must_not_open(path):
         if os.geteuid() == 0:
             os.setuid(65534)
         for use in (
-            lambda: objstore.open(path, models=[Dog]), lambda: objstore.open(path, mode="immutable"), lambda: objstore.verify_file(path),
+            lambda: objstore.open(path, models=[Dog]),
+            lambda: objstore.open(path, mode="immutable"),
+            lambda: objstore.verify_file(path),
             lambda: objstore.open(memory="", models=[Dog], seed=path),
-        ):  # fmt: skip
+        ):
             with pytest.raises(PermissionError) as caught:
                 use()
             for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
@@ -139,7 +146,10 @@ def test_files_that_this_user_must_not_open(path):
     in_child(child)
     with pytest.raises(objstore.StorageError) as caught:
         objstore.open(path.parent, models=[Dog])
-    assert not isinstance(caught.value, PermissionError) and caught.value.errno == caught.value.system_error == errno.EISDIR
+    assert (
+        not isinstance(caught.value, PermissionError)
+        and caught.value.errno == caught.value.system_error == errno.EISDIR
+    )
 
 
 def test_another_file(path):
@@ -327,7 +337,12 @@ def test_verify_file_and_salvage(path, tmp_path):
     report = objstore.salvage(path, target)
     assert path.read_bytes() == content
     lost = report.classes["Turtle"].lost_values["name"]
-    assert not report.complete and 0 < lost <= 4096 and report.classes["Turtle"].lost == 0 and report.classes["Turtle"].objects == 20_000
+    assert (
+        not report.complete
+        and 0 < lost <= 4096
+        and report.classes["Turtle"].lost == 0
+        and report.classes["Turtle"].objects == 20_000
+    )
     with objstore.open(target, models=KENNEL) as store:
         store.verify()
         changed = [t for t in store.objects(Turtle) if t.name != f"turtle {t._id * 7919 % 20011:08}"]

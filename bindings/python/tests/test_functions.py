@@ -25,8 +25,14 @@ CALLBACK = 49
 def test_each_kind(path):
     with objstore.open(path, models=[Everything]) as store:
         told = []
-        names = "key flag number real text raw when color mood flag_or_none number_or_none real_or_none text_or_none raw_or_none when_or_none color_or_none mood_or_none".split()
-        signature = "str, bool, i64, f64, str, bin, time, str, i64, bool?, i64?, f64?, str?, bin?, time?, str?, i64?, event -> void"
+        names = (
+            "key flag number real text raw when color mood flag_or_none number_or_none real_or_none text_or_none "
+            "raw_or_none when_or_none color_or_none mood_or_none"
+        ).split()
+        signature = (
+            "str, bool, i64, f64, str, bin, time, str, i64, bool?, i64?, f64?, str?, bin?, time?, str?, i64?, "
+            "event -> void"
+        )
         token = store.observe_typed(Everything, names, signature, lambda *a: told.append(a))
         when = datetime(2024, 2, 29, 12, 30, 1, 500, timezone.utc)
         with store.write():
@@ -34,9 +40,17 @@ def test_each_kind(path):
         with store.write():
             store.add(
                 Everything(
-                    key="b", when=when, flag_or_none=False, number_or_none=7, real_or_none=1.5, text_or_none="", raw_or_none=b"",
-                    when_or_none=when, color_or_none=Color.WHITE, mood_or_none=Mood.WILD,
-                )  # fmt: skip
+                    key="b",
+                    when=when,
+                    flag_or_none=False,
+                    number_or_none=7,
+                    real_or_none=1.5,
+                    text_or_none="",
+                    raw_or_none=b"",
+                    when_or_none=when,
+                    color_or_none=Color.WHITE,
+                    mood_or_none=Mood.WILD,
+                )
             )
         assert store.deliver() == 1
         nothing = (None,) * 8
@@ -63,8 +77,11 @@ def test_which_objects(store):
             store.delete(store.get(Turtle, 1))
         assert store.deliver() == 1
     assert [t[:3] for t in told] == [
-        *((i, 0, "inserted") for i in (1, 2, 3)), (4, 0, "inserted"), (2, 22, "modified"), (3, 33, "modified"),
-    ]  # fmt: skip
+        *((i, 0, "inserted") for i in (1, 2, 3)),
+        (4, 0, "inserted"),
+        (2, 22, "modified"),
+        (3, 33, "modified"),
+    ]
     assert all(isinstance(t[3], int) for t in told)
 
 
@@ -119,7 +136,9 @@ def test_a_typed_function_that_fails(store):
     void.close()
 
 
-@pytest.mark.parametrize("result, code", [(1, 1), (-1, -1), (2**31 - 1, 2**31 - 1), (objstore.Status.CANCELLED, 48), (Mood.WILD, 2)])
+@pytest.mark.parametrize(
+    "result, code", [(1, 1), (-1, -1), (2**31 - 1, 2**31 - 1), (objstore.Status.CANCELLED, 48), (Mood.WILD, 2)]
+)
 def test_the_status_of_a_typed_function(store, result, code):
     told = []
     with store.observe_typed(Turtle, ["_id"], "i64 -> status", lambda n: told.append(n) or result):

@@ -9,12 +9,28 @@ import sys
 import pytest
 
 from objstore import (
-    _ffi, _prototypes, _structures, aggregates, changes, checking, config, delivery, errors, info, jsons, kinds, observing, packed, properties, schema, transaction,
-)  # fmt: skip
+    _ffi,
+    _prototypes,
+    _structures,
+    aggregates,
+    changes,
+    checking,
+    config,
+    delivery,
+    errors,
+    info,
+    jsons,
+    kinds,
+    observing,
+    packed,
+    properties,
+    schema,
+    transaction,
+)
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 HEADER = (ROOT / "include" / "objstore.h").read_text(encoding="utf-8")
-PLAIN = re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S)
+PLAIN = re.sub(r"/\*.*?\*/", "", HEADER, flags=re.DOTALL)
 
 
 def contract():
@@ -25,18 +41,41 @@ def contract():
 
 
 DECLARATIONS = {name: (result, parameters) for name, result, parameters, _ in contract().declarations(HEADER)}
-ENUMERATIONS = re.findall(r"OBJSTORE_ENUM\((\w+)\) \{(.*?)\}", PLAIN, re.S)
+ENUMERATIONS = re.findall(r"OBJSTORE_ENUM\((\w+)\) \{(.*?)\}", PLAIN, re.DOTALL)
 CONSTANTS = {
     n: int(v, 0)
-    for n, v in re.findall(r"\b(OBJSTORE_[A-Z0-9_]+) = (-?0x[0-9A-F]+|-?\d+)", PLAIN) + re.findall(r"#define (OBJSTORE_\w+) (\d+)", PLAIN)
+    for n, v in re.findall(r"\b(OBJSTORE_[A-Z0-9_]+) = (-?0x[0-9A-F]+|-?\d+)", PLAIN)
+    + re.findall(r"#define (OBJSTORE_\w+) (\d+)", PLAIN)
 }
-BY_VALUE = {"objstore_text": "T", "objstore_value": "V", "objstore_object": "O", "objstore_decimal128": "D", "objstore_collection": "C", "objstore_object_id": "I", "objstore_uuid": "U"}
-RESULTS = {"objstore_status": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "const char *": ctypes.c_char_p, "void": None}
+BY_VALUE = {
+    "objstore_text": "T",
+    "objstore_value": "V",
+    "objstore_object": "O",
+    "objstore_decimal128": "D",
+    "objstore_collection": "C",
+    "objstore_object_id": "I",
+    "objstore_uuid": "U",
+}
+RESULTS = {
+    "objstore_status": ctypes.c_int32,
+    "uint32_t": ctypes.c_uint32,
+    "const char *": ctypes.c_char_p,
+    "void": None,
+}
 MEMBERS = {
-    "uint8_t": ctypes.c_uint8, "uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64,
-    "int64_t": ctypes.c_int64, "size_t": ctypes.c_size_t, "bool": ctypes.c_bool, "float": ctypes.c_float,
-    "double": ctypes.c_double, "objstore_class_id": ctypes.c_uint32, "objstore_property_id": ctypes.c_uint32, "objstore_index_id": ctypes.c_uint32,
-} | {"objstore_" + e: ctypes.c_int32 for e in ("kind", "mode", "status", "pin_holder", "report_kind")}  # fmt: skip
+    "uint8_t": ctypes.c_uint8,
+    "uint32_t": ctypes.c_uint32,
+    "int32_t": ctypes.c_int32,
+    "uint64_t": ctypes.c_uint64,
+    "int64_t": ctypes.c_int64,
+    "size_t": ctypes.c_size_t,
+    "bool": ctypes.c_bool,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+    "objstore_class_id": ctypes.c_uint32,
+    "objstore_property_id": ctypes.c_uint32,
+    "objstore_index_id": ctypes.c_uint32,
+} | {"objstore_" + e: ctypes.c_int32 for e in ("kind", "mode", "status", "pin_holder", "report_kind")}
 
 
 def structure(c_name):
@@ -65,7 +104,9 @@ def test_every_result():
 
 def test_the_library_has_what_the_package_binds():
     package = pathlib.Path(_ffi.__file__).parent
-    names = {n for file in package.glob("*.py") for n in re.findall(r'bind\("(\w+)"\)', file.read_text(encoding="utf-8"))}
+    names = {
+        n for file in package.glob("*.py") for n in re.findall(r'bind\("(\w+)"\)', file.read_text(encoding="utf-8"))
+    }
     assert len(names) > 50
     for name in names:
         _ffi.bind(name)
@@ -86,8 +127,7 @@ def expected_type(type_, length):
 
 
 STRUCTURES = {
-    name: body
-    for body, name in re.findall(r"typedef struct objstore_\w+ \{((?:[^{}]|\{[^{}]*\})*)\} (\w+);", PLAIN)
+    name: body for body, name in re.findall(r"typedef struct objstore_\w+ \{((?:[^{}]|\{[^{}]*\})*)\} (\w+);", PLAIN)
 }
 
 
@@ -95,7 +135,7 @@ STRUCTURES = {
 def test_every_structure(name):
     body = STRUCTURES[name]
     if name == "objstore_value":
-        union = re.search(r"union objstore_value_data \{(.*?)\} data;", body, re.S)[1]
+        union = re.search(r"union objstore_value_data \{(.*?)\} data;", body, re.DOTALL)[1]
         expected = [(n, expected_type(t, length)) for n, t, length in fields_in_header(union)]
         assert _structures.ValueData._fields_ == expected
         assert ctypes.sizeof(_structures.Value) == 40 and _structures.Value.data.offset == 8
@@ -105,7 +145,11 @@ def test_every_structure(name):
 
 
 def test_no_structure_is_forgotten():
-    ours = {t for t in vars(_structures).values() if isinstance(t, type) and issubclass(t, ctypes.Structure) and t is not ctypes.Structure}
+    ours = {
+        t
+        for t in vars(_structures).values()
+        if isinstance(t, type) and issubclass(t, ctypes.Structure) and t is not ctypes.Structure
+    }
     assert ours == {structure(name) for name in STRUCTURES}
     assert len(STRUCTURES) == len(re.findall(r"typedef struct objstore_\w+ \{", PLAIN)) > 20
 
@@ -113,11 +157,21 @@ def test_no_structure_is_forgotten():
 def test_callbacks():
     found = dict(re.findall(r"typedef \w+ \(\*(objstore_\w+)\)\(([^;]*)\);", PLAIN))
     ours = {
-        "objstore_free_userdata": _structures.FreeUserdata, "objstore_progress": _structures.Progress,
-        "objstore_report": _structures.Report, "objstore_json_write": _structures.JSONWrite, "objstore_json_read": _structures.JSONRead, "objstore_json_convert": _structures.JSONConvert, "objstore_log_handler": _structures.LogHandler, "objstore_write_body": _structures.WriteBody,
-        "objstore_change_handler": _structures.ChangeHandler, "objstore_function": _structures.Function,
-        "objstore_initial_data": _structures.InitialData, "objstore_compaction": _structures.Compaction, "objstore_migration": _structures.Migration, "objstore_wait_handler": _structures.WaitHandler,
-    }  # fmt: skip
+        "objstore_free_userdata": _structures.FreeUserdata,
+        "objstore_progress": _structures.Progress,
+        "objstore_report": _structures.Report,
+        "objstore_json_write": _structures.JSONWrite,
+        "objstore_json_read": _structures.JSONRead,
+        "objstore_json_convert": _structures.JSONConvert,
+        "objstore_log_handler": _structures.LogHandler,
+        "objstore_write_body": _structures.WriteBody,
+        "objstore_change_handler": _structures.ChangeHandler,
+        "objstore_function": _structures.Function,
+        "objstore_initial_data": _structures.InitialData,
+        "objstore_compaction": _structures.Compaction,
+        "objstore_migration": _structures.Migration,
+        "objstore_wait_handler": _structures.WaitHandler,
+    }
     assert set(found) == set(ours)
     for name, parameters in found.items():
         count = 0 if parameters == "void" else parameters.count(",") + 1
@@ -136,7 +190,13 @@ def test_every_status():
 @pytest.mark.parametrize(
     "prefix, ours",
     [
-        ("KIND", {n: getattr(kinds, n) for n in "NULL BOOL INT FLOAT DOUBLE STRING BINARY TIMESTAMP OBJECT_ID UUID LIST SET MAP".split()}),
+        (
+            "KIND",
+            {
+                n: getattr(kinds, n)
+                for n in "NULL BOOL INT FLOAT DOUBLE STRING BINARY TIMESTAMP OBJECT_ID UUID LIST SET MAP".split()
+            },
+        ),
         ("POLICY", transaction.POLICIES),
         ("OUTCOME", {n: getattr(transaction, n) for n in "UNCHANGED CHANGED CREATED".split()}),
         ("MODE", config.MODES),
@@ -148,11 +208,20 @@ def test_every_status():
         ("PROPERTY", {n: getattr(schema, n) for n in "PRIMARY_KEY INDEXED NULLABLE".split()}),
         ("PACKED", {"MAGIC": packed.MAGIC}),
         ("PIN", {name: number for number, name in info.HOLDERS.items()}),
-        ("AGGREGATE", {{"min": "MINIMUM", "max": "MAXIMUM", "avg": "AVERAGE"}.get(n, n): v for n, v in aggregates.KINDS.items()}),
+        (
+            "AGGREGATE",
+            {{"min": "MINIMUM", "max": "MAXIMUM", "avg": "AVERAGE"}.get(n, n): v for n, v in aggregates.KINDS.items()},
+        ),
         ("OBSERVE", {"INITIAL": observing.INITIAL}),
         ("JSON", {n: getattr(jsons, n) for n in "EXTENDED RELAXED PRETTY NAN_AS_NULL".split()}),
         ("CHANGES", {n: getattr(changes, n) for n in "INITIAL OTHER_PROCESS COMPARED".split()}),
-        ("", {n: getattr(changes, n) for n in "DELETIONS INSERTIONS MODIFICATIONS MODIFICATIONS_AFTER BEFORE AFTER".split()}),
+        (
+            "",
+            {
+                n: getattr(changes, n)
+                for n in "DELETIONS INSERTIONS MODIFICATIONS MODIFICATIONS_AFTER BEFORE AFTER".split()
+            },
+        ),
         ("", {"USER_STATUS": delivery.FAILED, "FOREVER": delivery.FOREVER}),
         ("", {n: getattr(properties, n) for n in "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL".split()}),
     ],
@@ -174,7 +243,11 @@ def test_numbers_cross_as_the_header_of_this_machine_has_them():
 
 
 def test_every_status_has_its_name():
-    statuses = {name: value for name, value in CONSTANTS.items() if name in ("OBJSTORE_OK", "OBJSTORE_USER_STATUS") or name.startswith("OBJSTORE_ERR_")}
+    statuses = {
+        name: value
+        for name, value in CONSTANTS.items()
+        if name in ("OBJSTORE_OK", "OBJSTORE_USER_STATUS") or name.startswith("OBJSTORE_ERR_")
+    }
     assert len(statuses) > 50
     name_of = _ffi.bind("objstore_status_name")
     assert {name: name_of(value).decode() for name, value in statuses.items()} == {name: name for name in statuses}

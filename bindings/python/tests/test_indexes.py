@@ -65,7 +65,8 @@ def test_many_at_once_are_all_or_none(store):
             error = refused(lambda: store.add_all(new), "mail")
             assert error.position == count - 2
             assert not new[0].is_managed
-            rows = [{"id": i, "mail": None if i == 1 else f"m{i + 1}"} for i in range(count)]  # 0 wants what 1 gives up later
+            # 0 wants what 1 gives up later
+            rows = [{"id": i, "mail": None if i == 1 else f"m{i + 1}"} for i in range(count)]
             refused(lambda: store.create_all(Person, rows, update="modified"), "mail")
             assert store.objects(Person).count() == 100
         assert store.create_all(Person, [{"id": 1, "mail": None}, {"id": 0, "mail": "m1"}], update="all").changed == 2
@@ -81,7 +82,9 @@ def test_what_was_written_together_is_told(store):
     with store.write():
         store.add_all([Person(id=i, last=f"l{i}") for i in range(3)])
     told = []
-    with store.observe(Person, lambda c: told.append([c.written(i) for i in range(c.modification_count)]), initial=False):
+    with store.observe(
+        Person, lambda c: told.append([c.written(i) for i in range(c.modification_count)]), initial=False
+    ):
         with store.write():
             store.create(Person, {"id": 1, "last": "a", "first": "b", "born": 3}, update="all")
             store.get(Person, 2).born = 4
@@ -123,9 +126,15 @@ def test_stretches_against_sorting(store):
     texts = ["", "a", "a\0", "a\0b", "b", "é", "z" * 70, "z" * 70 + "a", None]
     blobs = [None, b"", b"\0", b"\0\0", b"\xff", b"\xff" * 80]
     people = [
-        Person(id=i, last=rng.choice(texts[:-1]) + str(i // 9), first=str(i), born=rng.choice([None, -1, 0, 5]), data=rng.choice(blobs))
+        Person(
+            id=i,
+            last=rng.choice(texts[:-1]) + str(i // 9),
+            first=str(i),
+            born=rng.choice([None, -1, 0, 5]),
+            data=rng.choice(blobs),
+        )
         for i in range(300)
-    ]  # fmt: skip
+    ]
     plain = {p.id: (p.last, p.first, p.born, p.price, p.data) for p in people}
     with store.write():
         store.add_all(people)
@@ -198,9 +207,13 @@ def test_nan_and_zero_are_one_value_each(tmp_path):
 def person(*indexes, mail=None):
     """A class called Person that another version of a program may have."""
     body = {
-        "__annotations__": {"id": int, "mail": str | None, "last": str}, "id": field(primary_key=True),
-        "mail": mail or field(default=None), "last": "", "__indexes__": list(indexes), "__module__": __name__,
-    }  # fmt: skip
+        "__annotations__": {"id": int, "mail": str | None, "last": str},
+        "id": field(primary_key=True),
+        "mail": mail or field(default=None),
+        "last": "",
+        "__indexes__": list(indexes),
+        "__module__": __name__,
+    }
     return type(objstore.Model)("Person", (objstore.Model,), body)
 
 
@@ -220,7 +233,9 @@ def test_indexes_of_a_store_that_exists(path):
     with objstore.open(path, models=[second], schema_version=2) as store:
         store.verify()
         assert store.find_by(second, mail="m30").id == 30
-        assert [p.id for p in store.objects_in(second, ["last", "id"], from_=["l3"], to=["l3"])] == list(range(3, 300, 10))
+        assert [p.id for p in store.objects_in(second, ["last", "id"], from_=["l3"], to=["l3"])] == list(
+            range(3, 300, 10)
+        )
     third = person()
     with objstore.open(path, models=[third], schema_version=3) as store:
         store.verify()

@@ -9,8 +9,9 @@ from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
 
-import objstore
 import pytest
+
+import objstore
 from objstore import Model, field
 
 
@@ -77,11 +78,18 @@ def test_collections_as_in_their_object(path, depth):
             rex = store.add(Dog(name="Rex"))
             rex.owner = store.add(Owner(id=7))
             rex.owner.dogs = [rex]
-            inner = {"a": [1, Decimal("2.50"), {"deep": [rex, None]}], "\u00e9\"": b"abc"}
+            inner = {"a": [1, Decimal("2.50"), {"deep": [rex, None]}], '\u00e9"': b"abc"}
             shelf = store.add(
-                Shelf(names=["b", "a"], numbers={3, -1}, by_name={"x": rex, "": None}, by_number={10: 0.5, -2: 1.0},
-                      loose=[1, [rex, []], inner], mixed={"k": inner, "l": [[]]}, extra=inner)
-            )  # fmt: skip
+                Shelf(
+                    names=["b", "a"],
+                    numbers={3, -1},
+                    by_name={"x": rex, "": None},
+                    by_number={10: 0.5, -2: 1.0},
+                    loose=[1, [rex, []], inner],
+                    mixed={"k": inner, "l": [[]]},
+                    extra=inner,
+                )
+            )
 
         def check(shelf):
             text = json.loads(shelf.to_json(depth=depth))
@@ -179,7 +187,9 @@ def test_parsing():
     assert value == {"name": "Rex", "n": Decimal("18446744073709551616"), "list": [True, 1, 1.0, None]}
     assert [type(v) for v in value["list"]] == [bool, int, float, type(None)]
     assert objstore.parse_json(b" 5 ") == 5 and objstore.parse_json('""') == "" and objstore.parse_json("null") is None
-    assert objstore.parse_json('{"$date": "2026-11-22T00:00:00Z"}', extended=True) == datetime(2026, 11, 22, tzinfo=timezone.utc)
+    assert objstore.parse_json('{"$date": "2026-11-22T00:00:00Z"}', extended=True) == datetime(
+        2026, 11, 22, tzinfo=timezone.utc
+    )
     for text, relaxed, kind, position in [
         ("{name: 1}", False, objstore.InvalidJSON, 1),
         ("[1, x]", True, objstore.InvalidJSON, 4),
@@ -212,20 +222,28 @@ def test_a_document_there_and_back(store):
 def test_files_for_text_and_for_bytes(store, tmp_path):
     dogs, path = store.objects(Dog), tmp_path / "dogs.json"
     for make in (
-        io.StringIO, lambda: tempfile.TemporaryFile("w+", encoding="utf-8"), lambda: tempfile.NamedTemporaryFile("w+", encoding="utf-8"),
-        lambda: tempfile.SpooledTemporaryFile(mode="w+", encoding="utf-8"), lambda: tempfile.SpooledTemporaryFile(9, "w+", encoding="utf-8"),
+        io.StringIO,
+        lambda: tempfile.TemporaryFile("w+", encoding="utf-8"),
+        lambda: tempfile.NamedTemporaryFile("w+", encoding="utf-8"),
+        lambda: tempfile.SpooledTemporaryFile(mode="w+", encoding="utf-8"),
+        lambda: tempfile.SpooledTemporaryFile(9, "w+", encoding="utf-8"),
         lambda: codecs.open(path, "w+", "utf-8"),
-        io.BytesIO, lambda: tempfile.NamedTemporaryFile("w+b"), tempfile.SpooledTemporaryFile, lambda: open(path, "w+b"),
-    ):  # fmt: skip
+        io.BytesIO,
+        lambda: tempfile.NamedTemporaryFile("w+b"),
+        tempfile.SpooledTemporaryFile,
+        lambda: open(path, "w+b"),
+    ):
         with make() as file:
             assert dogs.to_json(file) is None
             file.seek(0)
             found = file.read()
             assert (found if isinstance(found, str) else found.decode()) == dogs.to_json(), file
     for make, read in (
-        (lambda: gzip.open(path, "wt", encoding="utf-8"), gzip.open), (lambda: gzip.open(path, "wb"), gzip.open),
-        (lambda: codecs.getwriter("utf-8")(open(path, "wb")), open), (lambda: codecs.EncodedFile(open(path, "wb"), "utf-8"), open),
-    ):  # fmt: skip
+        (lambda: gzip.open(path, "wt", encoding="utf-8"), gzip.open),
+        (lambda: gzip.open(path, "wb"), gzip.open),
+        (lambda: codecs.getwriter("utf-8")(open(path, "wb")), open),
+        (lambda: codecs.EncodedFile(open(path, "wb"), "utf-8"), open),
+    ):
         with make() as file:
             dogs.to_json(file)
         with read(path, "rb") as file:
@@ -253,9 +271,19 @@ def test_keys_through_the_json_module():
     """As to_json() writes them."""
     token, id = uuid.UUID(int=7), objstore.ObjectId(bytes(12))
     with objstore.open(memory="", models=[Keys]) as store, store.write():
-        keys = store.add(Keys(
-            tokens={token: 1}, ids={id: {"in": [token, id]}}, hues={Hue.RED: token}, sizes={Size.SMALL: 1}, numbers={-5: Hue.RED}, texts={"ü": 1},
-        ))  # fmt: skip
+        keys = store.add(
+            Keys(
+                tokens={token: 1},
+                ids={id: {"in": [token, id]}},
+                hues={Hue.RED: token},
+                sizes={Size.SMALL: 1},
+                numbers={-5: Hue.RED},
+                texts={"ü": 1},
+            )
+        )
         given = {p.name: getattr(keys, p.name) for p in objstore.fields(Keys)}
-        assert json.dumps(given, default=objstore.json_default, separators=(",", ":"), ensure_ascii=False) == keys.to_json()
+        assert (
+            json.dumps(given, default=objstore.json_default, separators=(",", ":"), ensure_ascii=False)
+            == keys.to_json()
+        )
         assert json.dumps(keys.ids, default=objstore.json_default) == f'{{"{id}": {{"in": ["{token}", "{id}"]}}}}'

@@ -7,8 +7,9 @@ from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
 
-import objstore
 import pytest
+
+import objstore
 from objstore import Model, field
 
 
@@ -48,7 +49,12 @@ def store(path):
 
 
 def test_a22_an_object(store):
-    for data in ('{"name": "Tennis ball"}', b'{"name": "Tennis ball"}', {"name": "Tennis ball"}, io.StringIO('{"name": "Tennis ball"}')):
+    for data in (
+        '{"name": "Tennis ball"}',
+        b'{"name": "Tennis ball"}',
+        {"name": "Tennis ball"},
+        io.StringIO('{"name": "Tennis ball"}'),
+    ):
         with store.write():
             assert store.create_from_json(Toy, data).name == "Tennis ball"
     assert [toy.name for toy in store.objects(Toy)] == ["Tennis ball"] * 4
@@ -115,11 +121,17 @@ def test_a28_no_dates_and_binaries_of_strings(store):
         assert store.create(Dog, {"born": day, "photo": b"x"}).born == day
 
         def convert(prop, value):
-            return datetime.fromisoformat(value.replace("Z", "+00:00")) if prop.name in ("born", "seen") else value.encode()
+            return (
+                datetime.fromisoformat(value.replace("Z", "+00:00"))
+                if prop.name in ("born", "seen")
+                else value.encode()
+            )
 
         dog = store.create_from_json(Dog, {"born": date, "photo": "x", "seen": [date]}, convert=convert)
         assert (dog.born, dog.photo, list(dog.seen)) == (day, b"x", [day])
-        dog = store.create_from_json(Dog, {"born": {"$date": date}, "photo": {"$binary": {"base64": "eA==", "subType": "00"}}}, extended=True)
+        dog = store.create_from_json(
+            Dog, {"born": {"$date": date}, "photo": {"$binary": {"base64": "eA==", "subType": "00"}}}, extended=True
+        )
         assert (dog.born, dog.photo) == (day, b"x")
         with pytest.raises(objstore.WrongType):
             store.create_from_json(Dog, {"born": date}, convert=lambda prop, value: None)
@@ -140,10 +152,17 @@ def test_a29_missing_and_null(store):
 
 def test_numbers_are_exact(store):
     with store.write():
-        dog = store.create_from_json(Dog, '{"age": 9223372036854775807, "weight": 0.1, "price": 12345678901234567890.0123456789}')
+        dog = store.create_from_json(
+            Dog, '{"age": 9223372036854775807, "weight": 0.1, "price": 12345678901234567890.0123456789}'
+        )
         assert (dog.age, dog.weight, dog.price) == (2**63 - 1, 0.1, Decimal("12345678901234567890.0123456789"))
         assert store.create_from_json(Dog, '{"weight": 5, "price": 5}').weight == 5.0
-        for text in ('{"age": 9223372036854775808}', '{"weight": 9007199254740993}', '{"weight": 1e400}', '{"price": 12345678901234567890123456789012345}'):
+        for text in (
+            '{"age": 9223372036854775808}',
+            '{"weight": 9007199254740993}',
+            '{"weight": 1e400}',
+            '{"price": 12345678901234567890123456789012345}',
+        ):
             with pytest.raises(objstore.OutOfRange) as caught:
                 store.create_from_json(Dog, text)
             assert caught.value.class_name == "Dog" and caught.value.position == text.index(":") + 2
@@ -167,7 +186,9 @@ def test_where_the_value_of_a_hook_does_not_fit(store):
     with store.write():
         with pytest.raises(objstore.WrongType) as caught:
             store.create_from_json(Person, text, convert=lambda prop, value: value + "!")
-        assert str(caught.value).startswith("line 1, column 33, at $.dogs[1].born: Dog.born: a datetime is wanted, not 'zero!'")
+        assert str(caught.value).startswith(
+            "line 1, column 33, at $.dogs[1].born: Dog.born: a datetime is wanted, not 'zero!'"
+        )
         assert (caught.value.position, caught.value.property_name) == (text.index('"zero"'), "born")
         # What the function itself raises is its own.
         with pytest.raises(ZeroDivisionError):
@@ -179,7 +200,7 @@ def test_where_the_value_of_a_hook_does_not_fit(store):
     ("text", "place"),
     [
         ('["a", "b"]', "$[0]: Person.id"),
-        ('[1, 5]', "$[1]: Person.name"),
+        ("[1, 5]", "$[1]: Person.name"),
         ('[1, "a", [{"name": "x"}, ["y", "z"]]]', "$[2][1][1]: Dog.age"),
         ('{"id": 1, "dogs": [{"extra": [1, 1e400]}]}', "$.dogs[0].extra[1]: Dog.extra"),
         ('{"id": 1, "dogs": [{"extra": {"a": [1, {"b": 1e400}]}}]}', "$.dogs[0].extra.a[1].b: Dog.extra"),
@@ -196,7 +217,7 @@ def test_the_place_by_position_and_in_any_values(store, text, place):
         at = str(caught.value).split(", at ")[0].removeprefix("line 1, column ")
         assert caught.value.position == int(at) - 1
         # What stands there is what is wrong.
-        assert text[int(at) - 1 :].startswith(("\"", "1e400", "5", "1", "2"))
+        assert text[int(at) - 1 :].startswith(('"', "1e400", "5", "1", "2"))
 
 
 def test_a108_importing_twice(store):
@@ -240,7 +261,9 @@ def test_a_stream_longer_than_its_pieces(store):
         """An array of n objects that is never in memory."""
 
         def __init__(self, count):
-            self.rows = (f'{"," if i else "["}{{"name": "{"é" * (i % 300)}", "age": {i}}}'.encode() for i in range(count))
+            self.rows = (
+                f'{"," if i else "["}{{"name": "{"é" * (i % 300)}", "age": {i}}}'.encode() for i in range(count)
+            )
             self.rest, self.ended = b"", False
 
         def read(self, size=-1):
@@ -269,7 +292,10 @@ def test_what_is_no_json_at_all(store, data):
         for create in (store.create_from_json, store.create_all_from_json):
             with pytest.raises(objstore.InvalidArgument) as caught:
                 create(Frog, data)
-            assert str(caught.value) == f"JSON is a str, bytes, a file, a path, a dict or a list, not {data!r} ({type(data).__name__})"
+            assert (
+                str(caught.value)
+                == f"JSON is a str, bytes, a file, a path, a dict or a list, not {data!r} ({type(data).__name__})"
+            )
     assert len(store.objects(Frog)) == 0
 
 
@@ -281,7 +307,9 @@ def test_a_file_that_gives_no_text(store, piece):
 
     with store.write():
         for create in (store.create_from_json, store.create_all_from_json):
-            with pytest.raises(objstore.InvalidArgument, match=r"read\(\) of a JSON file returns a str or bytes, not") as caught:
+            with pytest.raises(
+                objstore.InvalidArgument, match=r"read\(\) of a JSON file returns a str or bytes, not"
+            ) as caught:
                 create(Frog, Odd())
             assert str(caught.value).endswith(f"({type(piece).__name__})")
 
@@ -290,7 +318,9 @@ def test_numbers_that_are_none_in_a_dict(store):
     """JSON has none of them; a parser of Python gives them nevertheless."""
     given = {"weight": float("nan")}
     with store.write():
-        with pytest.raises(objstore.InvalidArgument, match="the dict is no JSON: .*float.*; relaxed=True takes NaN and the infinities"):
+        with pytest.raises(
+            objstore.InvalidArgument, match="the dict is no JSON: .*float.*; relaxed=True takes NaN and the infinities"
+        ):
             store.create_from_json(Dog, given)
         assert math.isnan(store.create_from_json(Dog, given, relaxed=True).weight)
         assert store.create_all_from_json(Dog, [{"weight": float("-inf")}], relaxed=True) == 1

@@ -1,5 +1,5 @@
-"""What to_json() writes where a key alone would mean something else: keys of several properties, and links in mixed values of
-Extended JSON; both are read again, or say what they do not find."""
+"""What to_json() writes where a key alone would mean something else: keys of several properties, and links in mixed
+values of Extended JSON; both are read again, or say what they do not find."""
 
 import datetime
 import io
@@ -99,7 +99,10 @@ def shown(store: objstore.Store) -> Any:
 def test_what_is_written(store: objstore.Store) -> None:
     bern, thun, _ = circle(store)
     written = json.loads(thun.to_json(0))
-    assert written["twin"] == BERN == written["hall"]["built"] and written["called"] == {"me": written["near"][1], "nobody": None}
+    assert written["twin"] == BERN == written["hall"]["built"] and written["called"] == {
+        "me": written["near"][1],
+        "nobody": None,
+    }
     assert written["near"][1] == {"$ref": "City", "$id": {"country": "CH", "name": "Thun"}}
     assert thun.to_dict(0)["twin"] == BERN == thun.detach(1).to_dict(0)["twin"]
     loose = City(country="CH", name="Thun", twin=City(country="CH", name="Bern"))
@@ -117,7 +120,9 @@ def test_what_is_written(store: objstore.Store) -> None:
 @pytest.mark.parametrize("extended", [False, True])
 @pytest.mark.parametrize("depth", [0, 1, 5])
 @pytest.mark.parametrize("backwards", [False, True])
-def test_circles_come_back(store: objstore.Store, other: objstore.Store, depth: int, extended: bool, backwards: bool) -> None:
+def test_circles_come_back(
+    store: objstore.Store, other: objstore.Store, depth: int, extended: bool, backwards: bool
+) -> None:
     circle(store)
     rows = [json.loads(c.to_json(depth, extended=extended)) for c in store.objects(City)]
     text = json.dumps(rows[::-1] if backwards else rows)
@@ -139,14 +144,22 @@ def test_circles_come_back(store: objstore.Store, other: objstore.Store, depth: 
 
 def test_one_object_with_itself_around_it(store: objstore.Store) -> None:
     with store.write():
-        bern = store.create_from_json(City, json.dumps({"country": "CH", "name": "Bern", "twin": {"country": "CH", "name": "Thun", "twin": BERN}}))
+        bern = store.create_from_json(
+            City, json.dumps({"country": "CH", "name": "Bern", "twin": {"country": "CH", "name": "Thun", "twin": BERN}})
+        )
         assert bern.twin is not None and bern.twin.twin == bern and len(store.objects(City)) == 2
-        made = store.create(City, {"country": "CH", "name": "Chur", "near": [BERN, {"country": "CH", "name": "Uri", "called": {"to": BERN}}]})
+        made = store.create(
+            City,
+            {"country": "CH", "name": "Chur", "near": [BERN, {"country": "CH", "name": "Uri", "called": {"to": BERN}}]},
+        )
         assert [c.name for c in made.near] == ["Bern", "Uri"] and made.near[1].called["to"] == bern
         # The parts by hand lead to who has them.
         assert store.create_from_json(Page, '{"id": 1, "city": {"country": "CH", "name": "Bern"}}').city == bern
         assert store.create_all(Page, [{"id": 2, "city": BERN}, {"id": 3, "city": BERN}]).created == 2
-        again = store.create_all(City, [{"country": "A", "name": "a", "twin": {"$ref": "City", "$id": {"name": "b", "country": "A"}}}, ["A", "b"]])
+        again = store.create_all(
+            City,
+            [{"country": "A", "name": "a", "twin": {"$ref": "City", "$id": {"name": "b", "country": "A"}}}, ["A", "b"]],
+        )
         assert again.created == 2 and store.get(City, ("A", "a")).twin == store.get(City, ("A", "b"))  # type: ignore[union-attr]
     assert len(store.objects(City)) == 6
 
@@ -154,9 +167,15 @@ def test_one_object_with_itself_around_it(store: objstore.Store) -> None:
 @pytest.mark.parametrize("policy", ["error", *POLICIES])
 @pytest.mark.parametrize(
     "values",
-    [{"twin": BERN}, {"near": [BERN]}, {"known": [BERN]}, {"called": {"a": BERN}}, {"hall": {"built": BERN}},
-     {"near": [{"country": "CH", "name": "Uri", "twin": BERN}]}],
-)  # fmt: skip
+    [
+        {"twin": BERN},
+        {"near": [BERN]},
+        {"known": [BERN]},
+        {"called": {"a": BERN}},
+        {"hall": {"built": BERN}},
+        {"near": [{"country": "CH", "name": "Uri", "twin": BERN}]},
+    ],
+)
 def test_what_does_not_come(store: objstore.Store, policy: Any, values: Any) -> None:
     row = {"country": "CH", "name": "Thun"} | values
     missing = pytest.raises(objstore.NoSuchObject, match='there is no City with country = "CH", name = "Bern"')
@@ -175,26 +194,42 @@ def test_what_does_not_come(store: objstore.Store, policy: Any, values: Any) -> 
         assert not store.objects(City)
 
 
-@pytest.mark.parametrize("key", ["Bern", ["CH", "Bern"], {"country": "CH"}, {"country": "CH", "name": "Bern", "twin": None}, None, {"country": "CH", "name": 5}])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "Bern",
+        ["CH", "Bern"],
+        {"country": "CH"},
+        {"country": "CH", "name": "Bern", "twin": None},
+        None,
+        {"country": "CH", "name": 5},
+    ],
+)
 def test_what_is_no_key(store: objstore.Store, key: Any) -> None:
     with store.write():
         with pytest.raises(objstore.WrongType, match="City"):
-            store.create_from_json(City, json.dumps({"country": "CH", "name": "Thun", "twin": {"$ref": "City", "$id": key}}))
+            store.create_from_json(
+                City, json.dumps({"country": "CH", "name": "Thun", "twin": {"$ref": "City", "$id": key}})
+            )
         assert not store.objects(City)
 
 
 @pytest.mark.parametrize("extended", [False, True])
 def test_keys_of_all_kinds(store: objstore.Store, other: objstore.Store, extended: bool) -> None:
     values = {
-        "at": datetime.datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=datetime.timezone.utc), "by": ObjectId("0123456789abcdef01234567"),
-        "serial": uuid.UUID(int=5), "fast": True, "number": -3,
-    }  # fmt: skip
+        "at": datetime.datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=datetime.timezone.utc),
+        "by": ObjectId("0123456789abcdef01234567"),
+        "serial": uuid.UUID(int=5),
+        "fast": True,
+        "number": -3,
+    }
     with store.write():
         stamp = store.create(Stamp, values)
         stamp.next = stamp
         assert store.create(Stamp, values | {"number": 4, "next": stamp.to_dict(0)["next"]}).next == stamp
     text = stamp.to_json(0, extended=extended)
     assert stamp.detach(1).to_json(0, extended=extended) == text
+
     def convert(prop: Any, value: Any) -> Any:
         made = {"at": datetime.datetime.fromisoformat, "by": ObjectId, "serial": uuid.UUID}.get(prop.name)
         return made(value) if made and isinstance(value, str) else None
@@ -208,7 +243,16 @@ def test_links_in_mixed_values_of_extended_json(store: objstore.Store, other: ob
     with store.write():
         bern = store.create(City, {"country": "CH", "name": "Bern"})
         first = store.create(Page, {"id": 1})
-        second = store.create(Page, {"id": 2, "extra": {"to": [first, {"deep": bern}]}, "some": [bern, 5, [first]], "bag": {first, 7}, "notes": {"a": bern}})
+        second = store.create(
+            Page,
+            {
+                "id": 2,
+                "extra": {"to": [first, {"deep": bern}]},
+                "some": [bern, 5, [first]],
+                "bag": {first, 7},
+                "notes": {"a": bern},
+            },
+        )
         second.notes["me"] = second
         first.extra = second
     page = {"$ref": "Page", "$id": 1}
@@ -216,7 +260,10 @@ def test_links_in_mixed_values_of_extended_json(store: objstore.Store, other: ob
         text = second.to_json(depth, extended=True)
         read = json.loads(text)
         assert read["extra"] == {"to": [page, {"deep": BERN}]} and read["some"] == [BERN, 5, [page]]
-        assert read["notes"] == {"a": BERN, "me": {"$ref": "Page", "$id": 2}} and sorted(read["bag"], key=str) == [7, page]
+        assert read["notes"] == {"a": BERN, "me": {"$ref": "Page", "$id": 2}} and sorted(read["bag"], key=str) == [
+            7,
+            page,
+        ]
         assert second.detach(100).to_json(depth, extended=True) == text
         assert json.loads(second.extra.to_json(depth, extended=True)) == read["extra"]
         rows = [json.loads(first.to_json(depth, extended=True)), read]
@@ -227,11 +274,24 @@ def test_links_in_mixed_values_of_extended_json(store: objstore.Store, other: ob
             there = other.create_from_json(City, bern.to_json())
             assert other.create_all_from_json(Page, json.dumps(rows), "modified", extended=True) == 2
             one, two = other.get(Page, 1), other.get(Page, 2)
-            assert one is not None and two is not None and one.extra == two and two.extra["to"][0] == one and two.extra["to"][1]["deep"] == there
-            assert list(two.some)[:2] == [there, 5] and two.some[2][0] == one and set(two.bag) == {one, 7} and two.notes["me"] == two
+            assert (
+                one is not None
+                and two is not None
+                and one.extra == two
+                and two.extra["to"][0] == one
+                and two.extra["to"][1]["deep"] == there
+            )
+            assert (
+                list(two.some)[:2] == [there, 5]
+                and two.some[2][0] == one
+                and set(two.bag) == {one, 7}
+                and two.notes["me"] == two
+            )
             other.delete_everything()
     # Plain JSON follows them, as before.
-    assert json.loads(first.to_json(1))["extra"]["id"] == 2 and json.loads(first.detach(5).to_json(1))["extra"]["id"] == 2
+    assert (
+        json.loads(first.to_json(1))["extra"]["id"] == 2 and json.loads(first.detach(5).to_json(1))["extra"]["id"] == 2
+    )
 
 
 class Box(EmbeddedModel):
@@ -255,7 +315,8 @@ def nested(count: int, make: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["boxes", "named"])
 def test_as_deep_as_it_is_written(kind: str) -> None:
-    """199 embedded objects in lists, or maps, and in the last one the deepest mixed value with a link and a binary in it."""
+    """199 embedded objects in lists, or maps, and in the last one the deepest mixed value with a link and a binary in
+    it."""
 
     def box(inner: Any) -> Any:
         content = {"named": {"a": inner}} if kind == "named" else {"boxes": [inner]}
@@ -269,7 +330,9 @@ def test_as_deep_as_it_is_written(kind: str) -> None:
                 last = top.boxes
                 last.clear()
                 for at in range(count):
-                    last.append(Box(number=at)) if isinstance(last, objstore.List) else last.update({"a": Box(number=at)})
+                    last.append(Box(number=at)) if isinstance(last, objstore.List) else last.update(
+                        {"a": Box(number=at)}
+                    )
                     one = last[0] if isinstance(last, objstore.List) else last["a"]
                     last = getattr(one, kind)
                 one.any.append(nested(99, lambda v: [v] if v else [bern, b"x"]))
@@ -288,7 +351,10 @@ def test_as_deep_as_it_is_written(kind: str) -> None:
             last.append(Box()) if isinstance(last, objstore.List) else last.update({"a": Box()})
         with pytest.raises(objstore.OutOfRange, match="more than 200 objects inside each other"):
             top.to_json()
-        deeper = text.replace(f'"{kind}":' + ("[]" if kind == "boxes" else "{}"), f'"{kind}":' + ("[{}]" if kind == "boxes" else '{"a":{}}'))
+        deeper = text.replace(
+            f'"{kind}":' + ("[]" if kind == "boxes" else "{}"),
+            f'"{kind}":' + ("[{}]" if kind == "boxes" else '{"a":{}}'),
+        )
         with store.write():
             with pytest.raises(objstore.OutOfRange, match="Box: more than 200 objects inside each other") as caught:
                 store.create_from_json(Top, deeper, "modified", extended=True)

@@ -48,11 +48,13 @@ MODELS: list[Any] = [*DEFAULTS, Parent]
 
 def ways(store: objstore.Store, model: Any) -> list[Any]:
     return [
-        lambda v, update: store.create(model, {"v": v}, update), lambda v, update: store.create_all(model, [{"v": v}], update),
+        lambda v, update: store.create(model, {"v": v}, update),
+        lambda v, update: store.create_all(model, [{"v": v}], update),
         lambda v, update: store.create_from_json(model, '{"v": "%s"}' % v, update),
         lambda v, update: store.create_all_from_json(model, '[{"v": "%s"}]' % v, update),
-        lambda v, update: store.add(model(v=v), update), lambda v, update: store.add_all([model(v=v)], update),
-    ]  # fmt: skip
+        lambda v, update: store.add(model(v=v), update),
+        lambda v, update: store.add_all([model(v=v)], update),
+    ]
 
 
 @pytest.mark.parametrize("model", DEFAULTS)

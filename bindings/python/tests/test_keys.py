@@ -1,11 +1,13 @@
-"""Primary keys of several properties, primary keys that can be None, counters, classes that are dropped, objects that become embedded."""
+"""Primary keys of several properties, primary keys that can be None, counters, classes that are dropped, objects that
+become embedded."""
 
 import datetime
 import pathlib
 import uuid
 
-import objstore
 import pytest
+
+import objstore
 from objstore import Counter, EmbeddedModel, Index, Model, field
 
 
@@ -148,7 +150,14 @@ class TestKeyOfSeveral:
             n: int = 0
             __indexes__ = [Index("a", "b", "c", "d", "e", "f", primary_key=True)]
 
-        key = (True, 2, "ü", datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc), objstore.ObjectId(), uuid.uuid4())
+        key = (
+            True,
+            2,
+            "ü",
+            datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc),
+            objstore.ObjectId(),
+            uuid.uuid4(),
+        )
         with objstore.open(memory="", models=[Key]) as store:
             with store.write():
                 store.create(Key, dict(zip("abcdef", key)))
@@ -290,7 +299,9 @@ class TestSchemaChanges:
         def migrate(migration, version):
             seen.extend(old.n for old, new in migration.objects("Old") if new is None)
 
-        with objstore.open(path, models=[Person, Address], schema_version=2, drop=["Old", "NeverThere"], migrate=migrate) as store:
+        with objstore.open(
+            path, models=[Person, Address], schema_version=2, drop=["Old", "NeverThere"], migrate=migrate
+        ) as store:
             assert len(store.objects(Person)) == 1 and seen == list(range(10))
             assert store.verify() is None
         with objstore.open(path, models=[Person, Address, Old], schema_version=2) as store:
@@ -389,7 +400,9 @@ def test_a_key_that_is_gone_uses_nothing_up(tmp_path, key, again):
         assert sorted(ticket.id for ticket in store.objects(Ticket)) == [*expected, expected[-1] + 1]
         with store.write():
             store.add(Ticket(id=GREATEST))
-            with pytest.raises(objstore.OutOfRange, match=f"Ticket.id: no key can be generated, since there is one of {GREATEST}"):
+            with pytest.raises(
+                objstore.OutOfRange, match=f"Ticket.id: no key can be generated, since there is one of {GREATEST}"
+            ):
                 store.create(Ticket, {})
         store.verify()
 
@@ -398,7 +411,10 @@ def test_a_key_that_is_generated_from_now_on(tmp_path):
     """Of a property that was none, of one of another type, and in a class without objects."""
 
     def model(**properties):
-        annotations, values = {name: kind for name, (kind, _) in properties.items()}, {name: value for name, (_, value) in properties.items()}
+        annotations, values = (
+            {name: kind for name, (kind, _) in properties.items()},
+            {name: value for name, (_, value) in properties.items()},
+        )
         return type(Model)("Ticket", (Model,), {"__annotations__": annotations, "__module__": __name__} | values)
 
     key = (int, field(primary_key=True, generated=True))
@@ -413,7 +429,9 @@ def test_a_key_that_is_generated_from_now_on(tmp_path):
             def migrate(migration, _):
                 for old, new in migration.objects("Ticket"):
                     new.id = int(old.old if "old" in before.__annotations__ else old.id) + 10
-                with pytest.raises(objstore.NoPrimaryKey, match="Ticket has no primary key before the migration is over"):
+                with pytest.raises(
+                    objstore.NoPrimaryKey, match="Ticket has no primary key before the migration is over"
+                ):
                     migration.store.get(after, 10)
 
             with objstore.open(path, models=[after], schema_version=2, migrate=migrate) as store:

@@ -23,8 +23,11 @@ def collector() -> Iterator[None]:
     gc.enable()
 
 
-def fails_whatever_is_collected(store: objstore.Store, text: str, convert: Any, error: type[objstore.Error], said: str) -> None:
-    """What closes the handle of a store that was closed already fails, in the middle of whatever the collector interrupts."""
+def fails_whatever_is_collected(
+    store: objstore.Store, text: str, convert: Any, error: type[objstore.Error], said: str
+) -> None:
+    """What closes the handle of a store that was closed already fails, in the middle of whatever the collector
+    interrupts."""
     for allocations in range(1, 80):
         gc.disable()
         with objstore.open(memory="other", models=[Leaf]) as other:
@@ -47,4 +50,10 @@ def test_a_collection_while_an_error_is_read(collector: None) -> None:
 def test_a_collection_while_frames_are_left_that_a_traceback_has(collector: None) -> None:
     """What a callback raised has the frames of the call that called it: Python makes objects of them as they end."""
     with objstore.open(memory="this", models=[Leaf]) as store, store.write():
-        fails_whatever_is_collected(store, '{"when": "zero"}', lambda prop, value: value + "!", objstore.WrongType, "line 1, column 10, at $.when: ")
+        fails_whatever_is_collected(
+            store,
+            '{"when": "zero"}',
+            lambda prop, value: value + "!",
+            objstore.WrongType,
+            "line 1, column 10, at $.when: ",
+        )

@@ -15,7 +15,6 @@ import pytest
 import objstore
 from objstore import Model, _ffi, field
 
-
 c_write = _ffi.bind("objstore_write")
 
 
@@ -67,7 +66,11 @@ def test_a_write_that_nobody_has_any_more(path: pathlib.Path, how: str, heir: st
         with store.write(timeout=5):
             store.create(Note, {"id": 3})
 
-    with objstore.open(path, models=[Note]) as store, objstore.open(path, models=[Note]) as other, ThreadPoolExecutor(1) as pool:
+    with (
+        objstore.open(path, models=[Note]) as store,
+        objstore.open(path, models=[Note]) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
         begin(store)
         with pytest.warns(ResourceWarning, match="nobody has a transaction any more that was entered without 'with'"):
             if heir == "same thread":
@@ -91,7 +94,10 @@ def test_a_store_that_is_closed_ends_its_write(path: pathlib.Path, how: str) -> 
 
     first = objstore.open(path, models=[Note])
     if how == "inside":
-        with pytest.raises(objstore.Closed, match="was closed inside of a write, which was cancelled"), first.write() as tx:
+        with (
+            pytest.raises(objstore.Closed, match="was closed inside of a write, which was cancelled"),
+            first.write() as tx,
+        ):
             note = first.add(Note(id=1))
             first.close()
             assert not tx.is_open and not note.is_managed
@@ -220,13 +226,19 @@ class Called:
 FUNCTIONS = [coroutine, generator, generator_of_a_task, Called(), Called().method, functools.partial(coroutine, 1)]
 # Whose results would do the work when somebody goes through them, or awaits them.
 LATE: list[Any] = [
-    lambda *_: coroutine(), lambda *_: generator(), lambda *_: generator_of_a_task(), lambda *_: (1 / 0 for _ in range(3)),
-    lambda *_: map(print, [1]), lambda *_: filter(print, [1]),
-]  # fmt: skip
+    lambda *_: coroutine(),
+    lambda *_: generator(),
+    lambda *_: generator_of_a_task(),
+    lambda *_: (1 / 0 for _ in range(3)),
+    lambda *_: map(print, [1]),
+    lambda *_: filter(print, [1]),
+]
 PASSING: list[Any] = [
-    lambda *_: zip(map(print, [1])), lambda *_: enumerate(map(print, [1])), lambda *_: itertools.chain(map(print, [1])),
+    lambda *_: zip(map(print, [1])),
+    lambda *_: enumerate(map(print, [1])),
+    lambda *_: itertools.chain(map(print, [1])),
     lambda *_: itertools.starmap(print, [[1]]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS + LATE + PASSING, ids=range(len(FUNCTIONS + LATE + PASSING)))
@@ -250,7 +262,10 @@ def test_functions_that_run_nothing(path: pathlib.Path, function: Any) -> None:
                 store.write(function)
         with pytest.raises(objstore.InvalidArgument, match="a handler"), store.observe(Old, function):
             store.deliver()
-        with pytest.raises(objstore.InvalidArgument, match="a handler"), store.observe_typed(Old, ["first"], "str -> void", function):
+        with (
+            pytest.raises(objstore.InvalidArgument, match="a handler"),
+            store.observe_typed(Old, ["first"], "str -> void", function),
+        ):
             store.write(lambda tx: store.add(Old(first="Bea")))
             store.deliver()
     with pytest.raises(objstore.InvalidArgument, match="migrate"):
@@ -278,7 +293,8 @@ def test_whether_to_compact_is_said_at_once(path: pathlib.Path) -> None:
 
 
 def test_what_goes_on_beyond_the_write(path: pathlib.Path) -> None:
-    """Loops over what a store has do, and so they may be handed back; a handler's future is worked for by somebody else."""
+    """Loops over what a store has do, and so they may be handed back; a handler's future is worked for by somebody
+    else."""
     with objstore.open(path, models=[Note]) as store:
         store.write(lambda tx: store.create_all(Note, [{"id": n} for n in range(200)]))
         assert len(list(store.write(lambda tx: iter(store.objects(Note))))) == 200
@@ -312,7 +328,9 @@ def test_coroutines_that_are_awaited(path: pathlib.Path) -> None:
             return generator()
 
         for late in (*LATE[1:], generates):
-            with pytest.raises(objstore.InvalidArgument, match="the body returned '.*', whose work nobody had done when it returned"):
+            with pytest.raises(
+                objstore.InvalidArgument, match="the body returned '.*', whose work nobody had done when it returned"
+            ):
                 await store.write_async(late)
         assert len(store.objects(Note)) == 1
 

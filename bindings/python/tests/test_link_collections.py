@@ -69,10 +69,16 @@ def test_inverses_without_declaration(path):
         assert [who(p, a) for p in properties] == [[0], [0], [1], [1], [0], []]
         assert [who(p, b) for p in properties] == [[1], [0, 1], [0, 1], [0], [1], [1]]
         for prop, value, error in (
-            (Yard.n, a, objstore.WrongType), (Shelter.id, a, objstore.WrongType), ("dogs", a, objstore.WrongType), (Yard.dogs, 5, objstore.WrongType),
-            (Yard.dogs, store.objects(Yard)[0], objstore.WrongType), (Yard.dogs, None, objstore.WrongType), (Yard.dogs, Hound(), objstore.WrongStore),
-            (Yard.extra, Hound(), objstore.WrongStore), (Yard.extra, "a", objstore.WrongType),
-        ):  # fmt: skip
+            (Yard.n, a, objstore.WrongType),
+            (Shelter.id, a, objstore.WrongType),
+            ("dogs", a, objstore.WrongType),
+            (Yard.dogs, 5, objstore.WrongType),
+            (Yard.dogs, store.objects(Yard)[0], objstore.WrongType),
+            (Yard.dogs, None, objstore.WrongType),
+            (Yard.dogs, Hound(), objstore.WrongStore),
+            (Yard.extra, Hound(), objstore.WrongStore),
+            (Yard.extra, "a", objstore.WrongType),
+        ):
             with pytest.raises(error):
                 links_to(prop, value)
         with pytest.raises(objstore.InvalidArgument, match="Yard"):
@@ -84,7 +90,8 @@ def test_inverses_without_declaration(path):
 
 @pytest.mark.parametrize("inverse", ["shelters", "visited", "caged"])
 def test_many_that_have_one_in_a_write(store, inverse):
-    """Their list is made anew each time, for collections change without a word to the write; it is kept as long as it is used."""
+    """Their list is made anew each time, for collections change without a word to the write; it is kept as long as it
+    is used."""
     with store.write() as tx:
         a, b = (store.create(Hound, {"name": n}) for n in "ab")
         for number in range(4):
@@ -140,7 +147,9 @@ def test_deleted_elements(store):
         for hound in hounds:
             hound.friends.append(hounds[0])
     heard = []
-    token = store.objects(Shelter).observe(lambda change: heard.append([change.written(i) for i in range(change.modification_count)]), initial=False)
+    token = store.objects(Shelter).observe(
+        lambda change: heard.append([change.written(i) for i in range(change.modification_count)]), initial=False
+    )
     with store.write():
         store.delete(hounds[7])
     store.deliver()
@@ -183,7 +192,9 @@ def test_graphs(store):
         shelter.dogs.append(c)
         shelter.cages["e"] = Hound(name="e")
         shelter.guests.add(Hound(name="f"))
-    assert c.is_managed and names(c.friends) == ["d"] and shelter.cages["e"].name == "e" and names(shelter.guests) == ["f"]
+    assert (
+        c.is_managed and names(c.friends) == ["d"] and shelter.cages["e"].name == "e" and names(shelter.guests) == ["f"]
+    )
     assert store.objects(Hound).count() == 6
     # None, where one is refused.
     twin, e = Shelter(id=1), Hound(name="e")
@@ -206,7 +217,10 @@ def test_graphs(store):
     with store.write():
         many = [Shelter(id=10 + n, dogs=[a, Hound(name=str(n))], guests={a}) for n in range(3)]
         assert store.add_all(many).created == 3
-        assert store.create_all(Shelter, [{"id": 20 + n, "dogs": [a, a], "cages": {"x": b}} for n in range(3)]).created == 3
+        assert (
+            store.create_all(Shelter, [{"id": 20 + n, "dogs": [a, a], "cages": {"x": b}} for n in range(3)]).created
+            == 3
+        )
     assert ids(a.shelters) == [10, 11, 12, 20, 21, 22] and ids(a.visited) == [10, 11, 12] and len(b.caged) == 3
 
 

@@ -53,9 +53,12 @@ def test_links_and_their_inverses(store):
     every = store.objects(Dog)
     assert [dog.owner for dog in every] == [ann, bob] * 4 + [ann, None]
     assert list(every.to_numpy("owner")) == [ann, bob] * 4 + [ann, None]
-    assert every.where(Dog.owner == ann).count() == 5 and names(every.where(Dog.owner == None)) == ["dog 9"]  # noqa: E711
+    assert every.where(Dog.owner == ann).count() == 5 and names(every.where(Dog.owner == None)) == ["dog 9"]
     assert every.where(Dog.owner != ann).count() == 5 and names(every.filter("owner = $0", bob)) == names(bob.dogs)
-    assert repr(dogs[0]) == "Dog(name='dog 0', owner=<Person 1>, friend=None)" and "&lt;Person 1&gt;" in every._repr_html_()
+    assert (
+        repr(dogs[0]) == "Dog(name='dog 0', owner=<Person 1>, friend=None)"
+        and "&lt;Person 1&gt;" in every._repr_html_()
+    )
     with store.freeze() as frozen:
         with store.write():
             dogs[1].owner = ann
@@ -80,20 +83,27 @@ def test_refused(store, tmp_path):
     with objstore.open(tmp_path / "other", models=MODELS) as other, store.write():
         stranger = other.get(Person, 1)
         for wrong, error in [
-            (dog, objstore.WrongType), (1.5, objstore.WrongType), ("Ann", objstore.WrongType), (gone, objstore.NoSuchObject),
+            (dog, objstore.WrongType),
+            (1.5, objstore.WrongType),
+            ("Ann", objstore.WrongType),
+            (gone, objstore.NoSuchObject),
             (stranger, objstore.WrongStore),
-        ]:  # fmt: skip
+        ]:
             for attempt in [
-                lambda: setattr(dog, "owner", wrong), lambda: store.create(Dog, {"owner": wrong}), lambda: store.add(Dog(owner=wrong)),
+                lambda: setattr(dog, "owner", wrong),
+                lambda: store.create(Dog, {"owner": wrong}),
+                lambda: store.add(Dog(owner=wrong)),
                 lambda: store.create_all(Dog, [{"owner": None}, {"owner": wrong}]),
-            ]:  # fmt: skip
+            ]:
                 with pytest.raises(error) as caught:
                     attempt()
                 assert caught.value.class_name == "Dog" and caught.value.property_name == "owner", str(caught.value)
         assert caught.value.position == 1
         for attempt in [
-            lambda: Dog.owner == loose, lambda: store.objects(Dog).filter("owner == $0", loose), lambda: loose.dogs,
-        ]:  # fmt: skip
+            lambda: Dog.owner == loose,
+            lambda: store.objects(Dog).filter("owner == $0", loose),
+            lambda: loose.dogs,
+        ]:
             with pytest.raises(objstore.WrongStore, match="belongs to no store"):
                 attempt()
         with pytest.raises(objstore.InvalidArgument):
@@ -112,7 +122,12 @@ def test_deleted_targets(store):
         ann = store.add(Person(id=1))
         dogs = [store.add(Dog(name=str(i), owner=ann if i != 1 else None)) for i in range(3)]
     seen = []
-    with store.objects(Dog).observe(lambda change: seen.append((change.modifications, [change.written(i) for i in range(change.modification_count)])), initial=False):
+    with store.objects(Dog).observe(
+        lambda change: seen.append(
+            (change.modifications, [change.written(i) for i in range(change.modification_count)])
+        ),
+        initial=False,
+    ):
         with store.write():
             assert [dog.owner for dog in store.objects(Dog)] == [ann, None, ann]
             read = list(store.objects(Dog))
@@ -235,26 +250,39 @@ def test_history_against_a_model(path):
 
 def test_models_that_cannot_be(path):
     def declared(annotation, **namespace):
-        return type("Bad", (objstore.Model,), {"__annotations__": {"x": annotation}, "__module__": __name__, **namespace})
+        return type(
+            "Bad", (objstore.Model,), {"__annotations__": {"x": annotation}, "__module__": __name__, **namespace}
+        )
 
     for annotation, given, error in [
-        ("Person", {}, objstore.SchemaError), (Person, {}, objstore.SchemaError), ("NotYetThere", {}, objstore.NotSupported),
+        ("Person", {}, objstore.SchemaError),
+        (Person, {}, objstore.SchemaError),
+        ("NotYetThere", {}, objstore.NotSupported),
         ("Person | None", {"x": field(primary_key=True)}, objstore.SchemaError),
-        ("Person | None", {"x": field(indexed=True)}, objstore.SchemaError), ("Person | None", {"x": Person(id=1)}, objstore.SchemaError),
-        ("Person | Dog | None", {}, objstore.NotSupported), ("list[Person | None]", {}, objstore.SchemaError),
-        ("dict[str, Person]", {}, objstore.SchemaError), ("dict[Person, int]", {}, objstore.NotSupported),
-        ("Backlinks[Dog]", {}, objstore.SchemaError), ("int", {"x": backlinks("owner")}, objstore.SchemaError),
-        ("Backlinks", {"x": backlinks("owner")}, objstore.SchemaError), ("Backlinks[int]", {"x": backlinks("owner")}, objstore.SchemaError),
-    ]:  # fmt: skip
+        ("Person | None", {"x": field(indexed=True)}, objstore.SchemaError),
+        ("Person | None", {"x": Person(id=1)}, objstore.SchemaError),
+        ("Person | Dog | None", {}, objstore.NotSupported),
+        ("list[Person | None]", {}, objstore.SchemaError),
+        ("dict[str, Person]", {}, objstore.SchemaError),
+        ("dict[Person, int]", {}, objstore.NotSupported),
+        ("Backlinks[Dog]", {}, objstore.SchemaError),
+        ("int", {"x": backlinks("owner")}, objstore.SchemaError),
+        ("Backlinks", {"x": backlinks("owner")}, objstore.SchemaError),
+        ("Backlinks[int]", {"x": backlinks("owner")}, objstore.SchemaError),
+    ]:
         with pytest.raises(error) as caught:
             declared(annotation, **given)
         assert caught.value.class_name == "Bad" and caught.value.property_name == "x", str(caught.value)
     for annotation, given, models in [
-        ("NotYetThere | None", {}, []), ("Person | None", {}, []), ("list[NotYetThere]", {}, []), ("set[Person]", {}, []),
+        ("NotYetThere | None", {}, []),
+        ("Person | None", {}, []),
+        ("list[NotYetThere]", {}, []),
+        ("set[Person]", {}, []),
         ("Backlinks[NotYetThere]", {"x": backlinks("owner")}, []),
-        ("Backlinks[Dog]", {"x": backlinks("owner")}, MODELS), ("Backlinks[Dog]", {"x": backlinks("name")}, MODELS),
+        ("Backlinks[Dog]", {"x": backlinks("owner")}, MODELS),
+        ("Backlinks[Dog]", {"x": backlinks("name")}, MODELS),
         ("Backlinks[Dog]", {"x": backlinks("nothing")}, MODELS),
-    ]:  # fmt: skip
+    ]:
         with pytest.raises(objstore.SchemaError) as caught:
             objstore.open(path, models=[declared(annotation, **given), *models])
         assert caught.value.class_name == "Bad" and caught.value.property_name == "x", str(caught.value)

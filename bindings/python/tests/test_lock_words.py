@@ -1,7 +1,8 @@
-"""Words in the lock file that make no sense: an error, and never a signal, a hang, or a store that has lost what was acknowledged.
+"""Words in the lock file that make no sense: an error, and never a signal, a hang, or a store that has lost what was
+acknowledged.
 
-Processes of their own write into the memory that all processes share while they have a store open, then use and close it; the next one
-opens the store, and must find one of the two contents that were ever committed.
+Processes of their own write into the memory that all processes share while they have a store open, then use and close
+it; the next one opens the store, and must find one of the two contents that were ever committed.
 """
 
 import mmap
@@ -10,8 +11,9 @@ import random
 import signal
 import struct
 
-import objstore
 import pytest
+
+import objstore
 from objstore import Model, field
 
 ROUNDS = 100
@@ -25,7 +27,10 @@ class Item(Model):
 
 
 BEFORE = [(i, f"old {i}", i) for i in range(200)]
-AFTER = [row if row[0] < 100 else (row[0], f"new {row[0]}", row[0]) for row in [*BEFORE, *[(i, "", 0) for i in range(200, 300)]]]
+AFTER = [
+    row if row[0] < 100 else (row[0], f"new {row[0]}", row[0])
+    for row in [*BEFORE, *[(i, "", 0) for i in range(200, 300)]]
+]
 
 
 def put(store, rows):
@@ -38,7 +43,17 @@ def scribble(words, chance):
 
     def wrong(offset):
         old = struct.unpack_from("<Q", words, offset)[0]
-        new = chance.choice([chance.getrandbits(64), 2**64 - 1, 0, old + 1, old - 1, old ^ (1 << chance.randrange(64)), chance.getrandbits(20)])
+        new = chance.choice(
+            [
+                chance.getrandbits(64),
+                2**64 - 1,
+                0,
+                old + 1,
+                old - 1,
+                old ^ (1 << chance.randrange(64)),
+                chance.getrandbits(20),
+            ]
+        )
         words[offset : offset + 8] = struct.pack("<Q", new % 2**64)
 
     how = chance.randrange(4)
@@ -185,7 +200,8 @@ def write_meanwhile(path, turn, done):
 @pytest.mark.parametrize("word", [0, 2**64 - 1, 0x123456789ABC])
 @pytest.mark.parametrize("durability", ["full", "none"])
 def test_two_writers_at_once(tmp_path, word, durability):
-    """Somebody makes others believe that nobody writes. One of the two that do then is told, and nothing acknowledged is lost."""
+    """Somebody makes others believe that nobody writes. One of the two that do then is told, and nothing acknowledged
+    is lost."""
     path = str(tmp_path / "store")
     objstore.open(path, models=[Item]).close()
     (turn, give), (done, say) = os.pipe(), os.pipe()

@@ -33,10 +33,11 @@ store = store_of([Place, Note, Trip])
 @pytest.mark.parametrize(
     ("filter_", "arguments", "message"),
     [
-        ("id == $0", (), "$0: no arguments are given"), ("id == $1", (5,), "$1: one argument is given, which is $0"),
+        ("id == $0", (), "$0: no arguments are given"),
+        ("id == $1", (5,), "$1: one argument is given, which is $0"),
         ("id == $2", (5, 6), "$2: 2 arguments are given, which begin with $0"),
     ],
-)  # fmt: skip
+)
 def test_arguments_that_are_missing(store, filter_, arguments, message):
     with pytest.raises(objstore.InvalidQuery) as caught:
         store.objects(Trip).filter(filter_, *arguments)
@@ -44,18 +45,29 @@ def test_arguments_that_are_missing(store, filter_, arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"), [("id", "an int"), ("real", "a float"), ("single", "a float"), ("photo", "a bytes object"), ("extra", "None, bool, int, ")]
+    ("name", "wanted"),
+    [
+        ("id", "an int"),
+        ("real", "a float"),
+        ("single", "a float"),
+        ("photo", "a bytes object"),
+        ("extra", "None, bool, int, "),
+    ],
 )
 def test_a_duration_is_no_number(name, wanted):
     """Of NumPy it says that it is one."""
     given = numpy.timedelta64(5, "s")
     with pytest.raises(objstore.WrongType) as caught:
         Trip(**({"id": 1} | {name: given})).to_dict()
-    assert str(caught.value).startswith(f"Trip.{name}: {wanted}") and str(caught.value).endswith(f" is wanted, not {given!r} (timedelta64)")
+    assert str(caught.value).startswith(f"Trip.{name}: {wanted}") and str(caught.value).endswith(
+        f" is wanted, not {given!r} (timedelta64)"
+    )
 
 
 def test_a_duration_is_no_number_of_seconds(store):
-    with pytest.raises(objstore.InvalidArgument, match="timeout is a number of seconds, or None for ever, not .*timedelta64"):
+    with pytest.raises(
+        objstore.InvalidArgument, match="timeout is a number of seconds, or None for ever, not .*timedelta64"
+    ):
         store.wait(numpy.timedelta64(1, "s"))
 
 
@@ -73,7 +85,8 @@ def test_the_version_of_a_schema(path, version):
 
 
 @pytest.mark.parametrize(
-    ("model", "text", "update"), [(Trip, "{", "error"), (Place, "{}", "error"), (Note, "{}", "modified"), (Trip, '{"id": 1, "id": 2}', "error")]
+    ("model", "text", "update"),
+    [(Trip, "{", "error"), (Place, "{}", "error"), (Note, "{}", "modified"), (Trip, '{"id": 1, "id": 2}', "error")],
 )
 def test_parameters_of_c_are_not_named(store, model, text, update):
     with store.write():
@@ -95,7 +108,9 @@ def test_a_property_stands_in_front(store):
 
 
 def test_a_repr_of_what_cannot_be_asked(store):
-    assert repr(store.objects(Trip).where(Trip.real < None)).endswith(": Trip.real: null is neither less nor greater than anything>")
+    assert repr(store.objects(Trip).where(Trip.real < None)).endswith(
+        ": Trip.real: null is neither less nor greater than anything>"
+    )
 
 
 def test_objects_are_shown_while_another_thread_deletes_them(store):

@@ -104,8 +104,11 @@ def test_a99_versions_of_a_person(path):
     with objstore.open(path, models=[latest], schema_version=3, migrate=migrate) as store:
         people = list(store.objects(latest))
         assert [(p.full_name, p.age, list(p.labels)) for p in people] == [
-            ("First0 Last0", 7, ["t0"]), ("First1 Last1", 0, ["t1"]), ("First2 Last2", 0, ["t2"]), ("New", 1, []),
-        ]  # fmt: skip
+            ("First0 Last0", 7, ["t0"]),
+            ("First1 Last1", 0, ["t1"]),
+            ("First2 Last2", 0, ["t2"]),
+            ("New", 1, []),
+        ]
         assert people[1].friend == people[0] and people[2].friend is None
         assert store.get(latest, "New").age == 1
         store.verify()
@@ -197,19 +200,49 @@ def test_old_objects_of_every_type(path):
     time = datetime(2026, 1, 2, tzinfo=timezone.utc)
     with objstore.open(path, models=[Item, Other]) as store, store.write():
         other = store.add(Other(id=1))
-        store.add(Item(
-            number=1, flag=True, real=1.5, single=objstore.Float32(0.5), price=Decimal("1.20"), text="t", data=b"d", time=time,
-            extra={"a": [1, None]}, one=other, many=[other, other], some={other}, named={"x": other, "y": None}, numbers=[1, None],
-            places={5: "five"},
-        ))  # fmt: skip
+        store.add(
+            Item(
+                number=1,
+                flag=True,
+                real=1.5,
+                single=objstore.Float32(0.5),
+                price=Decimal("1.20"),
+                text="t",
+                data=b"d",
+                time=time,
+                extra={"a": [1, None]},
+                one=other,
+                many=[other, other],
+                some={other},
+                named={"x": other, "y": None},
+                numbers=[1, None],
+                places={5: "five"},
+            )
+        )
     seen = []
 
     def migrate(migration, old_version):
         (item,) = migration.old_objects("Item")
         (there,) = migration.old_objects("Other")
-        seen.append((item.number, item.flag, item.real, item.single, item.price, item.text, item.data, item.time, item.extra.copy()))
+        seen.append(
+            (
+                item.number,
+                item.flag,
+                item.real,
+                item.single,
+                item.price,
+                item.text,
+                item.data,
+                item.time,
+                item.extra.copy(),
+            )
+        )
         assert item.one == there and list(item.many) == [there, there] and set(item.some) == {there} and there.id == 1
-        assert dict(item.named) == {"x": there, "y": None} and list(item.numbers) == [1, None] and dict(item.places) == {5: "five"}
+        assert (
+            dict(item.named) == {"x": there, "y": None}
+            and list(item.numbers) == [1, None]
+            and dict(item.places) == {5: "five"}
+        )
         with pytest.raises(objstore.Error):
             item.number = 5
         assert migration.delete_data("Other") == 1

@@ -87,7 +87,7 @@ def test_each_has_its_own(filled: pathlib.Path) -> None:
         ("last", "Person.last is what the file calls it: here it is Person.family"),
         ("gone", "Person.gone was in the file, and the program does not have it: it can be read of the old object"),
     ],
-)  # fmt: skip
+)
 def test_names_of_the_file_on_the_new_one(filled: pathlib.Path, name: str, message: str) -> None:
     def body(_: Any, new: Any) -> None:
         with pytest.raises(objstore.NoSuchProperty, match=message) as caught:
@@ -109,7 +109,7 @@ def test_names_of_the_file_on_the_new_one(filled: pathlib.Path, name: str, messa
         ("given", "Person.given is what the program calls it: the file has it as Person.first"),
         ("added", "Person.added is new: the file does not have it"),
     ],
-)  # fmt: skip
+)
 def test_names_of_the_program_on_the_old_one(filled: pathlib.Path, name: str, message: str) -> None:
     def body(old: Any, _: Any) -> None:
         with pytest.raises(objstore.NoSuchProperty, match=message):

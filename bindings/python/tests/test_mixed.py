@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import objstore
 import pytest
+
+import objstore
 from objstore import Index, Model, ObjectId, documents, field
 from objstore.kinds import DEEPEST
 
@@ -41,11 +42,38 @@ class Plain(Model):
 
 
 EVERY: list[Any] = [
-    None, False, True, 0, 127, -128, 128, -129, 2**31, -(2**31) - 1, 2**63 - 1, -(2**63), 1.0, -0.5, 1e300, float("inf"),
-    Decimal("1.50"), Decimal("-1E+10"), "", "a\0é", "x" * 100_000, b"", b"\0\xff", datetime(2020, 1, 2, 3, 4, 5, 678, timezone.utc),
-    datetime(1950, 1, 1, tzinfo=timezone.utc), ObjectId(bytes(range(12))), UUID(int=5), [], {}, [[], {}],
+    None,
+    False,
+    True,
+    0,
+    127,
+    -128,
+    128,
+    -129,
+    2**31,
+    -(2**31) - 1,
+    2**63 - 1,
+    -(2**63),
+    1.0,
+    -0.5,
+    1e300,
+    float("inf"),
+    Decimal("1.50"),
+    Decimal("-1E+10"),
+    "",
+    "a\0é",
+    "x" * 100_000,
+    b"",
+    b"\0\xff",
+    datetime(2020, 1, 2, 3, 4, 5, 678, timezone.utc),
+    datetime(1950, 1, 1, tzinfo=timezone.utc),
+    ObjectId(bytes(range(12))),
+    UUID(int=5),
+    [],
+    {},
+    [[], {}],
     {"b": 1, "a": {"é": [None, True, 1, 1.0, "1", b"1"]}, "": 0},
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -121,7 +149,9 @@ def test_lists_and_dicts_do_what_builtins_do(store: Any) -> None:
         thing = store.add(Thing(id=1, extra={"l": [3, 1, [2]], "d": {"x": 1, "y": {"z": None}}}))
         numbers, entries = thing.extra["l"], thing.extra["d"]
         assert isinstance(numbers, objstore.MixedList) and isinstance(entries, objstore.MixedDict)
-        assert len(numbers) == 3 and numbers[2] == [2] and numbers[::-1] == [[2], 1, 3] and 1 in numbers and [2] in numbers
+        assert (
+            len(numbers) == 3 and numbers[2] == [2] and numbers[::-1] == [[2], 1, 3] and 1 in numbers and [2] in numbers
+        )
         assert numbers.index(1) == 1 and numbers.count(3) == 1 and list(reversed(numbers))[0] == [2]
         assert numbers + [4] == [3, 1, [2], 4]
         numbers.extend([5, 6])
@@ -145,8 +175,18 @@ def test_lists_and_dicts_do_what_builtins_do(store: Any) -> None:
         numbers.clear()
         assert numbers == [] and not numbers
 
-        assert entries.get("x") == 1 and entries.get("n") is None and entries.get("n", 5) == 5 and "y" in entries and 1 not in entries
-        assert list(entries) == ["x", "y"] and list(entries.items()) == [("x", 1), ("y", {"z": None})] and list(entries.values())[0] == 1
+        assert (
+            entries.get("x") == 1
+            and entries.get("n") is None
+            and entries.get("n", 5) == 5
+            and "y" in entries
+            and 1 not in entries
+        )
+        assert (
+            list(entries) == ["x", "y"]
+            and list(entries.items()) == [("x", 1), ("y", {"z": None})]
+            and list(entries.values())[0] == 1
+        )
         assert entries | {"q": 2} == {"x": 1, "y": {"z": None}, "q": 2}
         entries["y"]["z"] = [0]
         entries["y"]["z"][0] += 1
@@ -165,7 +205,12 @@ def test_lists_and_dicts_do_what_builtins_do(store: Any) -> None:
             entries[1] = 1
         with pytest.raises(TypeError):
             {}[entries]
-        assert copy.copy(entries) == copy.deepcopy(entries) == pickle.loads(pickle.dumps(entries)) == {"a": 2, "w": 9, "x": 1}
+        assert (
+            copy.copy(entries)
+            == copy.deepcopy(entries)
+            == pickle.loads(pickle.dumps(entries))
+            == {"a": 2, "w": 9, "x": 1}
+        )
         assert repr(entries) == "{'a': 2, 'w': 9, 'x': 1}"
         entries.clear()
         # Another object's document is copied.
@@ -243,11 +288,19 @@ def test_what_cannot_be_mixed_is_refused(store: Any) -> None:
         thing = store.add(Thing(id=1, extra=deep))
         assert thing.extra == deep
         bad: list[tuple[Any, type]] = [
-            ([deep], objstore.OutOfRange), (circle, objstore.OutOfRange), ({1, 2}, objstore.WrongType), ({1: 2}, objstore.WrongType),
-            (object(), objstore.WrongType), (2**63, objstore.OutOfRange), ([-(2**63) - 1], objstore.OutOfRange),
-            (datetime(2020, 1, 1), objstore.WrongType), ([timedelta(1)], objstore.WrongType), (Fraction(1, 3), objstore.OutOfRange),
-            ("\ud800", objstore.InvalidText), ({"\ud800": 1}, objstore.InvalidText),
-        ]  # fmt: skip
+            ([deep], objstore.OutOfRange),
+            (circle, objstore.OutOfRange),
+            ({1, 2}, objstore.WrongType),
+            ({1: 2}, objstore.WrongType),
+            (object(), objstore.WrongType),
+            (2**63, objstore.OutOfRange),
+            ([-(2**63) - 1], objstore.OutOfRange),
+            (datetime(2020, 1, 1), objstore.WrongType),
+            ([timedelta(1)], objstore.WrongType),
+            (Fraction(1, 3), objstore.OutOfRange),
+            ("\ud800", objstore.InvalidText),
+            ({"\ud800": 1}, objstore.InvalidText),
+        ]
         for value, error in bad:
             with pytest.raises(error):
                 thing.extra = value
@@ -303,9 +356,24 @@ def in_order(value: Any) -> Any:
 
 def test_questions_about_values_of_any_type(store: Any) -> None:
     values: list[Any] = [
-        *EVERY, 1, 1.0, Decimal(1), Decimal("1.0"), True, float("nan"), -0.0, 2**53 + 1, float(2**53), Decimal(2**53 + 1), "1", b"1",
-        [1], [1.0, None], {"a": 1}, {"a": 1, "b": None},
-    ]  # fmt: skip
+        *EVERY,
+        1,
+        1.0,
+        Decimal(1),
+        Decimal("1.0"),
+        True,
+        float("nan"),
+        -0.0,
+        2**53 + 1,
+        float(2**53),
+        Decimal(2**53 + 1),
+        "1",
+        b"1",
+        [1],
+        [1.0, None],
+        {"a": 1},
+        {"a": 1, "b": None},
+    ]
     with store.write():
         store.add_all([Shelf(id=i, indexed=v, plain=v, code=[i], number=i % 3) for i, v in enumerate(values)])
         store.create_all(Shelf, [{"id": 1000, "indexed": 5, "plain": 5}])
@@ -328,7 +396,7 @@ def test_questions_about_values_of_any_type(store: Any) -> None:
                 assert [s.id for s in found] == wanted, (name, symbol, constant)
                 assert len(store.objects(Shelf).filter(f"{name} {symbol} $0", constant)) == len(wanted)
     # True is not 1, although Python says so: each question has an answer of its own.
-    assert [s.indexed for s in store.objects(Shelf).where(Shelf.indexed == True)] == [True, True]  # noqa: E712
+    assert [s.indexed for s in store.objects(Shelf).where(Shelf.indexed == True)] == [True, True]
     assert True not in [s.indexed is True for s in store.objects(Shelf).where(Shelf.indexed == 1)]
     assert [s.id for s in store.objects(Shelf).filter("indexed == 'é'")] == []
     ordered = sorted(values_of, key=lambda i: (in_order(values_of[i]), values_of[i] is not None and 0, i))
@@ -336,7 +404,11 @@ def test_questions_about_values_of_any_type(store: Any) -> None:
     assert [s.id for s in store.objects_in(Shelf, ["indexed", "number"], from_=[1], to=[1])] == sorted(
         (i for i, v in values_of.items() if holds("==", v, 1)), key=lambda i: (i % 3 if i < 1000 else 0, i)
     )
-    assert store.find_by(Shelf, code=[3]).id == 3 and store.find_by(Shelf, code=[3.0]).id == 3 and store.find_by(Shelf, code=[99999]) is None
+    assert (
+        store.find_by(Shelf, code=[3]).id == 3
+        and store.find_by(Shelf, code=[3.0]).id == 3
+        and store.find_by(Shelf, code=[99999]) is None
+    )
     with store.write():
         with pytest.raises(objstore.DuplicateKey):
             store.add(Shelf(id=2000, code=[3.0]))
@@ -350,7 +422,9 @@ def test_questions_about_values_of_any_type(store: Any) -> None:
 def test_questions_about_any_are_observed(store: Any) -> None:
     heard: list[Any] = []
     results = store.objects(Shelf).where(Shelf.indexed >= 2)
-    with results.observe(lambda changes: heard.append((list(changes.insertions), list(changes.deletions), list(changes.modifications)))):
+    with results.observe(
+        lambda changes: heard.append((list(changes.insertions), list(changes.deletions), list(changes.modifications)))
+    ):
         with store.write():
             store.add_all([Shelf(id=i, indexed=v) for i, v in enumerate([1, 2.5, "3", Decimal(2), None])])
         store.deliver()
@@ -364,7 +438,9 @@ def test_questions_about_any_are_observed(store: Any) -> None:
 def test_numpy_scalars_become_plain(store: Any) -> None:
     numpy = pytest.importorskip("numpy")
     with store.write():
-        thing = store.add(Thing(id=1, extra=[numpy.int64(5), numpy.float64(0.5), numpy.float32(0.25), numpy.bool_(True)]))
+        thing = store.add(
+            Thing(id=1, extra=[numpy.int64(5), numpy.float64(0.5), numpy.float32(0.25), numpy.bool_(True)])
+        )
     assert exact(thing.extra.copy()) == exact([5, 0.5, 0.25, True])
 
 
@@ -387,9 +463,19 @@ def randomly(r: random.Random, depth: int = 4) -> Any:
         count = r.choice([0, 1, 2, 3, 5, 300]) if depth < 3 else r.randrange(5)
         if r.random() < 0.5:
             return [randomly(r, depth - 1 if count < 9 else 0) for _ in range(count)]
-        return {r.choice("abé") * r.randrange(4) + str(r.randrange(2 * count)): randomly(r, depth - 1 if count < 9 else 0) for _ in range(count)}
+        return {
+            r.choice("abé") * r.randrange(4) + str(r.randrange(2 * count)): randomly(r, depth - 1 if count < 9 else 0)
+            for _ in range(count)
+        }
     return r.choice(
-        [*EVERY[:20], r.getrandbits(63) - 2**62, r.random(), "t" * r.randrange(300), bytes(r.randrange(40)), Decimal(r.randrange(10**9)) / 7 // 1]
+        [
+            *EVERY[:20],
+            r.getrandbits(63) - 2**62,
+            r.random(),
+            "t" * r.randrange(300),
+            bytes(r.randrange(40)),
+            Decimal(r.randrange(10**9)) / 7 // 1,
+        ]
     )
 
 
@@ -429,11 +515,27 @@ def test_numbers_are_compared_exactly(seed: int) -> None:
         if kind == 1:
             return float(near + r.randrange(-3, 4)) * r.choice([1, -1, 0.1, 0.5])
         if kind == 2:
-            return r.choice([5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1e300, 1e-300, 0.1]) * r.choice([1, -1])
+            return r.choice([5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1e300, 1e-300, 0.1]) * r.choice(
+                [1, -1]
+            )
         if kind == 3:
-            return Decimal(r.choice(["0.1", "1E+308", "1.797693134862315708145274237317043E+308", "1E-320", "4.940656458412465441765687928682213E-324", "1E+6000", "1E-6000"]))
+            return Decimal(
+                r.choice(
+                    [
+                        "0.1",
+                        "1E+308",
+                        "1.797693134862315708145274237317043E+308",
+                        "1E-320",
+                        "4.940656458412465441765687928682213E-324",
+                        "1E+6000",
+                        "1E-6000",
+                    ]
+                )
+            )
         if kind == 4:
-            return Decimal(near + r.randrange(-3, 4)) * r.choice([Decimal(1), Decimal("-1"), Decimal("0.1"), Decimal("1.0000000000000000001")])
+            return Decimal(near + r.randrange(-3, 4)) * r.choice(
+                [Decimal(1), Decimal("-1"), Decimal("0.1"), Decimal("1.0000000000000000001")]
+            )
         return Decimal(repr(r.random() * 10 ** r.randrange(-20, 20)))
 
     for _ in range(4000):
@@ -444,7 +546,8 @@ def test_numbers_are_compared_exactly(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_edits_against_builtins(tmp_path: Path, seed: int) -> None:
-    """Documents and paths at random, each step also done to a builtin; the whole compared, also after a rollback and reopening."""
+    """Documents and paths at random, each step also done to a builtin; the whole compared, also after a rollback and
+    reopening."""
     r = random.Random(seed)
     models: dict[int, Any] = {}
     store = objstore.open(tmp_path / "db", models=[Thing, Plain])
@@ -452,7 +555,11 @@ def test_random_edits_against_builtins(tmp_path: Path, seed: int) -> None:
     def inner(value: Any, live: Any) -> tuple[Any, Any]:
         """Some list or dict inside, and the live one."""
         while True:
-            nested = [k for k, v in (enumerate(value) if isinstance(value, list) else value.items()) if isinstance(v, (list, dict))]
+            nested = [
+                k
+                for k, v in (enumerate(value) if isinstance(value, list) else value.items())
+                if isinstance(v, (list, dict))
+            ]
             if not nested or r.random() < 0.3:
                 return value, live
             step = r.choice(nested)
@@ -530,7 +637,11 @@ def test_operators_change_what_is_there(store: Any) -> None:
         numbers.sort()
         assert numbers.copy() == [1, 2, 3]
         numbers.sort(key=lambda n: -n, reverse=True)
-        assert numbers.copy() == [1, 2, 3] and [0] + numbers == [0, 1, 2, 3] and numbers * 2 == 2 * numbers == [1, 2, 3, 1, 2, 3]
+        assert (
+            numbers.copy() == [1, 2, 3]
+            and [0] + numbers == [0, 1, 2, 3]
+            and numbers * 2 == 2 * numbers == [1, 2, 3, 1, 2, 3]
+        )
         again = numbers
         numbers *= 2
         assert numbers is again and thing.extra["l"].copy() == [1, 2, 3, 1, 2, 3]

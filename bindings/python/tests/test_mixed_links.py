@@ -52,7 +52,11 @@ def test_reading_and_writing(store):
         rex.companion = cat
         assert rex.companion == cat
         rex.companion = {"best": cat, "all": [rex, Dog(name="New"), 5, {"deep": cat}]}
-        assert rex.companion["best"] == cat and rex.companion["all"][1].name == "New" and rex.companion["all"][3]["deep"] == cat
+        assert (
+            rex.companion["best"] == cat
+            and rex.companion["all"][1].name == "New"
+            and rex.companion["all"][3]["deep"] == cat
+        )
         rex.companion["all"].append(Dog(name="Another"))
         rex.companion["next"] = cat
         assert [d.name for d in rex.companion["all"] if isinstance(d, Dog)] == ["Rex", "New", "Another"]
@@ -60,11 +64,18 @@ def test_reading_and_writing(store):
         copy = rex.companion.copy()
         assert copy["all"][0] == rex and copy["best"] == cat
         cat.likes = rex
-        assert store.objects(Cat).where(Cat.likes == rex).count() == 1 and store.objects(Cat).where(Cat.likes == cat).count() == 0
+        assert (
+            store.objects(Cat).where(Cat.likes == rex).count() == 1
+            and store.objects(Cat).where(Cat.likes == cat).count() == 0
+        )
         assert "<Cat 1>" in repr(rex.companion) and "Cat" in repr(rex)
         # Nothing is left of what is gone.
         store.delete(cat)
-        assert rex.companion["best"] is None and rex.companion["next"] is None and rex.companion["all"][3] == {"deep": None}
+        assert (
+            rex.companion["best"] is None
+            and rex.companion["next"] is None
+            and rex.companion["all"][3] == {"deep": None}
+        )
         with pytest.raises(objstore.NoSuchObject):
             rex.companion = cat
     with pytest.raises(objstore.NotInWrite):
@@ -119,7 +130,11 @@ def test_values_copies_json(store):
         assert '"likes":{"$ref":"Dog"' in cat.to_json(0)
         store.objects(Dog).where(Dog.name == "Loose").update(companion=cat)
     copy = fido.detach()
-    assert copy.companion[0] is copy.companion[2]["k"] and copy.companion[0].name == "Rex" and not copy.companion[0].is_managed
+    assert (
+        copy.companion[0] is copy.companion[2]["k"]
+        and copy.companion[0].name == "Rex"
+        and not copy.companion[0].is_managed
+    )
     assert copy.companion[1].companion.likes is copy.companion[0]
     assert fido.detach(0).companion == [None, None, {"k": None}]
     with objstore.open(memory="", models=MODELS) as other:
@@ -178,7 +193,9 @@ def test_inverses():
         assert repr(one.about).startswith("<Results of Page where extra links to ")
 
         heard = []
-        token = one.about.observe(lambda change: heard.append((change.deletion_count, change.insertion_count, change.modification_count)))
+        token = one.about.observe(
+            lambda change: heard.append((change.deletion_count, change.insertion_count, change.modification_count))
+        )
         store.deliver()
         with store.write():
             pages[3].extra = [[one]]

@@ -4,7 +4,7 @@ import copy
 import pickle
 from datetime import date
 from enum import Enum
-from typing import Annotated, Any, ClassVar, Optional
+from typing import Annotated, ClassVar, Optional
 
 import pytest
 
@@ -51,15 +51,29 @@ class Later(objstore.Model):
 @pytest.mark.parametrize(
     "annotation",
     [
-        "NotYetThere", set[date], dict[str, list[int]],
-        dict[Later, int], list[int] | None, list[int | str], tuple[int, ...], frozenset[int], list[set[int]],
-        date, complex, int | str, object, Enum("Empty", {}), Enum("Mixed", {"A": 1, "B": "b"}),
+        "NotYetThere",
+        set[date],
+        dict[str, list[int]],
+        dict[Later, int],
+        list[int] | None,
+        list[int | str],
+        tuple[int, ...],
+        frozenset[int],
+        list[set[int]],
+        date,
+        complex,
+        int | str,
+        object,
+        Enum("Empty", {}),
+        Enum("Mixed", {"A": 1, "B": "b"}),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_is_not_in_this_version(annotation):
     with pytest.raises(objstore.NotSupported) as caught:
-        type(objstore.Model)("House", (objstore.Model,), {"__annotations__": {"tenant": annotation}, "__module__": __name__})
+        type(objstore.Model)(
+            "House", (objstore.Model,), {"__annotations__": {"tenant": annotation}, "__module__": __name__}
+        )
     assert (caught.value.class_name, caught.value.property_name) == ("House", "tenant")
     assert "House.tenant" in str(caught.value)
     assert isinstance(caught.value, NotImplementedError)
@@ -84,9 +98,17 @@ def test_annotations_of_every_spelling():
 
     described = [(p.name, p.python_type, p.nullable) for p in Spelt._objstore_properties]
     assert described == [
-        ("a", int, False), ("b", str, True), ("c", str, True), ("d", float, True), ("e", int, False), ("f", Local, False),
-        ("g", int, True), ("h", Local, True), ("i", str, True), ("j", int, True),
-    ]  # fmt: skip
+        ("a", int, False),
+        ("b", str, True),
+        ("c", str, True),
+        ("d", float, True),
+        ("e", int, False),
+        ("f", Local, False),
+        ("g", int, True),
+        ("h", Local, True),
+        ("i", str, True),
+        ("j", int, True),
+    ]
     assert Spelt.constant == 5
 
 
@@ -133,7 +155,24 @@ def test_wrong_declarations():
             a: int = "text"
 
 
-NAMES = ["type", "self", "_self", "cls", "_loose", "_missing", "_p0", "_p0_type", "int", "str", "print", "values", "mro", "name", "key", "__private"]
+NAMES = [
+    "type",
+    "self",
+    "_self",
+    "cls",
+    "_loose",
+    "_missing",
+    "_p0",
+    "_p0_type",
+    "int",
+    "str",
+    "print",
+    "values",
+    "mro",
+    "name",
+    "key",
+    "__private",
+]
 
 
 @pytest.mark.parametrize("own_constructor", [False, True])
@@ -142,8 +181,10 @@ def test_properties_may_be_called_like_anything_that_python_or_objstore_uses(own
         objstore.Model.__init__(_, **values)
 
     names = [name if name != "__private" else "_Event__private" for name in NAMES]
-    namespace = {"__annotations__": {name: "str | None" for name in names}, "__module__": __name__}
-    Event = type(objstore.Model)("Event", (objstore.Model,), namespace | ({"__init__": init} if own_constructor else {}))
+    namespace = {"__annotations__": dict.fromkeys(names, "str | None"), "__module__": __name__}
+    Event = type(objstore.Model)(
+        "Event", (objstore.Model,), namespace | ({"__init__": init} if own_constructor else {})
+    )
     assert Event().type is None
     with objstore.open(memory="", models=[Event]) as store:
         with store.write():
@@ -216,7 +257,7 @@ def test_an_own_constructor_that_does_not_call_the_one_of_the_base():
 
         def __init__(self):
             super().__init__(name="own")
-            self.nothing  # noqa: B018
+            self.nothing
 
     class Derived(Early):
         more: int = 0
@@ -225,7 +266,10 @@ def test_an_own_constructor_that_does_not_call_the_one_of_the_base():
             super().__init__("derived")
 
     for model, given in ((Early, ["Rex"]), (Never, []), (Derived, [])):
-        with pytest.raises(objstore.InvalidArgument, match=r"__init__ has to call super\(\).__init__\(…\), with the values, before it does anything else"):
+        with pytest.raises(
+            objstore.InvalidArgument,
+            match=r"__init__ has to call super\(\).__init__\(…\), with the values, before it does anything else",
+        ):
             model(*given)
     with pytest.raises(AttributeError, match="nothing"):
         Own()
@@ -283,7 +327,9 @@ def test_an_own_constructor_that_leaves_out_what_has_no_default():
         def __init__(self, name):
             super().__init__(name=name)
 
-    with pytest.raises(objstore.MissingValue, match=r"Cat.lives has no default, and .*Animal.__init__\(\) does not take it") as caught:
+    with pytest.raises(
+        objstore.MissingValue, match=r"Cat.lives has no default, and .*Animal.__init__\(\) does not take it"
+    ) as caught:
         Cat("Tom")
     assert (caught.value.class_name, caught.value.property_name) == ("Cat", "lives")
 
@@ -304,7 +350,7 @@ def test_conditions():
         bool(condition)
     with pytest.raises(objstore.WrongType):
         Dog.age < "2"
-    assert str(Dog.name == None) == "name == None"  # noqa: E711
+    assert str(Dog.name == None) == "name == None"
     assert len({Dog.age, Dog.name, Person.name}) == 3
 
 
@@ -334,7 +380,14 @@ def declared(lines, future=""):
     return names["Odd"]
 
 
-@pytest.mark.parametrize("lines", ["int: int = 5\n    x: int = 6", "str: str | None = None\n    x: str = ''", "list: list[int] = field(default_factory=list)"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "int: int = 5\n    x: int = 6",
+        "str: str | None = None\n    x: str = ''",
+        "list: list[int] = field(default_factory=list)",
+    ],
+)
 def test_a_property_called_like_its_type(lines):
     """Where annotations are texts, which name types; a default under the name is none."""
     model = declared(lines, "from __future__ import annotations")
@@ -345,13 +398,29 @@ def test_a_property_called_like_its_type(lines):
 @pytest.mark.parametrize(
     ("future", "lines", "message"),
     [
-        ("", "int: int = 5", "Odd.int: its type is 5, which is none: in a class body a property that has a default hides the type"),
+        (
+            "",
+            "int: int = 5",
+            "Odd.int: its type is 5, which is none: in a class body a property that has a default hides the type",
+        ),
         ("", "int: int = field(indexed=True)", r"Odd.int: its type is what field\(\) returned, which is none"),
         ("", "date: date = date(2020, 1, 1)", r"Odd.date: its type is datetime.date\(2020, 1, 1\), which is none"),
         ("", "datetime: datetime", "Odd.datetime: its type is the module datetime, and not a class in it"),
-        ("from __future__ import annotations", "uuid: uuid = None", "Odd.uuid: its type is the module uuid, and not a class in it"),
-        ("from __future__ import annotations", "x: uuid.Uuid", "Odd.x: its type 'uuid.Uuid' cannot be read: module 'uuid' has no attribute 'Uuid'"),
-        ("from __future__ import annotations", "date: date = date(2020, 1, 1)", "Odd.date: properties of type date are not in this version"),
+        (
+            "from __future__ import annotations",
+            "uuid: uuid = None",
+            "Odd.uuid: its type is the module uuid, and not a class in it",
+        ),
+        (
+            "from __future__ import annotations",
+            "x: uuid.Uuid",
+            "Odd.x: its type 'uuid.Uuid' cannot be read: module 'uuid' has no attribute 'Uuid'",
+        ),
+        (
+            "from __future__ import annotations",
+            "date: date = date(2020, 1, 1)",
+            "Odd.date: properties of type date are not in this version",
+        ),
     ],
 )
 def test_what_is_no_type(future, lines, message):

@@ -2,8 +2,9 @@
 
 import json
 
-import objstore
 import pytest
+
+import objstore
 from objstore import Model, WrongType, field
 
 
@@ -61,14 +62,20 @@ def test_to_dict_and_back(holder, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ['{"id": 2, "str": {"$ref": "Str", "$id": 5}}', '{"id": 2, "int": {"$ref": "Int", "$id": "5"}}', '{"id": 2, "int": {"$ref": "Int", "$id": null}}',
-     '{"id": 2, "strs": [{"$ref": "Str", "$id": [1]}]}'],
-)  # fmt: skip
+    [
+        '{"id": 2, "str": {"$ref": "Str", "$id": 5}}',
+        '{"id": 2, "int": {"$ref": "Int", "$id": "5"}}',
+        '{"id": 2, "int": {"$ref": "Int", "$id": null}}',
+        '{"id": 2, "strs": [{"$ref": "Str", "$id": [1]}]}',
+    ],
+)
 @pytest.mark.parametrize("extended", [False, True])
 def test_a_reference_of_the_wrong_type_makes_nothing(holder, text, extended):
     store, _ = holder
     with store.write():
-        with pytest.raises(WrongType, match=r'"\$id" of an object of class (Str|Int) is its primary key, (a string|an int), not '):
+        with pytest.raises(
+            WrongType, match=r'"\$id" of an object of class (Str|Int) is its primary key, (a string|an int), not '
+        ):
             store.create_from_json(Holder, text, extended=extended)
         with pytest.raises(WrongType):
             store.create_all_from_json(Holder, f"[{text}]", extended=extended)

@@ -121,7 +121,9 @@ def test_a_class(store, turtles):
 
 def test_keys(store, turtles):
     log, by_name = [], []
-    a = turtles.observe(lambda c: log.append((c.modifications, c.written(0) if c.modifications else ())), keys=["age", Turtle.weight])
+    a = turtles.observe(
+        lambda c: log.append((c.modifications, c.written(0) if c.modifications else ())), keys=["age", Turtle.weight]
+    )
     b = store.observe(Turtle, lambda c: by_name.append([t.name for t in c.modified]), keys=["name"], initial=False)
     assert store.deliver() == 1
     with store.write():
@@ -145,7 +147,9 @@ def test_keys(store, turtles):
 
 def test_a_model_whose_properties_are_declared_in_another_order(path):
     def model(*names):
-        return type(objstore.Model)("Thing", (objstore.Model,), {"__annotations__": {n: int for n in names}, **{n: 0 for n in names}})
+        return type(objstore.Model)(
+            "Thing", (objstore.Model,), {"__annotations__": dict.fromkeys(names, int), **dict.fromkeys(names, 0)}
+        )
 
     first, second = model("a", "b", "c"), model("c", "a", "b")
     with objstore.open(path, models=[first]) as store, store.write():

@@ -57,11 +57,14 @@ def after() -> Any:
 
 
 def migrated(path: pathlib.Path, body: Callable[..., object]) -> Any:
-    """body(old, new, store, Note) of the person who has a friend; what that is in the end, in a store that is read again."""
+    """body(old, new, store, Note) of the person who has a friend; what that is in the end, in a store that is read
+    again."""
     Person, Home = before()
     with objstore.open(path, models=[Person, Home]) as store, store.write():
         ann = Person(name="Ann")
-        bob = Person(name="Bob", friend=ann, friends=[ann], home=Home(city="Rome", owner=ann), homes=[Home(city="Bern")])
+        bob = Person(
+            name="Bob", friend=ann, friends=[ann], home=Home(city="Rome", owner=ann), homes=[Home(city="Bern")]
+        )
         store.add(bob)
     Person, Home, Note = after()
 
@@ -86,7 +89,7 @@ LISTS: dict[str, Callable[[Any, Any], object]] = {
     "insert": lambda old, new: (new.friends.clear(), new.friends.insert(0, old.friend)),
     "[0] =": lambda old, new: new.friends.__setitem__(0, old.friend),
     "[:] =": lambda old, new: new.friends.__setitem__(slice(None), [old.friend]),
-}  # fmt: skip
+}
 SETS: dict[str, Callable[[Any, Any], object]] = {
     "=": lambda old, new: setattr(new, "known", {old.friend}),
     "= whole": lambda old, new: setattr(new, "known", old.friends),
@@ -94,14 +97,14 @@ SETS: dict[str, Callable[[Any, Any], object]] = {
     "update": lambda old, new: new.known.update(old.friends),
     "|=": lambda old, new: new.known.__ior__({old.friend}),
     "^=": lambda old, new: new.known.__ixor__({old.friend}),
-}  # fmt: skip
+}
 DICTS: dict[str, Callable[[Any, Any], object]] = {
     "=": lambda old, new: setattr(new, "by_name", {"a": old.friend}),
     "[] =": lambda old, new: new.by_name.__setitem__("a", old.friend),
     "update": lambda old, new: new.by_name.update(a=old.friend),
     "|=": lambda old, new: new.by_name.__ior__({"a": old.friend}),
     "setdefault": lambda old, new: new.by_name.setdefault("a", old.friend),
-}  # fmt: skip
+}
 EMBEDDED: dict[str, Callable[[Any, Any], object]] = {
     "=": lambda old, new: setattr(new, "moves", [old.home]),
     "append": lambda old, new: new.moves.append(old.home),
@@ -110,12 +113,12 @@ EMBEDDED: dict[str, Callable[[Any, Any], object]] = {
     "[:] =": lambda old, new: new.moves.__setitem__(slice(None), [old.home]),
     "[0] =": lambda old, new: (new.moves.append(old.homes[0]), new.moves.__setitem__(0, old.home)),
     "of a copy": lambda old, new: new.moves.append(old.home.detach(0)),
-}  # fmt: skip
+}
 PLACES: dict[str, Callable[[Any, Any], object]] = {
     "=": lambda old, new: setattr(new, "places", {"a": old.home}),
     "[] =": lambda old, new: new.places.__setitem__("a", old.home),
     "update": lambda old, new: new.places.update(a=old.home),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", LISTS)
@@ -155,7 +158,15 @@ def test_embedded_into_dicts(path: pathlib.Path, way: str) -> None:
 
 
 def values_of(old: Any) -> dict[str, Any]:
-    return {"id": 1, "about": old, "people": [old.friend], "known": {old.friend}, "home": old.home, "homes": [old.home, *old.homes], "extra": old}
+    return {
+        "id": 1,
+        "about": old,
+        "people": [old.friend],
+        "known": {old.friend},
+        "home": old.home,
+        "homes": [old.home, *old.homes],
+        "extra": old,
+    }
 
 
 def built(old: Any, Note: Any) -> Any:
@@ -176,7 +187,7 @@ NEW: dict[str, Callable[[Any, Any, Any], object]] = {
     "add_all": lambda old, store, Note: store.add_all([Note(**values_of(old))]),
     "add built": lambda old, store, Note: store.add(built(old, Note)),
     "add_all built": lambda old, store, Note: store.add_all([built(old, Note)]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", NEW)
@@ -193,7 +204,12 @@ def test_many_without_anything_embedded(path: pathlib.Path) -> None:
     """Rows that are inserted as columns."""
 
     def body(old: Any, new: Any, store: Any, Note: Any) -> None:
-        assert store.create_all(Note, [{"id": 1, "about": old, "people": [old.friend]}, {"id": 2, "about": new, "people": []}]).created == 2
+        assert (
+            store.create_all(
+                Note, [{"id": 1, "about": old, "people": [old.friend]}, {"id": 2, "about": new, "people": []}]
+            ).created
+            == 2
+        )
 
     store, ann, bob, Note = migrated(path, body)
     assert [(note.about, list(note.people)) for note in store.objects(Note)] == [(bob, [ann]), (bob, [])]
@@ -223,7 +239,9 @@ def test_what_is_gone_or_of_another_class(path: pathlib.Path) -> None:
             name: str = ""
 
         wanted = "an element of Person.friends: an object of class Person is wanted"
-        with pytest.raises(objstore.WrongType, match=f"^{wanted}, and Person\\(name='x'\\) is of another class of that name$") as caught:
+        with pytest.raises(
+            objstore.WrongType, match=f"^{wanted}, and Person\\(name='x'\\) is of another class of that name$"
+        ) as caught:
             new.friends.append(Person(name="x"))
         assert (caught.value.class_name, caught.value.property_name) == ("Person", "friends")
         with pytest.raises(objstore.WrongType, match=f"^{wanted}, not Home"):

@@ -109,7 +109,10 @@ def test_a101_compact_on_open(path):
             for dog in list(store.objects(Dog))[10:]:
                 store.delete(dog)
     before = path.stat().st_size
-    with objstore.open(path, models=[Dog], compact=compact) as store, objstore.open(path, models=[Dog], compact=compact):
+    with (
+        objstore.open(path, models=[Dog], compact=compact) as store,
+        objstore.open(path, models=[Dog], compact=compact),
+    ):
         assert calls == [(before, calls[0][1])]
         assert store.objects(Dog).count() == 10
     assert path.stat().st_size < before / 2
@@ -276,8 +279,14 @@ def test_a_failed_open_leaves_no_file(tmp_path, beside):
     def fails(*args):
         raise ValueError("no")
 
-    ways = [{"models": [other_dog()], "seed": seed}, {"models": [Dog], "initial_data": fails}, {"models": [Dog], "compact": fails}]
-    for way in [*ways, {"models": [Dog], "seed": seed, "compact": fails}] + [{"models": [Dog]}] * (beside != "" and beside != "-log.new"):
+    ways = [
+        {"models": [other_dog()], "seed": seed},
+        {"models": [Dog], "initial_data": fails},
+        {"models": [Dog], "compact": fails},
+    ]
+    for way in [*ways, {"models": [Dog], "seed": seed, "compact": fails}] + [{"models": [Dog]}] * (
+        beside != "" and beside != "-log.new"
+    ):
         with pytest.raises((objstore.Error, OSError, ValueError)):
             objstore.open(path, **way)
         assert left(tmp_path) == before, way
@@ -330,7 +339,12 @@ def test_closing_after_the_folder_was_moved(tmp_path):
 
 def test_immutable_beside_another_mode(path):
     objstore.open(path, models=[Dog]).close()
-    for first, second in [("read-write", "immutable"), ("immutable", "read-write"), ("immutable", "read-only"), ("read-only", "immutable")]:
+    for first, second in [
+        ("read-write", "immutable"),
+        ("immutable", "read-write"),
+        ("immutable", "read-only"),
+        ("read-only", "immutable"),
+    ]:
         with objstore.open(path, models=[Dog], mode=first):
             with pytest.raises(objstore.InvalidArgument, match="immutable"):
                 objstore.open(path, models=[Dog], mode=second)
@@ -378,7 +392,9 @@ def test_what_begins_anew_keeps_who_may_use_it(path):
         with objstore.open(path, models=[other_dog()], delete_if_migration_needed=True) as store, store.write():
             for name in (path, f"{path}-lock", f"{path}-log"):
                 after = os.stat(name)
-                assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid), name
+                assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid), (
+                    name
+                )
     finally:
         os.umask(umask)
     assert path.stat().st_ino != before.st_ino or path.stat().st_mode == before.st_mode

@@ -6,8 +6,9 @@ import resource
 import shutil
 import stat
 
-import objstore
 import pytest
+
+import objstore
 from objstore import Model, field
 
 
@@ -197,7 +198,9 @@ def test_a_file_that_is_no_lock_file_stays(tmp_path, size):
     text = b"somebody's notes, " * size
     foreign.unlink(missing_ok=True)
     foreign.write_bytes(text[:size])
-    with pytest.raises(objstore.Error, match="is not the lock file of a store: it stays as it is, and must be moved away"):
+    with pytest.raises(
+        objstore.Error, match="is not the lock file of a store: it stays as it is, and must be moved away"
+    ):
         objstore.open(path, models=[Note])
     assert foreign.read_bytes() == text[:size]
     foreign.unlink()
@@ -222,7 +225,9 @@ def test_what_has_the_name_of_a_log_to_come_and_is_none_stays(tmp_path, what):
                 other.add(Note(id=7))
         before = beside.read_bytes()
         for use in (
-            lambda: objstore.open(path, models=[Note]), lambda: objstore.open(path, mode="read-only", models=[Note]), lambda: objstore.delete_files(path),
+            lambda: objstore.open(path, models=[Note]),
+            lambda: objstore.open(path, mode="read-only", models=[Note]),
+            lambda: objstore.delete_files(path),
         )[: 3 if is_there else 1]:
             with pytest.raises(OSError, match="store-log.new is not the log of a store: it stays as it is"):
                 use()
@@ -244,8 +249,8 @@ def test_what_a_killed_process_left_of_a_log_goes(tmp_path, rest):
 
 @pytest.mark.parametrize("round", range(8))
 def test_a_hard_link_to_the_lock_file_of_another_store(tmp_path, round):
-    """Who makes such a link harms nobody: the other store's users go on, also where its lock file has got the inode that one of this store
-    had before (which is up to the file system: in every second round or so)."""
+    """Who makes such a link harms nobody: the other store's users go on, also where its lock file has got the inode
+    that one of this store had before (which is up to the file system: in every second round or so)."""
     other, path = tmp_path / "other", tmp_path / "store"
     objstore.open(path, models=[Note]).close()
     with objstore.open(other, models=[Note]) as first:
@@ -258,7 +263,9 @@ def test_a_hard_link_to_the_lock_file_of_another_store(tmp_path, round):
                 second.add(Note(id=2))
             with first.write():
                 first.add(Note(id=3))
-            assert [note.id for note in first.objects(Note)] == [1, 3] and [note.id for note in second.objects(Note)] == [2]
+            assert [note.id for note in first.objects(Note)] == [1, 3] and [
+                note.id for note in second.objects(Note)
+            ] == [2]
             first.verify()
         assert len(first.objects(Note)) == 2
     assert not os.path.samefile(other, path)

@@ -135,7 +135,8 @@ def test_a_fork_inside_a_write(store):
 
 
 def test_a_child_forked_inside_a_write_opens_the_file_itself(store, path):
-    """The write is the parent's: in its own store the child waits for it, like anybody else, and writes when it is over."""
+    """The write is the parent's: in its own store the child waits for it, like anybody else, and writes when it is
+    over."""
 
     def child():
         with objstore.open(path, models=KENNEL) as mine:
@@ -409,7 +410,9 @@ with objstore.open(sys.argv[1], models=[Person]) as store:
 @pytest.mark.parametrize("where", ["plain", "in_a_scope", "in_loops", "in_a_call_back"])
 def test_a_forked_child_leaves_by_its_own_exception(path, where):
     """What a child inherits is the parent's: leaving it by an exception neither replaces that nor shows anything."""
-    ended = subprocess.run([sys.executable, "-c", LEAVING, str(path), where], env=ENVIRONMENT, timeout=60, capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", LEAVING, str(path), where], env=ENVIRONMENT, timeout=60, capture_output=True, text=True
+    )
     assert (ended.returncode, ended.stderr) == (0, "")
     with objstore.open(path, models=[Person]) as store:
         store.verify()

@@ -35,10 +35,13 @@ def many(tmp_path_factory):
 
 
 OPERATORS = {
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a is not None and a < b,
-    "<=": lambda a, b: a is not None and a <= b, ">": lambda a, b: a is not None and a > b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a is not None and a < b,
+    "<=": lambda a, b: a is not None and a <= b,
+    ">": lambda a, b: a is not None and a > b,
     ">=": lambda a, b: a is not None and a >= b,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -55,7 +58,7 @@ def test_conditions(many, operator, name, value):
 def test_null(many):
     store, rows = many
     assert store.objects(Turtle).filter("name == null").count() == sum(r["name"] is None for r in rows)
-    assert store.objects(Turtle).where(Turtle.weight != None).count() == sum(r["weight"] is not None for r in rows)  # noqa: E711
+    assert store.objects(Turtle).where(Turtle.weight != None).count() == sum(r["weight"] is not None for r in rows)
 
 
 def test_as_a_list(many):
@@ -63,7 +66,15 @@ def test_as_a_list(many):
     turtles = store.objects(Turtle)
     assert len(turtles) == N
     assert turtles[0]._id == 0 and turtles[-1]._id == N - 1 and turtles[-N]._id == 0
-    for wanted in (slice(5), slice(-3, None), slice(10, 20), slice(30, 10, -3), slice(None, None, -9999), slice(7, 7), slice(N, N + 5)):
+    for wanted in (
+        slice(5),
+        slice(-3, None),
+        slice(10, 20),
+        slice(30, 10, -3),
+        slice(None, None, -9999),
+        slice(7, 7),
+        slice(N, N + 5),
+    ):
         assert [t._id for t in turtles[wanted]] == [r["_id"] for r in rows[wanted]]
     for index in (N, -N - 1):
         with pytest.raises(IndexError) as caught:
@@ -89,7 +100,13 @@ def test_aggregates(many):
         assert (part.min("weight"), part.max("weight")) == (min(weights), max(weights))
         assert math.isclose(part.avg("weight"), math.fsum(weights) / len(weights))
     none = turtles.where(Turtle.age > 1000)
-    assert (none.sum("age"), none.sum("weight"), none.min("age"), none.max("weight"), none.avg("age")) == (0, 0.0, None, None, None)
+    assert (none.sum("age"), none.sum("weight"), none.min("age"), none.max("weight"), none.avg("age")) == (
+        0,
+        0.0,
+        None,
+        None,
+        None,
+    )
     for wrong in (Turtle.name, "name"):
         with pytest.raises(objstore.WrongType):
             turtles.sum(wrong)
@@ -110,10 +127,16 @@ def test_a_sum_that_does_not_fit():
 
 INFINITY = math.inf
 AVERAGES = [
-    ("real", [INFINITY, -INFINITY], math.nan), ("real", [INFINITY, 1.0], INFINITY), ("real", [math.nan, 1.0], math.nan),
-    ("real", [1.7e308, 1.7e308], INFINITY), ("real", [-1.7e308, -1.7e308], -INFINITY), ("real", [1.0, 2.0], 1.5),
-    ("number", [2**63 - 1, -(2**63), 2], 1 / 3), ("number", [2**63 - 1] * 3, float(2**63 - 1)), ("number", [], None),
-]  # fmt: skip
+    ("real", [INFINITY, -INFINITY], math.nan),
+    ("real", [INFINITY, 1.0], INFINITY),
+    ("real", [math.nan, 1.0], math.nan),
+    ("real", [1.7e308, 1.7e308], INFINITY),
+    ("real", [-1.7e308, -1.7e308], -INFINITY),
+    ("real", [1.0, 2.0], 1.5),
+    ("number", [2**63 - 1, -(2**63), 2], 1 / 3),
+    ("number", [2**63 - 1] * 3, float(2**63 - 1)),
+    ("number", [], None),
+]
 
 
 @pytest.mark.parametrize("name, values, expected", AVERAGES)
@@ -124,10 +147,10 @@ def test_the_average_of_a_part_is_that_of_the_whole(name, values, expected):
             store.create_all(Everything, [{"key": f"{i}", "when": when, name: v} for i, v in enumerate(values)])
         everything = store.objects(Everything)
         for averages in (everything.avg(name), everything.where(Everything.key != "").avg(name)):
-            assert averages == expected or math.isnan(averages) and math.isnan(expected)
+            assert averages == expected or (math.isnan(averages) and math.isnan(expected))
         if name == "real":
             sums = everything.sum(name), everything.where(Everything.key != "").sum(name)
-            assert sums[0] == sums[1] or math.isnan(sums[0]) and math.isnan(sums[1])
+            assert sums[0] == sums[1] or (math.isnan(sums[0]) and math.isnan(sums[1]))
 
 
 def test_indexes_as_a_list_takes_them(many):
@@ -353,14 +376,20 @@ def test_what_belongs_to_a_store_is_not_copied(path):
         token, pets = store.observe(Pet, print), store.objects(Pet)
         for given, message in [
             (pets, r"these Results of Pet belong to a store: copy or pickle results\.detach\(\), or \[each\.detach"),
-            (pet.owner.pets, "these Backlinks of Pet belong to a store"), ({"found": [pets]}, "these Results of Pet"),
-            (store, "a Store is of this process alone: it cannot be copied or pickled; open it again"), (writing, "a Transaction is of this process"),
-            (store.freeze(), "a Frozen is of this process alone"), (token, "a ChangeToken is of this process alone"), (pets.changes(), "a ChangeStream is"),
+            (pet.owner.pets, "these Backlinks of Pet belong to a store"),
+            ({"found": [pets]}, "these Results of Pet"),
+            (store, "a Store is of this process alone: it cannot be copied or pickled; open it again"),
+            (writing, "a Transaction is of this process"),
+            (store.freeze(), "a Frozen is of this process alone"),
+            (token, "a ChangeToken is of this process alone"),
+            (pets.changes(), "a ChangeStream is"),
         ]:
             for take in (copy.deepcopy, pickle.dumps):
                 with pytest.raises(TypeError, match=message):
                     take(given)
-        assert copy.copy(pets) is pets and [each.is_managed for each in pickle.loads(pickle.dumps(pets.detach()))] == [False]
+        assert copy.copy(pets) is pets and [each.is_managed for each in pickle.loads(pickle.dumps(pets.detach()))] == [
+            False
+        ]
         with pytest.raises(TypeError, match="a Store is"):
             copy.copy(store)
         token.close()

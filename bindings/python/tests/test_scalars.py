@@ -45,13 +45,46 @@ def nearest(number):
 
 VALUES = {
     "single": [0.0, -0.0, 0.1, 3, -1.5, math.inf, -math.inf, math.nan, 1e-45, 3.4028234663852886e38, 2**24 + 1],
-    "amount": list(map(Decimal, [
-        "0", "-0", "0.00", "1.0", "1.00", "-12.50", "9" * 34, "1E+6144", "-9.999999999999999999999999999999999E+6144", "1E-6176",
-        "0E-6176", "0E+6111", "Infinity", "-Infinity", "NaN", "-NaN", "123456789012345678901234567.1234567",
-    ])),
-    "maker": [ObjectId(bytes(12)), ObjectId(b"\xff" * 12), ObjectId(b"\x7f" + b"\xff" * 11), ObjectId(b"\x80" + bytes(11)), ObjectId()],
-    "token": [uuid.UUID(int=0), uuid.UUID(int=2**128 - 1), uuid.UUID(int=2**127), uuid.UUID(int=2**63), TOKEN, uuid.uuid4()],
-}  # fmt: skip
+    "amount": list(
+        map(
+            Decimal,
+            [
+                "0",
+                "-0",
+                "0.00",
+                "1.0",
+                "1.00",
+                "-12.50",
+                "9" * 34,
+                "1E+6144",
+                "-9.999999999999999999999999999999999E+6144",
+                "1E-6176",
+                "0E-6176",
+                "0E+6111",
+                "Infinity",
+                "-Infinity",
+                "NaN",
+                "-NaN",
+                "123456789012345678901234567.1234567",
+            ],
+        )
+    ),
+    "maker": [
+        ObjectId(bytes(12)),
+        ObjectId(b"\xff" * 12),
+        ObjectId(b"\x7f" + b"\xff" * 11),
+        ObjectId(b"\x80" + bytes(11)),
+        ObjectId(),
+    ],
+    "token": [
+        uuid.UUID(int=0),
+        uuid.UUID(int=2**128 - 1),
+        uuid.UUID(int=2**127),
+        uuid.UUID(int=2**63),
+        TOKEN,
+        uuid.uuid4(),
+    ],
+}
 CASES = [(name, value) for name, values in VALUES.items() for value in values]
 CASES += [(name + "_or_none", value) for name, value in CASES] + [(name + "_or_none", None) for name in VALUES]
 
@@ -120,16 +153,26 @@ def test_an_unmanaged_object_holds_what_will_be_stored():
 @pytest.mark.parametrize(
     "name, value, error",
     [
-        ("single", "0.5", objstore.WrongType), ("single", True, objstore.WrongType), ("single", 1e39, objstore.OutOfRange),
-        ("single", None, objstore.NotNullable), ("amount", 0.5, objstore.WrongType), ("amount", "1.5", objstore.WrongType),
-        ("amount", True, objstore.WrongType), ("amount", Decimal("1" * 35), objstore.OutOfRange),
-        ("amount", Decimal("1E+6145"), objstore.OutOfRange), ("amount", Decimal("1E-6177"), objstore.OutOfRange),
-        ("amount", Decimal("NaN5"), objstore.OutOfRange), ("amount", 10**40 + 1, objstore.OutOfRange), ("amount", None, objstore.NotNullable),
-        ("maker", "0123456789abcdef01234567", objstore.WrongType), ("maker", b"x" * 12, objstore.WrongType),
-        ("token", "00112233-4455-6677-8899-aabbccddeeff", objstore.WrongType), ("token", 5, objstore.WrongType),
+        ("single", "0.5", objstore.WrongType),
+        ("single", True, objstore.WrongType),
+        ("single", 1e39, objstore.OutOfRange),
+        ("single", None, objstore.NotNullable),
+        ("amount", 0.5, objstore.WrongType),
+        ("amount", "1.5", objstore.WrongType),
+        ("amount", True, objstore.WrongType),
+        ("amount", Decimal("1" * 35), objstore.OutOfRange),
+        ("amount", Decimal("1E+6145"), objstore.OutOfRange),
+        ("amount", Decimal("1E-6177"), objstore.OutOfRange),
+        ("amount", Decimal("NaN5"), objstore.OutOfRange),
+        ("amount", 10**40 + 1, objstore.OutOfRange),
+        ("amount", None, objstore.NotNullable),
+        ("maker", "0123456789abcdef01234567", objstore.WrongType),
+        ("maker", b"x" * 12, objstore.WrongType),
+        ("token", "00112233-4455-6677-8899-aabbccddeeff", objstore.WrongType),
+        ("token", 5, objstore.WrongType),
         ("token", None, objstore.NotNullable),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit(store, name, value, error):
     with store.write():
         kept = store.add(Scalars(key=1))
@@ -153,12 +196,16 @@ def test_asking(store):
     random.seed(5)
     rows = [
         Scalars(
-            key=i, single=random.randrange(-20, 20) / 4, amount=Decimal(random.randrange(-50, 50)).scaleb(-random.randrange(3)),
-            maker=ObjectId(bytes([random.randrange(256)]) + bytes(10) + bytes([i % 256])), token=uuid.UUID(int=random.getrandbits(128)),
-            single_or_none=None if i % 3 else random.randrange(-4, 4) / 2, token_or_none=None if i % 2 else uuid.UUID(int=i << 64),
+            key=i,
+            single=random.randrange(-20, 20) / 4,
+            amount=Decimal(random.randrange(-50, 50)).scaleb(-random.randrange(3)),
+            maker=ObjectId(bytes([random.randrange(256)]) + bytes(10) + bytes([i % 256])),
+            token=uuid.UUID(int=random.getrandbits(128)),
+            single_or_none=None if i % 3 else random.randrange(-4, 4) / 2,
+            token_or_none=None if i % 2 else uuid.UUID(int=i << 64),
         )
         for i in range(500)
-    ]  # fmt: skip
+    ]
     plain = [{p: getattr(row, p) for p in VALUES | {"single_or_none": 0, "token_or_none": 0}} for row in rows]
     with store.write():
         store.add_all(rows)
@@ -192,13 +239,19 @@ def test_numbers_that_are_equal(store):
         store.add(Scalars(key=1, amount=Decimal("1.0"), single=0.1))
         store.add(Scalars(key=2, amount=Decimal("1.00"), single=-0.0))
         store.add(Scalars(key=3, amount=Decimal("NaN"), single=math.nan))
-    keys = lambda results: [obj.key for obj in results]  # noqa: E731
+    keys = lambda results: [obj.key for obj in results]
     objects = store.objects(Scalars)
     assert keys(objects.where(Scalars.amount == 1)) == [1, 2]
-    assert keys(objects.filter("amount = 1.000")) == [1, 2] and keys(objects.filter("amount > '0.9999999999999999999999'")) == [1, 2]
+    assert keys(objects.filter("amount = 1.000")) == [1, 2] and keys(
+        objects.filter("amount > '0.9999999999999999999999'")
+    ) == [1, 2]
     assert keys(objects.where(Scalars.single == 0.1)) == [1] and keys(objects.filter("single = 0")) == [2]
-    assert keys(objects.where(Scalars.single == math.nan)) == keys(objects.where(Scalars.amount == Decimal("NaN"))) == []
-    assert keys(objects.filter(f"token = '{TOKEN}'")) == [1, 2, 3] and keys(objects.filter("maker = '0123456789abcdef01234567'")) == [1, 2, 3]
+    assert (
+        keys(objects.where(Scalars.single == math.nan)) == keys(objects.where(Scalars.amount == Decimal("NaN"))) == []
+    )
+    assert keys(objects.filter(f"token = '{TOKEN}'")) == [1, 2, 3] and keys(
+        objects.filter("maker = '0123456789abcdef01234567'")
+    ) == [1, 2, 3]
     for text in ("token = 'x'", "maker = '5'", "amount = 'five'", "amount = true", "single = 'x'"):
         with pytest.raises(objstore.InvalidQuery, match="Scalars"):
             objects.filter(text)
@@ -234,19 +287,34 @@ def test_primary_keys(store, model, make):
 def test_numpy(store):
     numpy = pytest.importorskip("numpy")
     with store.write():
-        store.add_all([Scalars(key=i, single=i / 4, single_or_none=None if i % 2 else i, amount=i, token_or_none=TOKEN if i % 2 else None) for i in range(100)])
+        store.add_all(
+            [
+                Scalars(
+                    key=i,
+                    single=i / 4,
+                    single_or_none=None if i % 2 else i,
+                    amount=i,
+                    token_or_none=TOKEN if i % 2 else None,
+                )
+                for i in range(100)
+            ]
+        )
     for results, count in ((store.objects(Scalars), 100), (store.objects(Scalars).where(Scalars.key < 30), 30)):
         singles = results.to_numpy("single")
         assert singles.dtype == numpy.float32 and singles.tolist() == [i / 4 for i in range(count)]
         masked = results.to_numpy("single_or_none")
-        assert masked.mask.tolist() == [i % 2 == 1 for i in range(count)] and masked.compressed().tolist() == list(range(0, count, 2))
+        assert masked.mask.tolist() == [i % 2 == 1 for i in range(count)] and masked.compressed().tolist() == list(
+            range(0, count, 2)
+        )
         assert results.to_numpy("amount").tolist() == [Decimal(i) for i in range(count)]
         assert results.to_numpy("token_or_none").tolist() == [TOKEN if i % 2 else None for i in range(count)]
 
 
 def test_typed_observers(store):
     seen = []
-    with store.observe_typed(Scalars, ["single", "single_or_none"], "f32, f32? -> void", lambda a, b: seen.append((a, b))):
+    with store.observe_typed(
+        Scalars, ["single", "single_or_none"], "f32, f32? -> void", lambda a, b: seen.append((a, b))
+    ):
         with store.write():
             store.add(Scalars(key=1, single=0.25))
             store.add(Scalars(key=2, single=-1.5, single_or_none=2.5))
@@ -261,8 +329,14 @@ def test_object_ids():
     assert len(set(made)) == 1000 and len({m.bytes[4:9] for m in made}) == 1
     assert abs((made[0].timestamp - datetime.now(timezone.utc)).total_seconds()) < 60
     one = ObjectId("00FFa0b1c2d3e4f506172839")
-    assert one.hex == str(one) == "00ffa0b1c2d3e4f506172839" and bytes(one) == one.bytes and ObjectId(one) == one == ObjectId(one.bytes)
-    assert repr(one) == "ObjectId('00ffa0b1c2d3e4f506172839')" and one.timestamp == datetime.fromtimestamp(0xFFA0B1, timezone.utc)
+    assert (
+        one.hex == str(one) == "00ffa0b1c2d3e4f506172839"
+        and bytes(one) == one.bytes
+        and ObjectId(one) == one == ObjectId(one.bytes)
+    )
+    assert repr(one) == "ObjectId('00ffa0b1c2d3e4f506172839')" and one.timestamp == datetime.fromtimestamp(
+        0xFFA0B1, timezone.utc
+    )
     assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one and hash(one) == hash(ObjectId(one.bytes))
     low, high = ObjectId(b"\x7f" + b"\xff" * 11), ObjectId(b"\x80" + bytes(11))
     assert low < high and high >= low and low != high and one != one.hex
@@ -284,7 +358,17 @@ def test_decimals_and_their_bits():
     texts = [str(v) for v in VALUES["amount"]] + ["sNaN", "-sNaN"]
     for _ in range(2000):
         digits = tuple(random.randrange(10) for _ in range(random.randrange(1, 36)))
-        texts.append(str(Decimal((random.randrange(2), digits, random.choice([0, -2, random.randrange(-6220, 6150), random.randrange(-50, 50)])))))
+        texts.append(
+            str(
+                Decimal(
+                    (
+                        random.randrange(2),
+                        digits,
+                        random.choice([0, -2, random.randrange(-6220, 6150), random.randrange(-50, 50)]),
+                    )
+                )
+            )
+        )
     import ctypes
 
     for text in texts:

@@ -127,7 +127,9 @@ def test_a08_a_second_object_with_the_key_rolls_back(store):
 def test_a09_a_query_and_its_update_inside_the_write(store):
     """Not here: the link to the owner and its inverse; a name stands for it."""
     with store.write():
-        store.add_all([Turtle(_id=i, name=n, age=a) for i, (n, a) in enumerate([("Fall", 5), ("Winter", 1), ("Summer", 1)])])
+        store.add_all(
+            [Turtle(_id=i, name=n, age=a) for i, (n, a) in enumerate([("Fall", 5), ("Winter", 1), ("Summer", 1)])]
+        )
     with store.write():
         assert store.objects(Turtle).filter("age < 2").update(name="Ali's") == 2
         assert store.objects(Turtle).filter("name == $0", "Ali's").count() == 2
@@ -232,7 +234,13 @@ def test_a15_reading_after_close(path):
         (read,) = store.objects(Dog)
         assert (dog.name, read.name) == ("Rex", "Rex")
         results = store.objects(Dog)
-    for use in (lambda: dog.name, lambda: read.name, lambda: len(results), lambda: list(results), store.write().__enter__):
+    for use in (
+        lambda: dog.name,
+        lambda: read.name,
+        lambda: len(results),
+        lambda: list(results),
+        store.write().__enter__,
+    ):
         with pytest.raises(objstore.Closed):
             use()
     assert not dog.is_valid

@@ -133,7 +133,23 @@ class AllTypes(objstore.Model):
     address: Address | None = None
 
 
-MODELS = [DogToy, Dog, Address, Person, Toy2, Node, Frog, Pond, Repository, EAddress, Contact, Business, Bowser, Owner, AllTypes]
+MODELS = [
+    DogToy,
+    Dog,
+    Address,
+    Person,
+    Toy2,
+    Node,
+    Frog,
+    Pond,
+    Repository,
+    EAddress,
+    Contact,
+    Business,
+    Bowser,
+    Owner,
+    AllTypes,
+]
 store = store_of(MODELS)
 other = store_of(MODELS, "other.objstore")
 
@@ -152,7 +168,13 @@ def test_a17_from_a_dictionary(store):
     loose = Dog.from_values({"name": "Pluto", "age": 3})
     with store.write():
         for dog in (loose, store.create(Dog, {"name": "Pluto", "age": 3})):
-            assert (dog.name, dog.age, dog.color, len(dog.citiesVisited), len(dog.favoriteParksByCity)) == ("Pluto", 3, "", 0, 0)
+            assert (dog.name, dog.age, dog.color, len(dog.citiesVisited), len(dog.favoriteParksByCity)) == (
+                "Pluto",
+                3,
+                "",
+                0,
+                0,
+            )
 
 
 def test_a18_from_an_array(store):
@@ -200,7 +222,9 @@ def test_a21_from_an_object_with_attributes(store):
 def test_a26_embedded_from_json(store):
     with store.write():
         person = store.create_from_json(
-            Person, '{"id": 1, "name": "Jane", "dogs": [{"name": "Rex", "age": 3}, {"name": "Max"}], "address": {"city": "Rome"}}'
+            Person,
+            '{"id": 1, "name": "Jane", "dogs": [{"name": "Rex", "age": 3}, {"name": "Max"}], "address": {"city": '
+            '"Rome"}}',
         )
     assert [(d.name, d.age) for d in person.dogs] == [("Rex", 3), ("Max", 0)]
     assert person.address.city == "Rome" and person.address.parent == person
@@ -228,7 +252,10 @@ def test_a45_an_unmanaged_copy(store):
     with store.write():
         pond = store.add(Pond(name="Big Pond", frogsThatLiveHere=[Frog(name="Kermit"), Frog(name="Froggy Jay")]))
     copy = pond.detach()
-    assert not copy.is_managed and [(f.name, f.is_managed) for f in copy.frogsThatLiveHere] == [("Kermit", False), ("Froggy Jay", False)]
+    assert not copy.is_managed and [(f.name, f.is_managed) for f in copy.frogsThatLiveHere] == [
+        ("Kermit", False),
+        ("Froggy Jay", False),
+    ]
     copy.frogsThatLiveHere[0].name = copy.name = "changed"
     assert (pond.name, pond.frogsThatLiveHere[0].name) == ("Big Pond", "Kermit")
 
@@ -334,15 +361,27 @@ def test_a86_maps(store):
 
 def test_a102_all_types(path):
     required = {
-        "flag": True, "number": -(2**63), "single": 0.5, "double": 1e-300, "text": "äöü", "raw": b"\0\xff",
-        "when": datetime(2026, 1, 2, 3, 4, 5, 678, timezone.utc), "price": Decimal("-0.10"), "oid": ObjectId(), "uid": uuid.uuid4(),
+        "flag": True,
+        "number": -(2**63),
+        "single": 0.5,
+        "double": 1e-300,
+        "text": "äöü",
+        "raw": b"\0\xff",
+        "when": datetime(2026, 1, 2, 3, 4, 5, 678, timezone.utc),
+        "price": Decimal("-0.10"),
+        "oid": ObjectId(),
+        "uid": uuid.uuid4(),
         "state": State.OFF,
-    }  # fmt: skip
+    }
     optional = {f"{name}_or_none": value for name, value in required.items()}
     nested = {
-        "toys": [["a"], ["b"]], "texts": {"x", "y"}, "by_name": {"k": "v"}, "anything": {"deep": [1, None, {"x": 2.5}]}, "toy": {"name": "t"},
+        "toys": [["a"], ["b"]],
+        "texts": {"x", "y"},
+        "by_name": {"k": "v"},
+        "anything": {"deep": [1, None, {"x": 2.5}]},
+        "toy": {"name": "t"},
         "address": {"city": "Rome"},
-    }  # fmt: skip
+    }
     with objstore.open(path, models=MODELS) as store, store.write():
         store.create(AllTypes, {**required, **optional, **nested})
         store.create(AllTypes, required)
@@ -350,8 +389,14 @@ def test_a102_all_types(path):
         full, bare = store.objects(AllTypes)
         for name, value in (required | optional).items():
             assert getattr(full, name) == value and type(getattr(full, name)) is type(value)
-        assert str(full.price) == "-0.10" and [t.name for t in full.toys] == ["a", "b"] and set(full.texts) == {"x", "y"}
-        assert dict(full.by_name) == {"k": "v"} and full.anything == nested["anything"] and (full.toy.name, full.address.city) == ("t", "Rome")
+        assert (
+            str(full.price) == "-0.10" and [t.name for t in full.toys] == ["a", "b"] and set(full.texts) == {"x", "y"}
+        )
+        assert (
+            dict(full.by_name) == {"k": "v"}
+            and full.anything == nested["anything"]
+            and (full.toy.name, full.address.city) == ("t", "Rome")
+        )
         assert all(getattr(bare, name) == value for name, value in required.items())
         assert all(getattr(bare, name) is None for name in [*optional, "anything", "toy", "address"])
         assert len(bare.toys) == len(bare.texts) == len(bare.by_name) == 0
@@ -386,4 +431,8 @@ def test_a107_keyword_arguments(store):
     with store.write():
         dog = store.add(Dog(name="Pluto", age=3))
         made = store.create(Dog, {"name": "Pluto", "age": 3})
-    assert [getattr(dog, p) for p in ("name", "age", "color")] == [getattr(made, p) for p in ("name", "age", "color")] == ["Pluto", 3, ""]
+    assert (
+        [getattr(dog, p) for p in ("name", "age", "color")]
+        == [getattr(made, p) for p in ("name", "age", "color")]
+        == ["Pluto", 3, ""]
+    )

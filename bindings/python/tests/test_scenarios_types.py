@@ -69,7 +69,9 @@ def test_a33_upsert_of_all(store):
 def test_a34_upsert_reports_what_differs(store):
     with store.write():
         drew = store.add(TurtleEnthusiast(name="Drew", age=25))
-    heard = written(drew, store, lambda: store.add(TurtleEnthusiast(_id=drew._id, name="Andy", age=25), update="modified"))
+    heard = written(
+        drew, store, lambda: store.add(TurtleEnthusiast(_id=drew._id, name="Andy", age=25), update="modified")
+    )
     assert (drew.name, drew.age) == ("Andy", 25) and heard == [["name"]]
     assert len(store.objects(TurtleEnthusiast)) == 1
 

@@ -34,7 +34,9 @@ def second():
 def fill(store, model):
     with store.write():
         for number in range(10):
-            guest = model(id=number, nick=f"n{number}", name=f"name {number}", tags=["a", f"b{number}"], age=number * 10)
+            guest = model(
+                id=number, nick=f"n{number}", name=f"name {number}", tags=["a", f"b{number}"], age=number * 10
+            )
             store.add(guest)
 
 
@@ -77,7 +79,9 @@ def test_who_has_the_old_model_open_is_told(path):
         fill(store, old)
         frozen = store.freeze()
         with objstore.open(path, models=[Guest], schema_version=2) as part:
-            token = part.objects(Guest).observe(lambda changes: seen.append([changes.written(i) for i in range(changes.modification_count)]))
+            token = part.objects(Guest).observe(
+                lambda changes: seen.append([changes.written(i) for i in range(changes.modification_count)])
+            )
             part.deliver()
             with objstore.open(path, models=[new], schema_version=3) as other:
                 with other.write():

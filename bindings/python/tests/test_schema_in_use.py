@@ -1,4 +1,5 @@
-"""Another process opens the file with a higher schema version: who uses what it takes away is told at the next begin (ruling X14)."""
+"""Another process opens the file with a higher schema version: who uses what it takes away is told at the next begin
+(ruling X14)."""
 
 import multiprocessing
 import pathlib
@@ -65,11 +66,27 @@ CASES: dict[str, tuple[Any, dict[str, Any], str | None]] = {
     "a counter": (lambda: model({"age": (objstore.Counter, field(default=0, indexed=True))}), {}, None),
     "a property dropped": (lambda: model({}, without="nick"), {}, "Dog.nick was dropped"),
     "a list dropped": (lambda: model({}, without="tags"), {}, "Dog.tags was dropped"),
-    "another kind": (lambda: model({"age": (str, field(default="", indexed=True))}), {"migrate": lambda m, v: None}, "Dog.age was dropped"),
-    "renamed": (lambda: model({"called": (str | None, field(default=None, formerly="nick"))}, without="nick"), {}, "Dog.nick is called called now"),
-    "required": (lambda: model({"nick": (str, "")}), {"migrate": lambda m, v: None}, "Dog.nick must not be null any more"),
+    "another kind": (
+        lambda: model({"age": (str, field(default="", indexed=True))}),
+        {"migrate": lambda m, v: None},
+        "Dog.age was dropped",
+    ),
+    "renamed": (
+        lambda: model({"called": (str | None, field(default=None, formerly="nick"))}, without="nick"),
+        {},
+        "Dog.nick is called called now",
+    ),
+    "required": (
+        lambda: model({"nick": (str, "")}),
+        {"migrate": lambda m, v: None},
+        "Dog.nick must not be null any more",
+    ),
     "optional": (lambda: model({"age": (int | None, field(default=0, indexed=True))}), {}, "Dog.age may be null now"),
-    "not unique": (lambda: model({"name": (str, field(default="", indexed=True))}), {}, "Dog.name is not unique any more"),
+    "not unique": (
+        lambda: model({"name": (str, field(default="", indexed=True))}),
+        {},
+        "Dog.name is not unique any more",
+    ),
     "no index": (lambda: model({"age": (int, 0)}), {}, "Dog.age has no index any more"),
     "another primary key": (
         lambda: model({"id": (int, 0), "name": (str, field(primary_key=True))}),
@@ -130,7 +147,11 @@ def test_the_next_begin(path: pathlib.Path, case: str, in_process: bool) -> None
             with pytest.raises(objstore.SchemaError) as raised, store.write():
                 raise AssertionError("it must not begin")
             assert raised.value.status == objstore.Status.SCHEMA_MISMATCH
-            assert lost in str(raised.value) and "version 2 meanwhile" in str(raised.value) and "uses version 1" in str(raised.value)
+            assert (
+                lost in str(raised.value)
+                and "version 2 meanwhile" in str(raised.value)
+                and "uses version 1" in str(raised.value)
+            )
             assert raised.value.class_name == ("Person" if "Person" in lost else "Dog")
             # Nobody waits for a lock that was left behind, and what is still there can be read.
             with knows_nothing.write(timeout=0):

@@ -33,7 +33,9 @@ class Keeper(Model):
 def store(tmp_path):
     with objstore.open(tmp_path / "pets.objstore", models=[Puppy, Keeper]) as opened:
         with opened.write():
-            opened.add_all([Puppy(id=1, name="Fall", age=5), Puppy(id=2, name="Winter", age=1), Puppy(id=3, name="Summer", age=1)])
+            opened.add_all(
+                [Puppy(id=1, name="Fall", age=5), Puppy(id=2, name="Winter", age=1), Puppy(id=3, name="Summer", age=1)]
+            )
             opened.add(Keeper(id=1))
         yield opened
         opened.verify()
@@ -74,7 +76,11 @@ def test_a09_a_query_inside_the_write_gets_an_owner(store):
         store.objects(Puppy).where(Puppy.id == 1).update(weight=1.5)
         store.objects(Puppy).increment(weight=1.0, age=-1)
         assert [(p.age, p.weight) for p in store.objects(Puppy)] == [(6, 2.5), (4, None), (4, None)]
-        for wrong, kind in (({"age": 2**63 - 1}, objstore.OutOfRange), ({"name": "x"}, objstore.WrongType), ({"id": 1}, objstore.KeyImmutable)):
+        for wrong, kind in (
+            ({"age": 2**63 - 1}, objstore.OutOfRange),
+            ({"name": "x"}, objstore.WrongType),
+            ({"id": 1}, objstore.KeyImmutable),
+        ):
             with pytest.raises(kind):
                 store.objects(Puppy).increment(weight=1.0, **wrong)
         assert store.get(Puppy, 1).weight == 2.5
@@ -168,7 +174,9 @@ def test_a77_dependents_stay(store):
         ali.dogs = puppies
         store.delete(ali)
         assert len(puppies) == 3 and not ali.is_valid
-        bob = store.create(Keeper, {"id": 2, "dogs": [puppies[0], puppies[1], puppies[0]], "named": {"x": puppies[0], "y": puppies[2]}})
+        bob = store.create(
+            Keeper, {"id": 2, "dogs": [puppies[0], puppies[1], puppies[0]], "named": {"x": puppies[0], "y": puppies[2]}}
+        )
         assert bob.dogs.delete_objects() == 2
         assert bob.dogs == [] and len(puppies) == 1 and bob.named["x"] is None
         store.delete(bob.named)

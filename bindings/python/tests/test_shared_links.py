@@ -116,5 +116,7 @@ def test_against_a_model(path, seed):
             assert [n.id for n in holder.all] == [*wanted, *wanted], f"seed {seed}"
             names = {f"n{i}": i if i in wanted else None for i in range(count)}
             assert {k: o and o.id for k, o in holder.by_name.items()} == names, f"seed {seed}"
-            assert [number(v) for v in holder.things] == [("node", i) if i in wanted else None for i in range(min(100, count))]
+            assert [number(v) for v in holder.things] == [
+                ("node", i) if i in wanted else None for i in range(min(100, count))
+            ]
             store.verify()

@@ -1,5 +1,6 @@
-"""An exception of a signal handler, wherever it comes: it reaches the program, nothing counts as done that was not, nothing stays
-half open. At every byte code of the package, one after the other; and at random moments, with real signals."""
+"""An exception of a signal handler, wherever it comes: it reaches the program, nothing counts as done that was not,
+nothing stays half open. At every byte code of the package, one after the other; and at random moments, with real
+signals."""
 
 import asyncio
 import gc
@@ -76,7 +77,9 @@ def usable(store: Any) -> int:
 # At every byte code
 
 
-@pytest.mark.parametrize("kind", [objstore.Timeout, objstore.Closed, objstore.WrongType, TypeError, ValueError, IndexError, KeyError])
+@pytest.mark.parametrize(
+    "kind", [objstore.Timeout, objstore.Closed, objstore.WrongType, TypeError, ValueError, IndexError, KeyError]
+)
 def test_exceptions_that_the_package_has_a_meaning_for(kind: type[Exception]) -> None:
     """They are no answer where a signal handler has raised them, and none is lost."""
     handler = raising(kind)
@@ -95,7 +98,9 @@ def test_exceptions_that_the_package_has_a_meaning_for(kind: type[Exception]) ->
 
     with objstore.open(memory="", models=[Thing]) as store:
         with store.write():
-            thing = store.create(Thing, {"id": 1, "names": ["a", "b"], "sizes": [1, 2], "counts": {"a": 1}, "more": {"x": [1, {"y": 2}]}})
+            thing = store.create(
+                Thing, {"id": 1, "names": ["a", "b"], "sizes": [1, 2], "counts": {"a": 1}, "more": {"x": [1, {"y": 2}]}}
+            )
 
         def commit() -> None:
             with store.write():
@@ -240,7 +245,8 @@ def test_a_write_is_whole_or_undone(store: Any, action: Callable[[Any], None], m
 def test_a_write_by_hand_can_be_gone_on_with(store: Any) -> None:
     for where, _ in at_every_byte_code(lambda: commit_by_hand(store), ("transaction.py", "store.py")):
         write = store._transaction
-        if write is not None and write.is_open:  # before its __exit__ began: nobody but the caller knows that it is to end
+        # before its __exit__ began: nobody but the caller knows that it is to end
+        if write is not None and write.is_open:
             write.cancel()
         usable(store)
 
@@ -269,7 +275,9 @@ def test_a_store_that_was_left_is_closed() -> None:
     def session() -> None:
         nonlocal current
         current = f"signals {next(names)}"
-        with objstore.open(memory=current, models=[Leaf], initial_data=lambda s: s.add(Leaf(id=1)), compact=lambda total, used: False) as store:
+        with objstore.open(
+            memory=current, models=[Leaf], initial_data=lambda s: s.add(Leaf(id=1)), compact=lambda total, used: False
+        ) as store:
             with store.write():
                 store.create(Leaf, [2])
 
@@ -409,7 +417,9 @@ def test_a_stream_has_everything_once(store: Any) -> None:
     async def follow() -> None:
         seen: list[int] = []
         with store.objects(Leaf).changes(initial=False) as stream:
-            for where, _ in at_every_byte_code(store.deliver, ("streams.py", "calls.py", "delivery.py", "observing.py", "changes.py")):
+            for where, _ in at_every_byte_code(
+                store.deliver, ("streams.py", "calls.py", "delivery.py", "observing.py", "changes.py")
+            ):
                 store.deliver()
                 while stream._arrivals.changes:
                     seen += [leaf.id for leaf in (await stream.__anext__()).inserted]
@@ -463,7 +473,9 @@ def test_every_callback(store: Any, name: str, tmp_path: pathlib.Path) -> None:
     store.write(lambda tx: store.create_all(Leaf, [{"id": -n} for n in range(1, 5)]))
     before = usable(store)
     rounds = 0
-    for where, raised in at_every_byte_code(lambda: action(store, tmp_path), ("calls.py", "jsons.py", "creating.py", "maintenance.py")):
+    for where, raised in at_every_byte_code(
+        lambda: action(store, tmp_path), ("calls.py", "jsons.py", "creating.py", "maintenance.py")
+    ):
         rounds += 1
         assert raised is not None, where
         count = usable(store)
@@ -529,7 +541,9 @@ def test_an_asynchronous_write_leaves_nobody_waiting(store: Any) -> None:
     assert rounds > 200
 
 
-def test_exceptions_that_have_nothing_to_do_with_it_are_shown_as_ever(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exceptions_that_have_nothing_to_do_with_it_are_shown_as_ever(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: shown.append(unraisable.exc_type))
 
@@ -557,7 +571,8 @@ def test_a_handler_that_fails_is_not_called_again_with_the_same(store: Any) -> N
 
 
 def test_while_something_else_is_shown(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a __del__ raises goes to the hook in the middle of a call: a handler that raises there is heard all the same."""
+    """What a __del__ raises goes to the hook in the middle of a call: a handler that raises there is heard all the
+    same."""
 
     class Loud:
         def __del__(self) -> None:
@@ -590,7 +605,8 @@ def test_while_something_else_is_shown(store: Any, monkeypatch: pytest.MonkeyPat
 
 
 def on_another_thread(action: Callable[[], None], files: tuple[str, ...], step: int = 1) -> int:
-    """Raises at every byte code of a thread that is not the main one, or at every step-th; at how many. What comes out is what was raised there."""
+    """Raises at every byte code of a thread that is not the main one, or at every step-th; at how many. What comes out
+    is what was raised there."""
 
     def run() -> int:
         places = 0
@@ -607,7 +623,10 @@ def test_every_callback_on_another_thread(store: Any, name: str, tmp_path: pathl
     action, _ = CALLBACKS[name]
     store.write(lambda tx: store.create_all(Leaf, [{"id": -n} for n in range(1, 5)]))
     hook = sys.unraisablehook
-    assert on_another_thread(lambda: action(store, tmp_path), ("calls.py", "jsons.py", "creating.py", "maintenance.py")) > 20
+    assert (
+        on_another_thread(lambda: action(store, tmp_path), ("calls.py", "jsons.py", "creating.py", "maintenance.py"))
+        > 20
+    )
     assert sys.unraisablehook is hook
     usable(store)
 
@@ -632,7 +651,9 @@ def test_a_migration_on_another_thread(tmp_path: pathlib.Path) -> None:
     def session() -> None:
         path = tmp_path / f"{next(made)}.objstore"
         objstore.open(path, models=[Leaf, Tree], durability="none").close()
-        objstore.open(path, models=[Leaf, Tree], durability="none", schema_version=2, migrate=lambda migration, old_version: None).close()
+        objstore.open(
+            path, models=[Leaf, Tree], durability="none", schema_version=2, migrate=lambda migration, old_version: None
+        ).close()
 
     assert on_another_thread(session, ("calls.py", "bound.py"), 7) > 20
 
@@ -689,7 +710,9 @@ def everything(store: Any, path: pathlib.Path, mirror: Mirror) -> list[tuple[Cal
 
     def opened() -> None:
         name = path / f"{next(numbers)}.objstore"
-        objstore.open(name, models=[Leaf, Tree], initial_data=lambda s: s.create(Leaf, [1]), compact=lambda total, used: True).close()
+        objstore.open(
+            name, models=[Leaf, Tree], initial_data=lambda s: s.create(Leaf, [1]), compact=lambda total, used: True
+        ).close()
 
     def many() -> None:
         with store.write():
@@ -710,14 +733,24 @@ def everything(store: Any, path: pathlib.Path, mirror: Mirror) -> list[tuple[Cal
         store.wait(timeout=0.001)
 
     return [
-        (lambda: commit(store), 1), (lambda: commit_a_scope(store), 1), (lambda: undo(store), 0), (opened, 0), (many, 50), (graph, 5),
-        (read, 0), (delivered, 1), (lambda: json_of(store), 0), (lambda: from_stream(store), 20), (lambda: store.verify(), 0),
-        (lambda: store.compact(), 0), (lambda: store.copy_to(path / f"{next(numbers)}.copy"), 0),
-    ]  # fmt: skip
+        (lambda: commit(store), 1),
+        (lambda: commit_a_scope(store), 1),
+        (lambda: undo(store), 0),
+        (opened, 0),
+        (many, 50),
+        (graph, 5),
+        (read, 0),
+        (delivered, 1),
+        (lambda: json_of(store), 0),
+        (lambda: from_stream(store), 20),
+        (lambda: store.verify(), 0),
+        (lambda: store.compact(), 0),
+        (lambda: store.copy_to(path / f"{next(numbers)}.copy"), 0),
+    ]
 
 
-# Interrupted between open() and close() a store is never closed, and says so. As an error that would go to the hook of pytest, in
-# which a signal handler's exception is lost; what the package's own hook does then is tested above.
+# Interrupted between open() and close() a store is never closed, and says so. As an error that would go to the hook of
+# pytest, in which a signal handler's exception is lost; what the package's own hook does then is tested above.
 @pytest.mark.filterwarnings("ignore:.*was never closed:ResourceWarning")
 def test_at_random_moments(alarm: Alarm, tmp_path: pathlib.Path) -> None:
     seed = random.randrange(2**32)

@@ -201,7 +201,10 @@ def test_a_class_that_another_process_changed(tmp_path: Path) -> None:
     with objstore.open(tmp_path / "a", models=[Old]) as store:
         with store.write():
             box = store.add(Old())
-        with objstore.open(tmp_path / "a", models=[Box], schema_version=2), pytest.raises(objstore.SchemaError, match="Box.a was dropped"):
+        with (
+            objstore.open(tmp_path / "a", models=[Box], schema_version=2),
+            pytest.raises(objstore.SchemaError, match="Box.a was dropped"),
+        ):
             with store.write():
                 box.a = 3
         with pytest.raises(objstore.NoSuchProperty, match="Box.a was dropped meanwhile"):

@@ -47,17 +47,29 @@ def plain():
 def test_both_names_are_taken_the_programs_is_told(path):
     with objstore.open(path, models=[Person, Address]) as store:
         with store.write():
-            ann = store.create(Person, {"number": 1, "first_name": "Ann", "age": 3, "nick_names": ["A"], "home": {"zip_code": "x"}})
+            ann = store.create(
+                Person, {"number": 1, "first_name": "Ann", "age": 3, "nick_names": ["A"], "home": {"zip_code": "x"}}
+            )
             bob = store.create(
                 Person,
-                {"_id": 2, "firstName": "Bob", "bestFriend": {"_id": 1, "firstName": "Anna"}, "homeAddress": {"zipCode": "y"}},
+                {
+                    "_id": 2,
+                    "firstName": "Bob",
+                    "bestFriend": {"_id": 1, "firstName": "Anna"},
+                    "homeAddress": {"zipCode": "y"},
+                },
                 update="modified",
             )
             bob.extra = [ann]
             store.add(Person(number=3, first_name="Cleo", best_friend=bob))
             store.create_from_json(Person, '{"number": 4, "firstName": "Dan", "age": 5}')
         assert (ann.first_name, ann.age, list(ann.nick_names)) == ("Anna", 3, ["A"])
-        assert bob.best_friend == ann and bob.home.zip_code == "y" and list(ann.friends_of_mine) == [bob] and bob.extra[0] == ann
+        assert (
+            bob.best_friend == ann
+            and bob.home.zip_code == "y"
+            and list(ann.friends_of_mine) == [bob]
+            and bob.extra[0] == ann
+        )
         assert ann.to_json() == (
             '{"number":1,"first_name":"Anna","age":3,"best_friend":null,"home":{"zip_code":"x"},"nick_names":["A"],"extra":null}'
         )
@@ -78,7 +90,9 @@ def test_names_that_meet_are_refused(path):
         name: str = ""
         other: str = field(default="", stored_as="name")
 
-    with pytest.raises(objstore.SchemaError, match="Cat.other: it is stored as name, which is the name of another property"):
+    with pytest.raises(
+        objstore.SchemaError, match="Cat.other: it is stored as name, which is the name of another property"
+    ):
         objstore.open(path, models=[Cat])
     assert not objstore.exists(path)
     with pytest.raises(TypeError, match="stored_as is a name"):

@@ -414,9 +414,15 @@ def test_rows_of_many_shapes(store):
     from types import MappingProxyType
 
     rows = [
-        [1, "a"], (2, "b"), [3], {"_id": 4, "name": "d"}, {"name": "e", "_id": 5}, MappingProxyType({"_id": 6}), range(7, 8),
+        [1, "a"],
+        (2, "b"),
+        [3],
+        {"_id": 4, "name": "d"},
+        {"name": "e", "_id": 5},
+        MappingProxyType({"_id": 6}),
+        range(7, 8),
         {"_id": 8},
-    ]  # fmt: skip
+    ]
     with store.write():
         assert store.create_all(Turtle, iter(rows)) == (8, 0, 0)
         assert store.create_all(Turtle, []) == (0, 0, 0)
@@ -424,16 +430,29 @@ def test_rows_of_many_shapes(store):
             with pytest.raises(objstore.InvalidArgument, match="mapping or a list"):
                 store.create_all(Turtle, [wrong])
     assert [(t._id, t.name) for t in store.objects(Turtle)] == [
-        (1, "a"), (2, "b"), (3, None), (4, "d"), (5, "e"), (6, None), (7, None), (8, None),
-    ]  # fmt: skip
+        (1, "a"),
+        (2, "b"),
+        (3, None),
+        (4, "d"),
+        (5, "e"),
+        (6, None),
+        (7, None),
+        (8, None),
+    ]
 
 
 SPOILED = [  # what is wrong with the fourth of the rows that follow
-    ({"_id": 4, "nmae": "d"}, objstore.NoSuchProperty), ({"_id": 4, "age": "four"}, objstore.WrongType),
-    ({"_id": 4, "age": None}, objstore.NotNullable), ({"_id": 4, "age": 2**63}, objstore.OutOfRange),
-    ({"name": "d"}, objstore.MissingValue), ([4, "d", 1, 1.0, "more"], objstore.InvalidArgument), ("4", objstore.InvalidArgument),
-    ([4, "\ud800"], objstore.InvalidText), (4, objstore.InvalidArgument), ({"_id": 4, 5: 5}, objstore.NoSuchProperty),
-]  # fmt: skip
+    ({"_id": 4, "nmae": "d"}, objstore.NoSuchProperty),
+    ({"_id": 4, "age": "four"}, objstore.WrongType),
+    ({"_id": 4, "age": None}, objstore.NotNullable),
+    ({"_id": 4, "age": 2**63}, objstore.OutOfRange),
+    ({"name": "d"}, objstore.MissingValue),
+    ([4, "d", 1, 1.0, "more"], objstore.InvalidArgument),
+    ("4", objstore.InvalidArgument),
+    ([4, "\ud800"], objstore.InvalidText),
+    (4, objstore.InvalidArgument),
+    ({"_id": 4, 5: 5}, objstore.NoSuchProperty),
+]
 
 
 @pytest.mark.parametrize("row, kind", SPOILED, ids=str)
@@ -481,8 +500,10 @@ def test_add_all_looks_at_all_classes_before_it_adds_any(store, kind):
         name: str = ""
 
     bad = {
-        objstore.OutOfRange: Person(id=2**63), objstore.InvalidText: Person(id=1, name="\udc00"), objstore.NoSuchClass: Stray(),
-    }[kind]  # fmt: skip
+        objstore.OutOfRange: Person(id=2**63),
+        objstore.InvalidText: Person(id=1, name="\udc00"),
+        objstore.NoSuchClass: Stray(),
+    }[kind]
     dogs = [Dog(name="Rex"), Dog(name="Max")]
     with store.write():
         with pytest.raises(kind) as caught:
@@ -593,8 +614,11 @@ def test_reading_while_another_thread_commits(what):
             whole = store.create(Whole, {"id": 1, "extra": {"x": [1, 2]}, "part": {"name": "a"}})
         nested, part = whole.extra["x"], whole.part
         read = {
-            "any": lambda: whole.extra["x"][0] == 1, "nested": lambda: nested.copy() == [1, 2], "parent": lambda: part.parent == whole,
-            "detach": lambda: whole.detach().part.name == "a", "by": lambda: store.get(Whole, 1) == whole,
+            "any": lambda: whole.extra["x"][0] == 1,
+            "nested": lambda: nested.copy() == [1, 2],
+            "parent": lambda: part.parent == whole,
+            "detach": lambda: whole.detach().part.name == "a",
+            "by": lambda: store.get(Whole, 1) == whole,
         }[what]
         ends, interval = threading.Event(), sys.getswitchinterval()
 

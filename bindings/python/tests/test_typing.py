@@ -22,7 +22,16 @@ def expected(program):
 
 
 def mypy(*arguments):
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", "/dev/null", *map(str, arguments)]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--no-error-summary",
+        "--cache-dir",
+        "/dev/null",
+        *map(str, arguments),
+    ]
     return subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent, timeout=300)
 
 
@@ -35,7 +44,7 @@ def test_the_package_is_typed():
 def test_mypy_knows_the_program():
     run = mypy(PROGRAM)
     found = {}
-    for line, code in re.findall(rf"^.*{PROGRAM.name}:(\d+): error: .*\[([\w-]+)\]$", run.stdout, re.M):
+    for line, code in re.findall(rf"^.*{PROGRAM.name}:(\d+): error: .*\[([\w-]+)\]$", run.stdout, re.MULTILINE):
         found.setdefault(int(line), set()).add(code)
     wanted = expected(PROGRAM)
     assert found.keys() == wanted.keys(), run.stdout + run.stderr

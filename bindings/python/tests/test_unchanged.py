@@ -3,8 +3,9 @@
 import multiprocessing
 import threading
 
-import objstore
 import pytest
+
+import objstore
 from objstore import Model, field
 
 
@@ -55,7 +56,10 @@ def refused(store):
 def test_nobody_sees_less_afterwards(tmp_path, durability):
     path = tmp_path / "store"
     stop = threading.Event()
-    with objstore.open(path, models=[Count]) as writer, objstore.open(path, models=[Count], durability=durability) as store:
+    with (
+        objstore.open(path, models=[Count]) as writer,
+        objstore.open(path, models=[Count], durability=durability) as store,
+    ):
         with writer.write():
             writer.add(Count(k=0))
         thread = threading.Thread(target=write_on, args=(writer, stop))
@@ -151,7 +155,9 @@ def open_at_once(kind, path, gate, answers):
         answers.put(f"{type(error).__name__}: {error}")
 
 
-@pytest.mark.parametrize("kind, right", [("new file", 7), ("initial data", 4950), ("another class", 1), ("migration", 5)])
+@pytest.mark.parametrize(
+    "kind, right", [("new file", 7), ("initial data", 4950), ("another class", 1), ("migration", 5)]
+)
 def test_four_processes_open_at_once(tmp_path, kind, right):
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["objstore", __name__])

@@ -47,7 +47,7 @@ def store(path):
 
 def same(a, b):
     if isinstance(a, float) and isinstance(b, float):
-        return math.copysign(1, a) == math.copysign(1, b) and (a == b or math.isnan(a) and math.isnan(b))
+        return math.copysign(1, a) == math.copysign(1, b) and (a == b or (math.isnan(a) and math.isnan(b)))
     return type(a) is type(b) and a == b
 
 
@@ -69,7 +69,9 @@ def test_round_trips(store):
             setattr(changed, name, value)
             check(changed, name, value)
         store.add_all([everything("all" + key, **{name: value}) for key, (name, value) in keys.items()])
-        store.create_all(Everything, [{"key": "row" + key, "when": NOW, name: value} for key, (name, value) in keys.items()])
+        store.create_all(
+            Everything, [{"key": "row" + key, "when": NOW, name: value} for key, (name, value) in keys.items()]
+        )
 
     def check_all(source):
         prefetched = {obj.key: obj for obj in source.objects(Everything)}
@@ -199,7 +201,14 @@ def test_what_fits_without_being_the_type(store):
         )
         obj.number_or_none = numpy.uint8(9)
     assert [type(v) for v in (obj.key, obj.number, obj.real, obj.flag, obj.raw)] == [str, int, float, bool, bytes]
-    assert (obj.number, obj.real, obj.flag, obj.raw, obj.real_or_none, obj.number_or_none) == (7, 3.0, True, b"ab", 0.5, 9)
+    assert (obj.number, obj.real, obj.flag, obj.raw, obj.real_or_none, obj.number_or_none) == (
+        7,
+        3.0,
+        True,
+        b"ab",
+        0.5,
+        9,
+    )
 
 
 def test_a_stored_value_that_is_no_member(path):
@@ -263,7 +272,23 @@ class Settable(objstore.Model):
 
 def test_a_setter_takes_the_same_managed_or_not(path):
     """Also what is not of the very type of the property, for which it looks no further."""
-    values = [True, 1, -(2**63), 2**63, -(2**63) - 1, 1.0, 0.5, 2**53 + 1, "", Text("é"), "\ud800", b"x", None, Number.ONE, Decimal(1)]
+    values = [
+        True,
+        1,
+        -(2**63),
+        2**63,
+        -(2**63) - 1,
+        1.0,
+        0.5,
+        2**53 + 1,
+        "",
+        Text("é"),
+        "\ud800",
+        b"x",
+        None,
+        Number.ONE,
+        Decimal(1),
+    ]
 
     def outcome(obj, name, value):
         try:
@@ -279,7 +304,10 @@ def test_a_setter_takes_the_same_managed_or_not(path):
             for prop in objstore.fields(Settable)[1:]:
                 for value in values:
                     if (prop.name, value) != ("text", "\ud800"):  # which a constructor and its object do not look at
-                        assert outcome(managed, prop.name, value) == outcome(Settable(id=2), prop.name, value), (prop.name, value)
+                        assert outcome(managed, prop.name, value) == outcome(Settable(id=2), prop.name, value), (
+                            prop.name,
+                            value,
+                        )
             with pytest.raises(objstore.InvalidText, match="Settable.text"):
                 managed.text = "\ud800"
             with pytest.raises(objstore.KeyImmutable):
@@ -306,9 +334,23 @@ def test_ints_of_thousands_of_digits(tmp_path: Path) -> None:
     big = 10**5000
     with objstore.open(tmp_path / "db", models=[Box]) as store:
         with store.write():
-            for name, value in [("id", big), ("real", big), ("any", big), ("any", [{"x": big}]), ("numbers", [big]), ("named", {-big: 1}), ("price", big + 1)]:
-                for make in (lambda row: store.add(Box(**row)), lambda row: store.create(Box, row), lambda row: store.create_all(Box, [row])):
-                    with pytest.raises(objstore.OutOfRange, match=f"Box.{name}: .*(an int of 166[0-9]+ bits|Decimal)") as raised:
+            for name, value in [
+                ("id", big),
+                ("real", big),
+                ("any", big),
+                ("any", [{"x": big}]),
+                ("numbers", [big]),
+                ("named", {-big: 1}),
+                ("price", big + 1),
+            ]:
+                for make in (
+                    lambda row: store.add(Box(**row)),
+                    lambda row: store.create(Box, row),
+                    lambda row: store.create_all(Box, [row]),
+                ):
+                    with pytest.raises(
+                        objstore.OutOfRange, match=f"Box.{name}: .*(an int of 166[0-9]+ bits|Decimal)"
+                    ) as raised:
                         make({"id": 1} | {name: value})
                     assert (raised.value.class_name, raised.value.property_name) == ("Box", name)
             with pytest.raises(objstore.WrongType, match="Box.text: a str is wanted, not an int of 16610 bits"):
@@ -332,7 +374,9 @@ class Real(Model):
     named: dict[str, float]
 
 
-@pytest.mark.parametrize("number", [numpy.int64(2**53 + 1), numpy.int64(-(2**63) + 1), numpy.uint64(2**64 - 1)], ids=repr)
+@pytest.mark.parametrize(
+    "number", [numpy.int64(2**53 + 1), numpy.int64(-(2**63) + 1), numpy.uint64(2**64 - 1)], ids=repr
+)
 def test_ints_of_numpy_lose_no_digits(tmp_path: Path, number: Any) -> None:
     """They are equal to the float that they become, by their own comparison."""
     row = numpy.array([number])
@@ -340,16 +384,23 @@ def test_ints_of_numpy_lose_no_digits(tmp_path: Path, number: Any) -> None:
         real = store.add(Real(id=0))
         for name, values in {"real": number, "many": row, "some": {number}, "named": {"a": number}}.items():
             for make in (
-                lambda: Real(id=1, **{name: values}), lambda: setattr(real, name, values), lambda: store.create(Real, {"id": 1, name: values}),
-                lambda: store.create_all(Real, [{"id": 1, name: values}]), lambda: store.objects(Real).update(**{name: values}),
-            ):  # fmt: skip
+                lambda: Real(id=1, **{name: values}),
+                lambda: setattr(real, name, values),
+                lambda: store.create(Real, {"id": 1, name: values}),
+                lambda: store.create_all(Real, [{"id": 1, name: values}]),
+                lambda: store.objects(Real).update(**{name: values}),
+            ):
                 with pytest.raises(objstore.OutOfRange, match=f"Real.{name}: {int(number)} is not exactly a float"):
                     make()
         for use in (
-            lambda: store.objects(Real).where(Real.real == number), lambda: store.objects(Real).where(Real.real < number),
-            lambda: store.objects(Real).increment(real=number), lambda: real.many.append(number), lambda: real.some.add(number),
-            lambda: real.named.update(a=number), lambda: store.create_all(Real, [[i, n] for i, n in enumerate(numpy.array([1, 2**53 + 1]))]),
-        ):  # fmt: skip
+            lambda: store.objects(Real).where(Real.real == number),
+            lambda: store.objects(Real).where(Real.real < number),
+            lambda: store.objects(Real).increment(real=number),
+            lambda: real.many.append(number),
+            lambda: real.some.add(number),
+            lambda: real.named.update(a=number),
+            lambda: store.create_all(Real, [[i, n] for i, n in enumerate(numpy.array([1, 2**53 + 1]))]),
+        ):
             with pytest.raises(objstore.OutOfRange, match="is not exactly a float"):
                 use()
         assert number not in real.many and number not in real.some and len(store.objects(Real)) == 1

@@ -91,23 +91,29 @@ def test_what_is_there_already(store: objstore.Store) -> None:
 def test_create(store: objstore.Store) -> None:
     with store.write():
         store.create(Reading, {"sensor": "n", "time": 1})
-        first = store.create(Dog, {"id": 1, "friend": 2, "pack": [{"id": 2, "friend": 1}], "reading": {"sensor": "n", "time": 1}})
+        first = store.create(
+            Dog, {"id": 1, "friend": 2, "pack": [{"id": 2, "friend": 1}], "reading": {"sensor": "n", "time": 1}}
+        )
         assert first.friend == dog(store, 2) and dog(store, 2).friend == first and first.reading is not None
         by = store.create_all(Reading, [["a", 1, 0.0, {"sensor": "a", "time": 2}], ["a", 2]])
         assert by.created == 2
         store.create_all(Dog, [{"id": 7, "reading": {"sensor": "new", "time": 1}}])
         assert store.get(Reading, ("new", 1)) is not None  # nobody had it: it describes one
         following = store.get(Reading, ("a", 2))
-        assert following is not None and store.objects(Reading).where(Reading.following == following).first() is not None
+        assert (
+            following is not None and store.objects(Reading).where(Reading.following == following).first() is not None
+        )
 
 
 @pytest.mark.parametrize(
     "row, message",
     [
-        ({"id": 2, "friend": 77}, "77"), ({"id": 2, "pack": [1, 77]}, "77"), ({"id": 2, "note": {"about": 77}}, "77"),
+        ({"id": 2, "friend": 77}, "77"),
+        ({"id": 2, "pack": [1, 77]}, "77"),
+        ({"id": 2, "note": {"about": 77}}, "77"),
         ({"id": 2, "friend": {"$ref": "Dog", "$id": 77}}, "77"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_come(store: objstore.Store, row: Any, message: str) -> None:
     with store.write():
         with pytest.raises(objstore.NoSuchObject, match=message) as caught:
@@ -182,18 +188,37 @@ def test_members_of_enumerations_are_keys_and_describe_nothing() -> None:
             other.create_all(Box, rows[1])
             other.create_all(Shelf, rows[0])
             assert [found.to_dict(0) for found in other.objects(Shelf)] == rows[0]
-        for made in (lambda: store.create(Shelf, {"id": 2, "plain": Size.SMALL}), lambda: Shelf.from_values({"id": 2, "plain": Size.SMALL})):
-            with pytest.raises(objstore.WrongType, match="Shelf.plain: an object of class Plain, or values for one, is wanted, not <Size.SMALL"):
+        for made in (
+            lambda: store.create(Shelf, {"id": 2, "plain": Size.SMALL}),
+            lambda: Shelf.from_values({"id": 2, "plain": Size.SMALL}),
+        ):
+            with pytest.raises(
+                objstore.WrongType,
+                match="Shelf.plain: an object of class Plain, or values for one, is wanted, not <Size.SMALL",
+            ):
                 made()
         assert len(store.objects(Plain)) == 0
 
 
-@pytest.mark.parametrize("reference", [{"$ref": 5, "$id": 1}, {"$ref": "Dog", "$id": 1.5}, {"$ref": "Dog", "$id": {"id": []}}, {"$ref": "Dog", "$id": {1: 1}}])
+@pytest.mark.parametrize(
+    "reference",
+    [
+        {"$ref": 5, "$id": 1},
+        {"$ref": "Dog", "$id": 1.5},
+        {"$ref": "Dog", "$id": {"id": []}},
+        {"$ref": "Dog", "$id": {1: 1}},
+    ],
+)
 def test_what_is_no_reference(store: objstore.Store, reference: Any) -> None:
     with store.write():
         for values in ({"id": 1, "friend": reference}, {"id": 1, "pack": [reference]}):
             with pytest.raises(objstore.WrongType) as caught:
                 store.create(Dog, values)
-            assert str(reference) in str(caught.value) and "an object of class Dog, or values for one, is wanted" in str(caught.value)
-            assert (caught.value.class_name, caught.value.property_name) == ("Dog", "friend" if "friend" in values else "pack")
+            assert str(reference) in str(
+                caught.value
+            ) and "an object of class Dog, or values for one, is wanted" in str(caught.value)
+            assert (caught.value.class_name, caught.value.property_name) == (
+                "Dog",
+                "friend" if "friend" in values else "pack",
+            )
         assert len(store.objects(Dog)) == 0

@@ -72,7 +72,13 @@ def test_a_circle_comes_back(store: objstore.Store) -> None:
                 assert other.create_all_from_json(Page, "[" + ",".join(order) + "]", extended=True) == 2
             assert written(other) == written(store)
             a, b = page(other, 1), page(other, 2)
-            assert a.extra["deep"][1]["to"] == b and b.extra == a and a.tag == b and b.note is not None and b.note.about[1] == b
+            assert (
+                a.extra["deep"][1]["to"] == b
+                and b.extra == a
+                and a.tag == b
+                and b.note is not None
+                and b.note.about[1] == b
+            )
             other.verify()
             with other.write():
                 # Everything is there already.
@@ -82,15 +88,18 @@ def test_a_circle_comes_back(store: objstore.Store) -> None:
 
 
 def test_what_came_last_counts(store: objstore.Store) -> None:
-    text = rows([
-        {"id": 1, "extra": ref(9), "items": [ref(9)], "next": ref(9), "note": {"about": ref(9), "next": ref(9)}},
-        {"id": 2, "extra": ref(9), "items": [ref(9)], "next": ref(9), "note": {"about": ref(9)}},
-        {"id": 3, "extra": ref(9)},
-        {"id": 1, "extra": "last", "items": [1], "next": None, "note": None},
-        {"id": 2, "items": [2, ref(8)], "note": {"about": 7}},
-        {"id": 3, "extra": ref(8)},
-        {"id": 9}, {"id": 8},
-    ])  # fmt: skip
+    text = rows(
+        [
+            {"id": 1, "extra": ref(9), "items": [ref(9)], "next": ref(9), "note": {"about": ref(9), "next": ref(9)}},
+            {"id": 2, "extra": ref(9), "items": [ref(9)], "next": ref(9), "note": {"about": ref(9)}},
+            {"id": 3, "extra": ref(9)},
+            {"id": 1, "extra": "last", "items": [1], "next": None, "note": None},
+            {"id": 2, "items": [2, ref(8)], "note": {"about": 7}},
+            {"id": 3, "extra": ref(8)},
+            {"id": 9},
+            {"id": 8},
+        ]
+    )
     for policy in ("all", "modified"):
         with store.write():
             store.create_all_from_json(Page, text, policy, extended=True)
@@ -103,12 +112,20 @@ def test_what_came_last_counts(store: objstore.Store) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [{"extra": ref(77)}, {"extra": [[{"a": ref(77)}]]}, {"items": [ref(2), ref(77)]}, {"parts": {"x": [ref(77)]}}, {"note": {"about": [ref(77)]}}],
+    [
+        {"extra": ref(77)},
+        {"extra": [[{"a": ref(77)}]]},
+        {"items": [ref(2), ref(77)]},
+        {"parts": {"x": [ref(77)]}},
+        {"note": {"about": [ref(77)]}},
+    ],
 )
 def test_what_does_not_come(store: objstore.Store, row: dict[str, Any]) -> None:
     with store.write():
         with pytest.raises(objstore.NoSuchObject, match="line 2.*there is no Page with id = 77"):
-            store.create_all_from_json(Page, f'[{{"id": 1}},\n{json.dumps({"id": 2} | row)},\n{{"id": 3}}]', extended=True)
+            store.create_all_from_json(
+                Page, f'[{{"id": 1}},\n{json.dumps({"id": 2} | row)},\n{{"id": 3}}]', extended=True
+            )
         with pytest.raises(objstore.NoSuchObject, match="there is no Page with id = 77"):
             store.create_from_json(Page, json.dumps({"id": 2} | row), extended=True)
         assert not store.objects(Page)
@@ -120,7 +137,11 @@ def test_errors_beside_what_waits(store: objstore.Store) -> None:
             with pytest.raises((objstore.NoSuchClass, objstore.WrongType)):
                 store.create_all_from_json(Page, rows([{"id": 1, "extra": extra}, {"id": 9}]), extended=True)
         with pytest.raises(objstore.DuplicateKey):
-            store.create_all_from_json(Page, rows([{"id": 1, "tag": ref(9)}, {"id": 2, "tag": ref(9)}, {"id": 9}]), extended=True)
+            store.create_all_from_json(
+                Page, rows([{"id": 1, "tag": ref(9)}, {"id": 2, "tag": ref(9)}, {"id": 9}]), extended=True
+            )
         assert not store.objects(Page)
-        store.create_from_json(Page, json.dumps({"id": 1, "extra": [ref(1)], "some": [ref(1), 2, ref(1)]}), extended=True)
+        store.create_from_json(
+            Page, json.dumps({"id": 1, "extra": [ref(1)], "some": [ref(1), 2, ref(1)]}), extended=True
+        )
     assert page(store, 1).extra == [page(store, 1)] and set(page(store, 1).some) == {page(store, 1), 2}

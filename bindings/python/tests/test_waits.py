@@ -5,8 +5,9 @@ import subprocess
 import sys
 import threading
 
-import objstore
 import pytest
+
+import objstore
 from objstore import Model, field
 from test_processes import ENVIRONMENT
 
@@ -40,7 +41,9 @@ def held(tmp_path):
     """The path of a store in which another process writes until the test is over."""
     path = str(tmp_path / "store")
     objstore.open(path, models=[Item]).close()
-    with subprocess.Popen([sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as holder:
         assert holder.stdout.readline() == "in\n"
         try:
             yield path

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import objstore
-from objstore import Backlinks, Counter, EmbeddedModel, Float32, Index, Model, ObjectId, backlinks, field
+from objstore import Counter, EmbeddedModel, Float32, Index, Model, ObjectId, field
 
 
 class Mood(enum.IntEnum):
@@ -110,18 +110,40 @@ def dogs() -> list[Dog]:
 
 def everything() -> Everything:
     first, second, third = dogs()
-    document = {"z": [1, 2.0, 1e20, None, True, Decimal("7E+40"), b"x"], "a": {"$oid": "x", "$$ref": 1, "$other": 2, "": []}, "é": first, "e": {}}
+    document = {
+        "z": [1, 2.0, 1e20, None, True, Decimal("7E+40"), b"x"],
+        "a": {"$oid": "x", "$$ref": 1, "$other": 2, "": []},
+        "é": first,
+        "e": {},
+    }
     return Everything(
-        room=Room(name="a", inner=Room(name="b", guest=first)), rooms=[Room(), Room(guest=second)], suites={"b": Room(name="s"), "a": None},
-        dog=first, pack=[second, first, second], crew={third}, cages={"y": third, "": None}, reading=Reading(sensor="n", time=3),
-        extra=document, things=[first, [second, {"k": third}], document, Mood.WILD], bag={None, True, 2, 1.5, "b", "a", b"aa", Decimal("0.5")},
-        notes={"$date": third, "b": 1, "a": uuid.UUID(int=1)}, texts={"b", "a", "é", "\U0001f600", "\uffff"}, reals=[0.1, None, -0.0, 3.0],
-        moods={Mood.WILD, Mood.CALM}, numbers={10: Decimal("1E-6176"), -2: Decimal(1)}, by_mood={Mood.WILD: b"", Mood.CALM: b"1"},
-        by_id={uuid.UUID(int=2): datetime(2026, 1, 1, tzinfo=timezone.utc), uuid.UUID(int=1): datetime(9999, 12, 31, 23, tzinfo=timezone.utc)},
-    )  # fmt: skip
+        room=Room(name="a", inner=Room(name="b", guest=first)),
+        rooms=[Room(), Room(guest=second)],
+        suites={"b": Room(name="s"), "a": None},
+        dog=first,
+        pack=[second, first, second],
+        crew={third},
+        cages={"y": third, "": None},
+        reading=Reading(sensor="n", time=3),
+        extra=document,
+        things=[first, [second, {"k": third}], document, Mood.WILD],
+        bag={None, True, 2, 1.5, "b", "a", b"aa", Decimal("0.5")},
+        notes={"$date": third, "b": 1, "a": uuid.UUID(int=1)},
+        texts={"b", "a", "é", "\U0001f600", "\uffff"},
+        reals=[0.1, None, -0.0, 3.0],
+        moods={Mood.WILD, Mood.CALM},
+        numbers={10: Decimal("1E-6176"), -2: Decimal(1)},
+        by_mood={Mood.WILD: b"", Mood.CALM: b"1"},
+        by_id={
+            uuid.UUID(int=2): datetime(2026, 1, 1, tzinfo=timezone.utc),
+            uuid.UUID(int=1): datetime(9999, 12, 31, 23, tzinfo=timezone.utc),
+        },
+    )
 
 
-OPTIONS = [dict(zip(("pretty", "extended", "nan_as_null"), flags)) for flags in itertools.product((False, True), repeat=3)]
+OPTIONS = [
+    dict(zip(("pretty", "extended", "nan_as_null"), flags)) for flags in itertools.product((False, True), repeat=3)
+]
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 100])
@@ -140,10 +162,22 @@ def test_every_kind_of_property(store: objstore.Store, depth: int) -> None:
 
 def test_plain_values() -> None:
     obj = everything().to_dict(0)
-    assert obj["when"] == Everything().when and obj["mood"] is Mood.WILD and obj["count"] == 4 and type(obj["count"]) is int
-    assert obj["texts"] == ["a", "b", "é", "\uffff", "\U0001f600"] and obj["numbers"] == {-2: Decimal(1), 10: Decimal("1E-6176")}
+    assert (
+        obj["when"] == Everything().when
+        and obj["mood"] is Mood.WILD
+        and obj["count"] == 4
+        and type(obj["count"]) is int
+    )
+    assert obj["texts"] == ["a", "b", "é", "\uffff", "\U0001f600"] and obj["numbers"] == {
+        -2: Decimal(1),
+        10: Decimal("1E-6176"),
+    }
     assert list(obj["numbers"]) == [-2, 10] and type(obj["extra"]) is dict
-    assert (obj["dog"], obj["pack"], obj["reading"]) == (0, [1, 0, 1], {"$ref": "Reading", "$id": {"sensor": "n", "time": 3}})
+    assert (obj["dog"], obj["pack"], obj["reading"]) == (
+        0,
+        [1, 0, 1],
+        {"$ref": "Reading", "$id": {"sensor": "n", "time": 3}},
+    )
     assert obj["room"]["inner"] == {"name": "b", "inner": None, "guest": 0}
 
 
@@ -174,16 +208,27 @@ def test_a_number_that_is_still_to_come(store: objstore.Store) -> None:
     """It is not None, which would be refused: what is written describes another new object."""
     obj = Numbered(name="a", following=Numbered(name="b"))
     assert obj.to_dict() == {"name": "a", "following": {"name": "b", "following": None}}
-    assert obj.to_json() == '{"name":"a","following":{"name":"b","following":null}}' and Numbered(id=3).to_dict()["id"] == 3
+    assert (
+        obj.to_json() == '{"name":"a","following":{"name":"b","following":null}}'
+        and Numbered(id=3).to_dict()["id"] == 3
+    )
     assert obj.to_dict(0)["following"] == {"$ref": "Numbered", "$id": None}
     with store.write():
         made = store.create(Numbered, obj.to_dict())
         again = store.create_from_json(Numbered, obj.to_json())
-    assert made.to_dict()["following"]["name"] == "b" and len({made.id, made.following.id, again.id, again.following.id}) == 4
+    assert (
+        made.to_dict()["following"]["name"] == "b"
+        and len({made.id, made.following.id, again.id, again.following.id}) == 4
+    )
 
 
 def test_same_errors(store: objstore.Store) -> None:
-    for values in ({"real": float("nan")}, {"reals": [1.0, float("-inf")]}, {"extra": {"a": [float("inf")]}}, {"amount": Decimal("NaN")}):
+    for values in (
+        {"real": float("nan")},
+        {"reals": [1.0, float("-inf")]},
+        {"extra": {"a": [float("inf")]}},
+        {"amount": Decimal("NaN")},
+    ):
         obj = Everything(**values)  # type: ignore[arg-type]
         with pytest.raises(objstore.OutOfRange) as loose:
             obj.to_json()
@@ -193,7 +238,10 @@ def test_same_errors(store: objstore.Store) -> None:
         with pytest.raises(objstore.OutOfRange) as managed:
             obj.to_json()
         assert str(loose.value) == str(managed.value)
-        assert (loose.value.class_name, loose.value.property_name) == (managed.value.class_name, managed.value.property_name)
+        assert (loose.value.class_name, loose.value.property_name) == (
+            managed.value.class_name,
+            managed.value.property_name,
+        )
         assert texts == [obj.to_json(**options) for options in OPTIONS if options["extended"] or options["nan_as_null"]]
     for depth in (-1, 101):
         with pytest.raises(objstore.OutOfRange, match=str(depth)):
@@ -242,7 +290,8 @@ NAN = float("nan")
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_sets_have_the_order_of_a_store(path: pathlib.Path, turned: bool) -> None:
-    """What is equal in it, but of another kind, and NaN, stand where the library has them; a builtin set has them as they came."""
+    """What is equal in it, but of another kind, and NaN, stand where the library has them; a builtin set has them as
+    they came."""
 
     def given(*values: Any) -> set[Any]:
         return set(values[::-1] if turned else values)
@@ -252,10 +301,12 @@ def test_sets_have_the_order_of_a_store(path: pathlib.Path, turned: bool) -> Non
             cats = [store.add(Cat(name=name)) for name in "abc"]
             dogs = [store.add(Dog(id=i)) for i in (2, 1)]
         obj = Sets(
-            reals=given(NAN, None, 1.5, float("inf"), -2.0), singles=given(NAN, 1.5, -1.0), cats=given(*cats),
+            reals=given(NAN, None, 1.5, float("inf"), -2.0),
+            singles=given(NAN, 1.5, -1.0),
+            cats=given(*cats),
             amounts=given(Decimal("NaN"), Decimal("Infinity"), Decimal(-1)),
             bag=given(b"", "", NAN, Decimal("NaN"), float("inf"), 7, "a", b"a", None, True, *cats, *dogs),
-        )  # fmt: skip
+        )
         loose, text = obj.to_dict(0), obj.to_json(0, extended=True)
         shown = json.dumps(obj.bag - {*cats, *dogs}, default=objstore.json_default)
         with store.write():
@@ -273,22 +324,41 @@ def test_what_has_no_hash_is_in_no_set(path: pathlib.Path) -> None:
         for name in ("amounts", "bag"):
             live, loose = getattr(obj, name), Cat(name="loose")
             for put in (
-                lambda: live.add(bad), lambda: live.update([bad]), lambda: live.symmetric_difference_update([bad]), lambda: setattr(obj, name, [bad]),
-                lambda: Sets(**{name: [bad]}), lambda: store.create(Sets, {name: [1, bad]}), lambda: store.create_all(Sets, [{name: [bad]}]),
-                lambda: store.objects(Sets).update(**{name: [bad]}), lambda: setattr(obj, name, [loose, bad] if name == "bag" else [bad]),
-            ):  # fmt: skip
-                with pytest.raises(objstore.OutOfRange, match=rf"an element of Sets\.{name}: Decimal\('sNaN'\) has no hash") as caught:
+                lambda: live.add(bad),
+                lambda: live.update([bad]),
+                lambda: live.symmetric_difference_update([bad]),
+                lambda: setattr(obj, name, [bad]),
+                lambda: Sets(**{name: [bad]}),
+                lambda: store.create(Sets, {name: [1, bad]}),
+                lambda: store.create_all(Sets, [{name: [bad]}]),
+                lambda: store.objects(Sets).update(**{name: [bad]}),
+                lambda: setattr(obj, name, [loose, bad] if name == "bag" else [bad]),
+            ):
+                with pytest.raises(
+                    objstore.OutOfRange, match=rf"an element of Sets\.{name}: Decimal\('sNaN'\) has no hash"
+                ) as caught:
                     put()
                 assert (caught.value.class_name, caught.value.property_name) == ("Sets", name)
             assert len(live) == 0
         text = '{"amounts": [{"$numberDecimal": "sNaN"}], "bag": [1, {"$numberDecimal": "sNaN"}]}'
         there = store.create_from_json(Sets, text, extended=True)
-        assert repr(there.to_dict()["bag"]) == "[1, Decimal('sNaN')]" and list(map(repr, there.amounts)) == ["Decimal('sNaN')"]
+        assert repr(there.to_dict()["bag"]) == "[1, Decimal('sNaN')]" and list(map(repr, there.amounts)) == [
+            "Decimal('sNaN')"
+        ]
         assert bad in there.bag and json.dumps(there.bag, default=objstore.json_default) == '[1, "sNaN"]'
         for name in ("amounts", "bag"):
             live = getattr(there, name)
-            for take in (live.copy, live.detach, there.detach, lambda: copy.deepcopy(live), lambda: pickle.dumps(live), lambda: live | {1}):
-                with pytest.raises(objstore.OutOfRange, match=r"an element of Sets\.(amounts|bag): Decimal\('sNaN'\) has no hash"):
+            for take in (
+                live.copy,
+                live.detach,
+                there.detach,
+                lambda: copy.deepcopy(live),
+                lambda: pickle.dumps(live),
+                lambda: live | {1},
+            ):
+                with pytest.raises(
+                    objstore.OutOfRange, match=r"an element of Sets\.(amounts|bag): Decimal\('sNaN'\) has no hash"
+                ):
                     take()
             live.remove(bad)
         assert there.amounts.copy() == set() and there.detach().bag == {1}

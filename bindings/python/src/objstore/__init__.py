@@ -1,20 +1,20 @@
 """objstore: an embedded object database.
 
-    import objstore
-    from objstore import field
+import objstore
+from objstore import field
 
-    class Dog(objstore.Model):
-        id: int = field(primary_key=True)
-        name: str = ""
-        age: int = 0
+class Dog(objstore.Model):
+    id: int = field(primary_key=True)
+    name: str = ""
+    age: int = 0
 
-    with objstore.open("dogs.objstore", models=[Dog]) as store:
-        with store.write():
-            store.add(Dog(id=1, name="Rex", age=1), update="modified")
-        print(store.objects(Dog).where(Dog.age < 2).count())
+with objstore.open("dogs.objstore", models=[Dog]) as store:
+    with store.write():
+        store.add(Dog(id=1, name="Rex", age=1), update="modified")
+    print(store.objects(Dog).where(Dog.age < 2).count())
 
-        with store.objects(Dog).observe(print):     # what this and other processes change
-            store.wait(timeout=1.0)
+    with store.objects(Dog).observe(print):     # what this and other processes change
+        store.wait(timeout=1.0)
 """
 
 from . import _ffi
@@ -25,17 +25,63 @@ from .counters import Counter
 from .default import default_store, set_default
 from .dicts import Dict
 from .errors import (
-    AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Embedded, Error, Forked, HandlerFailed, InCallback,
-    IndexOutOfRange, InternalError, InvalidArgument, InvalidJSON, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
-    MissingNumpy, MissingValue, NoPrimaryKey, NoSuchClass, NoSuchIndex, NoSuchObject, NoSuchProperty, NotAStore, NotFound,
-    NotInWrite, NotNullable, NotPermitted, NotSupported, NullValue, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly, Replaced,
-    SchemaError, Status, StorageError, Timeout, TooLarge, TooManyReaders, WrongStore, WrongType, WrongView,
-)  # fmt: skip
+    AlreadyExists,
+    AlreadyInWrite,
+    Busy,
+    Cancelled,
+    Closed,
+    Corrupt,
+    DuplicateKey,
+    Embedded,
+    Error,
+    Forked,
+    HandlerFailed,
+    InCallback,
+    IndexOutOfRange,
+    InternalError,
+    InvalidArgument,
+    InvalidJSON,
+    InvalidQuery,
+    InvalidSignature,
+    InvalidText,
+    KeyImmutable,
+    LibraryNotFound,
+    MissingNumpy,
+    MissingValue,
+    NoPrimaryKey,
+    NoSuchClass,
+    NoSuchIndex,
+    NoSuchObject,
+    NoSuchProperty,
+    NotAStore,
+    NotFound,
+    NotInWrite,
+    NotNullable,
+    NotPermitted,
+    NotSupported,
+    NullValue,
+    OutcomeUnknown,
+    OutOfMemory,
+    OutOfRange,
+    OutOfSpace,
+    Poisoned,
+    ReadOnly,
+    Replaced,
+    SchemaError,
+    Status,
+    StorageError,
+    Timeout,
+    TooLarge,
+    TooManyReaders,
+    WrongStore,
+    WrongType,
+    WrongView,
+)
 from .frozen import Frozen
 from .indexes import Index
 from .info import Pin, Statistics
-from .kinds import Float32
 from .jsons import json_default, parse_json
+from .kinds import Float32
 from .links import backlinks, links_to
 from .lists import List
 from .migration import Migration
@@ -55,13 +101,97 @@ from .transaction import Counts, Transaction
 __version__: str = _ffi.bind("objstore_version")().decode()
 
 __all__ = [
-    "AlreadyExists", "AlreadyInWrite", "Backlinks", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
-    "Corrupt", "Counter", "Counts", "Dict", "DuplicateKey", "Embedded", "EmbeddedModel", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
-    "Index", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidJSON", "InvalidQuery", "InvalidSignature", "InvalidText",
-    "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "Migration", "MixedDict", "MixedList", "Model", "NoPrimaryKey", "NoSuchClass",
-    "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotPermitted", "NotSupported", "NullValue", "ObjectId",
-    "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Replaced", "Results",
-    "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
-    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "fields", "json_default", "links_to", "open",
-    "parse_json", "salvage", "set_default", "verify_file",
-]  # fmt: skip
+    "AlreadyExists",
+    "AlreadyInWrite",
+    "Backlinks",
+    "Bound",
+    "Busy",
+    "Cancelled",
+    "ChangeStream",
+    "Changes",
+    "ClassReport",
+    "Closed",
+    "Condition",
+    "Corrupt",
+    "Counter",
+    "Counts",
+    "Dict",
+    "DuplicateKey",
+    "Embedded",
+    "EmbeddedModel",
+    "Error",
+    "FileReport",
+    "Float32",
+    "Forked",
+    "Frozen",
+    "HandlerFailed",
+    "InCallback",
+    "Index",
+    "IndexOutOfRange",
+    "InternalError",
+    "InvalidArgument",
+    "InvalidJSON",
+    "InvalidQuery",
+    "InvalidSignature",
+    "InvalidText",
+    "KeyImmutable",
+    "LibraryNotFound",
+    "List",
+    "Migration",
+    "MissingNumpy",
+    "MissingValue",
+    "MixedDict",
+    "MixedList",
+    "Model",
+    "NoPrimaryKey",
+    "NoSuchClass",
+    "NoSuchIndex",
+    "NoSuchObject",
+    "NoSuchProperty",
+    "NotAStore",
+    "NotFound",
+    "NotInWrite",
+    "NotNullable",
+    "NotPermitted",
+    "NotSupported",
+    "NullValue",
+    "ObjectId",
+    "OutOfMemory",
+    "OutOfRange",
+    "OutOfSpace",
+    "OutcomeUnknown",
+    "Pin",
+    "Poisoned",
+    "Property",
+    "ReadOnly",
+    "Replaced",
+    "Results",
+    "Savepoint",
+    "SchemaError",
+    "Set",
+    "Statistics",
+    "Status",
+    "StorageError",
+    "Store",
+    "Timeout",
+    "Token",
+    "TooLarge",
+    "TooManyReaders",
+    "Transaction",
+    "WrongStore",
+    "WrongType",
+    "WrongView",
+    "backlinks",
+    "default_store",
+    "delete_files",
+    "exists",
+    "field",
+    "fields",
+    "json_default",
+    "links_to",
+    "open",
+    "parse_json",
+    "salvage",
+    "set_default",
+    "verify_file",
+]

@@ -15,8 +15,8 @@ _last_error = _ffi.bind("objstore_last_error")
 
 def failure(status: int) -> Error:
     """The exception for a call of this thread that just returned `status`."""
-    # What the library says lies in memory of the thread till its next failing call, which a finaliser may make: what closes
-    # something that was closed already. So none runs until it was copied.
+    # What the library says lies in memory of the thread till its next failing call, which a finaliser may make: what
+    # closes something that was closed already. So none runs until it was copied.
     collects = gc.isenabled()
     try:
         gc.disable()

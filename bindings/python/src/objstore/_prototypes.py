@@ -235,14 +235,24 @@ RESULTS: dict[str, Any] = {
     "objstore_status_name": c_char_p,
     "objstore_must_finish": None,
 }
-ARGUMENTS = {"w": c_void_p, "T": Text, "V": Value, "O": Object, "C": Collection, "D": Decimal128, "I": ObjectId, "U": Uuid}
+ARGUMENTS = {
+    "w": c_void_p,
+    "T": Text,
+    "V": Value,
+    "O": Object,
+    "C": Collection,
+    "D": Decimal128,
+    "I": ObjectId,
+    "U": Uuid,
+}
 
 # Those that keep the interpreter lock: see above.
 SHORT = frozenset(
     "objstore_" + name
     for name in (
-        "version last_error last_message status_name finish view_refresh view_freeze view_version find get exists set count "
-        "results_count collection_count collection_get collection_read list_set set_insert set_remove map_get map_set map_remove "
-        "mixed_get mixed_read mixed_keys mixed_set mixed_insert mixed_remove value_compare"
+        "version last_error last_message status_name finish view_refresh view_freeze view_version find get exists set "
+        "count "
+        "results_count collection_count collection_get collection_read list_set set_insert set_remove map_get map_set "
+        "map_remove mixed_get mixed_read mixed_keys mixed_set mixed_insert mixed_remove value_compare"
     ).split()
 )

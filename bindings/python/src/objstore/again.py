@@ -1,7 +1,8 @@
-"""Classes that are defined again, as where a notebook's cell is run twice: the new one of the same name stands for the former.
+"""Classes that are defined again, as where a notebook's cell is run twice: the new one of the same name stands for the
+former.
 
-A store goes on with the class that it was opened with. One that was defined again since, and has the same properties, it takes as well,
-together with those that its links lead to; one that differs is refused: the file has to hear of that.
+A store goes on with the class that it was opened with. One that was defined again since, and has the same properties,
+it takes as well, together with those that its links lead to; one that differs is refused: the file has to hear of that.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,8 @@ def own(binding: Binding, prop: Any) -> "Property | None":
 
 
 def _together(source: "Source", model: type) -> dict[type, Binding]:
-    """A class, and those that its links lead to and that were defined again, too; each with the binding of the former one."""
+    """A class, and those that its links lead to and that were defined again, too; each with the binding of the former
+    one."""
     found: dict[type, Binding] = {}
     due: list[Any] = [model]
     while due:
@@ -67,11 +69,15 @@ def _together(source: "Source", model: type) -> dict[type, Binding]:
         if difference:
             name = each.__name__
             raise NoSuchClass(
-                f"{name} was defined again since the store was opened, and differs: {difference}. The store goes on with the {name} that "
-                "it was opened with; close it and open it with the new one, with a higher schema_version, so that the file can follow",
+                f"{name} was defined again since the store was opened, and differs: {difference}. The store goes on "
+                f"with the {name} that "
+                "it was opened with; close it and open it with the new one, with a higher schema_version, so that the "
+                "file can follow",
                 class_name=name,
             )
-        led = [p.target for p in each._objstore_properties if p.target is not None] + [i.origin for i in each._objstore_inverses]
+        led = [p.target for p in each._objstore_properties if p.target is not None] + [
+            i.origin for i in each._objstore_inverses
+        ]
         due += [target.there() if isinstance(target, links.Later) else target for target in led]
     return found
 
@@ -79,7 +85,9 @@ def _together(source: "Source", model: type) -> dict[type, Binding]:
 def _difference(model: Any, former: Any) -> str:
     """What a store would have to know; "": nothing."""
     new, old = ({p.name: p for p in each._objstore_properties} for each in (model, former))
-    found = [f"{name} is new" for name in new if name not in old] + [f"{name} is gone" for name in old if name not in new]
+    found = [f"{name} is new" for name in new if name not in old] + [
+        f"{name} is gone" for name in old if name not in new
+    ]
     for name in (name for name in new if name in old):
         if new[name].type_name != old[name].type_name:
             found.append(f"{name} is of type {new[name].type_name}, and was {old[name].type_name}")
@@ -95,9 +103,18 @@ def _said(prop: "Property") -> Any:
     shape = prop.shape
     parts = [prop] if shape is None else [shape.element, shape.key]
     return (
-        prop.kind, prop.primary_key, prop.indexed, prop.unique, prop.generated, prop.counter, prop.cascade, prop.stored_as, repr(prop.default),
-        getattr(prop.target, "__name__", None), [part and (part.kind, part.nullable, part.enum and [m.value for m in part.enum]) for part in parts],
-    )  # fmt: skip
+        prop.kind,
+        prop.primary_key,
+        prop.indexed,
+        prop.unique,
+        prop.generated,
+        prop.counter,
+        prop.cascade,
+        prop.stored_as,
+        repr(prop.default),
+        getattr(prop.target, "__name__", None),
+        [part and (part.kind, part.nullable, part.enum and [m.value for m in part.enum]) for part in parts],
+    )
 
 
 def _rest(model: Any) -> Any:

@@ -48,7 +48,7 @@ def aggregate(results: "Results[Any]", name: str, prop: "Property") -> Any:
 
 
 def _of_part(results: "Results[Any]", name: str, prop: "Property") -> Any:
-    view, evaluation = results._evaluate()
+    _view, evaluation = results._evaluate()
     rows = packed.read(evaluation.handle, 0, evaluation.count, property_ids([results._binding.ids[prop.index]]), 1)
     values = [v for v in rows.column(0, prop) if v is not None]
     if name == "sum":

@@ -24,7 +24,10 @@ def whole(what: str, value: Any, limits: tuple[int, int]) -> int:
     low, high = limits
     if low <= number <= high:
         return number
-    raise OutOfRange(f"{what} is an int from {low:,} to {high:,}, not {f'{number:,}' if number.bit_length() < 1000 else shown(number)}")
+    raise OutOfRange(
+        f"{what} is an int from {low:,} to {high:,}, not "
+        f"{f'{number:,}' if number.bit_length() < 1000 else shown(number)}"
+    )
 
 
 def switch(what: str, value: Any) -> bool:

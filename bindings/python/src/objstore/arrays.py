@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 _read_column = _ffi.bind("objstore_read_column")
 
 START = -1  # OBJSTORE_START
-_STORED = {BOOL: "?", INT: "<i8", FLOAT: "<f4", DOUBLE: "<f8", TIMESTAMP: [("seconds", "<i8"), ("nanoseconds", "<i4"), ("_", "<u4")]}
+_STORED = {
+    BOOL: "?",
+    INT: "<i8",
+    FLOAT: "<f4",
+    DOUBLE: "<f8",
+    TIMESTAMP: [("seconds", "<i8"), ("nanoseconds", "<i4"), ("_", "<u4")],
+}
 
 
 def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, Any]":

@@ -15,6 +15,10 @@ def shown(value: object) -> str:
     try:
         return repr(value)
     except ValueError:
-        return f"an int of {value.bit_length()} bits" if isinstance(value, int) else f"{a(type(value).__name__)} with an int of many digits"
+        return (
+            f"an int of {value.bit_length()} bits"
+            if isinstance(value, int)
+            else f"{a(type(value).__name__)} with an int of many digits"
+        )
     except NotImplementedError:  # of Pandas, for a time that no other datetime can say
         return f"{a(type(value).__name__)} that cannot be shown"

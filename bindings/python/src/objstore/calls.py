@@ -3,17 +3,17 @@
     store.deliver() ─► objstore_deliver ─► handler raises: kept, the library is told a status ─► … ─┐
           ▲───────────────────────── the exception itself is raised ◄───────────────────────────────┘
 
-A signal handler may raise in a callback before its first line, and behind its last one. ctypes shows such an exception by
-sys.unraisablehook, drops it, and hands the library whatever lies on the stack. So callbacks tell the library that they
-have ended by a call (objstore_finish): without it they have not, and what they belong to is undone or comes again. And
-while a call of the library goes on that may call back, the hook is one that keeps these exceptions; on the main thread it is of C, since
-a signal handler could raise in one of Python, and that would be lost with what it was given. On other threads there are no signal
-handlers, but what one thread raises in another (PyThreadState_SetAsyncExc) comes in the same places: there the hook is of Python, and
-shows at once what is not for a call, since such a thread may wait in the library for hours.
+A signal handler may raise in a callback before its first line, and behind its last one. ctypes shows such an exception
+by sys.unraisablehook, drops it, and hands the library whatever lies on the stack. So callbacks tell the library that
+they have ended by a call (objstore_finish): without it they have not, and what they belong to is undone or comes again.
+And while a call of the library goes on that may call back, the hook is one that keeps these exceptions; on the main
+thread it is of C, since a signal handler could raise in one of Python, and that would be lost with what it was given.
+On other threads there are no signal handlers, but what one thread raises in another (PyThreadState_SetAsyncExc) comes
+in the same places: there the hook is of Python, and shows at once what is not for a call, since such a thread may wait
+in the library for hours.
 """
 
 import _signal  # type: ignore[import-not-found]  # whose getsignal() makes no enumerations: 60 ns
-import ctypes
 import signal
 import sys
 import threading
@@ -47,7 +47,7 @@ class Calls:
         self.raised: list[BaseException] = []  # by what it called
         self.problem: Error | None = None  # what the library said of the call
         self.unheard = 0  # change sets that nobody wanted, after all
-        self.handlers: "frozenset[CodeType]" = frozenset()  # of signals, when it began
+        self.handlers: frozenset[CodeType] = frozenset()  # of signals, when it began
 
     def callback(self, prototype: Any, function: Callable[..., object]) -> Any:
         """A C function that calls function(*arguments), for this call."""
@@ -65,8 +65,9 @@ class Calls:
         return entry(prototype)(called)
 
     def run(self, function: Callable[..., int], *arguments: Any) -> int:
-        """Makes the call; its status. What was raised is in `raised`, what the library said in `problem`: that is read before any frame
-        is left, since who keeps a traceback keeps frames, for which Python makes objects then, and the garbage collector may run."""
+        """Makes the call; its status. What was raised is in `raised`, what the library said in `problem`: that is read
+        before any frame is left, since who keeps a traceback keeps frames, for which Python makes objects then, and the
+        garbage collector may run."""
         outer = lent.calls
         is_main = threading.current_thread() is threading.main_thread()  # only there Python runs signal handlers
         if not is_main and outer is not None and _running(sys._getframe(1)) is not outer:
@@ -105,9 +106,9 @@ class Calls:
         return status
 
     def take(self, is_main: bool) -> None:
-        """Of what was kept, what callbacks of this call raised before their first line: it goes before what they raised behind
-        it. Those of other threads' calls stay; the rest the main thread shows. No byte code between noting one and forgetting it lets a
-        signal handler run."""
+        """Of what was kept, what callbacks of this call raised before their first line: it goes before what they raised
+        behind it. Those of other threads' calls stay; the rest the main thread shows. No byte code between noting one
+        and forgetting it lets a signal handler run."""
         at = 0
         while at < len(_kept):
             kept = _kept[at]
@@ -131,7 +132,8 @@ class Calls:
             raise self.problem
 
     def first(self) -> BaseException:
-        """Of several exceptions one that ends the program, such as KeyboardInterrupt, goes before those that are mistakes."""
+        """Of several exceptions one that ends the program, such as KeyboardInterrupt, goes before those that are
+        mistakes."""
         return next((error for error in self.raised if not isinstance(error, Exception)), self.raised[0])
 
     def show(self, instead: BaseException) -> None:
@@ -184,7 +186,8 @@ _threads: dict[int, Calls] = {}  # other threads that are in a call, by their id
 
 
 def _calls_of(kept: "sys.UnraisableHookArgs") -> Calls | None:
-    """The call whose callback raised that before its first line, or behind its last one: who made it is below in the stack, or was."""
+    """The call whose callback raised that before its first line, or behind its last one: who made it is below in the
+    stack, or was."""
     trace = kept.exc_traceback
     if trace is None or trace.tb_frame.f_code not in _entries:
         return None
@@ -221,7 +224,8 @@ _NUMBERS = sorted(signal.valid_signals())
 
 
 def is_interruption(error: BaseException, before: "frozenset[CodeType]" = frozenset()) -> bool:
-    """Did a signal handler raise it? `before`: those that were handlers before it was raised: such a one may take itself away first.
+    """Did a signal handler raise it? `before`: those that were handlers before it was raised: such a one may take
+    itself away first.
 
     Frames are asked for nothing but their code: what else they tell makes a circle of each and its exception."""
     if isinstance(error, KeyboardInterrupt):
@@ -239,7 +243,8 @@ def hand_on(error: BaseException) -> None:
 
 
 def has_run(function: Any, error: BaseException) -> bool:
-    """Was the function running when that was raised? True also where nobody can know: of one that is not written in Python."""
+    """Was the function running when that was raised? True also where nobody can know: of one that is not written in
+    Python."""
     code = _code_of(function)
     return code is None or code in _passed(error)
 
@@ -252,7 +257,8 @@ def _passed(error: BaseException) -> Iterator[CodeType]:
 
 
 def plain(name: str, function: Any, awaits: bool = False) -> None:
-    """InvalidArgument: what runs nothing when it is called, but returns something that would. `awaits`: a coroutine is awaited here."""
+    """InvalidArgument: what runs nothing when it is called, but returns something that would. `awaits`: a coroutine is
+    awaited here."""
     if not callable(function):
         raise InvalidArgument(f"{name} is a function, not {function!r} ({type(function).__name__})")
     code = _code_of(function)
@@ -263,22 +269,28 @@ def plain(name: str, function: Any, awaits: bool = False) -> None:
         raise InvalidArgument(f"{name} is a function, not a coroutine function (async def): nobody would await it")
 
 
-# What runs somebody's code only when it is gone through; and what may have such a thing in it, but also what is there already.
+# What runs somebody's code only when it is gone through; and what may have such a thing in it, but also what is there
+# already.
 _LATE = (GeneratorType, AsyncGeneratorType, map, filter)
 _PASSING = (zip, enumerate)
 
 
 def ended(name: str, result: Any, is_used: bool = False, may_go_on: bool = False) -> None:
-    """The same of what a function has returned. `is_used`: its caller gets that, who may go through it: loops over what a store has go on
-    beyond the write. `may_go_on`: also a future, which somebody else works for."""
+    """The same of what a function has returned. `is_used`: its caller gets that, who may go through it: loops over what
+    a store has go on beyond the write. `may_go_on`: also a future, which somebody else works for."""
     if hasattr(result, "__await__") and not (may_go_on and hasattr(result, "add_done_callback")):
         if hasattr(result, "close"):
             result.close()  # it was not forgotten
-        raise InvalidArgument(f"{name} returned {type(result).__name__!r}, which nobody awaits: it is a function that has done its work when it returns")
-    if isinstance(result, _LATE) or not is_used and (isinstance(result, _PASSING) or type(result).__module__ == "itertools"):
         raise InvalidArgument(
-            f"{name} returned {type(result).__name__!r}, whose work nobody had done when it returned: it is a function that goes through that itself, "
-            "by a loop or list(…)"
+            f"{name} returned {type(result).__name__!r}, which nobody awaits: it is a function that has done its work "
+            "when it returns"
+        )
+    if isinstance(result, _LATE) or (
+        not is_used and (isinstance(result, _PASSING) or type(result).__module__ == "itertools")
+    ):
+        raise InvalidArgument(
+            f"{name} returned {type(result).__name__!r}, whose work nobody had done when it returned: it is a function "
+            "that goes through that itself, by a loop or list(…)"
         )
 
 
@@ -293,5 +305,5 @@ def _code_of(function: Any) -> CodeType | None:
         else:
             break
     if not hasattr(function, "__code__") and callable(function):
-        function = getattr(type(function), "__call__", None)
+        function = getattr(type(function), "__call__", None)  # noqa: B004
     return getattr(function, "__code__", None)

@@ -27,7 +27,10 @@ M = TypeVar("M", bound=Model)
 INITIAL, OTHER_PROCESS, COMPARED = 0x1, 0x2, 0x4
 DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER = 1, 2, 3, 4
 BEFORE, AFTER = 1, 2
-_ENDED = "a change set shows its objects until its handler returns, or the next one is asked for; obj.freeze() and obj.detach() last"
+_ENDED = (
+    "a change set shows its objects until its handler returns, or the next one is asked for; obj.freeze() and "
+    "obj.detach() last"
+)
 _INFO_BYTES = ctypes.sizeof(_ffi.ChangesInfo)
 
 
@@ -46,9 +49,24 @@ class Changes(Generic[M]):
     """
 
     __slots__ = (
-        "_store", "_binding", "_handle", "_owned", "_sides", "_objects", "_positions", "_masks", "_places", "_mask_words", "_chosen",
-        "__weakref__", "is_initial", "is_from_other_process", "is_compared", "from_version", "to_version",
-    )  # fmt: skip
+        "_store",
+        "_binding",
+        "_handle",
+        "_owned",
+        "_sides",
+        "_objects",
+        "_positions",
+        "_masks",
+        "_places",
+        "_mask_words",
+        "_chosen",
+        "__weakref__",
+        "is_initial",
+        "is_from_other_process",
+        "is_compared",
+        "from_version",
+        "to_version",
+    )
 
     def __init__(self, store: "Store", binding: "Binding", handle: int) -> None:
         info = _ffi.ChangesInfo(struct_size=_INFO_BYTES)
@@ -78,7 +96,9 @@ class Changes(Generic[M]):
         if which != MODIFICATIONS_AFTER:
             words = _words(objects_at.value, 2 * count.value, "q")
             if count.value and words[0] & (1 << 64) - 1 != self._binding.head:
-                raise WrongStore(f"a change set of another store or class than {self._binding.model.__name__} of {self._store!r}")
+                raise WrongStore(
+                    f"a change set of another store or class than {self._binding.model.__name__} of {self._store!r}"
+                )
             self._objects.append(words[1::2])
         self._positions.append(None if positions_at.value is None else _words(positions_at.value, count.value, "Q"))
 

@@ -78,7 +78,9 @@ def verify_file(path: "str | os.PathLike[str]", progress: Callable[[int, int], o
     called = Progress(progress)
     report = _Report(called)
     findings = ctypes.c_uint64()
-    status = called.run(_verify_file, _path(path), called.pointer, report.pointer, None, MUST_FINISH, ctypes.byref(findings))
+    status = called.run(
+        _verify_file, _path(path), called.pointer, report.pointer, None, MUST_FINISH, ctypes.byref(findings)
+    )
     if called.raised or status != Status.CORRUPT:
         called.check()
     report.result.complete = status == 0
@@ -98,7 +100,9 @@ def salvage(
     called = Progress(progress)
     report = _Report(called)
     losses = ctypes.c_uint64()
-    called.run(_salvage, _path(path), _path(new_path), called.pointer, report.pointer, None, MUST_FINISH, ctypes.byref(losses))
+    called.run(
+        _salvage, _path(path), _path(new_path), called.pointer, report.pointer, None, MUST_FINISH, ctypes.byref(losses)
+    )
     called.check()
     report.result.complete = losses.value == 0
     return report.result

@@ -93,9 +93,11 @@ class Collection:
         give_back(s)
         return count
 
-    def to_json(self, depth: int = 1, *, pretty: bool = False, extended: bool = False, nan_as_null: bool = False) -> str:
-        """The elements as JSON text, as they stand in that of their object: an array, of a dict an object. With `depth` 0 links are
-        references, with 1 the objects that they lead to. The rest is as of Model.to_json."""
+    def to_json(
+        self, depth: int = 1, *, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
+    ) -> str:
+        """The elements as JSON text, as they stand in that of their object: an array, of a dict an object. With `depth`
+        0 links are references, with 1 the objects that they lead to. The rest is as of Model.to_json."""
         view, (head, key, property_id) = self._view(), self._place  # the view: kept during the call
 
         def call(function: Any, *rest: Any) -> int:
@@ -106,21 +108,33 @@ class Collection:
     def _block(
         self, view: "View", start: int, limit: int, keys: bool = False, values: bool = True, live: bool = True
     ) -> list[Any]:
-        """Elements from `start` on, at most `limit` and BLOCK: values, or keys, or pairs of both. Lists and dicts that are elements
-        show what stands at their place, if they are to be `live`; else they are copies."""
+        """Elements from `start` on, at most `limit` and BLOCK: values, or keys, or pairs of both. Lists and dicts that
+        are elements show what stands at their place, if they are to be `live`; else they are copies."""
         s, space = take(), room()
         shape = self._shape
         # A value's place is said by its key.
-        wants_keys = keys or shape.key is not None and shape.element.kind == MIXED
+        wants_keys = keys or (shape.key is not None and shape.element.kind == MIXED)
         status = _read(
-            view.handle, self._c, start, min(limit, BLOCK), None, space.keys.address if wants_keys else None,
-            space.values.address if values else None, s.number_address,
-        )  # fmt: skip
+            view.handle,
+            self._c,
+            start,
+            min(limit, BLOCK),
+            None,
+            space.keys.address if wants_keys else None,
+            space.values.address if values else None,
+            s.number_address,
+        )
         if status:
             raise failure(status)
         count = s.number.value
-        of_keys = space.keys.get_all(shape.key, count) if shape.key is not None and (keys or shape.element.kind == MIXED) else []
-        found: list[Any] = self._got(space.values, count, of_keys or range(start, start + count), live) if values else []
+        of_keys = (
+            space.keys.get_all(shape.key, count)
+            if shape.key is not None and (keys or shape.element.kind == MIXED)
+            else []
+        )
+        found: list[Any] = (
+            self._got(space.values, count, of_keys or range(start, start + count), live) if values else []
+        )
         if keys and shape.key is not None:
             found = list(zip(of_keys, found)) if values else of_keys
         give_back(s)
@@ -204,7 +218,8 @@ class Collection:
         return index
 
     def _taken(self, value: Any) -> Any:
-        """What is returned of an element that is taken out: of an embedded object, which goes, a copy, and of a list or dict."""
+        """What is returned of an element that is taken out: of an embedded object, which goes, a copy, and of a list or
+        dict."""
         if isinstance(value, mixed.Nested):
             return value.copy()
         return value.detach() if self._shape.embeds and value is not None else value
@@ -246,8 +261,8 @@ class Collection:
         return together.update_linked(self, values)
 
     def delete_objects(self) -> int:
-        """Deletes all objects among the elements, in one step; how many there were. A list or set is empty then, in a dict the
-        keys stay, with None. WrongType: the elements are no links."""
+        """Deletes all objects among the elements, in one step; how many there were. A list or set is empty then, in a
+        dict the keys stay, with None. WrongType: the elements are no links."""
         from . import together
 
         return together.delete_linked(self)
@@ -264,8 +279,8 @@ class Collection:
         return shown(self._shape, first, count)
 
     def detach(self, depth: int | None = None) -> Any:
-        """A builtin one with unmanaged copies of the objects in it, as Model.detach() makes them; of other elements, a copy.
-        A set of objects becomes a set that finds them by looking at each."""
+        """A builtin one with unmanaged copies of the objects in it, as Model.detach() makes them; of other elements, a
+        copy. A set of objects becomes a set that finds them by looking at each."""
         from .copies import detach_all, detach_content
 
         if self._shape.element.kind == MIXED:
@@ -280,11 +295,16 @@ class Collection:
         return self._builtin_of(values)
 
     def copy(self) -> Any:
-        """A builtin one with the same elements. OutOfRange: a set has one that Python has no hash of, Decimal("sNaN")."""
+        """A builtin one with the same elements. OutOfRange: a set has one that Python has no hash of,
+        Decimal("sNaN")."""
         return self._builtin_of(self._all(self._shape.key is not None, live=False))
 
     def _builtin_of(self, values: list[Any]) -> Any:
-        return elements.builtin_set(self._shape.element, values) if self._shape.kind == SET else elements.TYPES[self._shape.kind](values)
+        return (
+            elements.builtin_set(self._shape.element, values)
+            if self._shape.kind == SET
+            else elements.TYPES[self._shape.kind](values)
+        )
 
     __copy__ = copy
 

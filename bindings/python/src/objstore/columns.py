@@ -5,8 +5,8 @@ from array import array
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import accumulate
-from uuid import UUID as Uuid
 from typing import TYPE_CHECKING, Any
+from uuid import UUID as Uuid
 
 from . import _ffi, decimals, documents, instants, kinds, links
 from .articles import shown
@@ -19,9 +19,17 @@ if TYPE_CHECKING:
     from .schema import Binding
 
 _FILLER: dict[int, Any] = {
-    BOOL: False, INT: 0, FLOAT: 0.0, DOUBLE: 0.0, DECIMAL: decimals.ZERO, STRING: "", BINARY: b"", kinds.TIMESTAMP: kinds.EPOCH,
-    OBJECT_ID: ObjectId(bytes(12)), UUID: Uuid(int=0),
-}  # fmt: skip
+    BOOL: False,
+    INT: 0,
+    FLOAT: 0.0,
+    DOUBLE: 0.0,
+    DECIMAL: decimals.ZERO,
+    STRING: "",
+    BINARY: b"",
+    kinds.TIMESTAMP: kinds.EPOCH,
+    OBJECT_ID: ObjectId(bytes(12)),
+    UUID: Uuid(int=0),
+}
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 
@@ -61,7 +69,9 @@ class Columns:
         elif kind == FLOAT:
             column.values = self._address(array("f", values))
         elif kind == DECIMAL:
-            column.values = self._address(array("B", b"".join((decimals.bits(v) or 0).to_bytes(16, "little") for v in values)))
+            column.values = self._address(
+                array("B", b"".join((decimals.bits(v) or 0).to_bytes(16, "little") for v in values))
+            )
         elif kind == LINK:
             column.values = self._address(array("q", self._keys(prop, values)))
         elif kind == UUID or kind == OBJECT_ID:

@@ -15,8 +15,11 @@ def constructor(cls: Any) -> Callable[..., None]:
     Its parameters are called like the properties, and so hide what else has that name, be it type or self. Everything
     that it uses therefore begins with _o_, which no property does."""
     scope: dict[str, Any] = {
-        "_o_type": type, "_o_loose": objects.LOOSE, "_o_class": cls, "_o_start_derived": _start_derived,
-    }  # fmt: skip
+        "_o_type": type,
+        "_o_loose": objects.LOOSE,
+        "_o_class": cls,
+        "_o_start_derived": _start_derived,
+    }
     parameters, lines = [], []
     for prop in cls._objstore_properties:
         p = f"_o_p{prop.index}"
@@ -29,9 +32,14 @@ def constructor(cls: Any) -> Callable[..., None]:
             empty = f"{p}.made" if is_made else f"{p}_type"
             lines.append(f"  {prop.name} = {empty}() if {prop.name} is {p}_default else {p}.given({prop.name})")
             continue
-        # A value of exactly the right type is taken as it is. Not a datetime, which may have no time zone, and the like.
+        # A value of exactly the right type is taken as it is. Not a datetime, which may have no time zone, and the
+        # like.
         none = f" and {prop.name} is not None" if prop.nullable else ""
-        fits = f"_o_type({prop.name}) is not {p}_type{none}" if prop.kind not in kinds.CHECKED else f"{prop.name} is not None or not {prop.nullable}"
+        fits = (
+            f"_o_type({prop.name}) is not {p}_type{none}"
+            if prop.kind not in kinds.CHECKED
+            else f"{prop.name} is not None or not {prop.nullable}"
+        )
         begin = "if"
         if is_made:
             lines.append(f"  if {prop.name} is {p}_default: {prop.name} = {p}.made()")
@@ -52,7 +60,13 @@ def constructor(cls: Any) -> Callable[..., None]:
 
 
 def _must_be_given(prop: Any) -> bool:
-    return prop.default is MISSING and prop.default_factory is MISSING and not prop.nullable and prop.shape is None and not prop.generated
+    return (
+        prop.default is MISSING
+        and prop.default_factory is MISSING
+        and not prop.nullable
+        and prop.shape is None
+        and not prop.generated
+    )
 
 
 def _start_derived(obj: Any, base: Any, values: list[Any]) -> None:
@@ -66,8 +80,8 @@ def _start_derived(obj: Any, base: Any, values: list[Any]) -> None:
             completed.append(earlier[prop.index])
         elif prop.name not in given and _must_be_given(prop):
             raise MissingValue(
-                f"{prop.path} has no default, and {base.__qualname__}.__init__() does not take it: give it a default, or "
-                "call objstore.Model.__init__(self, …) with the values of all properties",
+                f"{prop.path} has no default, and {base.__qualname__}.__init__() does not take it: give it a default, "
+                "or call objstore.Model.__init__(self, …) with the values of all properties",
                 class_name=prop.model_name,
                 property_name=prop.name,
             )
@@ -87,6 +101,9 @@ def checked(cls: type, own: Any) -> Any:
             if error.name not in objects.Slots.__slots__ or hasattr(self, "_o_block"):
                 raise
         if not hasattr(self, "_o_block"):
-            raise InvalidArgument(f"{cls.__name__}.__init__ has to call super().__init__(…), with the values, before it does anything else")
+            raise InvalidArgument(
+                f"{cls.__name__}.__init__ has to call super().__init__(…), with the values, before it does anything "
+                "else"
+            )
 
     return __init__

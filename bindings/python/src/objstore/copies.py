@@ -28,7 +28,7 @@ def properties(obj: Any) -> "tuple[Property, ...]":
 
 
 def depth_of(depth: int | None) -> int | None:
-    if depth is None or isinstance(depth, int) and not isinstance(depth, bool) and depth >= 0:
+    if depth is None or (isinstance(depth, int) and not isinstance(depth, bool) and depth >= 0):
         return depth
     raise InvalidArgument(f"depth is an int from 0 on, or None: without end; not {depth!r}")
 
@@ -99,7 +99,6 @@ class _Detaching:
         found = [] if left == -1 else [one(obj) for obj in value]
         return found if prop.kind == LIST else elements.ObjectSet(found)
 
-
     def content(self, prop: "Property", value: Any, left: int | None) -> Any:
         """A collection of any values."""
         content = elements.content(prop, value.copy())
@@ -135,8 +134,8 @@ def copy(transaction: "Transaction", model: Any, obj: Any, policy: int) -> Any:
 
 
 def copied(transaction: "Transaction", model: Any, obj: Any, policy: int) -> tuple[Any, int]:
-    """An object of the class with the values of `obj`, which may belong to another store, to none, or to another class, and copies
-    of the objects that it leads to, as far as they are not in this store; and what became of it."""
+    """An object of the class with the values of `obj`, which may belong to another store, to none, or to another class,
+    and copies of the objects that it leads to, as far as they are not in this store; and what became of it."""
     from .nested import Assembly
     from .transaction import UNCHANGED
 
@@ -157,9 +156,9 @@ def copied(transaction: "Transaction", model: Any, obj: Any, policy: int) -> tup
 
 
 def in_order(transaction: "Transaction", root: Any, policy: int) -> list[Any]:
-    """An object and those that it leads to and that are not in the transaction's store, each behind those that it leads to; without
-    recursion, for a chain may be long. InvalidArgument: they lead in a circle. DuplicateKey: one that has a primary key is met
-    twice, and the policy is "error"."""
+    """An object and those that it leads to and that are not in the transaction's store, each behind those that it leads
+    to; without recursion, for a chain may be long. InvalidArgument: they lead in a circle. DuplicateKey: one that has a
+    primary key is met twice, and the policy is "error"."""
     store = transaction.store
     found: list[Any] = []
     seen: dict[Any, bool] = {_name(root): False}  # is it, and all that it leads to, in the list?

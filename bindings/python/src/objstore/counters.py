@@ -20,15 +20,15 @@ class Counter:
             frog.flies_eaten.decrement(3)
             frog.flies_eaten.set(0)  # or frog.flies_eaten = 0
 
-    Stored as an int of 64 bits that all languages and tools see as a counter; no primary key. What an attribute gives shows what
-    the object has now. Nothing else changes it: arithmetic takes it for its value and gives plain numbers.
+    Stored as an int of 64 bits that all languages and tools see as a counter; no primary key. What an attribute gives
+    shows what the object has now. Nothing else changes it: arithmetic takes it for its value and gives plain numbers.
     """
 
     __slots__ = ("_object", "_property", "_value")
 
     def __init__(self, value: int = 0) -> None:
         self._object: Any = None
-        self._property: "Property | None" = None
+        self._property: Property | None = None
         self._value: int | None = self._fit(self._whole(value))
 
     @property

@@ -4,7 +4,7 @@ import ctypes
 import json
 import os
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from . import _ffi
 from .arguments import switch
@@ -112,7 +112,9 @@ def _text(data: Any, flags: int) -> bytes:
         return bytes(data)
     if isinstance(data, (dict, list)):
         try:
-            return json.dumps(data, ensure_ascii=False, allow_nan=bool(flags & RELAXED)).encode("utf-8", "surrogatepass")
+            return json.dumps(data, ensure_ascii=False, allow_nan=bool(flags & RELAXED)).encode(
+                "utf-8", "surrogatepass"
+            )
         except (TypeError, ValueError, RecursionError) as error:
             hand_on(error)
             hint = "; relaxed=True takes NaN and the infinities" if "float" in str(error) else ""
@@ -122,10 +124,14 @@ def _text(data: Any, flags: int) -> bytes:
     if isinstance(data, os.PathLike):
         with open(data, "rb") as file:
             return file.read()
-    raise InvalidArgument(f"JSON is a str, bytes, a file, a path, a dict or a list, not {shown(data)} ({type(data).__name__})")
+    raise InvalidArgument(
+        f"JSON is a str, bytes, a file, a path, a dict or a list, not {shown(data)} ({type(data).__name__})"
+    )
 
 
-def create(transaction: "Transaction", binding: "Binding", data: Any, policy: int, flags: int, convert: Convert | None) -> int:
+def create(
+    transaction: "Transaction", binding: "Binding", data: Any, policy: int, flags: int, convert: Convert | None
+) -> int:
     """Creates or updates one object; its key."""
     callbacks, made = _Callbacks(transaction, convert), _ffi.Object()
     text = _ffi.text_of(_text(data, flags))
@@ -140,7 +146,9 @@ def create(transaction: "Transaction", binding: "Binding", data: Any, policy: in
     return key
 
 
-def create_all(transaction: "Transaction", binding: "Binding", data: Any, policy: int, flags: int, convert: Convert | None) -> int:
+def create_all(
+    transaction: "Transaction", binding: "Binding", data: Any, policy: int, flags: int, convert: Convert | None
+) -> int:
     """Creates or updates the objects of an array, all or none; how many there are."""
     if isinstance(data, os.PathLike):
         with open(data, "rb") as file:

@@ -13,10 +13,14 @@ _arguments: dict[str, Any] = {"path": PATH, "models": ()}
 
 
 def set_default(
-    path: "str | os.PathLike[str] | None" = None, *, memory: str | None = None, models: Iterable[ModelMeta], **options: Any
+    path: "str | os.PathLike[str] | None" = None,
+    *,
+    memory: str | None = None,
+    models: Iterable[ModelMeta],
+    **options: Any,
 ) -> None:
-    """What default_store() opens from now on, in all threads: the arguments of open(). Neither path nor memory: the file
-    default.objstore in the current directory. Stores that are open stay as they are."""
+    """What default_store() opens from now on, in all threads: the arguments of open(). Neither path nor memory: the
+    file default.objstore in the current directory. Stores that are open stay as they are."""
     global _arguments
     if path is None and memory is None:
         path = PATH
@@ -24,6 +28,7 @@ def set_default(
 
 
 def default_store() -> Store:
-    """Opens the default store, as open() does what set_default() was given: each call gives a Store of its own, to be closed;
-    of one file they are one store. Before set_default(): default.objstore in the current directory, without models."""
+    """Opens the default store, as open() does what set_default() was given: each call gives a Store of its own, to be
+    closed; of one file they are one store. Before set_default(): default.objstore in the current directory, without
+    models."""
     return open(**_arguments)

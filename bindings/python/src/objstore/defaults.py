@@ -1,7 +1,7 @@
 """What new objects get that values describe, where they leave something out and the model has a function for it.
 
-The library keeps defaults that are values. What `field(default_factory=…)` says is Python's: it is called before the library is,
-once for each object that is new. So of an upsert one must know first whether its object is there.
+The library keeps defaults that are values. What `field(default_factory=…)` says is Python's: it is called before the
+library is, once for each object that is new. So of an upsert one must know first whether its object is there.
 """
 
 from collections.abc import Iterable
@@ -29,14 +29,18 @@ class Completing:
     def __init__(self, transaction: "Transaction", policy: int) -> None:
         self._transaction = transaction
         self._policy = policy
-        # What new objects have of the properties with factories, by class and key: the library may come to the second description
-        # of an object before the first one.
+        # What new objects have of the properties with factories, by class and key: the library may come to the second
+        # description of an object before the first one.
         self._described: dict[tuple[int, Any], dict[int, Any]] = {}
 
     def complete(
-        self, binding: "Binding", pairs: "list[tuple[Property, Any]]", known_by: "tuple[int, tuple[Property, ...]] | None" = None
+        self,
+        binding: "Binding",
+        pairs: "list[tuple[Property, Any]]",
+        known_by: "tuple[int, tuple[Property, ...]] | None" = None,
     ) -> None:
-        """Adds what factories make. `known_by`: a unique index that says which object is meant, instead of the primary key."""
+        """Adds what factories make. `known_by`: a unique index that says which object is meant, instead of the primary
+        key."""
         if not binding.factories:
             return
         missing = left_out(binding, (p for p, _ in pairs))
@@ -78,7 +82,11 @@ class Completing:
         return key
 
     def _finds(
-        self, binding: "Binding", parts: "tuple[Property, ...]", key: list[Any], known_by: "tuple[int, tuple[Property, ...]] | None"
+        self,
+        binding: "Binding",
+        parts: "tuple[Property, ...]",
+        key: list[Any],
+        known_by: "tuple[int, tuple[Property, ...]] | None",
     ) -> bool:
         view = self._transaction
         if known_by is not None:

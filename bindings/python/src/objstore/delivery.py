@@ -12,8 +12,7 @@ from typing import Any
 
 from . import _ffi
 from .arguments import milliseconds
-from .calls import FAILED, Calls, handlers, has_run, is_interruption, lent
-from .calls import finish as finished
+from .calls import FAILED, Calls, finish as finished, handlers, has_run, is_interruption, lent
 from .errors import Error, Status
 
 _deliver = _ffi.bind("objstore_deliver")

@@ -1,7 +1,7 @@
 """Objects described by values: `{"id": 7, "name": "Jane", "dogs": [rex, ["Buster", 5]]}`.
 
-An object is described by a mapping of property names, a sequence of values in the order of the properties, or anything that
-has attributes of these names, such as another object. Descriptions are nested where links lead to objects.
+An object is described by a mapping of property names, a sequence of values in the order of the properties, or anything
+that has attributes of these names, such as another object. Descriptions are nested where links lead to objects.
 """
 
 import enum
@@ -19,8 +19,13 @@ DEEPEST = 200  # objects that are described inside each other
 
 
 def is_possible(values: Any) -> bool:
-    """Can it describe an object? A number, a text or a member of an enumeration has attributes, too, but does not mean them."""
-    return values is not None and type(values) not in kinds.BY_TYPE and not isinstance(values, (str, bytes, bytearray, type, enum.Enum))
+    """Can it describe an object? A number, a text or a member of an enumeration has attributes, too, but does not mean
+    them."""
+    return (
+        values is not None
+        and type(values) not in kinds.BY_TYPE
+        and not isinstance(values, (str, bytes, bytearray, type, enum.Enum))
+    )
 
 
 def is_record(kind: type) -> bool:
@@ -49,14 +54,15 @@ def _is_description(prop: "Property", value: Any) -> bool:
 
 
 def is_copy_of_old(prop: "Property", value: Any) -> bool:
-    """Is it an unmanaged copy of what a migration had before, of a class as the file has it? It stands for a new object."""
+    """Is it an unmanaged copy of what a migration had before, of a class as the file has it? It stands for a new
+    object."""
     is_of_file = isinstance(value, objects.Slots) and getattr(type(value), "_objstore_of_file")
     return bool(is_of_file) and type(value) is not prop.target and kinds.is_loose(value)
 
 
 def now(part: "Property | elements.Element", old: Any) -> Any:
-    """What an object that a migration had before is, where links of the property lead: the same object as it is now, or, where that is
-    embedded, an unmanaged one with the values of the old one. None: it is no such object."""
+    """What an object that a migration had before is, where links of the property lead: the same object as it is now,
+    or, where that is embedded, an unmanaged one with the values of the old one. None: it is no such object."""
     target: Any = part.target
     source = old._o_block.store
     if not isinstance(target, type) or not getattr(type(old), "_objstore_of_file"):
@@ -82,7 +88,12 @@ def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property
     if isinstance(values, objects.Slots) and type(values) is model:
         found = [(p, getattr(values, p.name)) for p in properties]
         return [(p, v) for p, v in found if v is not None or not p.generated]
-    if kind is not list and not isinstance(values, (Mapping, Sequence)) and hasattr(values, "keys") and hasattr(values, "__getitem__"):
+    if (
+        kind is not list
+        and not isinstance(values, (Mapping, Sequence))
+        and hasattr(values, "keys")
+        and hasattr(values, "__getitem__")
+    ):
         values = {name: values[name] for name in values.keys()}
     if kind is not list and isinstance(values, Mapping):
         return [(property_named(model, name), value) for name, value in values.items()]
@@ -95,7 +106,8 @@ def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property
                 )
             if exact and len(values) < len(properties):
                 raise MissingValue(
-                    f"{name}: {len(values)} values for {len(properties)} properties: that of {properties[len(values)].name} is missing",
+                    f"{name}: {len(values)} values for {len(properties)} properties: that of "
+                    f"{properties[len(values)].name} is missing",
                     class_name=name,
                     property_name=properties[len(values)].name,
                 )
@@ -106,7 +118,8 @@ def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property
         if found:
             return found
     raise InvalidArgument(
-        f"{name} is made of a mapping or a list, or of an object with such attributes, not of {values!r}", class_name=name
+        f"{name} is made of a mapping or a list, or of an object with such attributes, not of {values!r}",
+        class_name=name,
     )
 
 
@@ -114,7 +127,9 @@ def _of_file(properties: "Iterable[Property]", values: Any) -> "list[tuple[Prope
     """The same of an object whose class was made of a file, which may call a property what it is called no more."""
     found = []
     for prop in properties:
-        name = next((n for n in (prop.name, prop.stored_as, *prop.formerly) if n is not None and hasattr(values, n)), None)
+        name = next(
+            (n for n in (prop.name, prop.stored_as, *prop.formerly) if n is not None and hasattr(values, n)), None
+        )
         if name is not None:
             found.append((prop, getattr(values, name)))
     return found
@@ -134,7 +149,9 @@ class Nesting:
         if any(values is above for above in self._open):
             raise cyclic(model)
         if len(self._open) == DEEPEST:
-            raise OutOfRange(f"{model.__name__}: objects are nested more than {DEEPEST} deep", class_name=model.__name__)
+            raise OutOfRange(
+                f"{model.__name__}: objects are nested more than {DEEPEST} deep", class_name=model.__name__
+            )
         self._open.append(values)
 
     @property
@@ -147,8 +164,8 @@ class Nesting:
 
 def cyclic(model: type) -> InvalidArgument:
     return InvalidArgument(
-        f"the values lead from {a(model.__name__)} back to it: a cyclic graph of objects can be added, but not be created from values, "
-        "or copied",
+        f"the values lead from {a(model.__name__)} back to it: a cyclic graph of objects can be added, but not be "
+        "created from values, or copied",
         class_name=model.__name__,
     )
 
@@ -214,5 +231,7 @@ def _class_of(prop: "Property") -> type:
     if found is not None:
         return found
     raise SchemaError(
-        f"{prop.path} is a link to {target.text}, which is not there yet", class_name=prop.model_name, property_name=prop.name
+        f"{prop.path} is a link to {target.text}, which is not there yet",
+        class_name=prop.model_name,
+        property_name=prop.name,
     )

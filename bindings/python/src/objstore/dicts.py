@@ -1,6 +1,6 @@
 """Dicts of managed objects."""
 
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, MutableMapping, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, MutableMapping, ValuesView
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _ffi, elements, filling, mixed
@@ -48,7 +48,8 @@ class Dict(Collection, MutableMapping[K, V]):
     """A dict of a managed object, `notes: dict[str, str]`: everything that a builtin dict can do, in ascending order of
     the keys. A loop goes over the entries that were there when it began.
 
-    Declared as `notes: objstore.Dict[str, str]`, type checkers know that it is one, and that any mapping can be assigned."""
+    Declared as `notes: objstore.Dict[str, str]`, type checkers know that it is one, and that any mapping can be
+    assigned."""
 
     __slots__ = ()
 
@@ -131,7 +132,9 @@ class Dict(Collection, MutableMapping[K, V]):
         shape = self._shape
         assert shape.key is not None
         key = shape.key.convert(key)
-        if isinstance(value, mixed.Nested) and value._is_at(self._source, self._place, (str(getattr(key, "value", key)),)):
+        if isinstance(value, mixed.Nested) and value._is_at(
+            self._source, self._place, (str(getattr(key, "value", key)),)
+        ):
             return  # dog.notes["seen"] += …: it is there already
         value = shape.element.convert(value)
         if shape.embeds and is_loose(value):

@@ -1,6 +1,8 @@
 """Values of mixed properties as the packed form of section 10 of objstore.h, and back.
 
-    pack({"b": [1, 2.5], "a": None})  ─►  0e 01 02 …          kind, then content; the keys of a dict in the order of their bytes
+    pack({"b": [1, 2.5], "a": None})  ─►  0e 01 02 …
+
+First the kind, then the content; the keys of a dict are in the order of their bytes.
 """
 
 import struct
@@ -8,13 +10,30 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from . import decimals, kinds
 from .articles import shown
 from .errors import Embedded, NotSupported, OutOfRange
-from .kinds import BINARY, BOOL, DECIMAL, DEEPEST, DOUBLE, FLOAT, INT, LINK, LIST, MAP, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described
+from .kinds import (
+    BINARY,
+    BOOL,
+    DECIMAL,
+    DEEPEST,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LINK,
+    LIST,
+    MAP,
+    NULL,
+    OBJECT_ID,
+    STRING,
+    TIMESTAMP,
+    UUID,
+    Described,
+)
 from .object_id import ObjectId
 
 _INTS = {1: struct.Struct("<Bb"), 2: struct.Struct("<Bh"), 4: struct.Struct("<Bi"), 8: struct.Struct("<Bq")}
@@ -58,7 +77,8 @@ def place(prop: Described, value: Any) -> tuple[int, int]:
     if kinds.is_embedded(type(value)):
         name = type(value).__name__
         raise Embedded(
-            f"{prop.path}: class {name} is embedded: its objects have a place of their own, and nothing else links to them",
+            f"{prop.path}: class {name} is embedded: its objects have a place of their own, and nothing else links to "
+            "them",
             class_name=prop.model_name,
             property_name=prop.name,
         )
@@ -90,7 +110,9 @@ def _int(prop: Described, value: int) -> bytes:
     for size, most in ((1, 1 << 7), (2, 1 << 15), (4, 1 << 31), (8, 1 << 63)):
         if -most <= value < most:
             return _INTS[size].pack(INT, value)
-    raise OutOfRange(f"{prop.path}: {shown(value)} does not fit 64 bits", class_name=prop.model_name, property_name=prop.name)
+    raise OutOfRange(
+        f"{prop.path}: {shown(value)} does not fit 64 bits", class_name=prop.model_name, property_name=prop.name
+    )
 
 
 def _time(prop: Described, value: datetime) -> bytes:
@@ -146,7 +168,7 @@ def _unpack(content: bytes, start: int, end: int, nested: Callable[[int, Any], A
         body = at + 1 + width * (items + 1)
         bounds = [body, *(body + e for e in ends)]
         if kind == LIST:
-            return [_element(content, a, b, nested, link, i) for i, (a, b) in enumerate(zip(bounds, bounds[1:]))]
+            return [_element(content, a, b, nested, link, i) for i, (a, b) in enumerate(pairwise(bounds))]
         keys = [content[a:b].decode() for a, b in zip(bounds[::2], bounds[1::2])]
         return {k: _element(content, a, b, nested, link, k) for k, a, b in zip(keys, bounds[1::2], bounds[2::2])}
     if kind == LINK:
@@ -155,7 +177,9 @@ def _unpack(content: bytes, start: int, end: int, nested: Callable[[int, Any], A
     return _rare(kind, content[at:end])
 
 
-def _element(content: bytes, start: int, end: int, nested: Callable[[int, Any], Any] | None, link: Link, step: Any) -> Any:
+def _element(
+    content: bytes, start: int, end: int, nested: Callable[[int, Any], Any] | None, link: Link, step: Any
+) -> Any:
     if nested is not None and content[start] in (LIST, MAP):
         return nested(content[start], step)
     return _unpack(content, start, end, None, link)

@@ -1,7 +1,7 @@
 """Models of the classes that a view has: for what is in a store without a program that describes it.
 
-    open(path)                 ─► store.models["Dog"]         the file's classes, as if somebody had declared them
-    open(…, migrate=function)  ─► migration.old_models["Dog"]
+open(path)                 ─► store.models["Dog"]         the file's classes, as if somebody had declared them
+open(…, migrate=function)  ─► migration.old_models["Dog"]
 """
 
 import ctypes
@@ -28,7 +28,10 @@ _index_count = _ffi.bind("objstore_index_count")
 _index_at = _ffi.bind("objstore_index_at")
 
 HAS_DEFAULT = 0x100  # OBJSTORE_PROPERTY_…
-TYPES: dict[int, Any] = {kind: type_ for type_, kind in kinds.BY_TYPE.items()} | {kinds.FLOAT: kinds.Float32, kinds.MIXED: Any}
+TYPES: dict[int, Any] = {kind: type_ for type_, kind in kinds.BY_TYPE.items()} | {
+    kinds.FLOAT: kinds.Float32,
+    kinds.MIXED: Any,
+}
 
 
 def models(view: int) -> dict[str, type[Model]]:
@@ -89,9 +92,11 @@ def _options(prop: Any) -> dict[str, Any]:
     if prop.target_class_id:
         return {"default": None, "on_delete": "cascade" if prop.flags & CASCADE else None}
     options = {
-        "primary_key": prop.flags & PRIMARY_KEY != 0, "indexed": prop.flags & INDEXED != 0, "unique": prop.flags & UNIQUE != 0,
+        "primary_key": prop.flags & PRIMARY_KEY != 0,
+        "indexed": prop.flags & INDEXED != 0,
+        "unique": prop.flags & UNIQUE != 0,
         "generated": prop.flags & GENERATED != 0,
-    }  # fmt: skip
+    }
     default = _default(prop)
     return options if default is MISSING or options["generated"] else options | {"default": default}
 

@@ -63,18 +63,22 @@ class Element:
     def convert_all(self, values: list[Any]) -> list[Any]:
         """Converted values; those that are of the right type are not looked at one by one."""
         types = set(map(type, values))
-        if types <= {self.python_type} and self.kind not in kinds.CHECKED:
-            if self.kind != INT or self.enum or not values or min(values) >= SMALLEST and max(values) <= LARGEST:
-                return values
+        fits = types <= {self.python_type} and self.kind not in kinds.CHECKED
+        if fits and (
+            self.kind != INT or self.enum or not values or (min(values) >= SMALLEST and max(values) <= LARGEST)
+        ):
+            return values
         return [self.convert(value) for value in values]
 
     def find(self, value: Any, owner: "Source | None" = None) -> tuple[Any, bool]:
-        """The value as it would be stored, and whether it can be at all: what is of another type, or an object that is not of the
-        store that `owner` is or shows, is not there."""
+        """The value as it would be stored, and whether it can be at all: what is of another type, or an object that is
+        not of the store that `owner` is or shows, is not there."""
         try:
             converted = self.convert(value)
-            if self.kind == LINK or self.kind == MIXED and is_object(converted):
-                return converted, converted is None or not is_loose(converted) and (owner is None or owner._live._has(converted))
+            if self.kind == LINK or (self.kind == MIXED and is_object(converted)):
+                return converted, converted is None or (
+                    not is_loose(converted) and (owner is None or owner._live._has(converted))
+                )
             stored = converted.value if self.enum is not None and converted is not None else converted
             if isinstance(stored, str) and (self.what == KEY or not stored.isascii()):
                 return converted, len(stored.encode()) <= LONGEST_KEY or self.what == ELEMENT
@@ -162,7 +166,8 @@ def member(element: Element, value: Any) -> Any:
 
 
 def builtin_set(element: Element, values: list[Any]) -> set[Any]:
-    """What is in a set, converted. OutOfRange: an element has no hash; other languages, and JSON, put in what Python cannot."""
+    """What is in a set, converted. OutOfRange: an element has no hash; other languages, and JSON, put in what Python
+    cannot."""
     try:
         return set(values)
     except TypeError:
@@ -172,7 +177,8 @@ def builtin_set(element: Element, values: list[Any]) -> set[Any]:
 
 
 class ObjectSet(MutableSet[Any]):
-    """A set of objects, or of anything, of which some are unmanaged objects, which have no hash: looked for one by one."""
+    """A set of objects, or of anything, of which some are unmanaged objects, which have no hash: looked for one by
+    one."""
 
     def __init__(self, objects: Iterable[Any] = ()) -> None:
         self._objects: list[Any] = []
@@ -220,8 +226,10 @@ def entries(shape: Shape, given: Any) -> dict[Any, Any]:
 
 # What makes 0.0 of -0.0 and tells NaN from itself is not what decides whether something is to be written.
 _EXACT: dict[int, Callable[[Any], Any]] = {
-    kinds.FLOAT: repr, kinds.DOUBLE: repr, kinds.DECIMAL: str,
-}  # fmt: skip
+    kinds.FLOAT: repr,
+    kinds.DOUBLE: repr,
+    kinds.DECIMAL: str,
+}
 
 
 def _packed(shape: Shape, content: Any) -> Any:

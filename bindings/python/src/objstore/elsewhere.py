@@ -15,7 +15,9 @@ class Elsewhere(property):
         self._message = message
 
     def _refuse(self, _: object) -> NoReturn:
-        raise NoSuchProperty(f"{self._class_name}.{self._name} {self._message}", class_name=self._class_name, property_name=self._name)
+        raise NoSuchProperty(
+            f"{self._class_name}.{self._name} {self._message}", class_name=self._class_name, property_name=self._name
+        )
 
     def _refuse_value(self, obj: object, _: object) -> NoReturn:
         self._refuse(obj)

@@ -57,8 +57,8 @@ def merge(transaction: "Transaction", c: Any, shape: elements.Shape, content: di
 
 
 def place(transaction: "Transaction", binding: "Binding", key: int, prop: "Property", value: Any) -> None:
-    """Gives a property of an object a converted value: what lies in it already keeps being the object that it is, wherever it is given,
-    unmanaged objects become embedded, and what is not given is deleted."""
+    """Gives a property of an object a converted value: what lies in it already keeps being the object that it is,
+    wherever it is given, unmanaged objects become embedded, and what is not given is deleted."""
     from .nested import Assembly
 
     Assembly(transaction, 0).set(binding, key, prop, value)
@@ -81,7 +81,14 @@ def _make(transaction: "Transaction", c: Any, part: "Described", place: Any, obj
         s.values.put_one(part, place)
         ids = columns.property_ids([binding.ids[p.index] for p in binding.scalars])
         status = _create_embedded(
-            transaction.handle, c.owner, c.property_id, s.values.first, ids, room.address, len(binding.scalars), ctypes.byref(made)
+            transaction.handle,
+            c.owner,
+            c.property_id,
+            s.values.first,
+            ids,
+            room.address,
+            len(binding.scalars),
+            ctypes.byref(made),
         )
         if status:
             raise failure(status)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ffi, elements, embedded, kinds, links
 from ._check import check, failure
-from .collection import BLOCK, Collection, attach, room, return_room
+from .collection import BLOCK, Collection, attach, return_room, room
 from .errors import Error
 from .kinds import LINK, LIST, MIXED
 from .values import Values, give_back, take
@@ -33,7 +33,9 @@ PORTION = 65536  # elements, of 40 bytes each, that are laid out at a time
 VALUE_BYTES = 40
 
 
-def linked(transaction: "Transaction", shape: elements.Shape, values: Iterable[Any]) -> "AbstractContextManager[object]":
+def linked(
+    transaction: "Transaction", shape: elements.Shape, values: Iterable[Any]
+) -> "AbstractContextManager[object]":
     """Around a change that puts converted values into a collection: unmanaged objects are added first, all or none."""
     if shape.element.kind == MIXED:
         values = kinds.objects_in(list(values))
@@ -111,7 +113,9 @@ def assign_results(transaction: "Transaction", binding: "Binding", key: int, pro
     check(_assign_results(transaction.handle, collection._c, results))
 
 
-def update(transaction: "Transaction", binding: "Binding", key: int, prop: "Property", content: Any, differing: bool) -> bool:
+def update(
+    transaction: "Transaction", binding: "Binding", key: int, prop: "Property", content: Any, differing: bool
+) -> bool:
     """Gives a collection of an object a converted content, or, with `differing`, only where it is another one; was it
     written?"""
     collection: Collection = attach(Collection, transaction.store, transaction.epoch, binding, key, prop)

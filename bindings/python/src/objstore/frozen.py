@@ -88,7 +88,8 @@ class Frozen(Source, Block):
 
     def _writing(self, prop: "Property | None" = None) -> Any:
         raise NotInWrite(
-            f"{'writing' if prop is None else f'setting {prop.path}'} is not possible: this is how it was, in a version that never changes",
+            f"{'writing' if prop is None else f'setting {prop.path}'} is not possible: this is how it was, in a "
+            "version that never changes",
             class_name=None if prop is None else prop.model_name,
             property_name=None if prop is None else prop.name,
         )

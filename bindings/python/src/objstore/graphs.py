@@ -25,7 +25,12 @@ def targets(binding: "Binding", obj: Any) -> list[Any]:
 
 def inner_targets(obj: Any, prop: Property) -> list[Any]:
     """Those of the embedded objects in a property."""
-    return [target for inner in copies.held(prop, obj._o_values[prop.index]) if inner is not None for target in copies.targets(inner)]
+    return [
+        target
+        for inner in copies.held(prop, obj._o_values[prop.index])
+        if inner is not None
+        for target in copies.targets(inner)
+    ]
 
 
 def elements(obj: Any, prop: Property) -> list[Any]:

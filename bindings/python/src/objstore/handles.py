@@ -101,10 +101,10 @@ class Bag(Generic[T]):
 class Block:
     """What can be used in a with statement, and ends then even where its __exit__ does not run to its end.
 
-    `with x:` takes x.__exit__ before it calls x.__enter__, and keeps what it got as long as the block lasts. What it gets
-    here is a call of that function, which nobody else has: no frame does, and so no traceback. When it is gone and the block
-    has not said that it is over, x._leave() is called, at once. So an exception before the first line of __exit__, or
-    behind the last one of __enter__, leaves nothing open, whoever keeps that exception."""
+    `with x:` takes x.__exit__ before it calls x.__enter__, and keeps what it got as long as the block lasts. What it
+    gets here is a call of that function, which nobody else has: no frame does, and so no traceback. When it is gone and
+    the block has not said that it is over, x._leave() is called, at once. So an exception before the first line of
+    __exit__, or behind the last one of __enter__, leaves nothing open, whoever keeps that exception."""
 
     __slots__ = ()
     _instead = ""  # what to do instead of copying it
@@ -113,7 +113,9 @@ class Block:
         _is_inside: bool  # set by __enter__
 
     def __reduce_ex__(self, protocol: object) -> Any:
-        raise TypeError(f"{a(type(self).__name__)} is of this process alone: it cannot be copied or pickled{self._instead}")
+        raise TypeError(
+            f"{a(type(self).__name__)} is of this process alone: it cannot be copied or pickled{self._instead}"
+        )
 
     def _over(self) -> None:
         """At the end of __exit__."""

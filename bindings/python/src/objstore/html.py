@@ -40,8 +40,7 @@ def object_table(obj: "Model") -> str:
     if not is_valid:
         return f"<p><b>{name}</b>: {why}</p>"
     rows = "".join(
-        f"<tr><th>{html.escape(p.name)}</th><td>{_cell(obj, p)}</td></tr>"
-        for p in type(obj)._objstore_properties
+        f"<tr><th>{html.escape(p.name)}</th><td>{_cell(obj, p)}</td></tr>" for p in type(obj)._objstore_properties
     )
     return f"<table><caption>{name}</caption>{rows}</table>"
 
@@ -56,4 +55,5 @@ def results_table(results: "Results[Any]") -> str:
     body = "".join("<tr>" + "".join(f"<td>{_cell(o, p)}</td>" for p in properties) + "</tr>" for o in shown)
     more = count - len(shown)
     foot = f"<p>and {more:,} more</p>" if more > 0 else ""
-    return f"<table><caption>{html.escape(repr(results))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+    caption = html.escape(repr(results))
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"

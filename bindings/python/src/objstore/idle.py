@@ -18,8 +18,9 @@ PAUSE = 0.1  # seconds; a snapshot is let go of between one and two pauses after
 
 
 class _Keeper:
-    """A signal handler may raise in watch(), between any two calls: a lock that is written in Python could stay taken then, and
-    a Thread that is just being started does not survive it. So each step is one call of C, and can be done again."""
+    """A signal handler may raise in watch(), between any two calls: a lock that is written in Python could stay taken
+    then, and a Thread that is just being started does not survive it. So each step is one call of C, and can be done
+    again."""
 
     def __init__(self) -> None:
         self._stores: set[weakref.ref[Store]] = set()

@@ -22,10 +22,11 @@ class Index:
             born: int | None = None
             __indexes__ = [Index("last", "first", unique=True), Index("born", "last")]
 
-    It orders by the first property, where that is equal by the second, and so on: None first, then values as comparisons
-    have them, NaN last. `unique`: no two objects have the same values in all of them; where one of the values is None
-    they are never the same. `primary_key`: they are the primary key together, which never changes: each is a bool, int, str,
-    datetime, ObjectId or UUID, and never None. The index of one property is field(indexed=True) or field(unique=True).
+    It orders by the first property, where that is equal by the second, and so on: None first, then values as
+    comparisons have them, NaN last. `unique`: no two objects have the same values in all of them; where one of the
+    values is None they are never the same. `primary_key`: they are the primary key together, which never changes: each
+    is a bool, int, str, datetime, ObjectId or UUID, and never None. The index of one property is field(indexed=True) or
+    field(unique=True).
     """
 
     __slots__ = ("primary_key", "properties", "unique")
@@ -108,6 +109,8 @@ def _key(cls: Any, index: Index, refuse: Any) -> "tuple[Property, ...]":
     parts = tuple(cls._objstore_by_name[name] for name in index.properties)
     for part in parts:
         if part.kind not in kinds.KEY_PARTS or part.nullable or part.counter:
-            message = f"{part.name}: part of a primary key is a bool, int, str, datetime, ObjectId or UUID, and never None"
+            message = (
+                f"{part.name}: part of a primary key is a bool, int, str, datetime, ObjectId or UUID, and never None"
+            )
             raise refuse(index, message)
     return parts

@@ -35,7 +35,9 @@ _block_of = attrgetter("_o_block")
 
 def all_unmanaged(group: list[Any]) -> bool:
     """Are they nothing but unmanaged objects? All at once, 20 ns each."""
-    return all(issubclass(t, objects.Slots) for t in set(map(type, group))) and set(map(_block_of, group)) <= {objects.LOOSE}
+    return all(issubclass(t, objects.Slots) for t in set(map(type, group))) and set(map(_block_of, group)) <= {
+        objects.LOOSE
+    }
 
 
 def _allow(binding: "Binding", policy: int) -> None:
@@ -49,7 +51,9 @@ def _allow(binding: "Binding", policy: int) -> None:
 def _allow_alone(binding: "Binding") -> None:
     if is_embedded(binding.model):
         name = binding.model.__name__
-        raise Embedded(f"class {name} is embedded: its objects are added with their parent, or put into it", class_name=name)
+        raise Embedded(
+            f"class {name} is embedded: its objects are added with their parent, or put into it", class_name=name
+        )
 
 
 def add(transaction: Transaction, binding: "Binding", obj: Any, policy: int) -> None:
@@ -61,7 +65,9 @@ def add(transaction: Transaction, binding: "Binding", obj: Any, policy: int) -> 
         _add_one(transaction, binding, obj, policy)
 
 
-def _add_one(transaction: Transaction, binding: "Binding", obj: Any, policy: int, without: "frozenset[int]" = frozenset()) -> int:
+def _add_one(
+    transaction: Transaction, binding: "Binding", obj: Any, policy: int, without: "frozenset[int]" = frozenset()
+) -> int:
     """All properties but those with these indexes; what became of the object."""
     values = obj._o_values
     if binding.is_plain and not without:
@@ -91,7 +97,8 @@ def add_linked(transaction: Transaction, target: Any) -> None:
 
 def _add_graph(transaction: Transaction, root: Any, policy: int, outcomes: dict[int, int]) -> None:
     """Adds an unmanaged object and those that its links lead to: each once, all or none. What a link leads to is added
-    before it, but for one link of each circle, which is set in the end, like collections of them. `outcomes`: what became of each, by id()."""
+    before it, but for one link of each circle, which is set in the end, like collections of them. `outcomes`: what
+    became of each, by id()."""
     store = transaction.store
     with transaction.savepoint():
         late: list[tuple[Any, Property, Any]] = []
@@ -121,7 +128,7 @@ def _add_graph(transaction: Transaction, root: Any, policy: int, outcomes: dict[
 
 def _set_content(
     transaction: Transaction, binding: "Binding", key: int, prop: Property, content: Any, policy: int
-) -> bool:  # fmt: skip
+) -> bool:
     """Gives an object a collection, or what is embedded in it; was it written?"""
     if prop.embeds:
         return Assembly(transaction, policy).set(binding, key, prop, content)
@@ -135,9 +142,13 @@ def add_nested(transaction: Transaction, obj: Any, policy: int) -> None:
 
 
 def _one(
-    transaction: Transaction, binding: "Binding", properties: list[Property], row: list[Any], contents: list[tuple[Property, Any]],
+    transaction: Transaction,
+    binding: "Binding",
+    properties: list[Property],
+    row: list[Any],
+    contents: list[tuple[Property, Any]],
     policy: int,
-) -> tuple[int, int]:  # fmt: skip
+) -> tuple[int, int]:
     """Creates or updates one object; its key and what became of it."""
     if not any(content for _, content in contents) and not (policy and contents):
         return transaction.create(binding, properties, row, policy)
@@ -146,14 +157,20 @@ def _one(
 
 
 def _put(
-    transaction: Transaction, binding: "Binding", properties: list[Property], row: list[Any],
-    contents: "Iterable[tuple[Property, Any]]", policy: int,
-) -> tuple[int, int]:  # fmt: skip
+    transaction: Transaction,
+    binding: "Binding",
+    properties: list[Property],
+    row: list[Any],
+    contents: "Iterable[tuple[Property, Any]]",
+    policy: int,
+) -> tuple[int, int]:
     """Creates or updates an object with its collections; its key and what became of it."""
     key, outcome = transaction.create(binding, properties, row, policy)
     for prop, content in contents:
         if outcome != CREATED or content:
-            written = filling.update(transaction, binding, key, prop, content, policy == MODIFIED and outcome != CREATED)
+            written = filling.update(
+                transaction, binding, key, prop, content, policy == MODIFIED and outcome != CREATED
+            )
             if written and outcome == UNCHANGED:
                 outcome = CHANGED
     return key, outcome
@@ -170,11 +187,15 @@ class _Group:
         self._rows = rows
         single = [(p, values) for p, values in zip(properties, lists) if p.shape is None]
         self._single = [p for p, _ in single]
-        self._contents = [(p, elements.contents(p, values)) for p, values in zip(properties, lists) if p.shape is not None]
+        self._contents = [
+            (p, elements.contents(p, values)) for p, values in zip(properties, lists) if p.shape is not None
+        ]
         self._lists = [values for _, values in single]
-        by_rows = policy and self._contents or any(not any(p is g for g in self._single) for p in binding.generated)
+        by_rows = (policy and self._contents) or any(not any(p is g for g in self._single) for p in binding.generated)
         self._columns = None if by_rows else Columns(binding, self._single, self._lists, rows)
-        self._fillings = [f for f in (Filling(binding, p, contents) for p, contents in self._contents) if not f.is_empty]
+        self._fillings = [
+            f for f in (Filling(binding, p, contents) for p, contents in self._contents) if not f.is_empty
+        ]
 
     def insert(self, transaction: Transaction) -> "tuple[Counts, memoryview]":
         """All rows or none; their keys."""
@@ -215,8 +236,10 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
         rows = list(map(_values_of, group))
         # With a key that is given, the second one is DuplicateKey, which the library finds.
         never = policy or not binding.key
-        if (never or binding.generated) and len(set(map(id, group))) < len(group) and (
-            never or any(_is_due(p, values) for p in binding.generated for values in rows)
+        if (
+            (never or binding.generated)
+            and len(set(map(id, group))) < len(group)
+            and (never or any(_is_due(p, values) for p in binding.generated for values in rows))
         ):
             raise InvalidArgument(f"{a(model.__name__)} is there twice", class_name=model.__name__)
         # What none of them has the library makes; nor has any of them embedded objects.
@@ -320,7 +343,12 @@ def create(transaction: Transaction, binding: "Binding", values: Any, policy: in
 
 
 def create_by(
-    transaction: Transaction, binding: "Binding", values: Any, policy: int, exact: bool, known_by: "tuple[int, tuple[Property, ...]]"
+    transaction: Transaction,
+    binding: "Binding",
+    values: Any,
+    policy: int,
+    exact: bool,
+    known_by: "tuple[int, tuple[Property, ...]]",
 ) -> Any:
     """The same where a unique index says which object there is."""
     key, _ = Assembly(transaction, policy, exact, known_by=known_by).create(binding, values)
@@ -336,10 +364,9 @@ def _create(transaction: Transaction, binding: "Binding", values: Any, policy: i
     row = [kinds.convert(p, v) if p.shape is None else p.convert(v) for p, v in zip(properties, _in_order(values))]
     if not binding.collections:
         return transaction.create(binding, properties, row, policy)
-    else:
-        contents = [(p, v) for p, v in zip(properties, row) if p.shape is not None]
-        single = [(p, v) for p, v in zip(properties, row) if p.shape is None]
-        return _one(transaction, binding, [p for p, _ in single], [v for _, v in single], contents, policy)
+    contents = [(p, v) for p, v in zip(properties, row) if p.shape is not None]
+    single = [(p, v) for p, v in zip(properties, row) if p.shape is None]
+    return _one(transaction, binding, [p for p, _ in single], [v for _, v in single], contents, policy)
 
 
 def _is_flat(binding: "Binding", values: Any) -> bool:
@@ -422,8 +449,8 @@ def _without_references(binding: "Binding", row: Any) -> "tuple[Any, list[tuple[
 
 
 def _set_waiting(transaction: Transaction, binding: "Binding", waiting: list[_Waiting], policy: int) -> Iterator[int]:
-    """Writes what waited, when all rows are there; the rows that were changed. What is nested in it may be what others wait for: so
-    as often as that helps."""
+    """Writes what waited, when all rows are there; the rows that were changed. What is nested in it may be what others
+    wait for: so as often as that helps."""
     while waiting:
         still, problem = [], None
         for each in waiting:
@@ -446,7 +473,9 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
     if any(map(described.is_record, set(map(type, rows)))):
         rows = [described.by_name(row) for row in rows]
     regular = all(issubclass(t, (Mapping, Sequence)) and not issubclass(t, str) for t in set(map(type, rows)))
-    if not regular or (binding.mixed or not binding.is_alone) and any(_is_nested(transaction, binding, row) for row in rows):
+    if not regular or (
+        (binding.mixed or not binding.is_alone) and any(_is_nested(transaction, binding, row) for row in rows)
+    ):
         return _create_each(transaction, binding, rows, policy)
     groups, start = [], 0
     for shape, group in _groups(rows):
@@ -532,8 +561,8 @@ def _demand(binding: "Binding", properties: list[Property], policy: int) -> None
 
 
 def _new_values(binding: "Binding", properties: list[Property], policy: int, rows: int) -> list[list[Any]]:
-    """Adds what is made or generated and not given, which columns must have; not numbers, and not where objects may have it
-    already."""
+    """Adds what is made or generated and not given, which columns must have; not numbers, and not where objects may
+    have it already."""
     made = defaults.left_out(binding, properties)
     due = [p for p in binding.generated if p.kind != kinds.INT and not any(p is g for g in properties)]
     if policy:

@@ -1,7 +1,8 @@
 """Many points in time at once, for columns: whether they need a look each, and their seconds and nanoseconds.
 
-Timestamps of Pandas are datetimes, but slow ones: each operation makes another one. So those of a whole column become numbers
-together; as long as nobody asks for numbers they stay what they are. What NumPy has becomes datetimes, together.
+Timestamps of Pandas are datetimes, but slow ones: each operation makes another one. So those of a whole column become
+numbers together; as long as nobody asks for numbers they stay what they are. What NumPy has becomes datetimes,
+together.
 """
 
 from array import array
@@ -19,8 +20,8 @@ _nanoseconds_of = attrgetter("value")  # since 1970, in UTC
 
 
 def taken(values: list[Any], nullable: bool) -> list[Any] | None:
-    """The values as a property can hold them, if that can be said of all of them together: they name points in time; None: each has to
-    be looked at."""
+    """The values as a property can hold them, if that can be said of all of them together: they name points in time;
+    None: each has to be looked at."""
     types = set(map(type, values))
     if nullable:
         types.discard(type(None))
@@ -44,7 +45,8 @@ def _are_near(stamps: Iterable[Any]) -> bool:
 
 
 def _datetimes(values: list[Any], nullable: bool) -> list[Any] | None:
-    """The datetimes of values of NumPy, or None. They have to be of one unit: another one may not have room for what all of them mean."""
+    """The datetimes of values of NumPy, or None. They have to be of one unit: another one may not have room for what
+    all of them mean."""
     import numpy  # which the program has loaded
 
     present = [value for value in values if value is not None]
@@ -56,7 +58,9 @@ def _datetimes(values: list[Any], nullable: bool) -> list[Any] | None:
     types = set(map(type, found))
     if nullable:
         types.discard(type(None))
-    if types != {datetime} or not is_finer(given) and not numpy.array_equal(microseconds.astype(given.dtype), given, equal_nan=True):
+    if types != {datetime} or (
+        not is_finer(given) and not numpy.array_equal(microseconds.astype(given.dtype), given, equal_nan=True)
+    ):
         return None
     found = [None if moment is None else moment.replace(tzinfo=timezone.utc) for moment in found]
     if len(found) == len(values):

@@ -34,7 +34,11 @@ DEEPEST = 100
 
 
 def flags(pretty: bool, extended: bool, nan_as_null: bool) -> int:
-    return PRETTY * switch("pretty", pretty) | EXTENDED * switch("extended", extended) | NAN_AS_NULL * switch("nan_as_null", nan_as_null)
+    return (
+        PRETTY * switch("pretty", pretty)
+        | EXTENDED * switch("extended", extended)
+        | NAN_AS_NULL * switch("nan_as_null", nan_as_null)
+    )
 
 
 def checked_depth(depth: int) -> int:
@@ -47,10 +51,11 @@ def checked_depth(depth: int) -> int:
 def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = False) -> Any:
     """The value of a JSON text, for a property of type Any: `dog.extra = objstore.parse_json("{seen: [1, 2.5]}")`.
 
-    `relaxed`: keys without quotes, strings in single quotes, a comma behind the last element, comments, NaN, Infinity. `extended`:
-    {"$date": …}, {"$oid": …} and the like of MongoDB's Extended JSON. An integer beyond 64 bits is a Decimal.
-    InvalidJSON and InvalidText have the byte as `position`, and line, column and path in the message; InvalidArgument: a
-    key that comes twice; OutOfRange: a number that nothing here can hold, nested more than 100 deep."""
+    `relaxed`: keys without quotes, strings in single quotes, a comma behind the last element, comments, NaN, Infinity.
+    `extended`: {"$date": …}, {"$oid": …} and the like of MongoDB's Extended JSON. An integer beyond 64 bits is a
+    Decimal. InvalidJSON and InvalidText have the byte as `position`, and line, column and path in the message;
+    InvalidArgument: a key that comes twice; OutOfRange: a number that nothing here can hold, nested more than 100
+    deep."""
     if not isinstance(text, (str, bytes, bytearray, memoryview)):
         raise InvalidArgument(f"JSON is a str or bytes, not {text!r} ({type(text).__name__})")
     encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
@@ -65,9 +70,10 @@ def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = Fals
 
 
 def json_default(value: Any) -> Any:
-    """For the json module: `json.dumps({"toys": dog.toys}, default=objstore.json_default)`. Live lists, sets and dicts are written as
-    builtin ones (sets as lists, in the order of a store), counters and members of enumerations as their values, ids and Decimals as texts, datetimes by
-    ISO 8601, bytes in base64; keys as to_json() has them. TypeError: anything else."""
+    """For the json module: `json.dumps({"toys": dog.toys}, default=objstore.json_default)`. Live lists, sets and dicts
+    are written as builtin ones (sets as lists, in the order of a store), counters and members of enumerations as their
+    values, ids and Decimals as texts, datetimes by ISO 8601, bytes in base64; keys as to_json() has them. TypeError:
+    anything else."""
     from .collection import Collection
     from .mixed import MixedDict, MixedList
     from .ordering import ordered
@@ -109,11 +115,14 @@ def of_object(obj: Any, depth: int, flags: int) -> str:
 
         return as_json(obj, depth, flags)
     view = store._reader()  # kept during the call: another thread may move on meanwhile
-    return _written(lambda *rest: placed(_to_json, view.handle, store._binding(type(obj)).head, obj._o_key, *rest), depth, flags)
+    return _written(
+        lambda *rest: placed(_to_json, view.handle, store._binding(type(obj)).head, obj._o_key, *rest), depth, flags
+    )
 
 
 def of_property(call: Callable[..., int], depth: int, flags: int) -> str:
-    """The text of a value in an object: `call` says to objstore_property_to_json which one, and hands on what else it wants."""
+    """The text of a value in an object: `call` says to objstore_property_to_json which one, and hands on what else it
+    wants."""
     return _written(lambda *rest: call(_property_to_json, *rest), depth, flags)
 
 

@@ -11,8 +11,7 @@ import operator
 import struct
 import sys
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Annotated, Any, Protocol
@@ -20,7 +19,7 @@ from typing import Annotated, Any, Protocol
 from . import decimals
 from .articles import shown
 from .calls import hand_on
-from .errors import InvalidText, NotNullable, NotSupported, OutOfRange, WrongType
+from .errors import InvalidText, NotNullable, OutOfRange, WrongType
 from .object_id import ObjectId
 
 
@@ -46,12 +45,20 @@ class Single:
 # A float that is stored in 32 bits: `weight: Float32`. What is given becomes the nearest number of 24 bits.
 Float32 = Annotated[float, Single]
 
-NULL, BOOL, INT, FLOAT, DOUBLE, DECIMAL, STRING, BINARY, TIMESTAMP, OBJECT_ID, UUID, LINK = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+NULL, BOOL, INT, FLOAT, DOUBLE, DECIMAL, STRING, BINARY, TIMESTAMP, OBJECT_ID, UUID, LINK = range(12)
 LIST, SET, MAP, MIXED, DOCUMENT = 12, 13, 14, 15, 16
 BY_TYPE: dict[type, int] = {
-    bool: BOOL, int: INT, Single: FLOAT, float: DOUBLE, Decimal: DECIMAL, str: STRING, bytes: BINARY, datetime: TIMESTAMP,
-    ObjectId: OBJECT_ID, uuid.UUID: UUID,
-}  # fmt: skip
+    bool: BOOL,
+    int: INT,
+    Single: FLOAT,
+    float: DOUBLE,
+    Decimal: DECIMAL,
+    str: STRING,
+    bytes: BINARY,
+    datetime: TIMESTAMP,
+    ObjectId: OBJECT_ID,
+    uuid.UUID: UUID,
+}
 PYTHON_TYPE: dict[int, type] = {kind: type_ for type_, kind in BY_TYPE.items()} | {FLOAT: float, MIXED: object}
 # Not every value of the right type fits, or stays as it is.
 CHECKED = frozenset({FLOAT, DECIMAL, TIMESTAMP, LINK, MIXED})
@@ -75,7 +82,7 @@ def unfit(prop: Described, message: str) -> OutOfRange:
 
 
 def _bool(prop: Described, value: Any) -> bool:
-    if isinstance(value, bool) or getattr(value, "dtype", None) == bool and not value.shape:
+    if isinstance(value, bool) or (getattr(value, "dtype", None) == bool and not value.shape):  # noqa: E721  # a dtype equals its type
         return bool(value)
     raise wrong(prop, value, "True or False")
 
@@ -181,8 +188,8 @@ def loaded(module: str, name: str) -> Any:
 
 
 def _of_pandas(prop: Described, value: Any) -> "datetime | None":
-    """A timestamp of Pandas, whose own arithmetic takes three times as long; None: it has no time zone, or is before 1677 or after 2262.
-    It may have a year that no other datetime has."""
+    """A timestamp of Pandas, whose own arithmetic takes three times as long; None: it has no time zone, or is before
+    1677 or after 2262. It may have a year that no other datetime has."""
     if value.tzinfo is None:
         return None
     try:
@@ -194,7 +201,8 @@ def _of_pandas(prop: Described, value: Any) -> "datetime | None":
     except OverflowError:
         return None
     if not 1 <= year <= 9999:
-        raise unfit(prop, f"a Timestamp of the year {year} is beyond what a datetime can say")  # Pandas has no repr of it
+        # Pandas has no repr of it
+        raise unfit(prop, f"a Timestamp of the year {year} is beyond what a datetime can say")
     return None
 
 
@@ -222,7 +230,8 @@ def _is_of_numpy(value: object, name: str = "datetime64") -> bool:
 
 
 def aware(prop: Described, value: datetime) -> datetime:
-    """A datetime in UTC, of the builtin type: Pandas has one of its own, with nanoseconds, which a store does not give back."""
+    """A datetime in UTC, of the builtin type: Pandas has one of its own, with nanoseconds, which a store does not give
+    back."""
     if value.utcoffset() is None:
         raise WrongType(
             f"{prop.path}: {value!r} has no time zone, so it names no point in time; "
@@ -252,7 +261,8 @@ def _link(prop: Any, value: Any) -> Any:  # of a Property
             return found
     if type(value).__name__ == target.__name__:
         raise WrongType(
-            f"{prop.path}: an object of class {target.__name__} is wanted, and {shown(value)} is of another class of that name",
+            f"{prop.path}: an object of class {target.__name__} is wanted, and {shown(value)} is of another class of "
+            "that name",
             class_name=prop.model_name,
             property_name=prop.name,
         )
@@ -264,8 +274,8 @@ def _mixed(prop: Described, value: Any) -> Any:
 
 
 def plain(prop: Described, value: Any, left: int = DEEPEST) -> Any:
-    """A copy of what a mixed property, or a list or dict in it, is given: of the plain types, lists and dicts at most `left`
-    deep. An Enum member that is no int or str is none of them."""
+    """A copy of what a mixed property, or a list or dict in it, is given: of the plain types, lists and dicts at most
+    `left` deep. An Enum member that is no int or str is none of them."""
     kind = BY_TYPE.get(type(value))
     if kind is not None:
         return _CONVERT[kind](prop, value)
@@ -282,17 +292,30 @@ def plain(prop: Described, value: Any, left: int = DEEPEST) -> Any:
         if not left:
             raise too_deep(prop)
         return [plain(prop, v, left - 1) for v in value]
-    if getattr(value, "dtype", None) == bool and not value.shape:
+    if getattr(value, "dtype", None) == bool and not value.shape:  # noqa: E721  # a dtype equals its type
         return bool(value)
     if _is_of_numpy(value):
         return _datetime(prop, value)
-    raise wrong(prop, value, "None, bool, int, float, Decimal, str, bytes, datetime, ObjectId, UUID, a list, a dict or an object")
+    raise wrong(
+        prop,
+        value,
+        "None, bool, int, float, Decimal, str, bytes, datetime, ObjectId, UUID, a list, a dict or an object",
+    )
 
 
 _BASES: tuple[tuple[int, Any], ...] = (
-    (BOOL, bool), (INT, int), (DOUBLE, float), (DECIMAL, Decimal), (STRING, str), (BINARY, (bytes, bytearray, memoryview)),
-    (TIMESTAMP, datetime), (OBJECT_ID, ObjectId), (UUID, uuid.UUID), (INT, numbers.Integral), (DOUBLE, numbers.Real),
-)  # fmt: skip
+    (BOOL, bool),
+    (INT, int),
+    (DOUBLE, float),
+    (DECIMAL, Decimal),
+    (STRING, str),
+    (BINARY, (bytes, bytearray, memoryview)),
+    (TIMESTAMP, datetime),
+    (OBJECT_ID, ObjectId),
+    (UUID, uuid.UUID),
+    (INT, numbers.Integral),
+    (DOUBLE, numbers.Real),
+)
 
 
 def key(prop: Described, value: Any) -> str:
@@ -345,9 +368,19 @@ def is_embedded(target: Any) -> bool:
 
 
 _CONVERT: dict[int, Callable[[Described, Any], Any]] = {
-    BOOL: _bool, INT: _int, FLOAT: _single, DOUBLE: _float, DECIMAL: _decimal, STRING: _str, BINARY: _bytes,
-    TIMESTAMP: _datetime, OBJECT_ID: _object_id, UUID: _uuid, LINK: _link, MIXED: _mixed,
-}  # fmt: skip
+    BOOL: _bool,
+    INT: _int,
+    FLOAT: _single,
+    DOUBLE: _float,
+    DECIMAL: _decimal,
+    STRING: _str,
+    BINARY: _bytes,
+    TIMESTAMP: _datetime,
+    OBJECT_ID: _object_id,
+    UUID: _uuid,
+    LINK: _link,
+    MIXED: _mixed,
+}
 # What a quoted text in a filter means for kinds that have a text form.
 FROM_TEXT: dict[int, Callable[[str], Any]] = {DECIMAL: Decimal, OBJECT_ID: ObjectId, UUID: uuid.UUID}
 
@@ -409,7 +442,7 @@ def encode(prop: Described, text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise InvalidText(
-            f"{prop.path}: {error.object[error.start:error.end]!r} has no UTF-8 form",
+            f"{prop.path}: {error.object[error.start : error.end]!r} has no UTF-8 form",
             class_name=prop.model_name,
             property_name=prop.name,
             position=error.start,

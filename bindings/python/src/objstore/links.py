@@ -42,10 +42,10 @@ class Later:
         return Later(f"{self.text}.{name}", self.module)
 
     def __or__(self, other: Any) -> Any:
-        return typing.Union[self, other]
+        return typing.Union[self, other]  # noqa: UP007  # neither need be a type
 
     def __ror__(self, other: Any) -> Any:
-        return typing.Union[other, self]
+        return typing.Union[other, self]  # noqa: UP007
 
     def __call__(self, *_: object) -> None:  # else it could not be part of a Union
         raise TypeError(f"{self.text} is not there yet")
@@ -124,8 +124,8 @@ def check_target(prop: "Property") -> None:
 
 
 def place(prop: "Described", obj: Any) -> tuple[int, int]:
-    """The object that a link shall lead to, or is compared with, as the library knows it: class and store in one number,
-    and key."""
+    """The object that a link shall lead to, or is compared with, as the library knows it: class and store in one
+    number, and key."""
     store = obj._o_block.store
     if store is None:
         raise WrongStore(
@@ -138,7 +138,8 @@ def place(prop: "Described", obj: Any) -> tuple[int, int]:
 
 @contextmanager
 def added(transaction: "Transaction", values: Iterable[Any]) -> Iterator[None]:
-    """Unmanaged objects that are about to become elements are added first, with all that they lead to: all of it, or none."""
+    """Unmanaged objects that are about to become elements are added first, with all that they lead to: all of it, or
+    none."""
     loose = [value for value in values if is_loose(value)]
     if not loose:
         yield
@@ -172,9 +173,9 @@ class DeclaredBacklinks(NamedTuple):
 
 
 def backlinks(origin: str, *, init: Literal[False] = False) -> Any:
-    """The inverse of a link: `dogs: Backlinks["Dog"] = backlinks("owner")` are the dogs whose `owner` is this object; or, of
-    a list, set or dict of links, the objects that have this one in it, each once. Of a property of type Any, or a collection of
-    them, those that have a link to this object anywhere inside.
+    """The inverse of a link: `dogs: Backlinks["Dog"] = backlinks("owner")` are the dogs whose `owner` is this object;
+    or, of a list, set or dict of links, the objects that have this one in it, each once. Of a property of type Any, or
+    a collection of them, those that have a link to this object anywhere inside.
 
     Always up to date, and not stored: found through the index that every link has. Read-only: set the link."""
     if not isinstance(origin, str):
@@ -183,12 +184,12 @@ def backlinks(origin: str, *, init: Literal[False] = False) -> Any:
 
 
 def links_to(prop: Any, obj: Any) -> "Condition":
-    """Who has a link to an object, as the value, as an element, or anywhere inside of an Any: the inverse of a property that
-    declares none, `store.objects(Shelter).where(links_to(Shelter.dogs, rex))`. WrongType: a property without links, an object of
-    another class. WrongStore: an unmanaged object, to which nothing links."""
+    """Who has a link to an object, as the value, as an element, or anywhere inside of an Any: the inverse of a property
+    that declares none, `store.objects(Shelter).where(links_to(Shelter.dogs, rex))`. WrongType: a property without
+    links, an object of another class. WrongStore: an unmanaged object, to which nothing links."""
     from .properties import LINKS_TO, Condition, Property
 
-    if not isinstance(prop, Property) or prop.target is None and not is_mixed(prop):
+    if not isinstance(prop, Property) or (prop.target is None and not is_mixed(prop)):
         raise WrongType(f"a property with links is wanted, such as Shelter.dogs, not {prop!r}")
     condition = Condition(prop, LINKS_TO, obj)
     if not is_object(obj):
@@ -199,7 +200,7 @@ def links_to(prop: Any, obj: Any) -> "Condition":
 
 def is_mixed(prop: "Property") -> bool:
     """Has it any values, or a collection of them, in which links may lie?"""
-    return prop.kind == MIXED or prop.shape is not None and prop.shape.element.kind == MIXED
+    return prop.kind == MIXED or (prop.shape is not None and prop.shape.element.kind == MIXED)
 
 
 class Inverse(property):
@@ -220,7 +221,9 @@ class Inverse(property):
             shown = self.origin.text if isinstance(self.origin, Later) else self.origin.__name__
             raise self._wrong(model, f"{shown} is not among the models")
         for prop in origin._objstore_properties:
-            if prop.name == self.origin_property and (is_mixed(prop) or prop.target is not None and target_of(prop, models) is model):
+            if prop.name == self.origin_property and (
+                is_mixed(prop) or (prop.target is not None and target_of(prop, models) is model)
+            ):
                 self.origin, self.link = origin, prop
                 return
         raise self._wrong(model, f"{origin.__name__} has no link {self.origin_property!r} to {model.__name__}")
@@ -232,7 +235,9 @@ class Inverse(property):
         return known if known is not None and is_same(known, self.origin) else self.origin
 
     def _wrong(self, model: type, message: str) -> SchemaError:
-        return SchemaError(f"{model.__name__}.{self.name}: {message}", class_name=model.__name__, property_name=self.name)
+        return SchemaError(
+            f"{model.__name__}.{self.name}: {message}", class_name=model.__name__, property_name=self.name
+        )
 
     def _read(self, obj: Any) -> Any:
         from .properties import LINKS_TO, Condition
@@ -264,8 +269,8 @@ class Inverse(property):
 
 
 def resolve(models: Iterable[type]) -> None:
-    """Looks up the classes of all links and inverses, when a store is opened with these models. SchemaError: one of them is
-    not among them."""
+    """Looks up the classes of all links and inverses, when a store is opened with these models. SchemaError: one of
+    them is not among them."""
     by_name = {model.__name__: model for model in models}
     for model in by_name.values():
         _aim_all(model, by_name)

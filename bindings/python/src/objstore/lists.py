@@ -76,7 +76,7 @@ class List(Collection, MutableSequence[T]):
         first = self._find(value)
         if first >= 0:
             if start == 0:
-                if first < stop or stop < 0 and first < stop + len(self):
+                if first < stop or (stop < 0 and first < stop + len(self)):
                     return first
             else:
                 return list.index(self._all(), self._shape.element.find(value)[0], start, stop)
@@ -197,7 +197,8 @@ class List(Collection, MutableSequence[T]):
         return self
 
     def pop(self, index: SupportsIndex = -1) -> T:
-        """Takes an element out, usually the last one. Of an embedded object, which is deleted then, a copy is returned."""
+        """Takes an element out, usually the last one. Of an embedded object, which is deleted then, a copy is
+        returned."""
         transaction = self._writing()
         at = self._at(index, transaction)
         value: T = self._taken(self[at])
@@ -261,7 +262,9 @@ class List(Collection, MutableSequence[T]):
                 for at, value in zip(wanted, values):
                     self._put(handle, at, value)
         else:
-            raise ValueError(f"attempt to assign sequence of size {len(values)} to extended slice of size {len(wanted)}")
+            raise ValueError(
+                f"attempt to assign sequence of size {len(values)} to extended slice of size {len(wanted)}"
+            )
 
     def _has(self, transaction: "Transaction", places: range, values: list[Any]) -> bool:
         """Are these, to the bit, the elements at these places?"""

@@ -54,7 +54,8 @@ class Loop:
         try:
             self._keys = self._evaluation.words(self._next, self._evaluation.count - self._next)
         except (Error, MemoryError) as error:
-            hand_on(error)  # else its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
+            # else its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
+            hand_on(error)
 
     def leave_out_undone(self) -> None:
         """The write was cancelled: what it created does not come any more, be it read already or not."""

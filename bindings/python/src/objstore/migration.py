@@ -33,10 +33,13 @@ class Migration:
                 for old, new in migration.objects("Person"):
                     new.full_name = f"{old.first_name} {old.last_name}"
 
-    Each has its own names: `old` those of the file, `new` those of the program. `store` has the new models, and a write open: add, get, delete as ever. `old` is frozen and has what was there,
+    Each has its own names: `old` those of the file, `new` those of the program. `store` has the new models, and a write
+    open: add, get, delete as ever. `old` is frozen and has what was there,
     with models made of the file. An exception undoes everything, and open() raises it. Of no use afterwards."""
 
-    def __init__(self, store: "Store", transaction: "Transaction", old: int, old_version: int, new_version: int) -> None:
+    def __init__(
+        self, store: "Store", transaction: "Transaction", old: int, old_version: int, new_version: int
+    ) -> None:
         self.store = store
         self.old_version = old_version
         self.new_version = new_version
@@ -52,8 +55,8 @@ class Migration:
         self._add_names()
 
     def objects(self, class_name: str) -> Iterator[tuple[Any, Any]]:
-        """Every object that the class had, as it was, and as it becomes: set the attributes of that. None: it was deleted, or
-        its class is not among the models. NoSuchClass: the file did not have the class."""
+        """Every object that the class had, as it was, and as it becomes: set the attributes of that. None: it was
+        deleted, or its class is not among the models. NoSuchClass: the file did not have the class."""
         before = self._old_model(class_name)
         model = self._model(class_name)
         binding = None if model is None else self.store._binding(model)
@@ -68,8 +71,8 @@ class Migration:
         return self.old.objects(self._old_model(class_name))
 
     def rename_property(self, class_name: str, old_name: str, new_name: str) -> int:
-        """Gives a property the values that another one had: for how many objects. field(formerly=…) does that without writing
-        an object. WrongType: they are not of the same kind."""
+        """Gives a property the values that another one had: for how many objects. field(formerly=…) does that without
+        writing an object. WrongType: they are not of the same kind."""
         before = self.old._binding(self._old_model(class_name))
         model = self._model(class_name)
         after = None if model is None else self.store._binding(model)
@@ -84,7 +87,9 @@ class Migration:
             ids.append(binding.ids[prop.index])
         count = ctypes.c_uint64()
         try:
-            check(_migrate_property(self._transaction.handle, ids[0], self.old._view.handle, ids[1], ctypes.byref(count)))
+            check(
+                _migrate_property(self._transaction.handle, ids[0], self.old._view.handle, ids[1], ctypes.byref(count))
+            )
         finally:
             self._transaction._wrote_many()
         return count.value
@@ -94,8 +99,8 @@ class Migration:
         return self._delete(_delete_all, class_name)
 
     def delete_orphans(self, class_name: str) -> int:
-        """Deletes the objects of a class that no link leads to: how many there were. What has no parent when a class becomes embedded
-        is an error at the end of the migration otherwise."""
+        """Deletes the objects of a class that no link leads to: how many there were. What has no parent when a class
+        becomes embedded is an error at the end of the migration otherwise."""
         return self._delete(_delete_orphans, class_name)
 
     def _delete(self, function: Any, class_name: str) -> int:
@@ -126,10 +131,14 @@ class Migration:
         """Who takes a name of the other version is told what it is called here."""
         known, renamed = properties_of(model), {}
         for prop in known:
-            before = next((name for name in (prop.stored_as, *prop.formerly) if name is not None and name in vars(old)), None)
+            before = next(
+                (name for name in (prop.stored_as, *prop.formerly) if name is not None and name in vars(old)), None
+            )
             if before is not None:
                 renamed[before] = prop.name
-                self._signs.put(old, prop.name, f"is what the program calls it: the file has it as {old.__name__}.{before}")
+                self._signs.put(
+                    old, prop.name, f"is what the program calls it: the file has it as {old.__name__}.{before}"
+                )
             else:
                 self._signs.put(old, prop.name, "is new: the file does not have it")
         for name in [name for name, value in vars(old).items() if isinstance(value, Property)]:
@@ -140,7 +149,8 @@ class Migration:
             self._signs.put(model, name, message)
 
     def end(self) -> None:
-        """The names of the other version are gone from the classes. Called twice where a signal handler raised in it."""
+        """The names of the other version are gone from the classes. Called twice where a signal handler raised in
+        it."""
         self._signs.remove()
         self.old.close()
 

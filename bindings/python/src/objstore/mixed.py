@@ -62,8 +62,8 @@ _paths: list[_Path] = []
 
 
 class Nested:
-    """A list or dict inside a mixed property of a managed object, or inside an element of a collection of any values. Shows what
-    stands at its place now, and is changed inside a write only. Any thread may use it."""
+    """A list or dict inside a mixed property of a managed object, or inside an element of a collection of any values.
+    Shows what stands at its place now, and is changed inside a write only. Any thread may use it."""
 
     __slots__ = ("_source", "_epoch", "_prop", "_head", "_key", "_property_id", "_path")
     __hash__ = None  # type: ignore[assignment]
@@ -149,9 +149,11 @@ class Nested:
         """A builtin list or dict of everything in it."""
         return self._value(_read, self._path)
 
-    def to_json(self, depth: int = 1, *, pretty: bool = False, extended: bool = False, nan_as_null: bool = False) -> str:
-        """The list or dict as JSON text, as it stands in that of its object. With `depth` 0 links are references, with 1 the objects
-        that they lead to. The rest is as of Model.to_json."""
+    def to_json(
+        self, depth: int = 1, *, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
+    ) -> str:
+        """The list or dict as JSON text, as it stands in that of its object. With `depth` 0 links are references, with
+        1 the objects that they lead to. The rest is as of Model.to_json."""
         view = self._view()  # kept during the call
 
         def call(function: Any, *rest: Any) -> int:
@@ -177,7 +179,8 @@ class Nested:
     # Changing
 
     def _is_at(self, source: "Source", place: tuple[int, int, int], path: tuple[int | str, ...]) -> bool:
-        """Does it show what stands there? Giving it to its own place, as `dog.extra["seen"] += …` does in the end, writes nothing."""
+        """Does it show what stands there? Giving it to its own place, as `dog.extra["seen"] += …` does in the end,
+        writes nothing."""
         return self._source is source and (self._head, self._key, self._property_id) == place and self._path == path
 
     def _change(self, function: Any, path: tuple[int | str, ...], *value: Any) -> int:
@@ -218,15 +221,18 @@ class Nested:
         prop: Any = self._prop  # for a message
         self._source._writing(prop)
         now, wanted = self.copy(), kinds.convert(self._prop, content)
-        if type(now) is type(wanted) and not any(map(kinds.is_loose, kinds.objects_in(wanted))):
-            if documents.pack(self._prop, now) == documents.pack(self._prop, wanted):
-                return
+        if (
+            type(now) is type(wanted)
+            and not any(map(kinds.is_loose, kinds.objects_in(wanted)))
+            and documents.pack(self._prop, now) == documents.pack(self._prop, wanted)
+        ):
+            return
         self._change(_set, self._path, content)
 
 
 class MixedList(Nested, MutableSequence[Any]):
-    """A list inside a mixed property: everything that a builtin list can do. A loop goes over the elements that were there
-    when it began."""
+    """A list inside a mixed property: everything that a builtin list can do. A loop goes over the elements that were
+    there when it began."""
 
     __slots__ = ()
 
@@ -274,7 +280,9 @@ class MixedList(Nested, MutableSequence[Any]):
 
     def _beyond(self, number: int) -> IndexOutOfRange:
         return IndexOutOfRange(
-            f"{self._prop.path}: there is no element {number}", class_name=self._prop.model_name, property_name=self._prop.name
+            f"{self._prop.path}: there is no element {number}",
+            class_name=self._prop.model_name,
+            property_name=self._prop.name,
         )
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -324,8 +332,8 @@ class MixedList(Nested, MutableSequence[Any]):
 
 
 class MixedDict(Nested, MutableMapping[str, Any]):
-    """A dict inside a mixed property: everything that a builtin dict with str as keys can do, in ascending order of the keys. A
-    loop goes over the entries that were there when it began."""
+    """A dict inside a mixed property: everything that a builtin dict with str as keys can do, in ascending order of the
+    keys. A loop goes over the entries that were there when it began."""
 
     __slots__ = ()
 
@@ -425,7 +433,9 @@ def linked(source: "Source", prop: "kinds.Described", class_id: int, key: int) -
     return objects.make(binding.model, source._unread(binding), key)
 
 
-def inside(source: "Source", epoch: "Epoch", element: "Element", place: tuple[int, int, int], kind: int, step: int | str) -> Nested:
+def inside(
+    source: "Source", epoch: "Epoch", element: "Element", place: tuple[int, int, int], kind: int, step: int | str
+) -> Nested:
     """The list or dict that is an element of a collection: the index or the key says which."""
     made: Any = object.__new__(MixedList if kind == LIST else MixedDict)
     made._source, made._epoch, made._prop = source, epoch, element
@@ -448,4 +458,3 @@ def read(obj: Any, prop: "Property") -> Any:
     for slot in Nested.__slots__:
         setattr(made, slot, getattr(root, slot))
     return made
-

@@ -8,7 +8,7 @@ import sys
 import types
 import typing
 import uuid
-from collections.abc import Callable, Sequence  # noqa: TC003  # also for typing.get_type_hints
+from collections.abc import Callable, Sequence  # also for typing.get_type_hints
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from . import copies, described, elements, embedded, jsons, kinds, links, objects, written
@@ -16,7 +16,7 @@ from .constructors import checked, constructor
 from .counters import Counter
 from .dicts import Dict
 from .elements import Element, Shape
-from .errors import Error, InvalidArgument, MissingValue, NoSuchProperty, NotSupported, SchemaError
+from .errors import Error, InvalidArgument, NoSuchProperty, NotSupported, SchemaError
 from .html import object_table
 from .indexes import Index, check_indexes
 from .links import DeclaredBacklinks, Inverse, Later, backlinks
@@ -44,8 +44,13 @@ M = TypeVar("M", bound="Model")
 NO_KEY = "a primary key is an int, a str, an ObjectId or a UUID, or one of them | None"
 NO_CASCADE = "on_delete is for links, and lists, sets and dicts of links"
 COLLECTIONS: dict[Any, int] = {
-    list: kinds.LIST, List: kinds.LIST, set: kinds.SET, Set: kinds.SET, dict: kinds.MAP, Dict: kinds.MAP,
-}  # fmt: skip
+    list: kinds.LIST,
+    List: kinds.LIST,
+    set: kinds.SET,
+    Set: kinds.SET,
+    dict: kinds.MAP,
+    Dict: kinds.MAP,
+}
 
 
 class ModelMeta(type):
@@ -83,12 +88,13 @@ class Model(objects.Slots, metaclass=ModelMeta):
     Any thread may use any object. Two managed objects are equal when they are the same object of the same store.
 
     Types: bool, int, float, str, bytes, datetime (with a time zone; stored to the nanosecond, given back to the
-    microsecond, in UTC), Decimal, ObjectId, UUID, Float32, an enum.Enum whose values are all int or all str, and each of
-    them `| None`; and list[…], set[…] and dict[…, …] of all these, the keys being int, str, ObjectId or UUID. Of a managed
-    object they are live: List, Set, Dict. A link to an object of a model class, `owner: "Person | None" = None`, and its
-    inverse, `dogs: Backlinks["Dog"] = backlinks("owner")`. Objects that are parts of this one: see EmbeddedModel. A number that is
-    counted: see Counter. Links and embedded objects may be given as what describes them, as for Store.create():
-    `person.address = {"city": "Rome"}`; those with a primary key that is there are updated.
+    microsecond, in UTC), Decimal, ObjectId, UUID, Float32, an enum.Enum whose values are all int or all str, and each
+    of them `| None`; and list[…], set[…] and dict[…, …] of all these, the keys being int, str, ObjectId or UUID. Of a
+    managed object they are live: List, Set, Dict. A link to an object of a model class, `owner: "Person | None" =
+    None`, and its inverse, `dogs: Backlinks["Dog"] = backlinks("owner")`. Objects that are parts of this one: see
+    EmbeddedModel. A number that is counted: see Counter. Links and embedded objects may be given as what describes
+    them, as for Store.create(): `person.address = {"city": "Rome"}`; those with a primary key that is there are
+    updated.
     """
 
     __indexes__: "ClassVar[Sequence[Index]]" = ()
@@ -102,7 +108,7 @@ class Model(objects.Slots, metaclass=ModelMeta):
         def __init__(self, /, **values: Any) -> None:
             cls = type(self)
             if unknown := values.keys() - {p.name for p in cls._objstore_properties}:
-                raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+                raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {min(unknown)!r}")
             objects.start(self, [p.given(values.get(p.name, MISSING)) for p in cls._objstore_properties])
 
     @property
@@ -122,15 +128,15 @@ class Model(objects.Slots, metaclass=ModelMeta):
         return objects.exists(self)
 
     def freeze(self) -> "Self":
-        """The same object as it is now, for ever; inside of a write as it was before that. Keeps its version until it is garbage, so let go
-        of it. NoSuchObject: it was deleted, or the write that has made it is not over."""
+        """The same object as it is now, for ever; inside of a write as it was before that. Keeps its version until it
+        is garbage, so let go of it. NoSuchObject: it was deleted, or the write that has made it is not over."""
         frozen: Self = objects.freeze(self)
         return frozen
 
     def detach(self, depth: int | None = None) -> "Self":
-        """An unmanaged copy, with copies of the objects that it leads to, each once, also in a circle: `depth` links away
-        (0: none of them), None: all. A link that leads further is None in the copy, as is the value of a key in a dict; in a list or
-        set it is left out. Embedded objects are parts of theirs."""
+        """An unmanaged copy, with copies of the objects that it leads to, each once, also in a circle: `depth` links
+        away (0: none of them), None: all. A link that leads further is None in the copy, as is the value of a key in a
+        dict; in a list or set it is left out. Embedded objects are parts of theirs."""
         detached: Self = copies.detach(self, depth)
         return detached
 
@@ -146,25 +152,26 @@ class Model(objects.Slots, metaclass=ModelMeta):
     ) -> str:
         """The object as JSON text: all its properties, in the order of their declaration.
 
-        A link is the object that it leads to, as far as `depth` goes: 0 follows none, 100 is the most. An object that lies deeper, or
-        that is being written already (a cycle), is its primary key, or {"$ref": "Dog", "$id": 12} where its class has none,
-        or it is null; with {"country": "CH", "name": "Bern"} as "$id" where the key is of several properties. So are links in
-        properties of Any with `extended`, always.
-        Dates are ISO 8601 texts, bytes base64, ids hexadecimal; `extended`: as in MongoDB's Extended JSON, {"$date": …}.
-        NaN and the infinities are refused (OutOfRange), but for `nan_as_null` or `extended`. An unmanaged object is written in the same
-        form, without the number that it is going to get where that is generated; one without a primary key has no other name: its "$id"
-        is null."""
+        A link is the object that it leads to, as far as `depth` goes: 0 follows none, 100 is the most. An object that
+        lies deeper, or that is being written already (a cycle), is its primary key, or {"$ref": "Dog", "$id": 12} where
+        its class has none, or it is null; with {"country": "CH", "name": "Bern"} as "$id" where the key is of several
+        properties. So are links in properties of Any with `extended`, always.
+        Dates are ISO 8601 texts, bytes base64, ids hexadecimal; `extended`: as in MongoDB's Extended JSON, {"$date":
+        …}. NaN and the infinities are refused (OutOfRange), but for `nan_as_null` or `extended`. An unmanaged object is
+        written in the same form, without the number that it is going to get where that is generated; one without a
+        primary key has no other name: its "$id" is null."""
         return jsons.of_object(self, depth, jsons.flags(pretty, extended, nan_as_null))
 
     def to_dict(self, depth: int = 1) -> "dict[str, Any]":
-        """The object as a dict of its properties, managed or not: the form of to_json(), of builtin lists and dicts and the values that
-        the attributes have. Sets are lists, in the order of a store; links are dicts, or references, as in to_json()."""
+        """The object as a dict of its properties, managed or not: the form of to_json(), of builtin lists and dicts and
+        the values that the attributes have. Sets are lists, in the order of a store; links are dicts, or references, as
+        in to_json()."""
         return written.as_dict(self, depth)
 
     def observe(self, handler: "Callable[[Changes[Self]], object]", keys: "Iterable[object] | None" = None) -> "Token":
         """Calls handler(change) when this object is changed or deleted: `change.written(0)` are the names of the
-        properties that were written, `change.deletion_count` is 1 when it is gone. The first change is the first that happens: none is
-        `is_initial`. The rest is as for results."""
+        properties that were written, `change.deletion_count` is 1 when it is gone. The first change is the first that
+        happens: none is `is_initial`. The rest is as for results."""
         token: Token = objects.observe(self, handler, keys)
         return token
 
@@ -178,7 +185,8 @@ class Model(objects.Slots, metaclass=ModelMeta):
         name, why = type(self).__name__, "deleted or closed"
         try:
             if self.is_valid:
-                return f"{name}({', '.join(f'{p.name}={objects.shown(self, p)}' for p in type(self)._objstore_properties)})"
+                values = (f"{p.name}={objects.shown(self, p)}" for p in type(self)._objstore_properties)
+                return f"{name}({', '.join(values)})"
         except Error as error:  # behind a fork(); or another thread deletes it, or closes the store, just now
             why = error.message
         return f"<{name} {self._o_key}, {why}>"
@@ -186,7 +194,8 @@ class Model(objects.Slots, metaclass=ModelMeta):
     def _repr_html_(self) -> str:
         return object_table(self)
 
-    # Unmanaged objects, such as detached ones, are copied and pickled as any others, with what they lead to, also in a circle.
+    # Unmanaged objects, such as detached ones, are copied and pickled as any others, with what they lead to, also in a
+    # circle.
 
     def __copy__(self) -> "Self":
         values = objects.loose_values(self)
@@ -219,13 +228,15 @@ def properties_of(model: type) -> tuple[Property, ...]:
 
 
 def fields(model: type[Model]) -> tuple[Property, ...]:
-    """The properties of a model class, in the order of their declaration, as dataclasses.fields() has them of a dataclass:
+    """The properties of a model class, in the order of their declaration, as dataclasses.fields() has them of a
+    dataclass:
 
         for p in objstore.fields(store.models["Dog"]):
-            print(p.name, p.type_name, p.nullable, p.primary_key, p.indexed, p.unique, p.generated, p.counter, p.cascade, p.target)
+            print(p.name, p.type_name, p.nullable, p.primary_key, p.indexed, p.unique)
+            print(p.generated, p.counter, p.cascade, p.target)
 
-    `type_name` is the type as a text, `python_type` the class; `target` the model that a link, or a collection of links, leads to, or
-    None; `stored_as` what the file calls it, where that differs."""
+    `type_name` is the type as a text, `python_type` the class; `target` the model that a link, or a collection of
+    links, leads to, or None; `stored_as` what the file calls it, where that differs."""
     return properties_of(model)
 
 
@@ -260,7 +271,11 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
         found[name] = _property(cls, name, found[name].index if name in found else len(found), resolved, declared)
         found[name].formerly, found[name].stored_as = declared.formerly, declared.stored_as
     for name, value in cls.__dict__.items():
-        if isinstance(value, (Declared, DeclaredBacklinks)) and name not in found and name not in (i.name for i in inverses):
+        if (
+            isinstance(value, (Declared, DeclaredBacklinks))
+            and name not in found
+            and name not in (i.name for i in inverses)
+        ):
             raise SchemaError(f"{cls.__name__}.{name} has a field() and no type", class_name=cls.__name__)
     keys = [p.name for p in found.values() if p.primary_key]
     if len(keys) > 1:
@@ -295,7 +310,8 @@ def _allow_name(cls: ModelMeta, name: str) -> None:
 def _resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> Any:
     """The annotation as an object; a text, also one inside of Optional[…], is looked up in the module, and where the
     class stands."""
-    while isinstance(annotation, (str, typing.ForwardRef)):  # a text that says a text: quoted under `from __future__ import annotations`
+    # a text that says a text: quoted under `from __future__ import annotations`
+    while isinstance(annotation, (str, typing.ForwardRef)):
         if isinstance(annotation, typing.ForwardRef):
             annotation = annotation.__forward_arg__
         # What the class has under the name of a property is its default, and no type: `date: date = field(…)`.
@@ -313,7 +329,7 @@ def _resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> An
             return kinds.Single
         return _resolve(cls, name, arguments[0], scope)
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        return typing.Union[tuple(_resolve(cls, name, argument, scope) for argument in arguments)]
+        return typing.Union[tuple(_resolve(cls, name, argument, scope) for argument in arguments)]  # noqa: UP007
     if typing.get_origin(annotation) in COLLECTIONS:
         resolved = tuple(_resolve(cls, name, argument, scope) for argument in arguments)
         return types.GenericAlias(elements.TYPES[COLLECTIONS[typing.get_origin(annotation)]], resolved)
@@ -330,8 +346,8 @@ def _unsupported(cls: type, name: str, annotation: Any) -> Exception:
     return NotSupported(
         f"{cls.__name__}.{name}: properties of type {shown} are not in this version; there are bool, int, float, "
         "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, and each of them | None; "
-        "list[…], set[…] and dict[…, …] of these, or of Any; Any; a model class | None, which is a link, list[a model class], set[a model class], "
-        "dict[…, a model class | None]; Backlinks[…]",
+        "list[…], set[…] and dict[…, …] of these, or of Any; Any; a model class | None, which is a link, list[a model "
+        "class], set[a model class], dict[…, a model class | None]; Backlinks[…]",
         class_name=cls.__name__,
         property_name=name,
     )
@@ -342,9 +358,12 @@ def _no_type(cls: type, name: str, given: Any) -> SchemaError:
         return _refused(cls, name, f"its type is the module {given.__name__}, and not a class in it")
     shown = "what field() returned" if isinstance(given, Declared) else repr(given)
     return _refused(
-        cls, name, f"its type is {shown}, which is none: in a class body a property that has a default hides the type that is called like it; "
-        "import that by another name, or begin the file with `from __future__ import annotations`"
-    )  # fmt: skip
+        cls,
+        name,
+        f"its type is {shown}, which is none: in a class body a property that has a default hides the type that is "
+        "called like it; "
+        "import that by another name, or begin the file with `from __future__ import annotations`",
+    )
 
 
 def _scalar(cls: type, name: str, annotation: Any, whole: Any) -> tuple[int, bool, type[enum.Enum] | None]:
@@ -357,7 +376,9 @@ def _scalar(cls: type, name: str, annotation: Any, whole: Any) -> tuple[int, boo
             raise _unsupported(cls, name, whole)
         plain, nullable = others[0], True
     enumeration = plain if isinstance(plain, type) and issubclass(plain, enum.Enum) else None
-    kind = kinds.enum_kind(enumeration) if enumeration else kinds.BY_TYPE.get(plain) if isinstance(plain, type) else None
+    kind = (
+        kinds.enum_kind(enumeration) if enumeration else kinds.BY_TYPE.get(plain) if isinstance(plain, type) else None
+    )
     if kind is None:
         raise _unsupported(cls, name, whole)
     return kind, nullable, enumeration
@@ -370,7 +391,7 @@ def _refused(cls: type, name: str, message: str) -> SchemaError:
 def _property(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:
     if declared.default is not MISSING and declared.default_factory is not MISSING:
         raise _refused(cls, name, "it has a default and a default_factory; one of them is enough")
-    if typing.get_origin(annotation) in COLLECTIONS or isinstance(annotation, type) and annotation in COLLECTIONS:
+    if typing.get_origin(annotation) in COLLECTIONS or (isinstance(annotation, type) and annotation in COLLECTIONS):
         return _collection(cls, name, index, annotation, declared)
     if declared.generated:
         _check_generated(cls, name, annotation, declared)
@@ -408,19 +429,21 @@ def _counter(annotation: Any) -> tuple[bool, Any]:
     if annotation is Counter:
         return True, int
     if Counter in typing.get_args(annotation):
-        return True, typing.Union[tuple(int if a is Counter else a for a in typing.get_args(annotation))]
+        return True, typing.Union[tuple(int if a is Counter else a for a in typing.get_args(annotation))]  # noqa: UP007
     return False, annotation
 
 
 def _check_generated(cls: type, name: str, annotation: Any, declared: Declared) -> None:
     if annotation not in (ObjectId, uuid.UUID) and not (annotation is int and declared.primary_key):
-        raise _refused(cls, name, "generated are ObjectIds and UUIDs, and an int that is the primary key, and never None")
+        raise _refused(
+            cls, name, "generated are ObjectIds and UUIDs, and an int that is the primary key, and never None"
+        )
     if declared.default is not MISSING or declared.default_factory is not MISSING:
         raise _refused(cls, name, "what is generated has no default")
 
 
 def _is_any(annotation: Any) -> bool:
-    return annotation is Any or bool(annotation == typing.Optional[Any])
+    return annotation is Any or bool(annotation == typing.Optional[Any])  # noqa: UP045
 
 
 def _mixed(cls: type, name: str, index: int, declared: Declared) -> Property:
@@ -432,7 +455,14 @@ def _mixed(cls: type, name: str, index: int, declared: Declared) -> Property:
     if factory is list or factory is dict:
         default, factory = factory(), MISSING  # which the file can keep
     return Property(
-        name, index, kinds.MIXED, nullable=True, indexed=declared.indexed, unique=declared.unique, default=default, default_factory=factory
+        name,
+        index,
+        kinds.MIXED,
+        nullable=True,
+        indexed=declared.indexed,
+        unique=declared.unique,
+        default=default,
+        default_factory=factory,
     )
 
 
@@ -462,12 +492,20 @@ def _collection(cls: type, name: str, index: int, annotation: Any, declared: Dec
     if declared.primary_key or declared.indexed or declared.unique:
         raise _refused(cls, name, f"a {python_type.__name__} is no primary key, has no index, and is not unique")
     if declared.default is not MISSING:
-        raise _refused(cls, name, f"what a {python_type.__name__} begins with is said by a function: field(default_factory=…)")
+        raise _refused(
+            cls, name, f"what a {python_type.__name__} begins with is said by a function: field(default_factory=…)"
+        )
     factory = MISSING if declared.default_factory is python_type else declared.default_factory
-    if declared.generated or declared.cascade and target is None:
+    if declared.generated or (declared.cascade and target is None):
         raise _refused(cls, name, NO_CASCADE if declared.cascade else f"a {python_type.__name__} is not generated")
     return Property(
-        name, index, kind, shape=Shape(kind, element, key), target=target, cascade=declared.cascade, default_factory=factory
+        name,
+        index,
+        kind,
+        shape=Shape(kind, element, key),
+        target=target,
+        cascade=declared.cascade,
+        default_factory=factory,
     )
 
 
@@ -485,9 +523,15 @@ def _link(cls: type, name: str, index: int, target: Any, nullable: bool, declare
     if declared.default is not MISSING and declared.default is not None:
         raise _refused(cls, name, "the default of a link can only be None, or what a default_factory makes")
     return Property(
-        name, index, kinds.LINK, nullable=True, default=declared.default, target=target, cascade=declared.cascade,
+        name,
+        index,
+        kinds.LINK,
+        nullable=True,
+        default=declared.default,
+        target=target,
+        cascade=declared.cascade,
         default_factory=declared.default_factory,
-    )  # fmt: skip
+    )
 
 
 def _link_target(annotation: Any) -> tuple[Any, bool]:
@@ -528,9 +572,9 @@ class EmbeddedModel(Model):
             name: str
             address: Address | None = None              # or list[Address], dict[str, Address | None]
 
-    They come into a store with their parent, or by being put into it, `person.address = Address(city="Rome")`, and go when it
-    is deleted, or when they are taken out of it or replaced. One cannot be given a second place: that is Embedded. They have no
-    primary key; otherwise they are objects like others, can be asked for and observed.
+    They come into a store with their parent, or by being put into it, `person.address = Address(city="Rome")`, and go
+    when it is deleted, or when they are taken out of it or replaced. One cannot be given a second place: that is
+    Embedded. They have no primary key; otherwise they are objects like others, can be asked for and observed.
     """
 
     _objstore_embedded = True

@@ -1,6 +1,7 @@
 """Objects from nested values, in one call of the library: everything becomes one array of C values.
 
-    {"name": "Jane", "dogs": [rex, ["Buster", 5]]}   ─►   map 2 · "name" · "Jane" · "dogs" · list 2 · rex · map 2 · "name" · …
+    {"name": "Jane", "dogs": [rex, ["Buster", 5]]}
+        ─►   map 2 · "name" · "Jane" · "dogs" · list 2 · rex · map 2 · "name" · …
 
 Names stand for positions, too: a file may have its properties in another order than the class.
 """
@@ -62,11 +63,15 @@ class Assembly:
     """One call of the library that creates or changes an object, and what is nested in it. All or nothing."""
 
     def __init__(
-        self, transaction: "Transaction", policy: int, exact: bool = False, made: "copies.Made | None" = None,
+        self,
+        transaction: "Transaction",
+        policy: int,
+        exact: bool = False,
+        made: "copies.Made | None" = None,
         known_by: "tuple[int, tuple[Property, ...]] | None" = None,
     ) -> None:
-        """`made`: objects that are copied stand for these; without, unmanaged ones are added, and become the store's. `known_by`: the
-        object is known by that unique index, and not by its primary key."""
+        """`made`: objects that are copied stand for these; without, unmanaged ones are added, and become the store's.
+        `known_by`: the object is known by that unique index, and not by its primary key."""
         self._known_by = known_by
         self._refers = True  # may a primary key stand for its object?
         self._transaction = transaction
@@ -99,11 +104,19 @@ class Assembly:
             made, outcome, room = _ffi.Object(), ctypes.c_int32(), self._room()
             if self._policy:
                 transaction.settle()
-            function, known_by = (_create_from, binding.class_id) if self._known_by is None else (_upsert_from_by, self._known_by[0])
+            function, known_by = (
+                (_create_from, binding.class_id) if self._known_by is None else (_upsert_from_by, self._known_by[0])
+            )
             if status := function(
-                transaction.handle, known_by, self._policy, 0, room.address, len(self._values), ctypes.byref(made),
+                transaction.handle,
+                known_by,
+                self._policy,
+                0,
+                room.address,
+                len(self._values),
+                ctypes.byref(made),
                 ctypes.byref(outcome),
-            ):  # fmt: skip
+            ):
                 raise failure(status)
             if outcome.value != CREATED:
                 transaction._wrote_many()
@@ -114,8 +127,8 @@ class Assembly:
         return made.key, outcome.value
 
     def set(self, binding: "Binding", key: int, prop: "Property", value: Any, refers: bool = False) -> bool:
-        """Gives a property of an object what a value is or describes; was something written? `refers`: also what a primary key in it
-        leads to."""
+        """Gives a property of an object what a value is or describes; was something written? `refers`: also what a
+        primary key in it leads to."""
         transaction = self._transaction
         self._refers = refers
         with self._scope:
@@ -125,7 +138,13 @@ class Assembly:
             s = take()
             s.head.value, s.key.value = binding.head, key
             if status := _set_from(
-                transaction.handle, s.object, binding.ids[prop.index], self._policy, room.address, len(self._values), s.flag_address
+                transaction.handle,
+                s.object,
+                binding.ids[prop.index],
+                self._policy,
+                room.address,
+                len(self._values),
+                s.flag_address,
             ):
                 raise failure(status)
             changed: bool = s.flag.value
@@ -227,7 +246,7 @@ class Assembly:
             pass  # it describes a new object
         elif value is None or isinstance(value, objects.Slots):
             value = part.convert(value)
-            if value is None or embeds and not is_loose(value) and self._made is None:
+            if value is None or (embeds and not is_loose(value) and self._made is None):
                 self._put(part, value)  # the library knows whether it is there already
                 return
             if not embeds:
@@ -307,4 +326,3 @@ class Assembly:
             if node.obj is not None:
                 self._transaction.adopt(target, [node.obj], [inner])
             self._adopt(target, inner, node.nodes)
-

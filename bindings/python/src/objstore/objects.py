@@ -9,7 +9,6 @@ from . import collection, embedded, filling, kinds, mixed
 from .calls import hand_on
 from .collection import Collection
 from .errors import Closed, Error, NoSuchObject, NotInWrite, WrongStore
-
 from .views import Block
 
 if TYPE_CHECKING:
@@ -67,7 +66,9 @@ def blank(model: type) -> Any:
 def loose_values(obj: Any) -> list[Any]:
     """The values of an unmanaged object."""
     if obj._o_block.store is not None:
-        raise TypeError(f"this {type(obj).__name__} is managed by a store: copy or pickle obj.detach(), or send its key")
+        raise TypeError(
+            f"this {type(obj).__name__} is managed by a store: copy or pickle obj.detach(), or send its key"
+        )
     values: list[Any] = obj._o_values
     return values
 
@@ -256,7 +257,9 @@ def freeze(obj: Any) -> Any:
     if not made.is_valid:
         if obj.is_valid:
             raise NoSuchObject(
-                f"the write that has made this {type(obj).__name__} is not over: no version has it that could be frozen", class_name=type(obj).__name__
+                f"the write that has made this {type(obj).__name__} is not over: no version has it that could be "
+                "frozen",
+                class_name=type(obj).__name__,
             )
         first = getattr(made, binding.properties[0].name)  # raises NoSuchObject, with all there is to say
         len(first)  # as a collection does when it is asked

@@ -98,7 +98,11 @@ class ChangeToken(Token, Generic[M]):
     __slots__ = ("_store", "_binding", "_handler", "_properties", "_key")
 
     def __init__(
-        self, store: "Store", binding: "Binding", handler: Callable[[Changes[M]], object], keys: "Iterable[object] | None"
+        self,
+        store: "Store",
+        binding: "Binding",
+        handler: Callable[[Changes[M]], object],
+        keys: "Iterable[object] | None",
     ) -> None:
         super().__init__()
         if not callable(handler):
@@ -112,7 +116,17 @@ class ChangeToken(Token, Generic[M]):
 
     def observe_class(self, initial: bool) -> None:
         flags = INITIAL if initial else 0
-        check(_observe(self._store._open_handle(), self._binding.class_id, flags, _changed, self._number, MUST_FINISH, self._out))
+        check(
+            _observe(
+                self._store._open_handle(),
+                self._binding.class_id,
+                flags,
+                _changed,
+                self._number,
+                MUST_FINISH,
+                self._out,
+            )
+        )
 
     def observe_results(self, condition: Condition | Stretch | None, initial: bool) -> None:
         view = Handle(_view_close)
@@ -127,10 +141,10 @@ class ChangeToken(Token, Generic[M]):
 
     def _called(self, given: Any, call: delivery.Call) -> None:
         made: Changes[M] = Changes(self._store, self._binding, given)
-        if self._properties is not None or self._key is not None:
-            if not made._narrow(self._properties, self._key):
-                delivery.unheard()
-                return
+        is_narrow = self._properties is not None or self._key is not None
+        if is_narrow and not made._narrow(self._properties, self._key):
+            delivery.unheard()
+            return
         self._tell(made, call)
 
     def _tell(self, changes: Changes[M], call: delivery.Call) -> None:

@@ -48,17 +48,18 @@ def open(
     path            the file; beside it lie path-log and path-lock while somebody has it open
     memory          instead of a path: in memory. Stores of one name are one; "" is a new one each time
     models          the model classes to use; those that the file lacks are added, those that it has beside them are not
-                    seen through this store. None: the classes that the file has, whatever they are, as store.models["Dog"];
-                    what other programs change in them is seen by the next who opens
+                    seen through this store. None: the classes that the file has, whatever they are, as
+                    store.models["Dog"]; what other programs change in them is seen by the next who opens
     schema_version  raise it when a model got a new property, lost one, which drops its values for ever, calls one
-                    otherwise (see field(formerly=…)), or when one may be None now, or must not any more. Programs that have the
-                    file open with a lower one go on where all that their models have is as it was; else their next write is a
-                    SchemaError
-    drop            names of classes that files are not to have any more: with a higher schema_version a file loses them with all
-                    their objects, for ever; SchemaError where a class that stays has a property that leads to one of them
+                    otherwise (see field(formerly=…)), or when one may be None now, or must not any more. Programs that
+                    have the file open with a lower one go on where all that their models have is as it was; else their
+                    next write is a SchemaError
+    drop            names of classes that files are not to have any more: with a higher schema_version a file loses them
+                    with all their objects, for ever; SchemaError where a class that stays has a property that leads to
+                    one of them
     mode            "read-write", "read-only", or "immutable" (nobody writes; read permission is enough)
-    create          "if-missing", "never" (NotFound) or "always" (AlreadyExists); without models, a path or a seed it is "never"
-                    unless you say otherwise
+    create          "if-missing", "never" (NotFound) or "always" (AlreadyExists); without models, a path or a seed it is
+                    "never" unless you say otherwise
     durability      when a commit returns: "full", when it is on the medium; "relaxed", at once, and it is there within
                     `relaxed` seconds; "none", at once, and it is there with the next checkpoint
     write_timeout   seconds to wait for other writers; None = for ever
@@ -68,14 +69,16 @@ def open(
                     for development: a file whose classes differ from the models is deleted, and made anew; Busy where
                     somebody has it open
     seed            a store whose content a new one begins with: copied when there is no file
-    seed_sha256     what that file must be, byte for byte: hashlib.sha256(…).hexdigest(); Corrupt where it has another one
-    initial_data    initial_data(store) fills a new store, in the write that creates its classes; an exception in it is raised
-                    here, and leaves no file
-    migrate         migrate(migration, old_version) changes objects when schema_version is higher than the file's, in the
-                    write that changes the classes: see Migration. With it, properties can become required, get another type,
-                    and be the primary key; an exception in it is raised here, and leaves the file as it was
-    compact         compact(total, used), in bytes: whether to make the file smaller before it is used; asked of the first
-                    who opens it. Usual is `lambda total, used: total > 100 << 20 and used < total / 2`
+    seed_sha256     what that file must be, byte for byte: hashlib.sha256(…).hexdigest(); Corrupt where it has another
+                    one
+    initial_data    initial_data(store) fills a new store, in the write that creates its classes; an exception in it is
+                    raised here, and leaves no file
+    migrate         migrate(migration, old_version) changes objects when schema_version is higher than the file's, in
+                    the write that changes the classes: see Migration. With it, properties can become required, get
+                    another type, and be the primary key; an exception in it is raised here, and leaves the file as it
+                    was
+    compact         compact(total, used), in bytes: whether to make the file smaller before it is used; asked of the
+                    first who opens it. Usual is `lambda total, used: total > 100 << 20 and used < total / 2`
     limits          numbers of section 4 of objstore.h: open_timeout_ms, value_bytes, checkpoint_log_bytes,
                     checkpoint_operations, checkpoint_idle_ms, log_bytes, transaction_bytes
     """
@@ -84,9 +87,12 @@ def open(
     classes = None if models is None else _checked(models)
     if classes is None:
         wanted = {
-            "schema_version": schema_version != 1, "drop": bool(drop), "delete_if_migration_needed": delete_if_migration_needed,
-            "initial_data": initial_data is not None, "migrate": migrate is not None,
-        }  # fmt: skip
+            "schema_version": schema_version != 1,
+            "drop": bool(drop),
+            "delete_if_migration_needed": delete_if_migration_needed,
+            "initial_data": initial_data is not None,
+            "migrate": migrate is not None,
+        }
         for name in (name for name, is_given in wanted.items() if is_given):
             raise InvalidArgument(f"{name} is about the models that a program has, and none are given")
     if create is None:
@@ -124,9 +130,13 @@ class _Opening:
     """One call of open(), with what it calls."""
 
     def __init__(
-        self, models: list[ModelMeta] | None, write_timeout: float | None, initial_data: Callable[[Store], object] | None,
-        migrate: Callable[[Migration, int], object] | None, compact: Callable[[int, int], bool] | None,
-    ) -> None:  # fmt: skip
+        self,
+        models: list[ModelMeta] | None,
+        write_timeout: float | None,
+        initial_data: Callable[[Store], object] | None,
+        migrate: Callable[[Migration, int], object] | None,
+        compact: Callable[[int, int], bool] | None,
+    ) -> None:
         self._models = models
         self._write_timeout = write_timeout
         self.opened: list[Store] = []  # the store, as soon as somebody had to see it

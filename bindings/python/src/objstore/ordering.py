@@ -13,12 +13,18 @@ from .object_id import ObjectId
 # null < bool < numbers < texts, bytes < times < ids < uuids < links; of equal ones those of the lesser kind come first.
 _NUMBERS, _TEXTS, _LINKS = 2, 3, 7
 _RANKS: tuple[tuple[Any, int], ...] = (
-    (bool, 1), ((int, float, Decimal), _NUMBERS), ((str, bytes), _TEXTS), (datetime, 4), (ObjectId, 5), (uuid.UUID, 6),
-)  # fmt: skip
+    (bool, 1),
+    ((int, float, Decimal), _NUMBERS),
+    ((str, bytes), _TEXTS),
+    (datetime, 4),
+    (ObjectId, 5),
+    (uuid.UUID, 6),
+)
 
 
 def ordered(values: Iterable[Any]) -> list[Any]:
-    """Converted members of a set as a store would give them. Objects that are in none come last, as they are: they have no keys."""
+    """Converted members of a set as a store would give them. Objects that are in none come last, as they are: they have
+    no keys."""
     return sorted(values, key=place)
 
 

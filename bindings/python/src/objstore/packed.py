@@ -1,6 +1,7 @@
 """Many objects at a time out of the library: the packed form (section 12 of objstore.h) as Python values."""
 
 import ctypes
+import itertools
 import struct
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -93,13 +94,13 @@ class Rows:
         whole = bytes(content)
         offsets = self.offsets(index)
         if kind == MIXED:
-            return [documents.unpack(whole[a:b]) if b > a else None for a, b in zip(offsets, offsets[1:])]
+            return [documents.unpack(whole[a:b]) if b > a else None for a, b in itertools.pairwise(offsets)]
         if kind != STRING:
-            return [whole[a:b] for a, b in zip(offsets, offsets[1:])]
+            return [whole[a:b] for a, b in itertools.pairwise(offsets)]
         if whole.isascii():
             text = whole.decode("ascii")
-            return [text[a:b] for a, b in zip(offsets, offsets[1:])]
-        return [whole[a:b].decode() for a, b in zip(offsets, offsets[1:])]
+            return [text[a:b] for a, b in itertools.pairwise(offsets)]
+        return [whole[a:b].decode() for a, b in itertools.pairwise(offsets)]
 
 
 def read(results: int, start: int, count: int, ids: Any, columns: int) -> Rows:

@@ -31,7 +31,15 @@ MISSING = _Missing.MISSING
 
 EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, LINKS_TO = range(1, 8)
 LIVE: dict[int, type] = {kinds.LIST: List, kinds.SET: Set, kinds.MAP: Dict}
-SYMBOLS = {EQUAL: "==", NOT_EQUAL: "!=", LESS: "<", LESS_EQUAL: "<=", GREATER: ">", GREATER_EQUAL: ">=", LINKS_TO: "links to"}
+SYMBOLS = {
+    EQUAL: "==",
+    NOT_EQUAL: "!=",
+    LESS: "<",
+    LESS_EQUAL: "<=",
+    GREATER: ">",
+    GREATER_EQUAL: ">=",
+    LINKS_TO: "links to",
+}
 
 
 class Condition(NamedTuple):
@@ -61,7 +69,8 @@ class Property(property):
     and reading it from the class gives the property itself, to ask with: `Dog.age < 2`.
     """
 
-    __array_ufunc__ = None  # a scalar of NumPy on the left, as in `moment < Dog.born`, leaves the question to the property
+    # a scalar of NumPy on the left, as in `moment < Dog.born`, leaves the question to the property
+    __array_ufunc__ = None
 
     def __init__(
         self,
@@ -107,7 +116,9 @@ class Property(property):
         self.counter = counter  # read as a Counter
         self.generated = generated  # a new object that is given no value gets a new one
         self.target = target  # of a link, or a collection of links: the class that it leads to, or links.Later
-        self.python_type: type = elements.TYPES[kind] if shape is not None else target or enumeration or kinds.PYTHON_TYPE[kind]
+        self.python_type: type = (
+            elements.TYPES[kind] if shape is not None else target or enumeration or kinds.PYTHON_TYPE[kind]
+        )
         # A value of this very type a store takes as it is.
         self.exact: type | None = None if shape is not None or kind in kinds.CHECKED else self.python_type
         self.default = default
@@ -187,15 +198,16 @@ class Property(property):
         raise self.missing()
 
     def unpickled(self, value: Any) -> Any:
-        """What an object holds that was pickled with `value`, or MISSING. Collections and lists and dicts of any values stay the ones that
-        they are: in a circle they may be filled later, and what is in them is checked when the object is added, as ever."""
+        """What an object holds that was pickled with `value`, or MISSING. Collections and lists and dicts of any values
+        stay the ones that they are: in a circle they may be filled later, and what is in them is checked when the
+        object is added, as ever."""
         if value is MISSING:
             return self.given(value)
-        if self.kind == kinds.MIXED or self.generated and value is None:
+        if self.kind == kinds.MIXED or (self.generated and value is None):
             return value
         if self.shape is None:
             return kinds.convert(self, value)
-        if isinstance(value, self.python_type) or self.kind == kinds.SET and isinstance(value, elements.ObjectSet):
+        if isinstance(value, self.python_type) or (self.kind == kinds.SET and isinstance(value, elements.ObjectSet)):
             return value
         raise kinds.wrong(self, value, a(elements.NAMES[self.kind]))
 
@@ -322,45 +334,77 @@ class Declared(NamedTuple):
 
 @overload
 def field(
-    *, primary_key: bool = ..., indexed: bool = ..., unique: bool = ..., formerly: str | Iterable[str] = ...,
-    stored_as: str | None = ..., on_delete: Literal["cascade"] | None = ...,
+    *,
+    primary_key: bool = ...,
+    indexed: bool = ...,
+    unique: bool = ...,
+    formerly: str | Iterable[str] = ...,
+    stored_as: str | None = ...,
+    on_delete: Literal["cascade"] | None = ...,
 ) -> Any: ...
 @overload
 def field(
-    *, generated: Literal[True], primary_key: bool = ..., indexed: bool = ..., unique: bool = ...,
-    formerly: str | Iterable[str] = ..., stored_as: str | None = ..., init: Literal[False] = False,
+    *,
+    generated: Literal[True],
+    primary_key: bool = ...,
+    indexed: bool = ...,
+    unique: bool = ...,
+    formerly: str | Iterable[str] = ...,
+    stored_as: str | None = ...,
+    init: Literal[False] = False,
 ) -> Any: ...
 @overload
 def field(
-    *, default: Any, primary_key: bool = ..., indexed: bool = ..., unique: bool = ..., formerly: str | Iterable[str] = ...,
-    stored_as: str | None = ..., on_delete: Literal["cascade"] | None = ...,
+    *,
+    default: Any,
+    primary_key: bool = ...,
+    indexed: bool = ...,
+    unique: bool = ...,
+    formerly: str | Iterable[str] = ...,
+    stored_as: str | None = ...,
+    on_delete: Literal["cascade"] | None = ...,
 ) -> Any: ...
 @overload
 def field(
-    *, default_factory: Callable[[], Any], primary_key: bool = ..., indexed: bool = ..., unique: bool = ...,
-    formerly: str | Iterable[str] = ..., stored_as: str | None = ..., on_delete: Literal["cascade"] | None = ...,
+    *,
+    default_factory: Callable[[], Any],
+    primary_key: bool = ...,
+    indexed: bool = ...,
+    unique: bool = ...,
+    formerly: str | Iterable[str] = ...,
+    stored_as: str | None = ...,
+    on_delete: Literal["cascade"] | None = ...,
 ) -> Any: ...
 def field(
-    *, default: Any = MISSING, default_factory: Any = MISSING, primary_key: bool = False, indexed: bool = False,
-    unique: bool = False, formerly: str | Iterable[str] = (), stored_as: str | None = None, generated: bool = False,
-    on_delete: Literal["cascade"] | None = None, init: Literal[False] = False,
-) -> Any:  # fmt: skip
+    *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    primary_key: bool = False,
+    indexed: bool = False,
+    unique: bool = False,
+    formerly: str | Iterable[str] = (),
+    stored_as: str | None = None,
+    generated: bool = False,
+    on_delete: Literal["cascade"] | None = None,
+    init: Literal[False] = False,
+) -> Any:
     """Says more about a property: `id: int = field(primary_key=True)`.
 
     default          what an object gets that is made without a value
     default_factory  a function without arguments, called once for each object that is made without a value, in Python:
-                     `when: datetime = field(default_factory=lambda: datetime.now(timezone.utc))`. What it returns is checked like
-                     what is given. Not called for objects that are there, nor by create_from_json() and create_all_from_json(),
-                     where the library makes the objects. Of a collection `list`, `set` or `dict` says only to type
-                     checkers that it may be left out, as it may anyway
+                     `when: datetime = field(default_factory=lambda: datetime.now(timezone.utc))`. What it returns is
+                     checked like what is given. Not called for objects that are there, nor by create_from_json() and
+                     create_all_from_json(), where the library makes the objects. Of a collection `list`, `set` or
+                     `dict` says only to type checkers that it may be left out, as it may anyway
     primary_key      int, str, ObjectId or UUID: unique, and never changed
-    generated        ObjectId, UUID, or an int that is the primary key: an object that is made without a value gets a new
-                     one. Ids are there at once; an int is None until the object is added, and then above all that
+    generated        ObjectId, UUID, or an int that is the primary key: an object that is made without a value gets a
+                     new one. Ids are there at once; an int is None until the object is added, and then above all that
                      there are and all that were generated, from 1
     indexed          comparisons find their objects without a scan; not for bytes
-    unique           no two objects have the same value, but any number None; has an index; not for bytes, links, collections
-    on_delete        "cascade", for links, and lists, sets and dicts of them: when an object is deleted, what it leads to by
-                     this property goes with it, whoever else links there
+    unique           no two objects have the same value, but any number None; has an index; not for bytes, links,
+                     collections
+    on_delete        "cascade", for links, and lists, sets and dicts of them: when an object is deleted, what it leads
+                     to by this property goes with it, whoever else links there
     formerly         what the property was called before, a name or several: with a higher `schema_version` a file that
                      has it by that name keeps its values
     stored_as        what the file calls the property, if not by its name here; of a class: `__stored_as__`

@@ -10,9 +10,15 @@ from .models import property_named
 from .properties import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, Condition, Property
 
 OPERATORS = {
-    "==": EQUAL, "=": EQUAL, "!=": NOT_EQUAL, "<>": NOT_EQUAL, "<=": LESS_EQUAL, "<": LESS, ">=": GREATER_EQUAL,
+    "==": EQUAL,
+    "=": EQUAL,
+    "!=": NOT_EQUAL,
+    "<>": NOT_EQUAL,
+    "<=": LESS_EQUAL,
+    "<": LESS,
+    ">=": GREATER_EQUAL,
     ">": GREATER,
-}  # fmt: skip
+}
 _BLANK = re.compile(r"\s*")
 _NAME = re.compile(r"[^\W\d]\w*")
 _OPERATOR = re.compile(r"==|=|!=|<>|<=|<|>=|>")
@@ -49,9 +55,7 @@ class _Reader:
 
     def wrong(self, message: str, at: int | None = None) -> InvalidQuery:
         at = self.at if at is None else at
-        return InvalidQuery(
-            f"{message}\n    {self.text}\n    {' ' * at}^", class_name=self.model.__name__, position=at
-        )
+        return InvalidQuery(f"{message}\n    {self.text}\n    {' ' * at}^", class_name=self.model.__name__, position=at)
 
 
 def parse(model: type, text: str, arguments: tuple[Any, ...]) -> Condition:
@@ -130,4 +134,8 @@ def _value(reader: _Reader, prop: Property, arguments: tuple[Any, ...]) -> tuple
 def _how_many(arguments: int) -> str:
     if arguments == 0:
         return "no arguments are given"
-    return f"{arguments} arguments are given, which begin with $0" if arguments > 1 else "one argument is given, which is $0"
+    return (
+        f"{arguments} arguments are given, which begin with $0"
+        if arguments > 1
+        else "one argument is given, which is $0"
+    )

@@ -1,13 +1,15 @@
 """References: what names an object in values that lead to it.
 
     {"id": 1, "owner": 7}                                     the primary key
-    {"id": 1, "latest": {"sensor": "north", "time": 7}}       all parts of one that is of several properties, and nothing else; where
-                                                              nobody has it, that describes a new object
-    {"id": 1, "owner": {"$ref": "Person", "$id": 7}}          as to_json() and to_dict() write one where the key alone would mean
-                                                              something else; "$id" has the parts of one of several properties
+    {"id": 1, "latest": {"sensor": "north", "time": 7}}       all parts of one that is of several properties, and
+                                                              nothing else; where nobody has it, that describes a new
+                                                              object
+    {"id": 1, "owner": {"$ref": "Person", "$id": 7}}          as to_json() and to_dict() write one where the key alone
+                                                              would mean something else; "$id" has the parts of one of
+                                                              several properties
 
-Inside of one object links wait in the library, until everything that is nested in it is there. In create_all() those of a row wait
-here for the rows behind it.
+Inside of one object links wait in the library, until everything that is nested in it is there. In create_all() those of
+a row wait here for the rows behind it.
 """
 
 import enum
@@ -57,12 +59,15 @@ def key_of(target: Any, value: Any) -> "tuple[Property, Any] | None":
 
 
 def has_any(prop: "Property", value: Any, left: int = described.DEEPEST) -> bool:
-    """Is there a reference in a value for a property, or in what it describes? What can be read only once is not looked at."""
+    """Is there a reference in a value for a property, or in what it describes? What can be read only once is not looked
+    at."""
     if prop.target is None or value is None or not left:
         return False
     if prop.shape is None:
         return _is_any(prop.target, value, left)
-    content: Iterable[Any] = value.values() if type(value) is dict else value if isinstance(value, (list, tuple, set, frozenset)) else ()
+    content: Iterable[Any] = (
+        value.values() if type(value) is dict else value if isinstance(value, (list, tuple, set, frozenset)) else ()
+    )
     return any(_is_any(prop.target, element, left) for element in content)
 
 

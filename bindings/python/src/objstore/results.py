@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import numpy
 
     from .changes import Changes
-
     from .schema import Binding
     from .source import Source
     from .transaction import Transaction
@@ -32,9 +31,9 @@ N = TypeVar("N")
 
 
 class Results(Generic[M]):
-    """A question to a store and its answer, in the order of creation, or of an index. Live: each use sees the newest version, while a
-    for loop that has begun goes on over the objects that it began with, also beyond the end of the write that it began
-    in. If that is cancelled, what it had created does not come any more.
+    """A question to a store and its answer, in the order of creation, or of an index. Live: each use sees the newest
+    version, while a for loop that has begun goes on over the objects that it began with, also beyond the end of the
+    write that it began in. If that is cancelled, what it had created does not come any more.
 
         for dog in store.objects(Dog).where(Dog.age < 2): …
         len(dogs), dogs[0], dogs[-1], dogs[10:20], dog in dogs, dogs.sum(Dog.age), dogs.to_numpy("age")
@@ -62,7 +61,9 @@ class Results(Generic[M]):
         if self._condition is not None:
             raise NotSupported(f"'{self._condition}' and '{condition}': one comparison is all this version can do")
         # Of a class that was defined again the objects are those of the new one.
-        return Results(self._source, self._binding if own is condition.property else self._source._binding(model), condition)
+        return Results(
+            self._source, self._binding if own is condition.property else self._source._binding(model), condition
+        )
 
     def filter(self, text: str, *arguments: Any) -> "Results[M]":
         """The same from text: `.filter("age < $0", 2)`; $0, $1 … stand for the arguments."""
@@ -75,7 +76,8 @@ class Results(Generic[M]):
         return view, view.evaluate(self._binding, self._condition)
 
     def detach(self, depth: int | None = None) -> list[M]:
-        """Unmanaged copies of the objects, as Model.detach() makes them: those that several lead to are the same in all."""
+        """Unmanaged copies of the objects, as Model.detach() makes them: those that several lead to are the same in
+        all."""
         return detach_all(self, depth)
 
     def count(self) -> int:
@@ -134,7 +136,7 @@ class Results(Generic[M]):
             if not wanted:
                 return []
             low, high = min(wanted[0], wanted[-1]), max(wanted[0], wanted[-1])
-            return list(itertools.chain.from_iterable(self._chunks(view, evaluation, low, high + 1)))[:: step]
+            return list(itertools.chain.from_iterable(self._chunks(view, evaluation, low, high + 1)))[::step]
         number = operator.index(index)  # TypeError: 1.5; NumPy's integers are none that ctypes takes
         at = number + count if number < 0 else number
         if not 0 <= at < count:
@@ -212,17 +214,35 @@ class Results(Generic[M]):
 
     @overload
     def to_json(
-        self, file: None = None, *, depth: int = 1, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
+        self,
+        file: None = None,
+        *,
+        depth: int = 1,
+        pretty: bool = False,
+        extended: bool = False,
+        nan_as_null: bool = False,
     ) -> str: ...
     @overload
     def to_json(
-        self, file: "IO[Any]", *, depth: int = 1, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
+        self,
+        file: "IO[Any]",
+        *,
+        depth: int = 1,
+        pretty: bool = False,
+        extended: bool = False,
+        nan_as_null: bool = False,
     ) -> None: ...
     def to_json(
-        self, file: "IO[Any] | None" = None, *, depth: int = 1, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
+        self,
+        file: "IO[Any] | None" = None,
+        *,
+        depth: int = 1,
+        pretty: bool = False,
+        extended: bool = False,
+        nan_as_null: bool = False,
     ) -> str | None:
-        """The objects as a JSON array: a str, or written piece by piece to a file that is open for text or bytes. The rest is as of
-        Model.to_json."""
+        """The objects as a JSON array: a str, or written piece by piece to a file that is open for text or bytes. The
+        rest is as of Model.to_json."""
         return jsons.of_results(self, depth, jsons.flags(pretty, extended, nan_as_null), file)
 
     def observe(
@@ -250,13 +270,14 @@ class Results(Generic[M]):
     def update(self, /, **values: Any) -> int:
         """Sets properties of all of them, or of none, in one step: `.update(city="Toronto")`. How many there were.
 
-        Each is visited once, also where the condition is about what changes. NoSuchProperty, WrongType; DuplicateKey: two
-        would have one unique value; KeyImmutable."""
+        Each is visited once, also where the condition is about what changes. NoSuchProperty, WrongType; DuplicateKey:
+        two would have one unique value; KeyImmutable."""
         return together.update(self, values)
 
     def increment(self, /, **deltas: Any) -> int:
-        """Adds to int and float properties of all of them, or of none, in one step: `.increment(age=1)`. None stays None.
-        How many there were. WrongType: another property, or a delta of another type. OutOfRange: a sum of more than 64 bits."""
+        """Adds to int and float properties of all of them, or of none, in one step: `.increment(age=1)`. None stays
+        None. How many there were. WrongType: another property, or a delta of another type. OutOfRange: a sum of more
+        than 64 bits."""
         return together.increment(self, deltas)
 
     def delete(self) -> int:
@@ -274,7 +295,10 @@ class Results(Generic[M]):
 
     def __reduce_ex__(self, protocol: object) -> Any:
         name, model = type(self).__name__, self._binding.model.__name__
-        raise TypeError(f"these {name} of {model} belong to a store: copy or pickle results.detach(), or [each.detach() for each in results]")
+        raise TypeError(
+            f"these {name} of {model} belong to a store: copy or pickle results.detach(), or [each.detach() for each "
+            "in results]"
+        )
 
     # Showing
 
@@ -293,8 +317,10 @@ class Results(Generic[M]):
 
 
 class Backlinks(Results[M]):
-    """The objects whose link leads to an object, in the order of creation: `dogs: Backlinks["Dog"] = backlinks("owner")`.
+    """The objects whose link leads to an object, in the order of creation: `dogs: Backlinks["Dog"] =
+    backlinks("owner")`.
 
-    Results like any others, found through the index that every link has. Of an object that was deleted there are none."""
+    Results like any others, found through the index that every link has. Of an object that was deleted there are
+    none."""
 
     __slots__ = ()

@@ -55,7 +55,9 @@ class Savepoint(Block):
         try:
             status = _release(self._transaction.handle, self._cell.value)
             self.is_open = False
-        except BaseException:  # of a signal handler: it may be released already, and belongs to the scope around it then
+        except (
+            BaseException
+        ):  # of a signal handler: it may be released already, and belongs to the scope around it then
             self._leave()
             raise
         if status not in (0, Status.OUT_OF_RANGE):  # one around it was cancelled in the meantime
@@ -68,14 +70,16 @@ class Savepoint(Block):
             self._undo()
 
     def cancel(self) -> None:
-        """Undoes what was done in the scope and ends it; what follows in the with block belongs to the scope around it."""
+        """Undoes what was done in the scope and ends it; what follows in the with block belongs to the scope around
+        it."""
         if not self.is_open:
             raise InvalidArgument("the savepoint is not open")
         self._check().store._open_handle()  # Forked: there is nothing to undo
         self._undo()
 
     def _undo(self) -> None:
-        if self._transaction.store._is_inherited:  # in a forked child: the write is the parent's, and what the program raised gets out
+        # in a forked child: the write is the parent's, and what the program raised gets out
+        if self._transaction.store._is_inherited:
             self.is_open = False
             return
         self._transaction.settle()

@@ -71,17 +71,33 @@ class Schema:
             property_name = _ffi.text(prop.name)
             if prop.shape is not None:
                 element, key = prop.shape.element, prop.shape.key
-                key_kind, flags = NULL if key is None else key.kind, element.nullable * NULLABLE | prop.cascade * CASCADE
+                key_kind, flags = (
+                    NULL if key is None else key.kind,
+                    element.nullable * NULLABLE | prop.cascade * CASCADE,
+                )
                 if prop.target is None:
-                    check(_schema_add_collection(self.handle, name, property_name, prop.kind, key_kind, element.kind, flags))
+                    check(
+                        _schema_add_collection(
+                            self.handle, name, property_name, prop.kind, key_kind, element.kind, flags
+                        )
+                    )
                 else:
                     target = _ffi.text(prop.target.__name__)
-                    check(_schema_add_link_collection(self.handle, name, property_name, prop.kind, key_kind, target, flags))
+                    check(
+                        _schema_add_link_collection(
+                            self.handle, name, property_name, prop.kind, key_kind, target, flags
+                        )
+                    )
                 self._set_enumeration(name, property_name, element, 0)
                 if key is not None:
                     self._set_enumeration(name, property_name, key, KEYS)
                 continue
-            flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE | prop.unique * UNIQUE
+            flags = (
+                prop.primary_key * PRIMARY_KEY
+                | prop.indexed * INDEXED
+                | prop.nullable * NULLABLE
+                | prop.unique * UNIQUE
+            )
             flags |= prop.generated * GENERATED | prop.counter * COUNTER
             check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
             self._set_enumeration(name, property_name, prop, 0)
@@ -137,7 +153,8 @@ class Binding:
         self.owning = [p for p in self.properties if p.embeds]  # embedded objects, and lists and dicts of them
         self.links = [p for p in self.properties if p.kind == LINK and not p.embeds]
         self.is_target = False  # do links of the store's models lead to the class? Set when all are bound
-        self.takes_along = any(p.embeds or p.cascade for p in self.properties)  # do others go when an object is deleted?
+        # do others go when an object is deleted?
+        self.takes_along = any(p.embeds or p.cascade for p in self.properties)
         self.key: tuple[Property, ...] = getattr(model, "_objstore_key")  # of the primary key, which may be of several
         self.key_property: Property | None = self.key[0] if len(self.key) == 1 else None
         self.key_type = None if self.key_property is None else self.key_property.python_type
@@ -147,7 +164,9 @@ class Binding:
         self.factories = [p for p in self.properties if p.default_factory is not MISSING]
         self.mixed = [p for p in self.properties if links.is_mixed(p)]
         # To other objects, by each name.
-        self.leading = [name for p in self.properties if p.target is not None for name in (p.name, p.stored_as) if name is not None]
+        self.leading = [
+            name for p in self.properties if p.target is not None for name in (p.name, p.stored_as) if name is not None
+        ]
         self.is_alone = not self.leading
         self.is_plain = len(self.scalars) == len(self.properties) and not self.generated
         self.link_collections = [p for p in self.collections if p.target is not None]
@@ -155,15 +174,14 @@ class Binding:
         # Mixed ones show lists and dicts that change inside, and are read one by one.
         prefetched = [p.index for p in self.properties if p.shape is None and p.kind not in (BINARY, MIXED)]
         self.prefetched_ids = columns.property_ids([self.ids[i] for i in prefetched])
-        self.prefetched_places = [
-            prefetched.index(p.index) if p.index in prefetched else None for p in self.properties
-        ]
+        self.prefetched_places = [prefetched.index(p.index) if p.index in prefetched else None for p in self.properties]
 
         self.unique = [index for index in getattr(model, "__indexes__") if index.unique]
         self._indexes: dict[tuple[int, ...], int] = {}
 
     def place(self, view: Any, prop: Property) -> int | None:
-        """The place of a property in the class as a view has it, which is its bit in change masks; None: it was dropped."""
+        """The place of a property in the class as a view has it, which is its bit in change masks; None: it was
+        dropped."""
         info = _ffi.PropertyInfo(struct_size=ctypes.sizeof(_ffi.PropertyInfo))
         try:
             check(_property_get_info(view, self.ids[prop.index], ctypes.byref(info)))
@@ -186,11 +204,10 @@ class Binding:
     def primary_key(self) -> Property:
         if len(self.key) > 1:
             raise InvalidArgument(
-                f"the primary key of {self.model.__name__} is of several properties: ({', '.join(p.name for p in self.key)})",
+                f"the primary key of {self.model.__name__} is of several properties: "
+                f"({', '.join(p.name for p in self.key)})",
                 class_name=self.model.__name__,
             )
         if self.key_property is None:
-            raise NoPrimaryKey(
-                f"{self.model.__name__} does not have a primary key", class_name=self.model.__name__
-            )
+            raise NoPrimaryKey(f"{self.model.__name__} does not have a primary key", class_name=self.model.__name__)
         return self.key_property

@@ -1,7 +1,6 @@
 """Sets of managed objects."""
 
-from collections.abc import Callable, Iterable, Iterator, MutableSet
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, MutableSet, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _ffi, elements, filling, kinds

@@ -37,26 +37,29 @@ class Source:
 
     @property
     def models(self) -> Mapping[str, type[Any]]:
-        """The model classes of the store, by their names: those that it was opened with, or, without any, those that the file has:
+        """The model classes of the store, by their names: those that it was opened with, or, without any, those that
+        the file has:
 
             with objstore.open("kennel.objstore") as store:
                 Dog = store.models["Dog"]
                 for dog in store.objects(Dog).where(Dog.age > 3):
                     print(dog.name)
 
-        The attributes of those have the names that the file has; where Python cannot have one, something like it: `class_`,
-        `vars(Dog)` tells."""
+        The attributes of those have the names that the file has; where Python cannot have one, something like it:
+        `class_`, `vars(Dog)` tells."""
         return MappingProxyType({model.__name__: model for model in self._bindings})
 
     def get(self, model: type[M], key: Any) -> M | None:
-        """The object with this primary key, or None. Where the key is of several properties, a tuple of their values in their
-        order: store.get(Reading, ("north", 7))."""
+        """The object with this primary key, or None. Where the key is of several properties, a tuple of their values in
+        their order: store.get(Reading, ("north", 7))."""
         binding = self._bindings.get(model) or self._binding(model)
         view = self._reader()
         if len(binding.key) > 1:
             if not isinstance(key, tuple) or len(key) != len(binding.key):
                 names = ", ".join(p.name for p in binding.key)
-                raise WrongType(f"the primary key of {model.__name__} is ({names}), not {key!r}", class_name=model.__name__)
+                raise WrongType(
+                    f"the primary key of {model.__name__} is ({names}), not {key!r}", class_name=model.__name__
+                )
             values = [p.convert(value) for p, value in zip(binding.key, key)]
             found = view.find_by(binding.index_id(view.handle, binding.key), binding.key, values)
         else:
@@ -74,8 +77,8 @@ class Source:
 
     def find_by(self, model: type[M], /, **values: Any) -> M | None:
         """The object that has these values in a unique index, or in a unique property, or None:
-        `store.find_by(Person, last="Gray", first="Ada")`. None is nobody's, but for a primary key: it finds nothing. NoSuchIndex: no unique
-        index is of exactly these properties."""
+        `store.find_by(Person, last="Gray", first="Ada")`. None is nobody's, but for a primary key: it finds nothing.
+        NoSuchIndex: no unique index is of exactly these properties."""
         binding = self._binding(model)
         values = {property_named(model, name).name: value for name, value in values.items()}
         properties = self._unique(binding, values)
@@ -97,30 +100,41 @@ class Source:
         order = next((i.properties for i in binding.unique if set(i.properties) == wanted), None)
         if order is None:
             raise NoSuchIndex(
-                f"no unique index of {model.__name__} is of exactly ({', '.join(p.name for p in properties)})", class_name=model.__name__
+                f"no unique index of {model.__name__} is of exactly ({', '.join(p.name for p in properties)})",
+                class_name=model.__name__,
             )
         return tuple(property_named(model, name) for name in order)
 
     def objects_in(
-        self, model: type[M], index: Sequence[str], *, from_: Sequence[Any] = (), to: Sequence[Any] = (),
-        including_from: bool = True, including_to: bool = True,
-    ) -> Results[M]:  # fmt: skip
-        """Objects in the order of an index, which is named by its properties: from those whose values begin with `from_`
-        to those whose values begin with `to`, each as many as one likes; none: from the first, to the last.
+        self,
+        model: type[M],
+        index: Sequence[str],
+        *,
+        from_: Sequence[Any] = (),
+        to: Sequence[Any] = (),
+        including_from: bool = True,
+        including_to: bool = True,
+    ) -> Results[M]:
+        """Objects in the order of an index, which is named by its properties: from those whose values begin with
+        `from_` to those whose values begin with `to`, each as many as one likes; none: from the first, to the last.
 
             store.objects_in(Person, ["last", "first"], from_=["Gray"], to=["Gray"])            # by their first names
             store.objects_in(Person, ["last", "first"], from_=["Gray", "A"], to=["Gray", "M"])
 
-        Without `including_from` those whose values begin with `from_` are left out, without `including_to` those of `to`.
-        The results cannot be observed, nor asked for less by where(). NoSuchIndex: no index is of these properties in
-        this order."""
+        Without `including_from` those whose values begin with `from_` are left out, without `including_to` those of
+        `to`. The results cannot be observed, nor asked for less by where(). NoSuchIndex: no index is of these
+        properties in this order."""
         binding = self._binding(model)
         properties = tuple(property_named(model, name) for name in index)
         for name, given in (("from_", from_), ("to", to)):
             if isinstance(given, (str, bytes)) or len(given) > len(properties):
                 raise InvalidArgument(f"{name} is a list of up to {len(properties)} values, not {given!r}")
-        bounds = [tuple(None if v is None else p.convert(v) for p, v in zip(properties, given)) for given in (from_, to)]
-        flags = AFTER_FROM * (not switch("including_from", including_from)) | BEFORE_TO * (not switch("including_to", including_to))
+        bounds = [
+            tuple(None if v is None else p.convert(v) for p, v in zip(properties, given)) for given in (from_, to)
+        ]
+        flags = AFTER_FROM * (not switch("including_from", including_from)) | BEFORE_TO * (
+            not switch("including_to", including_to)
+        )
         view = self._reader()
         index_id = binding.index_id(view.handle, properties)
         return Results(self, binding, Stretch(properties, index_id, bounds[0], bounds[1], flags))
@@ -139,7 +153,8 @@ class Source:
         return again.bind(self, model)
 
     def _leading(self, target: type) -> Binding:
-        """The same of a class that links lead to: of one that was defined again for another store it is that of this one."""
+        """The same of a class that links lead to: of one that was defined again for another store it is that of this
+        one."""
         return self._bindings.get(target) or again.there(self, target) or self._binding(target)
 
     def _of_class(self, class_id: int) -> Binding | None:

@@ -19,12 +19,21 @@ from .changes import Changes
 from .errors import AlreadyInWrite, Closed, Forked, InvalidArgument, NoSuchObject, Status, WrongStore
 from .factory import Factory
 from .frozen import Frozen, freeze
-from .handles import Bag, Closer, Handle, cell_of, ends_the_block, forget, when_gone
-from .handles import Block as WithBlock
+from .handles import Bag, Block as WithBlock, Closer, Handle, cell_of, ends_the_block, forget, when_gone
 from .models import Model, ModelMeta
 from .observing import ChangeToken, Token
 from .schema import Binding
-from .transaction import OWN_REFERENCES, Counts, Policy, Transaction, count_references, current_task, here, policy_number, tell
+from .transaction import (
+    OWN_REFERENCES,
+    Counts,
+    Policy,
+    Transaction,
+    count_references,
+    current_task,
+    here,
+    policy_number,
+    tell,
+)
 from .typed import TypedToken
 from .values import give_back, take
 from .views import Block, Epoch, Snapshot, View
@@ -58,10 +67,14 @@ class Store(Factory, WithBlock):
     _instead = "; open it again by its path, or store.copy_to() another one"
 
     def __init__(
-        self, handle: ctypes.c_void_p, models: Iterable[ModelMeta] | None, write_timeout: float | None, opening: int | None = None
+        self,
+        handle: ctypes.c_void_p,
+        models: Iterable[ModelMeta] | None,
+        write_timeout: float | None,
+        opening: int | None = None,
     ) -> None:
-        """`models`: None: those that the file has. `opening`: the transaction that opens the store, and may be the first to see its
-        classes."""
+        """`models`: None: those that the file has. `opening`: the transaction that opens the store, and may be the
+        first to see its classes."""
         self._ending, self._is_inside = None, False
         self._cell = cell_of(self, _close)  # a store that nobody has any more is closed
         self._cell.value = handle.value
@@ -70,7 +83,9 @@ class Store(Factory, WithBlock):
         found = _info(handle)
         self._path = _ffi.string(found.path)
         # No __del__, in which a signal handler's exception would be lost: the warning is a call of C, too.
-        self._unclosed: Closer | None = when_gone(self, partial(warnings.warn, f"{self!r} was never closed", ResourceWarning, 1))
+        self._unclosed: Closer | None = when_gone(
+            self, partial(warnings.warn, f"{self!r} was never closed", ResourceWarning, 1)
+        )
         self._tag = found.store_tag
         self._lock = threading.RLock()  # of what follows; held for a moment only
         self._snapshot: Snapshot | None = None
@@ -93,7 +108,8 @@ class Store(Factory, WithBlock):
         super().__init__(bindings)
         with self._lock:
             self._newest()
-        # Not before: on a slow machine the idle thread would let go of the probe while the bindings are made through it.
+        # Not before: on a slow machine the idle thread would let go of the probe while the bindings are made through
+        # it.
         idle.watch(weakref.ref(self))
         _stores.add(self)
 
@@ -170,8 +186,8 @@ class Store(Factory, WithBlock):
         Waits while another thread or process writes: `timeout` seconds (Timeout), None = for ever, 0 = not at all
         (Busy); usually what open() was given. AlreadyInWrite: this thread has a write open, perhaps in another task.
 
-        In asyncio `async with store.write() as tx:` does the same and waits for other tasks, too, while the loop goes on: first
-        come, first served. Only the commit itself is waited for as ever."""
+        In asyncio `async with store.write() as tx:` does the same and waits for other tasks, too, while the loop goes
+        on: first come, first served. Only the commit itself is waited for as ever."""
         if timeout is _UNSET:
             timeout = self._write_timeout
         else:
@@ -186,7 +202,8 @@ class Store(Factory, WithBlock):
             return result
 
     async def write_async(self, body: Callable[[Transaction], Any], *, timeout: float | None = _UNSET) -> Any:
-        """Calls body(tx), a function or a coroutine function, inside of `async with store.write(timeout=…)`; its result."""
+        """Calls body(tx), a function or a coroutine function, inside of `async with store.write(timeout=…)`; its
+        result."""
         plain("the body", body, awaits=True)
         async with self.write(timeout=timeout) as tx:
             result = body(tx)
@@ -195,8 +212,8 @@ class Store(Factory, WithBlock):
             return result
 
     def add(self, obj: M, update: Policy = "error") -> M:
-        """Adds an unmanaged object, which becomes managed, and returns it; and with it the unmanaged objects that its links
-        lead to, also in a circle: all or none. When one with its primary key exists:
+        """Adds an unmanaged object, which becomes managed, and returns it; and with it the unmanaged objects that its
+        links lead to, also in a circle: all or none. When one with its primary key exists:
 
         error     DuplicateKey
         modified  writes the properties that differ; if none does, nothing happens
@@ -216,8 +233,8 @@ class Store(Factory, WithBlock):
         return inserting.add_all(self._writing(), self, list(objects), policy_number(update))
 
     def delete(self, objects: "Model | Iterable[Model]") -> None:
-        """Deletes an object, or several: those of results, of a list, set or dict of links, or of any iterable, as it is when
-        the call begins. All of them, or none. Deleting one twice is NoSuchObject."""
+        """Deletes an object, or several: those of results, of a list, set or dict of links, or of any iterable, as it
+        is when the call begins. All of them, or none. Deleting one twice is NoSuchObject."""
         together.delete(self, objects)
 
     def delete_all(self, model: type[Model]) -> int:
@@ -225,8 +242,8 @@ class Store(Factory, WithBlock):
         return self._writing().delete_all(self._binding(model))
 
     def delete_everything(self) -> int:
-        """Deletes all objects of all classes, also of those that are not among the models; the schema stays. How many there
-        were."""
+        """Deletes all objects of all classes, also of those that are not among the models; the schema stays. How many
+        there were."""
         return self._writing().delete_everything()
 
     def _owns(self, obj: Any) -> bool:
@@ -269,9 +286,13 @@ class Store(Factory, WithBlock):
     # Observing
 
     def observe(
-        self, model: type[M], handler: "Callable[[Changes[M]], object]", keys: "Iterable[object] | None" = None, *,
+        self,
+        model: type[M],
+        handler: "Callable[[Changes[M]], object]",
+        keys: "Iterable[object] | None" = None,
+        *,
         initial: bool = True,
-    ) -> Token:  # fmt: skip
+    ) -> Token:
         """Calls handler(change) for what every commit changes in a class: as store.objects(model).observe(…), without
         positions, and so without the memory for them."""
         token: ChangeToken[M] = ChangeToken(self._observed(), self._binding(model), handler, keys)
@@ -279,9 +300,14 @@ class Store(Factory, WithBlock):
         return token
 
     def observe_typed(
-        self, model: type[Model], keys: "Iterable[object]", signature: str, function: Callable[..., object], *,
+        self,
+        model: type[Model],
+        keys: "Iterable[object]",
+        signature: str,
+        function: Callable[..., object],
+        *,
         userdata: int | None = None,
-    ) -> Token:  # fmt: skip
+    ) -> Token:
         """Calls function(…) once for each object that is created, or changed in one of the properties `keys`, with
         their values as arguments:
 
@@ -371,8 +397,9 @@ class Store(Factory, WithBlock):
 
     def compact(self, progress: Callable[[int, int], object] | None = None) -> None:
         """Makes the file about as small as what lives in it, while others read and write: in small steps, for each of
-        which writers wait a few milliseconds. Nothing that anybody sees changes. What a frozen version needs stays where
-        it is, and is done by a later call. `progress` is called with bytes done and in all; an exception in it ends it."""
+        which writers wait a few milliseconds. Nothing that anybody sees changes. What a frozen version needs stays
+        where it is, and is done by a later call. `progress` is called with bytes done and in all; an exception in it
+        ends it."""
 
         def step(done: int, total: int) -> None:
             self._let_go()  # what this process has read last must not keep the pages that were emptied
@@ -382,8 +409,8 @@ class Store(Factory, WithBlock):
         maintenance.compact(self._open_handle(), step)
 
     def copy_to(self, path: "str | os.PathLike[str]", progress: Callable[[int, int], object] | None = None) -> None:
-        """Writes the newest version into a new store at `path`, compact and clean, also of a store in memory; inside a write
-        what that did so far, too. AlreadyExists: something is at `path`. Other writers are not disturbed."""
+        """Writes the newest version into a new store at `path`, compact and clean, also of a store in memory; inside a
+        write what that did so far, too. AlreadyExists: something is at `path`. Other writers are not disturbed."""
         transaction = self._transaction
         if transaction is not None and transaction.mine():
             return maintenance.copy(transaction.handle, path, progress)
@@ -425,14 +452,16 @@ class Store(Factory, WithBlock):
 
     def _writing(self, prop: "Property | None" = None) -> Transaction:
         transaction = self._transaction
-        if transaction is not None and transaction._thread is here.thread and transaction._task is current_task():  # as mine()
+        # as mine()
+        if transaction is not None and transaction._thread is here.thread and transaction._task is current_task():
             return transaction
         self._open_handle()
         return super()._writing(prop)  # type: ignore[no-any-return]  # raises
 
     def _reader(self) -> View:
         transaction = self._transaction
-        if transaction is not None and transaction._thread is here.thread and transaction._task is current_task():  # as mine()
+        # as mine()
+        if transaction is not None and transaction._thread is here.thread and transaction._task is current_task():
             return transaction
         with self._lock:
             return self._newest()
@@ -538,11 +567,14 @@ class Store(Factory, WithBlock):
             elif not write.owner.is_alive() or (write.is_open and write.task_has_ended()):
                 lost.append(self._lose(write, write.ended_inside()))
             elif write.is_open and write.was_entered_by_hand() and references <= OWN_REFERENCES:
-                lost.append(self._lose(write, "nobody has a transaction any more that was entered without 'with': a write of"))
+                lost.append(
+                    self._lose(write, "nobody has a transaction any more that was entered without 'with': a write of")
+                )
         return lost
 
     def _lose(self, write: Transaction, why: str) -> str:
-        """Cancels a write that nobody can end; what is to be told of it, beginning with `why`. Of one that was still waiting, nothing."""
+        """Cancels a write that nobody can end; what is to be told of it, beginning with `why`. Of one that was still
+        waiting, nothing."""
         has_begun = bool(write._cell.value) and not write.lost
         if has_begun:
             write.lost = f"{why} {self._path!r}, which was cancelled"
@@ -556,7 +588,8 @@ class Store(Factory, WithBlock):
                 self._snapshot.epoch.fast = False  # its blocks are good, but not for the writing thread
 
     def _hide(self, transaction: Transaction) -> None:
-        """It is about to end: a signal handler that comes before Python knows how reads what was there before, or is there now."""
+        """It is about to end: a signal handler that comes before Python knows how reads what was there before, or is
+        there now."""
         with self._lock:
             if self._transaction is transaction:
                 self._transaction = None

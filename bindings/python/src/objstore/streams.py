@@ -77,7 +77,12 @@ class ChangeStream(Generic[M], Block):
     """
 
     def __init__(
-        self, store: "Store", binding: "Binding", condition: "Condition | Stretch | None", keys: "Iterable[object] | None", initial: bool
+        self,
+        store: "Store",
+        binding: "Binding",
+        condition: "Condition | Stretch | None",
+        keys: "Iterable[object] | None",
+        initial: bool,
     ) -> None:
         self._store = store
         self._arrivals: _Arrivals[M] = _Arrivals()

@@ -101,7 +101,9 @@ def _links(collection: "Collection") -> "tuple[Transaction, Binding]":
     transaction, prop, shape = collection._writing(), collection._prop, collection._shape
     if shape.element.kind != LINK:
         raise WrongType(
-            f"{prop.path} is {a(shape.type_name)}: it has no links to objects", class_name=prop.model_name, property_name=prop.name
+            f"{prop.path} is {a(shape.type_name)}: it has no links to objects",
+            class_name=prop.model_name,
+            property_name=prop.name,
         )
     return transaction, collection._source._leading(shape.element.target)
 
@@ -117,7 +119,8 @@ class _Change:
         for prop, value in pairs:
             if prop.embeds and any(obj is not None for obj in held(prop, value)):
                 raise Embedded(
-                    f"{prop.path}: an embedded object has one parent, and so cannot be given to several: set each one's",
+                    f"{prop.path}: an embedded object has one parent, and so cannot be given to several: set each "
+                    "one's",
                     class_name=prop.model_name,
                     property_name=prop.name,
                 )
@@ -125,7 +128,10 @@ class _Change:
         self.contents = [pair for pair in pairs if pair[0].shape is not None]
 
     def make(
-        self, transaction: "Transaction", set_row: "Callable[[list[Property], list[Any]], int]", keys: "Callable[[], Iterable[int]]"
+        self,
+        transaction: "Transaction",
+        set_row: "Callable[[list[Property], list[Any]], int]",
+        keys: "Callable[[], Iterable[int]]",
     ) -> int:
         one_by_one = self.contents or self.described
         with transaction.savepoint() if one_by_one else nullcontext():

@@ -49,7 +49,9 @@ Policy = Literal["error", "modified", "all"] | bool  # True is "all", False "err
 POLICIES = {"error": 0, "modified": 1, "all": 2}
 OPEN = 2**64 - 1  # no version
 UNCHANGED, CHANGED, CREATED = 0, 1, 2  # objstore_outcome
-SLICE_MS = 200  # who waits for another writer looks so often for signals, and whether the store was closed; so short that WAITED is never called
+# Who waits for another writer looks this often for signals, and whether the store was closed: too short a time for
+# WAITED to be called.
+SLICE_MS = 200
 
 
 class _Here(threading.local):
@@ -62,8 +64,9 @@ class _Here(threading.local):
 
 
 class _Ending:
-    """Ends the writes that a thread leaves when it ends: on that thread, since other processes wait for them as well, of which nobody
-    in this one hears. The main thread ends with the process, and the library lets go of everything then."""
+    """Ends the writes that a thread leaves when it ends: on that thread, since other processes wait for them as well,
+    of which nobody in this one hears. The main thread ends with the process, and the library lets go of everything
+    then."""
 
     __slots__ = ("_writes", "_process")
 
@@ -326,18 +329,18 @@ class Transaction(View, Block):
             of = f"has a write of {self.store._path!r} open"
             if other._task is self._task:
                 raise AlreadyInWrite(
-                    f"this {'thread' if self._task is None else 'task'} {of} already: go on in that one, or in a scope of it, "
-                    "tx.savepoint(); a generator that is suspended inside of it has to end it first"
+                    f"this {'thread' if self._task is None else 'task'} {of} already: go on in that one, or in a scope "
+                    "of it, tx.savepoint(); a generator that is suspended inside of it has to end it first"
                 )
             if other._task is None:
                 raise AlreadyInWrite(
-                    f"this thread {of} already, begun outside of any task: a generator that is suspended inside of it, or who runs the loop, "
-                    "has to end it first"
+                    f"this thread {of} already, begun outside of any task: a generator that is suspended inside of it, "
+                    "or who runs the loop, has to end it first"
                 )
             if not waits:
                 raise AlreadyInWrite(
-                    f"task {_name(other._task)!r} {of} on this thread, and cannot end it while this one waits: wait for it by "
-                    "'async with store.write():', or let that one end its write before it awaits something"
+                    f"task {_name(other._task)!r} {of} on this thread, and cannot end it while this one waits: wait "
+                    "for it by 'async with store.write():', or let that one end its write before it awaits something"
                 )
 
     def _try_begin(self) -> None:
@@ -357,7 +360,9 @@ class Transaction(View, Block):
                 return check(status)
             self.store._cancel_left()
             if left is not None and left <= 0:
-                raise Timeout(f"another write was open for {self._timeout:g} seconds: in another thread, task or process")
+                raise Timeout(
+                    f"another write was open for {self._timeout:g} seconds: in another thread, task or process"
+                )
 
     def _outlive(self) -> None:
         """For loops that go on: the lists of the library end now."""
@@ -367,7 +372,8 @@ class Transaction(View, Block):
         try:
             self.settle()
         except (Error, MemoryError) as error:
-            hand_on(error)  # else its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
+            # else its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
+            hand_on(error)
 
     def _end(self, committed: bool) -> None:
         self.is_open = self.waits = False
@@ -536,7 +542,8 @@ class Transaction(View, Block):
 
 
 def _row(binding: "Binding", properties: list[Property], values: list[Any]) -> tuple[Any, Any, int]:
-    """Converted values of one object for a call: their properties, the values, how many. Their memory is kept by the C array."""
+    """Converted values of one object for a call: their properties, the values, how many. Their memory is kept by the C
+    array."""
     room = Values(max(len(properties), 1))
     room.fill(properties, values)
     return columns.property_ids([binding.ids[p.index] for p in properties]), _Kept(room), len(properties)

@@ -1,8 +1,8 @@
 """Whose turn it is to write, among tasks of asyncio: `async with store.write():`.
 
-Who waits in a call of the library stops its loop, and with it the task that it waits for, if that one lies on the same thread.
-So tasks wait in a queue of the process, first come, first served, and the first one asks the library without waiting: when a write
-of this process ends, and from time to time, since those of other processes end without a word.
+Who waits in a call of the library stops its loop, and with it the task that it waits for, if that one lies on the same
+thread. So tasks wait in a queue of the process, first come, first served, and the first one asks the library without
+waiting: when a write of this process ends, and from time to time, since those of other processes end without a word.
 """
 
 import asyncio
@@ -72,8 +72,8 @@ async def take(transaction: "Transaction", begin: Callable[[], None], timeout: f
                 await waiting.pause(left)
     finally:
         _leave(queue, waiting)
-        # A task of another thread may be entering it just now: then nobody else finds it. Who is first looks from time to time
-        # anyway, and whoever leaves rings for the next.
+        # A task of another thread may be entering it just now: then nobody else finds it. Who is first looks from time
+        # to time anyway, and whoever leaves rings for the next.
         if not queue and _queues.get(tag) is queue:
             _queues.pop(tag, None)
         _ring(queue)

@@ -95,7 +95,11 @@ class TypedToken(Token):
         else:
             raise InvalidArgument(f"a function is wanted, of Python or of ctypes, not {self._function!r}")
         text, free = _ffi.text(signature), None if isinstance(self._function, CFunction) else MUST_FINISH
-        check(_observe_typed(store._open_handle(), binding.class_id, ids, len(meant), text, address, userdata, free, self._out))
+        check(
+            _observe_typed(
+                store._open_handle(), binding.class_id, ids, len(meant), text, address, userdata, free, self._out
+            )
+        )
         if address == _NOWHERE:
             self.close()
             raise NotSupported(f"{signature!r} has a word that this package does not know")
@@ -135,7 +139,9 @@ def _status(class_name: str, result: Any) -> int:
     try:
         return whole("its status", result, INT32)
     except (InvalidArgument, OutOfRange) as error:
-        raise HandlerFailed(f"an observer of {class_name} with '-> status' failed: {error}", class_name=class_name) from None
+        raise HandlerFailed(
+            f"an observer of {class_name} with '-> status' failed: {error}", class_name=class_name
+        ) from None
 
 
 def _member(prop: "Property", convert: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,9 +13,27 @@ from typing import Any
 from . import _ffi, decimals, documents, kinds, links
 from .calls import hand_on
 from .kinds import (
-    BINARY, BOOL, DECIMAL, DOCUMENT, DOUBLE, FLOAT, INT, LARGEST, LINK, LIST, MAP, MIXED, NULL, OBJECT_ID, SMALLEST, STRING, TIMESTAMP, UUID,
-    Described, encode,
-)  # fmt: skip
+    BINARY,
+    BOOL,
+    DECIMAL,
+    DOCUMENT,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LARGEST,
+    LINK,
+    LIST,
+    MAP,
+    MIXED,
+    NULL,
+    OBJECT_ID,
+    SMALLEST,
+    STRING,
+    TIMESTAMP,
+    UUID,
+    Described,
+    encode,
+)
 from .object_id import ObjectId
 
 TEXT_ROOM = 1024
@@ -135,7 +153,9 @@ class Values:
 
     def put_all(self, prop: Described, values: Sequence[Any]) -> None:
         """Puts converted values of one property, as many as there is room for or fewer."""
-        self.start(sum(map(_text_bytes, values)) if prop.kind == STRING or prop.kind == BINARY or prop.kind == MIXED else 0)
+        self.start(
+            sum(map(_text_bytes, values)) if prop.kind == STRING or prop.kind == BINARY or prop.kind == MIXED else 0
+        )
         if prop.enum is not None or prop.kind not in (INT, DOUBLE, STRING) or None in values:
             for index, value in enumerate(values):
                 self.put(index, prop, value)
@@ -155,8 +175,11 @@ class Values:
             words[1:end:5] = memoryview(array("q", accumulate(lengths[:-1], initial=self._base)))
             words[2:end:5] = memoryview(lengths)
 
-    def get_any(self, prop: Described, count: int, link: documents.Link, nested: "Callable[[int, int], Any] | None") -> list[Any]:
-        """The first `count` values of mixed elements; of lists and dicts what `nested` makes of their kind and index, or copies."""
+    def get_any(
+        self, prop: Described, count: int, link: documents.Link, nested: "Callable[[int, int], Any] | None"
+    ) -> list[Any]:
+        """The first `count` values of mixed elements; of lists and dicts what `nested` makes of their kind and index,
+        or copies."""
         words, first, found = self.words, self.words[0:5].tolist(), []
         for index in range(count):
             if index:
@@ -179,7 +202,9 @@ class Values:
             found = self.reals[1:end:5].tolist()
         elif kind == STRING or kind == BINARY:
             read = ctypes.string_at
-            texts = [read(at, size) if size else b"" for at, size in zip(words[1:end:5].tolist(), words[2:end:5].tolist())]
+            texts = [
+                read(at, size) if size else b"" for at, size in zip(words[1:end:5].tolist(), words[2:end:5].tolist())
+            ]
             found = [text.decode() for text in texts] if kind == STRING else texts
         elif kind == LINK:
             found = words[2:end:5].tolist()
@@ -206,7 +231,8 @@ class Values:
         return [value if kind else None for value, kind in zip(found, there)]
 
     def get(self, prop: Described, link: documents.Link = documents.no_object) -> Any:
-        """The first value, as the property's Python type; of a link the key of the object, in a mixed property `link` of it."""
+        """The first value, as the property's Python type; of a link the key of the object, in a mixed property `link`
+        of it."""
         words = self.words
         kind = words[0]
         if kind == NULL:

@@ -84,7 +84,8 @@ class View:
     def __init__(self, handle: int, fast: bool) -> None:
         self.handle = handle
         self.epoch = Epoch(fast)
-        self.written: set[tuple[int, int]] | frozenset[tuple[int, int]] = _NOTHING  # objects whose blocks are out of date
+        # objects whose blocks are out of date
+        self.written: set[tuple[int, int]] | frozenset[tuple[int, int]] = _NOTHING
         self._evaluations = Evaluations()
         self.loops: Bag[Loop] | None = None  # that may outlive the view; None: it lives as long as they
         self.readings: Bag[collection.Loop] | None = None  # the same, of elements
@@ -165,7 +166,14 @@ class View:
             room.fill(list(stretch.properties[: len(bound)]), list(bound))
         first, last = bounds
         status: int = function(
-            self.handle, stretch.index_id, first.address, len(stretch.first), last.address, len(stretch.last), stretch.flags, out
+            self.handle,
+            stretch.index_id,
+            first.address,
+            len(stretch.first),
+            last.address,
+            len(stretch.last),
+            stretch.flags,
+            out,
         )
         return status
 
@@ -183,8 +191,8 @@ class View:
         return evaluation
 
     def first(self, binding: "Binding", condition: "Condition | Stretch | None") -> int | None:
-        """The key of the first object that satisfies the condition. Where the list is not there, none is made, but for a
-        stretch of an index."""
+        """The key of the first object that satisfies the condition. Where the list is not there, none is made, but for
+        a stretch of an index."""
         if isinstance(condition, Stretch):
             stretch = self.evaluate(binding, condition)
             return stretch.keys(0, 1)[0] if stretch.count else None
@@ -235,7 +243,12 @@ def _question(binding: "Binding", condition: "Condition | Stretch | None") -> An
     if isinstance(condition, Stretch):
         bounds = [tuple(map(_constant, condition.properties, bound)) for bound in (condition.first, condition.last)]
         return binding.class_id, condition.index_id, bounds[0], bounds[1], condition.flags
-    return binding.class_id, condition.property.index, condition.operator, _constant(condition.property, condition.value)
+    return (
+        binding.class_id,
+        condition.property.index,
+        condition.operator,
+        _constant(condition.property, condition.value),
+    )
 
 
 def _constant(prop: "Property", value: Any) -> Any:

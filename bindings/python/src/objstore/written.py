@@ -1,8 +1,12 @@
-"""Objects as dicts of plain values, and unmanaged ones as JSON text, in the form in which the library writes managed ones.
+"""Objects as dicts of plain values, and unmanaged ones as JSON text, in the form in which the library writes managed
+ones.
 
-    Dog(name="Rex", owner=Person(id=7))   ─►   {"name": "Rex", "owner": {"id": 7, "dogs": …}}   ─►   '{"name":"Rex","owner":…}'
+    Dog(name="Rex", owner=Person(id=7))
+        ─►   {"name": "Rex", "owner": {"id": 7, "dogs": …}}
+        ─►   '{"name":"Rex","owner":…}'
 
-A link is the object that it leads to, as far as the depth goes; what lies deeper, or is being written already, is a reference.
+A link is the object that it leads to, as far as the depth goes; what lies deeper, or is being written already, is a
+reference.
 """
 
 import ctypes
@@ -68,7 +72,9 @@ class _Writing:
     def object(self, obj: Any, left: int) -> dict[str, Any]:
         model, made = type(obj), {}
         if len(self._open) == DEEPEST:
-            raise OutOfRange(f"{model.__name__}: more than {DEEPEST} objects inside each other", class_name=model.__name__)
+            raise OutOfRange(
+                f"{model.__name__}: more than {DEEPEST} objects inside each other", class_name=model.__name__
+            )
         self._open.append(_name(obj))
         for prop in model._objstore_properties:
             value, shape = getattr(obj, prop.name), prop.shape
