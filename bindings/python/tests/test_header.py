@@ -19,13 +19,13 @@ from objstore import (
     delivery,
     errors,
     info,
-    jsons,
+    json_options,
     kinds,
     observing,
+    outcomes,
     packed,
     properties,
     schema,
-    transaction,
 )
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -197,8 +197,8 @@ def test_every_status():
                 for n in "NULL BOOL INT FLOAT DOUBLE STRING BINARY TIMESTAMP OBJECT_ID UUID LIST SET MAP".split()
             },
         ),
-        ("POLICY", transaction.POLICIES),
-        ("OUTCOME", {n: getattr(transaction, n) for n in "UNCHANGED CHANGED CREATED".split()}),
+        ("POLICY", outcomes.POLICIES),
+        ("OUTCOME", {n: getattr(outcomes, n) for n in "UNCHANGED CHANGED CREATED".split()}),
         ("MODE", config.MODES),
         ("CREATION", config.CREATIONS),
         ("REPORT", checking.KINDS),
@@ -213,7 +213,7 @@ def test_every_status():
             {{"min": "MINIMUM", "max": "MAXIMUM", "avg": "AVERAGE"}.get(n, n): v for n, v in aggregates.KINDS.items()},
         ),
         ("OBSERVE", {"INITIAL": observing.INITIAL}),
-        ("JSON", {n: getattr(jsons, n) for n in "EXTENDED RELAXED PRETTY NAN_AS_NULL".split()}),
+        ("JSON", {n: getattr(json_options, n) for n in "EXTENDED RELAXED PRETTY NAN_AS_NULL".split()}),
         ("CHANGES", {n: getattr(changes, n) for n in "INITIAL OTHER_PROCESS COMPARED".split()}),
         (
             "",

@@ -234,11 +234,11 @@ def test_seed_of_a_sha256(path):
 
 def test_a_slow_machine_lets_go_of_nothing_while_opening(path, monkeypatch):
     """What the idle thread does after two pauses happens before each class is bound."""
-    from objstore import idle, schema, store
+    from objstore import bindings, idle, open_store
 
     bound = []
 
-    class Slow(schema.Binding):
+    class Slow(bindings.Binding):
         def __init__(self, model, *arguments):
             for watched in list(idle._keeper._stores):
                 opening = watched()
@@ -248,7 +248,7 @@ def test_a_slow_machine_lets_go_of_nothing_while_opening(path, monkeypatch):
             bound.append(model)
             super().__init__(model, *arguments)
 
-    monkeypatch.setattr(store, "Binding", Slow)
+    monkeypatch.setattr(open_store, "Binding", Slow)
     with objstore.open(path, models=[Dog, Person]) as opened:
         assert bound == [Dog, Person]
         with opened.write():

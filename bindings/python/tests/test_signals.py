@@ -179,7 +179,11 @@ def test_a_handler_may_read_at_any_moment(store: Any) -> None:
 
     for action in (change, undo):
         for at in itertools.count(1):
-            interruption = Interruption(at, ("transaction.py", "store.py", "handles.py"), look)
+            interruption = Interruption(
+                at,
+                ("transaction.py", "object_writes.py", "current_thread.py", "store.py", "open_store.py", "handles.py"),
+                look,
+            )
             interruption.run(action)
             if interruption.left > 0:
                 break
@@ -243,7 +247,10 @@ def test_a_write_is_whole_or_undone(store: Any, action: Callable[[Any], None], m
 
 
 def test_a_write_by_hand_can_be_gone_on_with(store: Any) -> None:
-    for where, _ in at_every_byte_code(lambda: commit_by_hand(store), ("transaction.py", "store.py")):
+    for where, _ in at_every_byte_code(
+        lambda: commit_by_hand(store),
+        ("transaction.py", "object_writes.py", "current_thread.py", "store.py", "open_store.py"),
+    ):
         write = store._transaction
         # before its __exit__ began: nobody but the caller knows that it is to end
         if write is not None and write.is_open:
@@ -312,7 +319,7 @@ def test_a_store_is_closed_although_somebody_keeps_the_exception(tmp_path: pathl
 
     rounds = 0
     opened()
-    for where, raised in at_every_byte_code(session, files=("handles.py", "store.py")):
+    for where, raised in at_every_byte_code(session, files=("handles.py", "store.py", "open_store.py")):
         rounds += 1
         has_begun = "__get__" not in where and not re.search(r"__enter__ at [0-9]$", where)
         assert raised is not None and (not has_begun or not is_open(current[-1])), where
@@ -435,7 +442,15 @@ def test_tokens_frozen_versions_and_bound_functions_end_with_their_blocks(store:
             frozen.version()
 
     before = store.statistics().observers
-    files = ("observing.py", "frozen.py", "bound.py", "handles.py", "views.py", "store.py")
+    files = (
+        "observing.py",
+        "frozen.py",
+        "bound.py",
+        "handles.py",
+        "views.py",
+        "store.py",
+        "open_store.py",
+    )
     for where, _ in at_every_byte_code(blocks, files, 13, 0):
         gc.collect()
         assert store.statistics().observers == before, where
@@ -474,7 +489,7 @@ def test_every_callback(store: Any, name: str, tmp_path: pathlib.Path) -> None:
     before = usable(store)
     rounds = 0
     for where, raised in at_every_byte_code(
-        lambda: action(store, tmp_path), ("calls.py", "jsons.py", "creating.py", "maintenance.py")
+        lambda: action(store, tmp_path), ("calls.py", "jsons.py", "json_options.py", "creating.py", "maintenance.py")
     ):
         rounds += 1
         assert raised is not None, where
@@ -516,7 +531,10 @@ def test_a_function_that_c_calls(store: Any) -> None:
             kept.raised.extend(error for error in [bound.exception] if error is not None)
             kept.check()
 
-        for where, raised in at_every_byte_code(in_c, ("bound.py", "calls.py", "transaction.py")):
+        for where, raised in at_every_byte_code(
+            in_c,
+            ("bound.py", "calls.py", "transaction.py", "object_writes.py", "current_thread.py"),
+        ):
             count = usable(store)
             assert count in (before, before + 1) and raised is not None, where
             before = count
@@ -532,7 +550,9 @@ def test_an_asynchronous_write_leaves_nobody_waiting(store: Any) -> None:
             store.create(Leaf, [next(numbers)])
 
     before, rounds = 0, 0
-    for where, raised in at_every_byte_code(lambda: asyncio.run(write()), ("transaction.py", "turns.py")):
+    for where, raised in at_every_byte_code(
+        lambda: asyncio.run(write()), ("transaction.py", "object_writes.py", "current_thread.py", "turns.py")
+    ):
         rounds += 1
         asyncio.run(write())
         count = usable(store)
@@ -624,7 +644,10 @@ def test_every_callback_on_another_thread(store: Any, name: str, tmp_path: pathl
     store.write(lambda tx: store.create_all(Leaf, [{"id": -n} for n in range(1, 5)]))
     hook = sys.unraisablehook
     assert (
-        on_another_thread(lambda: action(store, tmp_path), ("calls.py", "jsons.py", "creating.py", "maintenance.py"))
+        on_another_thread(
+            lambda: action(store, tmp_path),
+            ("calls.py", "jsons.py", "json_options.py", "creating.py", "maintenance.py"),
+        )
         > 20
     )
     assert sys.unraisablehook is hook
@@ -664,7 +687,7 @@ def test_beside_a_call_of_the_main_thread(store: Any) -> None:
 
     def progress(done: int, total: int) -> None:
         if not places:
-            places.append(on_another_thread(lambda: json_of(store), ("calls.py", "jsons.py")))
+            places.append(on_another_thread(lambda: json_of(store), ("calls.py", "jsons.py", "json_options.py")))
 
     hook = sys.unraisablehook
     store.verify(progress)

@@ -80,9 +80,10 @@ from .errors import (
 from .frozen import Frozen
 from .indexes import Index
 from .info import Pin, Statistics
-from .jsons import json_default, parse_json
+from .inverses import backlinks, links_to
+from .json_default import json_default
+from .jsons import parse_json
 from .kinds import Float32
-from .links import backlinks, links_to
 from .lists import List
 from .migration import Migration
 from .mixed import MixedDict, MixedList
@@ -90,13 +91,14 @@ from .models import EmbeddedModel, Model, fields
 from .object_id import ObjectId
 from .observing import Token
 from .opening import delete_files, exists, open
+from .outcomes import Counts
 from .properties import Condition, Property, field
 from .results import Backlinks, Results
 from .savepoint import Savepoint
 from .sets import Set
 from .store import Store
 from .streams import ChangeStream
-from .transaction import Counts, Transaction
+from .transaction import Transaction
 
 __version__: str = _ffi.bind("objstore_version")().decode()
 

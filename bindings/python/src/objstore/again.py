@@ -8,11 +8,11 @@ it takes as well, together with those that its links lead to; one that differs i
 from typing import TYPE_CHECKING, Any
 
 from . import links
+from .bindings import Binding
 from .errors import NoSuchClass
 from .kinds import is_same
 from .models import ModelMeta
 from .properties import Property
-from .schema import Binding
 
 if TYPE_CHECKING:
     from .source import Source

@@ -1,9 +1,8 @@
 """Bound functions: Python as a plain C function pointer, for C code that can pass a function and nothing else."""
 
-import contextlib
 import ctypes
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,9 @@ from . import _ffi, delivery
 from ._check import check
 from .calls import MUST_FINISH, ended, entry, finish, plain
 from .changes import Changes, class_of
-from .errors import Error, InCallback, InvalidArgument, NoSuchClass, Status
+from .errors import Error, InvalidArgument, NoSuchClass, Status
 from .handles import Block, ends_the_block
-from .transaction import Transaction, current_task, here
+from .transaction import Lent, Transaction
 
 if TYPE_CHECKING:
     from .store import Store
@@ -22,7 +21,6 @@ _bind_write_body = _ffi.bind("objstore_bind_write_body")
 _bind_change_handler = _ffi.bind("objstore_bind_change_handler")
 _bound_close = _ffi.bind("objstore_bound_close")
 _fail = _ffi.bind("objstore_fail")
-_exists = _ffi.bind("objstore_exists")
 
 _numbers = itertools.count(1)
 _alive: "dict[int, Bound]" = {}  # until closed: C code may call them
@@ -80,42 +78,6 @@ class Bound(Block):
 
     def _leave(self) -> None:
         self.close()
-
-
-class Lent(Transaction):
-    """A transaction that somebody else began and ends: C code that runs a bound body, or the opening of the store."""
-
-    def __init__(self, store: "Store", handle: int) -> None:
-        super().__init__(store, None)
-        store._open_handle()
-        found = ctypes.c_bool()
-        for binding in store._bindings.values():  # WrongStore: it is a transaction of another one
-            check(_exists(handle, _ffi.Object(binding.class_id, binding.head >> 32, 0), ctypes.byref(found)))
-            break
-        self.handle = handle
-        self._thread, self._task = here.thread, current_task()
-        self.is_open = True
-        store._began(self)
-
-    @contextlib.contextmanager
-    def body(self) -> Iterator[Transaction]:
-        """An exception in it undoes everything."""
-        good = False
-        try:
-            yield self
-            good = True
-        finally:
-            try:
-                self._outlive()
-            finally:
-                self._end(committed=good)
-
-    def _abandon(self) -> None:
-        if not self._is_over:
-            self._end(committed=False)
-
-    def cancel(self) -> None:
-        raise InCallback("who began this transaction ends it: raise an exception, and it is cancelled")
 
 
 def write_body(store: "Store", body: Callable[[Transaction], object]) -> Bound:

@@ -11,10 +11,10 @@ from .handles import cell_of
 from .models import Model
 
 if TYPE_CHECKING:
+    from .bindings import Binding
     from .frozen import Frozen
+    from .open_store import OpenStore
     from .properties import Property
-    from .schema import Binding
-    from .store import Store
 
 _get_info = _ffi.bind("objstore_changes_get_info")
 _list = _ffi.bind("objstore_changes_list")
@@ -68,7 +68,7 @@ class Changes(Generic[M]):
         "to_version",
     )
 
-    def __init__(self, store: "Store", binding: "Binding", handle: int) -> None:
+    def __init__(self, store: "OpenStore", binding: "Binding", handle: int) -> None:
         info = _ffi.ChangesInfo(struct_size=_INFO_BYTES)
         check(_get_info(handle, ctypes.byref(info)))
         self._store = store

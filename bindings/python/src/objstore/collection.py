@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, elements, jsons, mixed, objects
+from . import _ffi, elements, json_options, jsons, mixed, objects
 from ._check import check, failure
 from .articles import a
 from .calls import hand_on
+from .detaching import detach_all, detach_content
 from .errors import Error
 from .kinds import LINK, LIST, MIXED, SET
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
+    from .bindings import Binding
     from .properties import Property
-    from .schema import Binding
     from .source import Source
     from .transaction import Transaction
     from .views import Epoch, View
@@ -103,7 +104,7 @@ class Collection:
         def call(function: Any, *rest: Any) -> int:
             return jsons.placed(function, view.handle, head, key, property_id, None, 0, *rest)
 
-        return jsons.of_property(call, depth, jsons.flags(pretty, extended, nan_as_null))
+        return jsons.of_property(call, depth, json_options.flags(pretty, extended, nan_as_null))
 
     def _block(
         self, view: "View", start: int, limit: int, keys: bool = False, values: bool = True, live: bool = True
@@ -251,22 +252,6 @@ class Collection:
         """Removes all elements."""
         check(_clear(self._writing().handle, self._c))
 
-    # The objects that links lead to
-
-    def update_objects(self, /, **values: Any) -> int:
-        """Sets properties of all objects among the elements, or of none, in one step; how many there are, each counted
-        once. WrongType: the elements are no links."""
-        from . import together
-
-        return together.update_linked(self, values)
-
-    def delete_objects(self) -> int:
-        """Deletes all objects among the elements, in one step; how many there were. A list or set is empty then, in a
-        dict the keys stay, with None. WrongType: the elements are no links."""
-        from . import together
-
-        return together.delete_linked(self)
-
     # Showing
 
     def __repr__(self) -> str:
@@ -281,8 +266,6 @@ class Collection:
     def detach(self, depth: int | None = None) -> Any:
         """A builtin one with unmanaged copies of the objects in it, as Model.detach() makes them; of other elements, a
         copy. A set of objects becomes a set that finds them by looking at each."""
-        from .copies import detach_all, detach_content
-
         if self._shape.element.kind == MIXED:
             return detach_content(self._prop, self, depth)
         values = self._all()

@@ -8,15 +8,15 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from uuid import UUID as Uuid
 
-from . import _ffi, decimals, documents, instants, kinds, links
+from . import _ffi, decimals, documents, instants, kinds
 from .articles import shown
 from .errors import Error, OutOfRange, WrongStore
 from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, OBJECT_ID, STRING, UUID, encode
 from .object_id import ObjectId
 
 if TYPE_CHECKING:
+    from .bindings import Binding
     from .properties import Property
-    from .schema import Binding
 
 _FILLER: dict[int, Any] = {
     BOOL: False,
@@ -89,7 +89,7 @@ class Columns:
         def key(obj: Any) -> int:
             if obj is None:
                 return 0
-            head, found = links.place(prop, obj)
+            head, found = kinds.place(prop, obj)
             if head >> 32 != tag:
                 raise WrongStore(
                     f"{prop.path}: this {type(obj).__name__} belongs to another store",

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import kinds, objects
 from .errors import InvalidArgument, MissingValue
-from .properties import MISSING
+from .kinds import MISSING
 
 
 def constructor(cls: Any) -> Callable[..., None]:

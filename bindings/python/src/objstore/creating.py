@@ -11,13 +11,13 @@ from .arguments import switch
 from .articles import shown
 from .calls import MUST_FINISH, Calls, hand_on
 from .errors import Error, InvalidArgument
-from .jsons import EXTENDED, RELAXED
+from .json_options import EXTENDED, RELAXED
 from .kinds import BOOL, DOUBLE, INT, STRING, convert as converted_value
 from .values import Values
 
 if TYPE_CHECKING:
+    from .bindings import Binding
     from .properties import Property
-    from .schema import Binding
     from .transaction import Transaction
 
 _create = _ffi.bind("objstore_create_from_json")

@@ -7,11 +7,11 @@ library is, once for each object that is new. So of an upsert one must know firs
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .properties import MISSING
+from .kinds import MISSING
 
 if TYPE_CHECKING:
+    from .bindings import Binding
     from .properties import Property
-    from .schema import Binding
     from .transaction import Transaction
 
 

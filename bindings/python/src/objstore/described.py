@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from . import elements, kinds, objects
 from .articles import a
 from .errors import InvalidArgument, MissingValue, OutOfRange, SchemaError
+from .kinds import MISSING
+from .model_types import properties_of, property_named
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -79,8 +81,6 @@ def now(part: "Property | elements.Element", old: Any) -> Any:
 
 def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property, Any]]":
     """The properties that values are given for, and the values. With `exact` a sequence has one for each."""
-    from .models import properties_of, property_named
-
     properties, values = properties_of(model), by_name(values)
     kind = type(values)
     if kind is dict:  # as a rule
@@ -183,8 +183,6 @@ def resolved(prop: "Property", value: Any) -> Any:
 
 
 def _unmanaged(model: type, values: Any, exact: bool, nesting: Nesting) -> Any:
-    from .properties import MISSING
-
     nesting.enter(model, values)
     given = {}
     for prop, value in pairs(model, values, exact):

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _ffi, elements, filling, mixed
 from ._check import failure
-from .collection import Collection
 from .kinds import is_loose
+from .together import LinkCollection
 from .values import give_back, take
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class _Values(ValuesView[V]):
         return any(value is found or value == found for found in self)
 
 
-class Dict(Collection, MutableMapping[K, V]):
+class Dict(LinkCollection, MutableMapping[K, V]):
     """A dict of a managed object, `notes: dict[str, str]`: everything that a builtin dict can do, in ascending order of
     the keys. A loop goes over the entries that were there when it began.
 

@@ -72,8 +72,6 @@ def _pack(prop: Described, value: Any, left: int) -> bytes:
 
 def place(prop: Described, value: Any) -> tuple[int, int]:
     """An object that a mixed value links to, as the library knows it: class and store in one number, and key."""
-    from . import links
-
     if kinds.is_embedded(type(value)):
         name = type(value).__name__
         raise Embedded(
@@ -82,7 +80,7 @@ def place(prop: Described, value: Any) -> tuple[int, int]:
             class_name=prop.model_name,
             property_name=prop.name,
         )
-    return links.place(prop, value)
+    return kinds.place(prop, value)
 
 
 def _in_order(prop: Described, value: "dict[Any, Any]") -> list[tuple[bytes, Any]]:

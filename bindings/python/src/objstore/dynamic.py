@@ -15,8 +15,9 @@ from .counters import Counter
 from .documents import no_object
 from .elements import ELEMENT, Element
 from .indexes import PRIMARY_KEY as KEY_INDEX, UNIQUE as UNIQUE_INDEX, Index
+from .kinds import MISSING
 from .models import EmbeddedModel, Model, ModelMeta
-from .properties import MISSING, field
+from .properties import field
 from .schema import CASCADE, COUNTER, EMBEDDED, GENERATED, INDEXED, NULLABLE, PRIMARY_KEY, UNIQUE
 from .values import Values
 

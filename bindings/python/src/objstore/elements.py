@@ -249,3 +249,8 @@ def same(shape: Shape, a: Any, b: Any) -> bool:
     if shape.key is not None:
         return {k: exact(v) for k, v in a.items()} == {k: exact(v) for k, v in b.items()}
     return bool(type(a)(map(exact, a)) == type(b)(map(exact, b)))
+
+
+def is_mixed(prop: "Property") -> bool:
+    """Has it any values, or a collection of them, in which links may lie?"""
+    return prop.kind == MIXED or (prop.shape is not None and prop.shape.element.kind == MIXED)

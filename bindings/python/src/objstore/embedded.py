@@ -8,12 +8,13 @@ from . import _ffi, columns, elements, objects
 from ._check import check, failure
 from .errors import NoSuchClass
 from .kinds import is_loose
+from .nested import INDEX, Assembly
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
+    from .bindings import Binding
     from .kinds import Described
     from .properties import Property
-    from .schema import Binding
     from .transaction import Transaction
 
 _create_embedded = _ffi.bind("objstore_create_embedded")
@@ -26,8 +27,6 @@ END = -1  # OBJSTORE_END
 
 def insert(transaction: "Transaction", c: Any, shape: elements.Shape, index: int, values: list[Any]) -> None:
     """Unmanaged objects become elements of a list, before the one at `index`."""
-    from .nested import INDEX
-
     with transaction.savepoint() if len(values) > 1 else nullcontext():
         for at, obj in enumerate(values):
             place = index if index == END else index + at
@@ -59,23 +58,18 @@ def merge(transaction: "Transaction", c: Any, shape: elements.Shape, content: di
 def place(transaction: "Transaction", binding: "Binding", key: int, prop: "Property", value: Any) -> None:
     """Gives a property of an object a converted value: what lies in it already keeps being the object that it is,
     wherever it is given, unmanaged objects become embedded, and what is not given is deleted."""
-    from .nested import Assembly
-
     Assembly(transaction, 0).set(binding, key, prop, value)
 
 
 def _make(transaction: "Transaction", c: Any, part: "Described", place: Any, obj: Any) -> None:
     """An embedded object of an unmanaged one, which becomes it."""
-    from .inserting import add_linked
-    from .nested import Assembly
-
     binding, values = transaction.store._binding(type(obj)), obj._o_values
     contents = [(p, values[p.index]) for p in binding.collections + binding.owning]
     full = [(p, content) for p, content in contents if content is not None and (p.shape is None or content)]
     loose = [values[p.index] for p in binding.links if is_loose(values[p.index])]
     with transaction.savepoint() if full or loose else nullcontext():
         for target in loose:
-            add_linked(transaction, target)
+            transaction.add_linked(target)
         room, s, made = Values(max(1, len(binding.scalars))), take(), _ffi.Object()
         room.fill(binding.scalars, [values[p.index] for p in binding.scalars])
         s.values.put_one(part, place)

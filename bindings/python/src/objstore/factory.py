@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable, Iterable
 from typing import IO, Any, TypeVar
 
-from . import creating, inserting, objects
+from . import creating, creating_rows, objects
 from .models import Model
 from .observing import properties
+from .outcomes import Counts, Policy, policy_number
 from .properties import Property
 from .source import Source
-from .transaction import Counts, Policy, policy_number
 
 M = TypeVar("M", bound=Model)
 
@@ -45,13 +45,13 @@ class Factory(Source):
         binding, policy = self._binding(model), policy_number(update)
         made: M
         if by is None:
-            made = inserting.create(self._writing(), binding, values, policy, exact)
+            made = creating_rows.create(self._writing(), binding, values, policy, exact)
         else:
             several: Any = [by] if isinstance(by, (str, Property)) else by
             parts = self._unique(binding, [prop.name for prop in properties(binding, several, "by")])
             view = self._reader()
             known_by = binding.index_id(view.handle, parts), parts
-            made = inserting.create_by(self._writing(), binding, values, policy, exact, known_by)
+            made = creating_rows.create_by(self._writing(), binding, values, policy, exact, known_by)
         return made
 
     def create_all(self, model: type[Model], rows: "Iterable[Any]", update: Policy = "error") -> Counts:
@@ -61,7 +61,7 @@ class Factory(Source):
         other give the same properties, and nothing is nested in them. A primary key in place of an object may be that
         of a later row: `[{"id": 1, "friend": 2}, {"id": 2, "friend": 1}]`; such links are written when all rows are
         there. `position` of the error is where the row is in `rows`."""
-        return inserting.create_all(self._writing(), self._binding(model), rows, policy_number(update))
+        return creating_rows.create_all(self._writing(), self._binding(model), rows, policy_number(update))
 
     def create_from_json(
         self,

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, elements, embedded, kinds, links
+from . import _ffi, elements, embedded, kinds, object_graphs
 from ._check import check, failure
 from .collection import BLOCK, Collection, attach, return_room, room
 from .errors import Error
@@ -17,8 +17,8 @@ from .kinds import LINK, LIST, MIXED
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
+    from .bindings import Binding
     from .properties import Property
-    from .schema import Binding
     from .transaction import Transaction
 
 _list_insert = _ffi.bind("objstore_list_insert")
@@ -41,7 +41,7 @@ def linked(
         values = kinds.objects_in(list(values))
     elif shape.element.kind != LINK or shape.embeds:
         return nullcontext()
-    return links.added(transaction, values)
+    return object_graphs.added(transaction, values)
 
 
 def insert(transaction: "Transaction", c: Any, shape: elements.Shape, index: int, values: list[Any]) -> None:

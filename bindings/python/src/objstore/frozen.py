@@ -10,8 +10,8 @@ from .source import Source
 from .views import Epoch, Snapshot, View
 
 if TYPE_CHECKING:
+    from .open_store import OpenStore
     from .properties import Property
-    from .store import Store
 
 _view_close = _ffi.bind("objstore_view_close")
 
@@ -22,7 +22,7 @@ class Frozen(Source, Block):
     is_frozen = True
     _instead = "; detach() what is to be kept of it"
 
-    def __init__(self, store: "Store", view: View, ended: str = "this frozen version of a store is closed") -> None:
+    def __init__(self, store: "OpenStore", view: View, ended: str = "this frozen version of a store is closed") -> None:
         super().__init__(store._bindings)
         self._store = store  # stays open as long as this
         self._view = view
@@ -33,7 +33,7 @@ class Frozen(Source, Block):
         store._frozen.add(self)
 
     @property
-    def _live(self) -> "Store":
+    def _live(self) -> "OpenStore":
         return self._store
 
     def version(self) -> int:
@@ -94,10 +94,10 @@ class Frozen(Source, Block):
             property_name=None if prop is None else prop.name,
         )
 
-    def _observed(self) -> "Store":
+    def _observed(self) -> "OpenStore":
         raise WrongView("a frozen version never changes: there is nothing to observe")
 
 
-def freeze(store: "Store", view: int | None) -> Frozen:
+def freeze(store: "OpenStore", view: int | None) -> Frozen:
     """What a view of the library shows now."""
     return Frozen(store, Snapshot(view, fast=True))

@@ -1,10 +1,13 @@
-"""Objects and results as tables, for notebooks."""
+"""How objects show the values of their properties: in a repr, and as tables in notebooks."""
 
 import html
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from . import objects
+from . import collection, kinds, objects
+from .collection import Collection
 from .errors import Error
+from .objects import named, readable
 
 if TYPE_CHECKING:
     from .models import Model
@@ -18,7 +21,7 @@ LONGEST = 80
 def _cell(obj: "Model", prop: "Property") -> str:
     try:
         if prop.shape is not None:
-            return _cut(objects.shown(obj, prop))
+            return _cut(shown(obj, prop))
         value = getattr(obj, prop.name)
         return _cut("" if value is None else value if isinstance(value, str) else objects.named(value))
     except Error as error:  # another thread deletes it, or closes the store, just now
@@ -57,3 +60,14 @@ def results_table(results: "Results[Any]") -> str:
     foot = f"<p>and {more:,} more</p>" if more > 0 else ""
     caption = html.escape(repr(results))
     return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+
+
+def shown(obj: Any, prop: "Property") -> str:
+    """A repr of a property's value; long lists, sets and dicts are cut."""
+    value = getattr(obj, prop.name)
+    if prop.shape is None:
+        return named(readable(value) if prop.kind == kinds.MIXED and not kinds.is_object(value) else value)
+    if isinstance(value, Collection):
+        return repr(value)
+    entries = value if prop.shape.key is None else value.items()
+    return collection.shown(prop.shape, list(islice(entries, collection.SHOWN)), len(value))

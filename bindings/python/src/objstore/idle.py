@@ -12,7 +12,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .store import Store
+    from .open_store import OpenStore
 
 PAUSE = 0.1  # seconds; a snapshot is let go of between one and two pauses after it was used last
 
@@ -23,12 +23,12 @@ class _Keeper:
     again."""
 
     def __init__(self) -> None:
-        self._stores: set[weakref.ref[Store]] = set()
+        self._stores: set[weakref.ref[OpenStore]] = set()
         self._wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._started = False
         self._threads: list[int] = []  # the first one works
 
-    def watch(self, store: "weakref.ref[Store]") -> None:
+    def watch(self, store: "weakref.ref[OpenStore]") -> None:
         """The store has a snapshot from now on."""
         self._stores.add(store)
         if not self._started:
@@ -60,7 +60,7 @@ class _Keeper:
 _keeper = _Keeper()
 
 
-def watch(store: "weakref.ref[Store]") -> None:
+def watch(store: "weakref.ref[OpenStore]") -> None:
     _keeper.watch(store)
 
 

@@ -1,24 +1,19 @@
-"""Objects and results as JSON text; values of JSON texts."""
+"""Objects and results as JSON text, and values of JSON texts."""
 
-import base64
 import codecs
 import ctypes
 import io
-import uuid
 from collections.abc import Callable
-from datetime import datetime
-from decimal import Decimal
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, documents
 from ._check import check
-from .arguments import INT32, switch, whole
+from .arguments import switch
 from .calls import MUST_FINISH, Calls
-from .counters import Counter
-from .errors import InvalidArgument, OutOfRange
-from .object_id import ObjectId
+from .errors import InvalidArgument
+from .json_options import EXTENDED, RELAXED, checked_depth
 from .values import give_back, take
+from .written import as_json
 
 if TYPE_CHECKING:
     from .results import Results
@@ -28,24 +23,6 @@ _property_to_json = _ffi.bind("objstore_property_to_json")
 _results_to_json = _ffi.bind("objstore_results_to_json")
 _value_from_json = _ffi.bind("objstore_value_from_json")
 _buffer_free = _ffi.bind("objstore_buffer_free")
-
-EXTENDED, RELAXED, PRETTY, NAN_AS_NULL = 1, 2, 4, 8
-DEEPEST = 100
-
-
-def flags(pretty: bool, extended: bool, nan_as_null: bool) -> int:
-    return (
-        PRETTY * switch("pretty", pretty)
-        | EXTENDED * switch("extended", extended)
-        | NAN_AS_NULL * switch("nan_as_null", nan_as_null)
-    )
-
-
-def checked_depth(depth: int) -> int:
-    """How many links are followed one after the other."""
-    if 0 <= whole("depth", depth, INT32) <= DEEPEST:
-        return depth
-    raise OutOfRange(f"a depth is 0 to {DEEPEST}, not {depth}")
 
 
 def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = False) -> Any:
@@ -69,50 +46,9 @@ def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = Fals
         _buffer_free(ctypes.byref(buffer))
 
 
-def json_default(value: Any) -> Any:
-    """For the json module: `json.dumps({"toys": dog.toys}, default=objstore.json_default)`. Live lists, sets and dicts
-    are written as builtin ones (sets as lists, in the order of a store), counters and members of enumerations as their
-    values, ids and Decimals as texts, datetimes by ISO 8601, bytes in base64; keys as to_json() has them. TypeError:
-    anything else."""
-    from .collection import Collection
-    from .mixed import MixedDict, MixedList
-    from .ordering import ordered
-    from .sets import Set
-
-    if isinstance(value, Set):
-        return list(value)  # a copy would have no order
-    if isinstance(value, (Collection, MixedList, MixedDict)):
-        value = value.copy()
-    if isinstance(value, dict):
-        return {text_of_key(key): element for key, element in value.items()}
-    if isinstance(value, list):
-        return value
-    if isinstance(value, (set, frozenset)):
-        try:
-            return ordered(value)
-        except TypeError:  # datetimes with and without a time zone, which no store has
-            return list(value)
-    if isinstance(value, (Counter, Enum)):
-        return value.value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, (ObjectId, uuid.UUID, Decimal)):
-        return str(value)
-    raise TypeError(f"an object of type {type(value).__name__} is no JSON: {value!r}")
-
-
-def text_of_key(key: Any) -> str:
-    """A key of a dict, as JSON has it."""
-    return str(key.value if isinstance(key, Enum) else key)
-
-
 def of_object(obj: Any, depth: int, flags: int) -> str:
     store = obj._o_block.store
     if store is None:
-        from .written import as_json
-
         return as_json(obj, depth, flags)
     view = store._reader()  # kept during the call: another thread may move on meanwhile
     return _written(

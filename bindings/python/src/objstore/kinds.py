@@ -19,7 +19,7 @@ from typing import Annotated, Any, Protocol
 from . import decimals
 from .articles import shown
 from .calls import hand_on
-from .errors import InvalidText, NotNullable, OutOfRange, WrongType
+from .errors import InvalidText, NotNullable, OutOfRange, WrongStore, WrongType
 from .object_id import ObjectId
 
 
@@ -254,9 +254,7 @@ def _link(prop: Any, value: Any) -> Any:  # of a Property
         # Of a class that comes later the name is known.
         if is_same(type(value), target) if isinstance(target, type) else type(value).__name__ == target.__name__:
             return value
-        from .described import now
-
-        found = now(prop, value)
+        found = value._o_now(prop)
         if found is not None:
             return found
     if type(value).__name__ == target.__name__:
@@ -461,3 +459,26 @@ def moment(seconds: int, nanoseconds: int) -> datetime:
         return EPOCH + timedelta(0, seconds, nanoseconds // 1000)
     except OverflowError:
         raise OutOfRange(f"{seconds} seconds since 1970 are beyond what a datetime can say") from None
+
+
+def place(prop: "Described", obj: Any) -> tuple[int, int]:
+    """The object that a link shall lead to, or is compared with, as the library knows it: class and store in one
+    number, and key."""
+    store = obj._o_block.store
+    if store is None:
+        raise WrongStore(
+            f"{prop.path}: this {type(obj).__name__} belongs to no store: add it first",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
+    return store._binding(type(obj)).head, obj._o_key
+
+
+class _Missing(enum.Enum):
+    MISSING = "MISSING"
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = _Missing.MISSING

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 from . import _ffi, elements, embedded, filling, kinds, mixed
 from ._check import check, failure
 from .articles import shown
-from .collection import Collection, _get
+from .collection import _get
 from .errors import IndexOutOfRange, OutOfRange, Status
 from .kinds import is_loose
+from .together import LinkCollection
 from .values import give_back, take
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ T = TypeVar("T")
 NOWHERE = 2**62  # an index that no list has
 
 
-class List(Collection, MutableSequence[T]):
+class List(LinkCollection, MutableSequence[T]):
     """A list of a managed object, `toys: list[str]`: everything that a builtin list can do, and move().
 
     A loop goes over the elements that were there when it began. Declared as `toys: objstore.List[str]`, type checkers

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ffi, dynamic, objects
 from ._check import check
+from .bindings import Binding
 from .elsewhere import Signs
 from .errors import NoSuchClass, NoSuchProperty
 from .frozen import Frozen
-from .models import Model, properties_of
+from .model_types import properties_of
+from .models import Model
 from .properties import Property
 from .results import Results
-from .schema import Binding
 from .views import View
 
 if TYPE_CHECKING:

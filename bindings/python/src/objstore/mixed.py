@@ -11,12 +11,13 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from . import _ffi, documents, jsons, kinds, objects
+from . import _ffi, documents, json_options, jsons, kinds, objects
 from ._check import failure
 from .articles import a
 from .calls import hand_on
 from .errors import Error, IndexOutOfRange, InvalidText, NoSuchClass, Status
 from .kinds import INT, LIST, MAP, STRING
+from .object_graphs import added
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Nested:
         def call(function: Any, *rest: Any) -> int:
             return self._call(function, view.handle, self._path, *rest)
 
-        return jsons.of_property(call, depth, jsons.flags(pretty, extended, nan_as_null))
+        return jsons.of_property(call, depth, json_options.flags(pretty, extended, nan_as_null))
 
     __copy__ = copy
 
@@ -185,8 +186,6 @@ class Nested:
 
     def _change(self, function: Any, path: tuple[int | str, ...], *value: Any) -> int:
         """Changes one value; the status, of which NOT_FOUND is the caller's."""
-        from .links import added
-
         prop: Any = self._prop  # for a message
         transaction = self._source._writing(prop)
         transaction.settle((self._head, self._key, self._property_id))

@@ -12,17 +12,19 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, copies, defaults, described, elements, kinds, objects, references
+from . import _ffi, defaults, described, elements, kinds, object_graphs, objects, references
 from ._check import failure
 from .articles import a
 from .errors import Embedded, Error
-from .kinds import INT, LINK, LIST, MAP, STRING, Described, is_loose
-from .transaction import CREATED
+from .kinds import INT, LINK, LIST, MAP, STRING, is_loose
+from .outcomes import CREATED
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
+    from . import copies
+    from .bindings import Binding
+    from .kinds import Described
     from .properties import Property
-    from .schema import Binding
     from .transaction import Transaction
 
 _create_from = _ffi.bind("objstore_create_from")
@@ -170,7 +172,7 @@ class Assembly:
 
     # The array
 
-    def _put(self, part: Described, value: Any) -> None:
+    def _put(self, part: "Described", value: Any) -> None:
         self._parts.append(part)
         self._values.append(value)
 
@@ -275,7 +277,7 @@ class Assembly:
         self._nodes = outer
         outer.append(node)
 
-    def _put_tagged(self, part: Described, target: type, reference: dict[str, Any]) -> None:
+    def _put_tagged(self, part: "Described", target: type, reference: dict[str, Any]) -> None:
         """{"$ref": class, "$id": key}: which of them there are the library knows."""
         name, key = reference["$ref"], reference["$id"]
         parts = key if type(key) is dict else {"$id": key}
@@ -297,11 +299,9 @@ class Assembly:
         if self._made is not None:
             return obj if self._store._has(obj) else self._made.find(obj)
         if is_loose(obj):
-            from .inserting import add_nested
-
-            copies.in_order(self._transaction, obj, 0)  # where they lead in a circle, they are no values
+            object_graphs.in_order(self._transaction, obj, 0)  # where they lead in a circle, they are no values
             self._begin()
-            add_nested(self._transaction, obj, self._policy)
+            self._transaction.add_nested(obj, self._policy)
         return obj
 
     def _begin(self) -> None:

@@ -1,19 +1,17 @@
-"""Reading and writing the attributes of objects, wherever their values are."""
+"""What every object has: where its values are, which object it is, and how it is shown."""
 
 from collections import deque
 from contextlib import suppress
-from itertools import islice, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from . import collection, embedded, filling, kinds, mixed
+from . import kinds
 from .calls import hand_on
-from .collection import Collection
 from .errors import Closed, Error, NoSuchObject, NotInWrite, WrongStore
 from .views import Block
 
 if TYPE_CHECKING:
-    from .properties import Property
-    from .schema import Binding
+    from .bindings import Binding
     from .views import View
 
 
@@ -101,71 +99,6 @@ def read(obj: Any, index: int) -> Any:
 def view_block(view: "View", store: Any, binding: "Binding") -> Block:
     """A block of one object, with nothing in it yet."""
     return Block(view.epoch, store, [None] * len(binding.properties), None, True)
-
-
-def write(obj: Any, prop: "Property", value: Any) -> None:
-    """Sets a property: of an unmanaged object at once, of a managed one in its store's open write."""
-    store = obj._o_block.store
-    if store is None:
-        obj._o_values[prop.index] = kinds.convert(prop, value if prop.target is None else _resolved(prop, value))
-        return
-    transaction = store._writing(prop)
-    if prop.target is not None and _describe(transaction, obj, prop, value):
-        return
-    if prop.embeds:
-        embedded.place(transaction, store._binding(type(obj)), obj._o_key, prop, kinds.convert(prop, value))
-        return
-    binding = store._binding(type(obj))
-    if isinstance(value, mixed.Nested) and value._is_at(store, (binding.head, obj._o_key, binding.ids[prop.index]), ()):
-        return  # dog.extra += …: it is there already
-    converted = kinds.convert(prop, value)
-    led = [converted] if prop.target is not None else kinds.objects_in(converted) if prop.kind == kinds.MIXED else ()
-    if any(map(kinds.is_loose, led)):
-        from .links import added
-
-        with added(transaction, led):
-            transaction.set(binding, obj._o_key, prop, converted)
-        return
-    transaction.set(binding, obj._o_key, prop, converted)
-
-
-def assign(obj: Any, prop: "Property", value: Any) -> None:
-    """Replaces the content of a list, set or dict."""
-    store = obj._o_block.store
-    if store is None:
-        obj._o_values[prop.index] = prop.convert(value if prop.target is None else _resolved(prop, value))
-        return
-    transaction, binding = store._writing(prop), store._binding(type(obj))
-    place = (binding.head, obj._o_key, binding.ids[prop.index])
-    if isinstance(value, Collection) and value._place == place and value._source is store:
-        return  # dog.toys += …: it is there already
-    if prop.target is not None and _describe(transaction, obj, prop, value):
-        return
-    if prop.embeds:
-        embedded.place(transaction, binding, obj._o_key, prop, prop.convert(value))
-        return
-    results = getattr(value, "_evaluate", None)
-    if results is not None and prop.target is not None and prop.shape is not None and prop.shape.key is None:
-        return filling.assign_results(transaction, binding, obj._o_key, prop, results()[1].handle)
-    filling.update(transaction, binding, obj._o_key, prop, prop.convert(value), differing=False)
-
-
-def _resolved(prop: "Property", value: Any) -> Any:
-    from .described import resolved
-
-    return resolved(prop, value)
-
-
-def _describe(transaction: Any, obj: Any, prop: "Property", value: Any) -> bool:
-    """Gives a property of a managed object what values describe; False: they are objects."""
-    from .described import describes
-    from .nested import Assembly
-    from .transaction import POLICIES
-
-    if not describes(prop, value):
-        return False
-    Assembly(transaction, POLICIES["all"]).set(transaction.store._binding(type(obj)), obj._o_key, prop, value)
-    return True
 
 
 def make(model: type, block: Any, key: int, row: int = 0) -> Any:
@@ -266,17 +199,6 @@ def freeze(obj: Any) -> Any:
     return made
 
 
-def shown(obj: Any, prop: "Property") -> str:
-    """A repr of a property's value; long lists, sets and dicts are cut."""
-    value = getattr(obj, prop.name)
-    if prop.shape is None:
-        return named(readable(value) if prop.kind == kinds.MIXED and not kinds.is_object(value) else value)
-    if isinstance(value, Collection):
-        return repr(value)
-    entries = value if prop.shape.key is None else value.items()
-    return collection.shown(prop.shape, list(islice(entries, collection.SHOWN)), len(value))
-
-
 def observe(obj: Any, handler: Any, keys: Any) -> Any:
     store = obj._o_block.store
     if store is None:
@@ -290,6 +212,11 @@ def identity(obj: Any) -> tuple[int, int] | None:
     """Store and class in one number, and key; None of an unmanaged object."""
     store = obj._o_block.store
     return None if store is None else (store._binding(type(obj)).head, obj._o_key)
+
+
+def name_of(obj: Any) -> Any:
+    """What tells an object from others, however often it was read."""
+    return identity(obj) or id(obj)
 
 
 def same(a: Any, b: Any) -> bool:

@@ -17,14 +17,15 @@ from .calls import MUST_FINISH, ended, entry, finish, plain
 from .changes import Changes
 from .errors import InvalidArgument, Status
 from .handles import Block, Handle, cell_of, ends_the_block
-from .indexes import Stretch
-from .models import Model, property_named
+from .index_ranges import Stretch
+from .model_types import property_named
+from .models import Model
 from .properties import Condition, Property
 from .views import View
 
 if TYPE_CHECKING:
-    from .schema import Binding
-    from .store import Store
+    from .bindings import Binding
+    from .open_store import OpenStore
 
 _observe = _ffi.bind("objstore_observe")
 _results_observe = _ffi.bind("objstore_results_observe")
@@ -99,7 +100,7 @@ class ChangeToken(Token, Generic[M]):
 
     def __init__(
         self,
-        store: "Store",
+        store: "OpenStore",
         binding: "Binding",
         handler: Callable[[Changes[M]], object],
         keys: "Iterable[object] | None",

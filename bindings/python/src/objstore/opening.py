@@ -7,7 +7,6 @@ from typing import Any
 
 from . import _ffi, config, maintenance
 from .arguments import seconds
-from .bound import Lent
 from .calls import Calls, ended, plain
 from .config import Creation, Durability, Mode
 from .errors import InvalidArgument
@@ -16,6 +15,7 @@ from .migration import Migration
 from .models import ModelMeta
 from .schema import Schema
 from .store import Store
+from .transaction import Lent
 
 _open = _ffi.bind("objstore_open")
 _close = _ffi.bind("objstore_close")

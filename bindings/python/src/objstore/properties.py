@@ -1,36 +1,23 @@
-"""Properties of model classes, and the comparisons that are made from them."""
+"""Properties of model classes: their declaration, what they accept, and the comparisons that they make."""
 
 import enum
 import uuid
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from . import counters, elements, kinds, links, mixed, objects
+from . import attributes, counters, elements, kinds, links
 from .arguments import switch
 from .articles import a
-from .collection import attach
-from .dicts import Dict
+from .attributes import collection_getter, collection_setter, getter, mixed_getter, setter
 from .elements import Shape
 from .errors import InvalidArgument, MissingValue, NotSupported
-from .lists import List
+from .kinds import MISSING
 from .object_id import ObjectId
-from .sets import Set
 
 if TYPE_CHECKING:
     from .models import Model
 
-
-class _Missing(enum.Enum):
-    MISSING = "MISSING"
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING = _Missing.MISSING
-
 EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, LINKS_TO = range(1, 8)
-LIVE: dict[int, type] = {kinds.LIST: List, kinds.SET: Set, kinds.MAP: Dict}
 SYMBOLS = {
     EQUAL: "==",
     NOT_EQUAL: "!=",
@@ -94,13 +81,15 @@ class Property(property):
         counter: bool = False,
     ) -> None:
         if kind == kinds.MIXED:
-            super().__init__(_mixed_getter(self), _setter(self), None)
+            super().__init__(mixed_getter(self), setter(self), None)
         elif shape is None:
-            get = self.stored = _getter(index)  # what is stored, without what stands for it
-            shown = counters.getter(self, get) if counter else get if target is None else links.getter(self, get)
-            super().__init__(shown, _setter(self), None)
+            get = self.stored = getter(index)  # what is stored, without what stands for it
+            shown = (
+                counters.getter(self, get) if counter else get if target is None else attributes.link_getter(self, get)
+            )
+            super().__init__(shown, setter(self), None)
         else:
-            super().__init__(_collection_getter(self), _collection_setter(self), None)
+            super().__init__(collection_getter(self), collection_setter(self), None)
         self.shape = shape  # of a collection; None: a single value
         self.name = name
         self.index = index
@@ -236,7 +225,7 @@ class Property(property):
         if value is not None:
             value = kinds.convert(self, value)
             if self.target is not None:
-                links.place(self, value)  # WrongStore: nothing links to an unmanaged object
+                kinds.place(self, value)  # WrongStore: nothing links to an unmanaged object
         return Condition(self, operator, value)
 
     def __eq__(self, value: object) -> Condition:  # type: ignore[override]
@@ -261,61 +250,6 @@ class Property(property):
 
     def __repr__(self) -> str:
         return f"<property {self.path}>"
-
-
-def _getter(index: int) -> Callable[[Any], Any]:
-    read = objects.read
-
-    def get(self: Any) -> Any:
-        block = self._o_block
-        if block.epoch.fast:
-            column = block.columns[index]
-            if column is not None:
-                return column[self._o_row]
-        return read(self, index)
-
-    return get
-
-
-def _setter(prop: Property) -> Callable[[Any, Any], None]:
-    write = objects.write
-
-    def set(self: Any, value: Any) -> None:
-        store = self._o_block.store
-        if store is not None and type(value) is prop.exact:  # as a rule: 0.5 µs without a look at what else it may be
-            store._writing(prop).set(store._binding(type(self)), self._o_key, prop, value)
-        else:
-            write(self, prop, value)
-
-    return set
-
-
-def _collection_getter(prop: Property) -> Callable[[Any], Any]:
-    def get(self: Any) -> Any:
-        block = self._o_block
-        store = block.store
-        if store is None:
-            return self._o_values[prop.index]
-        return attach(LIVE[prop.kind], store, block.epoch, store._binding(type(self)), self._o_key, prop)
-
-    return get
-
-
-def _mixed_getter(prop: Property) -> Callable[[Any], Any]:
-    def get(self: Any) -> Any:
-        store = self._o_block.store
-        if store is None:
-            return self._o_values[prop.index]
-        return mixed.read(self, prop)
-
-    return get
-
-
-def _collection_setter(prop: Property) -> Callable[[Any, Any], None]:
-    def set(self: Any, value: Any) -> None:
-        objects.assign(self, prop, value)
-
-    return set
 
 
 class Declared(NamedTuple):

@@ -4,9 +4,9 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from . import kinds, links
+from . import kinds
 from .errors import InvalidQuery, NoSuchProperty, NotSupported, OutOfRange, WrongType
-from .models import property_named
+from .model_types import property_named
 from .properties import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, Condition, Property
 
 OPERATORS = {
@@ -125,7 +125,7 @@ def _value(reader: _Reader, prop: Property, arguments: tuple[Any, ...]) -> tuple
             value = kinds.member(prop, value)
         converted = kinds.convert(prop, value)
         if prop.target is not None:
-            links.place(prop, converted)  # WrongStore: nothing links to an unmanaged object
+            kinds.place(prop, converted)  # WrongStore: nothing links to an unmanaged object
         return converted, used, found.start()
     except (WrongType, OutOfRange) as error:
         raise reader.wrong(error.message, found.start()) from None

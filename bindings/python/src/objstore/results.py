@@ -5,14 +5,16 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from . import again, aggregates, arrays, jsons, objects, packed, query, together
-from .copies import detach_all
+from . import again, aggregates, arrays, json_options, jsons, objects, packed, query, together
+from .detaching import detach_all
 from .errors import Closed, Error, IndexOutOfRange, InvalidArgument, NotSupported
 from .evaluations import Evaluation
 from .html import results_table
-from .indexes import Stretch
+from .index_ranges import Stretch
+from .inverses import AnyBacklinks
 from .loops import Loop, chunks
-from .models import Model, property_named
+from .model_types import property_named
+from .models import Model
 from .observing import ChangeToken, Token
 from .properties import Condition, Property
 from .streams import ChangeStream
@@ -21,8 +23,8 @@ from .views import Block, Snapshot, View
 if TYPE_CHECKING:
     import numpy
 
+    from .bindings import Binding
     from .changes import Changes
-    from .schema import Binding
     from .source import Source
     from .transaction import Transaction
 
@@ -243,7 +245,7 @@ class Results(Generic[M]):
     ) -> str | None:
         """The objects as a JSON array: a str, or written piece by piece to a file that is open for text or bytes. The
         rest is as of Model.to_json."""
-        return jsons.of_results(self, depth, jsons.flags(pretty, extended, nan_as_null), file)
+        return jsons.of_results(self, depth, json_options.flags(pretty, extended, nan_as_null), file)
 
     def observe(
         self, handler: "Callable[[Changes[M]], object]", keys: "Iterable[object] | None" = None, *, initial: bool = True
@@ -316,7 +318,7 @@ class Results(Generic[M]):
         return results_table(self)
 
 
-class Backlinks(Results[M]):
+class Backlinks(Results[M], AnyBacklinks):
     """The objects whose link leads to an object, in the order of creation: `dogs: Backlinks["Dog"] =
     backlinks("owner")`.
 

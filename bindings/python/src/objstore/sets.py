@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _ffi, elements, filling, kinds
 from ._check import failure
-from .collection import Collection
+from .together import LinkCollection
 from .values import give_back, take
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _remove = _ffi.bind("objstore_set_remove")
 T = TypeVar("T")
 
 
-class Set(Collection, MutableSet[T]):
+class Set(LinkCollection, MutableSet[T]):
     """A set of a managed object, `seen: set[str]`: everything that a builtin set can do. Iterates in ascending order,
     None first, over the elements that were there when the loop began. |, &, - and ^ give builtin sets.
 

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import again, kinds, objects
 from .arguments import switch
+from .bindings import Binding
 from .calls import hand_on
 from .errors import InvalidArgument, NoSuchIndex, WrongType
-from .indexes import AFTER_FROM, BEFORE_TO, Stretch
-from .models import Model, property_named
-from .results import Results
-from .schema import Binding
+from .index_ranges import AFTER_FROM, BEFORE_TO, Stretch
+from .model_types import property_named
+from .models import Model
+from .properties import LINKS_TO, Condition
+from .results import Backlinks, Results
 from .views import Block, Epoch, View
 
 if TYPE_CHECKING:
     from .frozen import Frozen
+    from .open_store import OpenStore
     from .properties import Property
-    from .store import Store
 
 M = TypeVar("M", bound=Model)
 
@@ -31,7 +33,7 @@ class Source:
         self._bindings = bindings  # replaced where classes come, never changed
 
     @property
-    def _live(self) -> "Store":
+    def _live(self) -> "OpenStore":
         """The store: this one, or the one that it is a version of."""
         raise NotImplementedError
 
@@ -145,6 +147,10 @@ class Source:
 
     # For objects and results
 
+    def _backlinks(self, binding: Binding, link: "Property", obj: Any) -> Backlinks[Any]:
+        """The objects of a class whose link leads to an object."""
+        return Backlinks(self, binding, Condition(link, LINKS_TO, obj))
+
     def _binding(self, model: type) -> Binding:
         try:
             return self._bindings[model]
@@ -177,7 +183,7 @@ class Source:
         """What it shows now, for as long as somebody wants it; Closed if it shows nothing any more."""
         raise NotImplementedError
 
-    def _observed(self) -> "Store":
+    def _observed(self) -> "OpenStore":
         """The store whose changes are meant; WrongView, AlreadyInWrite: observing is not possible here."""
         raise NotImplementedError
 

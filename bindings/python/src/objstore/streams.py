@@ -15,10 +15,10 @@ from .observing import ChangeToken
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .indexes import Stretch
+    from .bindings import Binding
+    from .index_ranges import Stretch
+    from .open_store import OpenStore
     from .properties import Condition
-    from .schema import Binding
-    from .store import Store
 
 M = TypeVar("M", bound=Model)
 
@@ -78,7 +78,7 @@ class ChangeStream(Generic[M], Block):
 
     def __init__(
         self,
-        store: "Store",
+        store: "OpenStore",
         binding: "Binding",
         condition: "Condition | Stretch | None",
         keys: "Iterable[object] | None",

@@ -7,22 +7,21 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from . import filling, kinds, links
+from . import filling, kinds, object_graphs
 from .articles import a
 from .collection import Collection
-from .copies import held
 from .described import describes
-from .errors import Embedded, InvalidArgument, WrongStore, WrongType
+from .errors import Embedded, WrongType
 from .kinds import LINK
-from .models import Model, property_named
+from .model_types import property_named
 from .nested import Assembly
-from .transaction import POLICIES
+from .object_graphs import held
+from .outcomes import POLICIES
 
 if TYPE_CHECKING:
+    from .bindings import Binding
     from .properties import Property
     from .results import Results
-    from .schema import Binding
-    from .store import Store
     from .transaction import Transaction
 
 
@@ -67,36 +66,6 @@ def delete_linked(collection: "Collection") -> int:
     return transaction.delete_objects(collection._c)
 
 
-def delete(store: "Store", given: "Model | Iterable[Model]") -> None:
-    """Deletes an object, or all of several."""
-    from .results import Results
-
-    transaction = store._writing()
-    if isinstance(given, Model):
-        _delete(store, transaction, given)
-    elif isinstance(given, Results) and given._source is store:
-        given.delete()
-    elif isinstance(given, Collection) and given._source is store:
-        given.delete_objects()
-    elif isinstance(given, Iterable):
-        listed = list(given)
-        for obj in listed:
-            _check_own(store, obj)
-        transaction.delete_together([store._binding(type(obj)).head for obj in listed], [obj._o_key for obj in listed])
-    else:
-        raise InvalidArgument(f"an object of a model is wanted, or several, not {given!r}")
-
-
-def _delete(store: "Store", transaction: "Transaction", obj: Model) -> None:
-    _check_own(store, obj)
-    transaction.delete(store._binding(type(obj)), obj._o_key)
-
-
-def _check_own(store: "Store", obj: Model) -> None:
-    if not store._owns(obj):
-        raise WrongStore(f"this {type(obj).__name__} does not belong to {store!r}", class_name=type(obj).__name__)
-
-
 def _links(collection: "Collection") -> "tuple[Transaction, Binding]":
     transaction, prop, shape = collection._writing(), collection._prop, collection._shape
     if shape.element.kind != LINK:
@@ -106,6 +75,22 @@ def _links(collection: "Collection") -> "tuple[Transaction, Binding]":
             property_name=prop.name,
         )
     return transaction, collection._source._leading(shape.element.target)
+
+
+class LinkCollection(Collection):
+    """A collection whose elements may be links: what is done with all the objects that they lead to."""
+
+    __slots__ = ()
+
+    def update_objects(self, /, **values: Any) -> int:
+        """Sets properties of all objects among the elements, or of none, in one step; how many there are, each counted
+        once. WrongType: the elements are no links."""
+        return update_linked(self, values)
+
+    def delete_objects(self) -> int:
+        """Deletes all objects among the elements, in one step; how many there were. A list or set is empty then, in a
+        dict the keys stay, with None. WrongType: the elements are no links."""
+        return delete_linked(self)
 
 
 class _Change:
@@ -142,7 +127,7 @@ class _Change:
             for prop, content in self.contents:
                 for key in listed:
                     filling.update(transaction, self.binding, key, prop, content, differing=False)
-            with links.added(transaction, self._led()):
+            with object_graphs.added(transaction, self._led()):
                 return set_row([prop for prop, _ in self.row], [value for _, value in self.row])
 
     def _led(self) -> "list[Any]":

@@ -1,104 +1,35 @@
-"""Writing: the transaction behind `with store.write():`, and every change that can be made in it."""
+"""Writing: the transaction behind `with store.write():`, how it begins and how it ends."""
 
+import contextlib
 import ctypes
-import os
-import sys
 import threading
-import warnings
-from array import array
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Awaitable, Iterator
+from typing import TYPE_CHECKING, Any
 
-from . import _ffi, columns, objects, turns
+from . import _ffi, objects, turns
 from ._check import check, failure
 from .arguments import milliseconds
 from .calls import hand_on
-from .errors import AlreadyInWrite, Closed, Error, InvalidArgument, NotInWrite, Status, Timeout
+from .current_thread import current_task, here, tell
+from .errors import AlreadyInWrite, Closed, Error, InCallback, InvalidArgument, NotInWrite, Status, Timeout
 from .handles import Bag, Block, ends_the_block
-from .properties import Property
-from .values import Values, give_back, take
-from .views import Epoch, View
+from .inserting import add_linked, add_nested
+from .object_writes import ObjectWrites
+from .savepoint import Savepoint
 
 if TYPE_CHECKING:
     from . import collection
     from .loops import Loop
-    from .savepoint import Savepoint
-    from .schema import Binding
     from .store import Store
 
 _begin_within = _ffi.bind("objstore_begin_within")
 _try_begin = _ffi.bind("objstore_try_begin")
 _commit = _ffi.bind("objstore_commit")
 _cancel = _ffi.bind("objstore_cancel")
-_create = _ffi.bind("objstore_create")
-_upsert = _ffi.bind("objstore_upsert")
-_set = _ffi.bind("objstore_set")
-_increment = _ffi.bind("objstore_increment")
-_delete = _ffi.bind("objstore_delete")
-_delete_together = _ffi.bind("objstore_delete_objects")
-_delete_all = _ffi.bind("objstore_delete_all")
-_delete_everything = _ffi.bind("objstore_delete_everything")
-_results_set = _ffi.bind("objstore_results_set")
-_results_increment = _ffi.bind("objstore_results_increment")
-_results_delete = _ffi.bind("objstore_results_delete")
-_set_objects = _ffi.bind("objstore_collection_set_objects")
-_delete_objects = _ffi.bind("objstore_collection_delete_objects")
-_insert_rows = _ffi.bind("objstore_insert_rows")
-
-Policy = Literal["error", "modified", "all"] | bool  # True is "all", False "error"
-POLICIES = {"error": 0, "modified": 1, "all": 2}
 OPEN = 2**64 - 1  # no version
-UNCHANGED, CHANGED, CREATED = 0, 1, 2  # objstore_outcome
 # Who waits for another writer looks this often for signals, and whether the store was closed: too short a time for
 # WAITED to be called.
 SLICE_MS = 200
-
-
-class _Here(threading.local):
-    """What tells the calling thread from all others, also from those that ended: their idents are used again."""
-
-    def __init__(self) -> None:
-        self.thread = object()
-        self.writes: set[Transaction] = set()  # that it has begun and not ended
-        self.ending = None if threading.current_thread() is threading.main_thread() else _Ending(self.writes)
-
-
-class _Ending:
-    """Ends the writes that a thread leaves when it ends: on that thread, since other processes wait for them as well,
-    of which nobody in this one hears. The main thread ends with the process, and the library lets go of everything
-    then."""
-
-    __slots__ = ("_writes", "_process")
-
-    def __init__(self, writes: "set[Transaction]") -> None:
-        self._writes = writes
-        self._process = os.getpid()
-
-    # Signal handlers run on the main thread only: none raises here.
-    def __del__(self) -> None:
-        if os.getpid() != self._process:
-            return  # in a forked child: there all other threads of the parent end, and not what they have begun
-        told = [write.store._lose(write, write.ended_inside()) for write in list(self._writes)]
-        tell(told, 1)  # when all are cancelled: a warning may be an error
-
-
-def tell(lost: "Iterable[str]", level: int) -> None:
-    """Warns of writes that were lost. `level`: as in warnings.warn(), for the caller."""
-    for what in filter(None, lost):
-        warnings.warn(what, ResourceWarning, stacklevel=1 + level)
-
-
-here = _Here()
-
-
-def count_references(things: list[Any]) -> list[int]:
-    """How many there are to each beside those that counting needs."""
-    return [sys.getrefcount(thing) - _COUNTING for thing in things]
-
-
-_COUNTING = 0  # for the first call, which finds how many counting needs
-_COUNTING = count_references([object()])[0]
-OWN_REFERENCES = 3  # to an open write: here.writes, store._writes, store._transaction
 
 
 class _Done:
@@ -111,30 +42,11 @@ class _Done:
 _DONE: Awaitable[None] = _Done()  # type: ignore[assignment]  # an iterator without a send()
 
 
-class Counts(NamedTuple):
-    """What became of many objects."""
-
-    created: int
-    changed: int
-    unchanged: int
-
-
-def policy_number(update: Policy) -> int:
-    try:
-        if isinstance(update, bool):
-            return POLICIES["all" if update else "error"]
-        return POLICIES[update]
-    except (KeyError, TypeError):
-        raise InvalidArgument(f"update is 'error', 'modified' or 'all', not {update!r}") from None
-
-
-class Transaction(View, Block):
+class Transaction(ObjectWrites, Block):
     """An open write. Leaving the with block commits; an exception, or cancel(), undoes everything.
 
     It belongs to the thread (and the asyncio task) that began it: nobody else sees or disturbs what it did so far.
     """
-
-    is_write = True
 
     def __init__(self, store: "Store", timeout: float | None) -> None:
         super().__init__(0, fast=False)
@@ -300,8 +212,6 @@ class Transaction(View, Block):
         whoever catches the exception can go on with the transaction. Scopes nest. Objects that were added in a scope
         that is undone are unmanaged again.
         """
-        from .savepoint import Savepoint
-
         return Savepoint(self)
 
     def version(self) -> int:
@@ -404,179 +314,55 @@ class Transaction(View, Block):
         for loop in self.loops:
             loop.leave_out_undone()
 
-    def settle(self, place: tuple[int, int, int] | None = None) -> None:
-        """A list, set or dict is about to change; without one: any of them may. Loops over it read what is left."""
-        for reading in list(self.readings) if self.readings else ():
-            if place is None or place == reading.place:
-                reading.settle()
+    # For objects that lead to others: what they link to is added first.
 
-    # Changing. Everything here is called by the store, on the right thread.
+    def add_linked(self, target: Any) -> None:
+        """Adds the object that a link of a managed one shall lead to, if it is unmanaged."""
+        add_linked(self, target)
 
-    def _writes(self, class_id: int, key: int) -> None:
-        """Before an object is written: what was read of it, and found, is not good any more, however the call ends."""
-        self.written.add((class_id, key))
-        self._evaluations.clear()
-
-    def _wrote_many(self) -> None:
-        self.epoch = Epoch(False)  # no block that was read before is good any more
-        self.written.clear()
-        self._evaluations.clear()
-
-    def set(self, binding: "Binding", key: int, prop: Property, value: Any) -> None:
-        s = take()
-        s.head.value, s.key.value = binding.head, key
-        s.values.put_one(prop, value)
-        self.written.add((binding.class_id, key))  # as _writes()
-        self._evaluations.clear()
-        if status := _set(self.handle, s.object, binding.ids[prop.index], s.values.first):
-            raise failure(status)
-        give_back(s)
-
-    def increment(self, binding: "Binding", key: int, prop: Property, delta: int) -> None:
-        s = take()
-        s.head.value, s.key.value = binding.head, key
-        self._writes(binding.class_id, key)
-        if status := _increment(self.handle, s.object, binding.ids[prop.index], delta, None):
-            raise failure(status)
-        give_back(s)
-
-    def set_results(self, results: int, binding: "Binding", properties: list[Property], values: list[Any]) -> int:
-        """The same values for all objects of results, a handle; how many there are."""
-        return self._changed_many(_results_set, results, self.handle, *_row(binding, properties, values))
-
-    def increment_results(self, results: int, binding: "Binding", prop: Property, delta: Any) -> int:
-        room = Values(1)
-        room.put_one(prop, delta)
-        return self._changed_many(_results_increment, results, self.handle, binding.ids[prop.index], room.first)
-
-    def delete_results(self, results: int) -> int:
-        self.settle()
-        return self._changed_many(_results_delete, results, self.handle)
-
-    def set_objects(self, collection: Any, binding: "Binding", properties: list[Property], values: list[Any]) -> int:
-        """The same values for all objects that a collection, a C value, has links to; how many there are."""
-        return self._changed_many(_set_objects, self.handle, collection, *_row(binding, properties, values))
-
-    def delete_objects(self, collection: Any) -> int:
-        self.settle()
-        return self._changed_many(_delete_objects, self.handle, collection)
-
-    def _changed_many(self, function: Any, *arguments: Any) -> int:
-        count = ctypes.c_uint64()
-        try:
-            check(function(*arguments, ctypes.byref(count)))
-        finally:
-            self._wrote_many()
-        return count.value
-
-    def create(self, binding: "Binding", properties: list[Property], values: list[Any], policy: int) -> tuple[int, int]:
-        """Creates or updates one object; its key, and which of the two: UNCHANGED, CHANGED or CREATED."""
-        count = len(properties)
-        room = Values(max(count, 1))
-        room.fill(properties, values)
-        ids = columns.property_ids([binding.ids[p.index] for p in properties])
-        made, outcome = _ffi.Object(), CREATED
-        self._evaluations.clear()
-        if policy == 0:
-            status = _create(self.handle, binding.class_id, ids, room.address, count, ctypes.byref(made))
-        else:
-            out = ctypes.c_int32()
-            status = _upsert(
-                self.handle, binding.class_id, policy, ids, room.address, count, ctypes.byref(made), ctypes.byref(out)
-            )
-            outcome = out.value
-        if status:
-            raise failure(status)
-        key: int = made.key
-        self.written.add((binding.class_id, key))
-        return key, outcome
-
-    def insert(self, built: columns.Columns, policy: int) -> "tuple[Counts, memoryview]":
-        """Creates or updates many objects, all or none of them; their keys."""
-        keys = columns.words(built.rows)
-        counts = _ffi.InsertCounts()
-        if policy == 0:
-            self._evaluations.clear()  # what was read before is as it was
-        else:
-            self._wrote_many()
-        status = _insert_rows(
-            self.handle,
-            built.binding.class_id,
-            policy,
-            built.array,
-            built.count,
-            built.rows,
-            columns.address_of(keys),
-            ctypes.byref(counts),
-        )
-        if status:
-            raise failure(status)
-        return Counts(counts.created, counts.changed, counts.unchanged), memoryview(keys)
-
-    def adopt(self, binding: "Binding", group: list[Any], keys: Any) -> None:
-        """Makes unmanaged objects the store's."""
-        objects.manage(group, self.store._unread(binding), keys)
-        self._added.append(group)
-
-    def delete(self, binding: "Binding", key: int) -> None:
-        self.settle()
-        self._writes(binding.class_id, key)
-        if binding.is_target or binding.takes_along:
-            self._wrote_many()  # links to it are None then, whoever has them; and others may go, too
-        check(_delete(self.handle, _ffi.Object(binding.class_id, binding.head >> 32, key)))
-
-    def delete_together(self, heads: "Sequence[int]", keys: "Sequence[int]") -> None:
-        """Deletes objects, all or none, whose class and store, and keys, are given."""
-        self.settle()
-        given = array("Q", [word for pair in zip(heads, keys) for word in pair])
-        self._wrote_many()
-        check(_delete_together(self.handle, given.buffer_info()[0], len(keys)))
-
-    def delete_all(self, binding: "Binding") -> int:
-        self.settle()
-        return self._changed_many(_delete_all, self.handle, binding.class_id)
-
-    def delete_everything(self) -> int:
-        self.settle()
-        return self._changed_many(_delete_everything, self.handle)
-
-
-def _row(binding: "Binding", properties: list[Property], values: list[Any]) -> tuple[Any, Any, int]:
-    """Converted values of one object for a call: their properties, the values, how many. Their memory is kept by the C
-    array."""
-    room = Values(max(len(properties), 1))
-    room.fill(properties, values)
-    return columns.property_ids([binding.ids[p.index] for p in properties]), _Kept(room), len(properties)
-
-
-class _Kept:
-    """The address of values, for ctypes, and the values as long as it."""
-
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self._as_parameter_ = values.address
+    def add_nested(self, obj: Any, policy: int) -> None:
+        """Adds an unmanaged object that values lead to; without a primary key it can only be created."""
+        add_nested(self, obj, policy)
 
 
 def _name(task: object) -> str:
     return str(getattr(task, "get_name", lambda: "?")())
 
 
-def current_task() -> object:
-    """The running asyncio task, if there is one."""
-    running = _running[0] if _running else _find_running()
-    if running is None or running() is None:
-        return None
-    import asyncio  # which is there
-
-    return asyncio.current_task()
+_exists = _ffi.bind("objstore_exists")
 
 
-def _find_running() -> Any:
-    """The function that says which loop runs; None: nobody has loaded asyncio, or it is just being loaded."""
-    running = getattr(sys.modules.get("asyncio"), "_get_running_loop", None)
-    if running is not None:
-        _running.append(running)
-    return running
+class Lent(Transaction):
+    """A transaction that somebody else began and ends: C code that runs a bound body, or the opening of the store."""
 
+    def __init__(self, store: "Store", handle: int) -> None:
+        super().__init__(store, None)
+        store._open_handle()
+        found = ctypes.c_bool()
+        for binding in store._bindings.values():  # WrongStore: it is a transaction of another one
+            check(_exists(handle, _ffi.Object(binding.class_id, binding.head >> 32, 0), ctypes.byref(found)))
+            break
+        self.handle = handle
+        self._thread, self._task = here.thread, current_task()
+        self.is_open = True
+        store._began(self)
 
-_running: list[Any] = []  # as soon as it is found
+    @contextlib.contextmanager
+    def body(self) -> Iterator[Transaction]:
+        """An exception in it undoes everything."""
+        good = False
+        try:
+            yield self
+            good = True
+        finally:
+            try:
+                self._outlive()
+            finally:
+                self._end(committed=good)
+
+    def _abandon(self) -> None:
+        if not self._is_over:
+            self._end(committed=False)
+
+    def cancel(self) -> None:
+        raise InCallback("who began this transaction ends it: raise an exception, and it is cancelled")

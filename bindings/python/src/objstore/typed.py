@@ -16,9 +16,9 @@ from .errors import HandlerFailed, InvalidArgument, NotSupported, OutOfRange
 from .observing import Token, properties, token_of
 
 if TYPE_CHECKING:
+    from .bindings import Binding
+    from .open_store import OpenStore
     from .properties import Property
-    from .schema import Binding
-    from .store import Store
 
 _observe_typed = _ffi.bind("objstore_observe_typed")
 
@@ -79,7 +79,7 @@ class TypedToken(Token):
         self._status_of = ""  # the class in messages about a status; empty: there is none
 
     def observe(
-        self, store: "Store", binding: "Binding", keys: "Iterable[object]", signature: str, userdata: int | None
+        self, store: "OpenStore", binding: "Binding", keys: "Iterable[object]", signature: str, userdata: int | None
     ) -> None:
         if userdata is not None:
             userdata = whole("userdata", userdata, UINT64)

@@ -10,7 +10,7 @@ from ctypes import c_bool, c_int64, c_uint64
 from itertools import accumulate
 from typing import Any
 
-from . import _ffi, decimals, documents, kinds, links
+from . import _ffi, decimals, documents, kinds
 from .calls import hand_on
 from .kinds import (
     BINARY,
@@ -109,7 +109,7 @@ class Values:
         elif kind == TIMESTAMP:
             words[at + 1], words[at + 2] = kinds.instant(value)
         elif kind == LINK:
-            struct.pack_into("<Qq", self.memory, 8 * at + 8, *links.place(prop, value))
+            struct.pack_into("<Qq", self.memory, 8 * at + 8, *kinds.place(prop, value))
         elif kind == UUID:
             self.memory[8 * at + 8 : 8 * at + 24] = value.bytes
         elif kind == OBJECT_ID:

@@ -15,14 +15,14 @@ from . import _ffi, documents, kinds, packed
 from ._check import check, failure
 from .evaluations import Evaluation, Evaluations
 from .handles import Bag, cell_of
-from .indexes import Stretch
+from .index_ranges import Stretch
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
     from . import collection
+    from .bindings import Binding
     from .loops import Loop
     from .properties import Condition, Property
-    from .schema import Binding
 
 _get = _ffi.bind("objstore_get")
 _exists = _ffi.bind("objstore_exists")

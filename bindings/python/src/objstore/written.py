@@ -18,7 +18,7 @@ from . import _ffi, elements, kinds, objects, ordering
 from ._check import failure
 from .counters import Counter
 from .errors import Error, OutOfRange
-from .jsons import EXTENDED, NAN_AS_NULL, PRETTY, checked_depth, text_of_key
+from .json_options import EXTENDED, NAN_AS_NULL, PRETTY, checked_depth, text_of_key
 from .kinds import MIXED, Described
 from .values import Values
 
