@@ -20,7 +20,7 @@ case ${wheel##*/} in
     *) echo "python.sh: a wheel of that name is wrong: ${wheel##*/}" >&2; exit 1 ;;
 esac
 listing=$("$tools/bin/python" -m zipfile --list "$wheel")
-for file in objstore/__init__.py objstore/py.typed objstore/libobjstore.so; do
+for file in objstore/__init__.py objstore/values/kinds.py objstore/py.typed objstore/libobjstore.so; do
     grep -q "^$file " <<<"$listing" || { echo "python.sh: $file is not in ${wheel##*/}" >&2; exit 1; }
 done
 
@@ -35,8 +35,8 @@ unset OBJSTORE_LIBRARY PYTHONPATH
 cd "$work"
 "$work/venv/bin/python" -c '
 import objstore, sys
-from objstore import _library
+from objstore.native import library
 assert objstore.__file__.startswith(sys.prefix), objstore.__file__
-assert _library.find().startswith(sys.prefix), _library.find()
+assert library.find().startswith(sys.prefix), library.find()
 print("objstore", objstore.__version__, "from the wheel, Python", sys.version.split()[0])'
 PYTHONDONTWRITEBYTECODE=1 "$work/venv/bin/python" -m pytest -q -p no:cacheprovider -W error "$@" "$root/bindings/python/tests"

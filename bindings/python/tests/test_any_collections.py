@@ -11,7 +11,7 @@ import pytest
 
 import objstore
 from objstore import Model, ObjectId, field
-from objstore.mixed import MixedDict, MixedList
+from objstore.collections.mixed import MixedDict, MixedList
 
 
 class Frog(Model):

@@ -4,7 +4,7 @@ import pytest
 
 import objstore
 from objstore import Model, field
-from objstore.articles import a
+from objstore.messages import a
 
 
 class Item(Model):

@@ -2,6 +2,8 @@
 
 import itertools
 import pickle
+import pickletools
+import subprocess
 import sys
 import uuid
 from typing import Any
@@ -409,3 +411,32 @@ def test_numbers_that_are_still_to_come_are_pickled(monkeypatch):
     )
     made = pickle.loads(pickle.dumps(Pickled()))
     assert made.id is None and made.seen == 3
+
+
+# Of objects, and of what lies in them; of errors.
+PICKLED = (
+    "objstore.objects blank",
+    "objstore.object_id ObjectId",
+    "objstore.elements ObjectSet",
+    "objstore.counters Counter",
+    "objstore.errors _rebuild",
+    "objstore.errors NotInWrite",
+    "objstore.errors Status",
+)
+
+
+def test_what_pickles_call_things():
+    """As ever: who reads a pickle may have another version of the package, in which they lie elsewhere."""
+    node = Node(name="a", friends=[Node(name="b")])
+    found = set()
+    for thing in (node, objstore.ObjectId(), objstore.Counter(3), objstore.NotInWrite("no")):
+        for opcode, argument, _ in pickletools.genops(pickle.dumps(thing, 2)):
+            if opcode.name == "GLOBAL" and argument.startswith("objstore."):
+                found.add(argument)
+    assert found == set(PICKLED)
+    program = "import pickle\n" + "".join(
+        f"print(pickle.loads({f'c{module}{chr(10)}{name}{chr(10)}.'.encode()!r}).__name__)\n"
+        for module, name in map(str.split, PICKLED)
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == [name.split()[1] for name in PICKLED]

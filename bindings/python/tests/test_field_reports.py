@@ -21,7 +21,8 @@ from typing import Any
 import pytest
 
 import objstore
-from objstore import Backlinks, backlinks, field, transaction
+from objstore import Backlinks, backlinks, field
+from objstore.writing import transaction
 
 
 class Host(objstore.Model):
@@ -389,7 +390,7 @@ def test_many_times_of_numpy(nullable: bool, unit: str, monkeypatch: pytest.Monk
     with objstore.open(memory="", models=[Visit]) as store, store.write():
         wanted = [getattr(Visit(**row), name) for row in rows]
         assert wanted.count(None) == 2 * nullable
-        monkeypatch.setattr("objstore.kinds._of_numpy", None)  # which each would need
+        monkeypatch.setattr("objstore.values.kinds._of_numpy", None)  # which each would need
         for update in ("error", "modified"):
             assert store.create_all(Visit, rows, update=update)[:2] == ((len(rows), 0) if update == "error" else (0, 0))
             found = [getattr(visit, name) for visit in store.objects(Visit)]

@@ -11,7 +11,8 @@ import pytest
 import objstore
 from conftest import KENNEL
 from models import Dog, Person, Turtle
-from objstore import config, field
+from objstore import field
+from objstore.opening import config
 from test_processes import in_child
 
 

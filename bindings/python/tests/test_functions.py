@@ -10,12 +10,12 @@ import pytest
 import objstore
 from conftest import KENNEL
 from models import Color, Dog, Everything, Mood, Person, Turtle
-from objstore import _ffi
+from objstore.native import ffi
 
-c_write = _ffi.bind("objstore_write")  # other C code, which is handed function pointers
-c_observe = _ffi.bind("objstore_observe")
-c_token_close = _ffi.bind("objstore_token_close")
-c_last_message = _ffi.bind("objstore_last_message")
+c_write = ffi.bind("objstore_write")  # other C code, which is handed function pointers
+c_observe = ffi.bind("objstore_observe")
+c_token_close = ffi.bind("objstore_token_close")
+c_last_message = ffi.bind("objstore_last_message")
 CALLBACK = 49
 
 
@@ -248,8 +248,8 @@ def test_a_body_that_fails(store):
     with store.bind_write_body(lambda tx: store.create_all(Person, [[1], [1]])) as bound:
         assert c_write(store.handle, bound.address, None, None) == CALLBACK
         assert isinstance(bound.exception, objstore.DuplicateKey)
-        error = _ffi.Error(struct_size=ctypes.sizeof(_ffi.Error))
-        _ffi.bind("objstore_last_error")(ctypes.byref(error))
+        error = ffi.Error(struct_size=ctypes.sizeof(ffi.Error))
+        ffi.bind("objstore_last_error")(ctypes.byref(error))
         assert error.callback_code == objstore.Status.DUPLICATE_KEY
     assert not store.objects(Person)
 

@@ -1,4 +1,4 @@
-"""_prototypes.py and _structures.py say exactly what include/objstore.h says."""
+"""prototypes.py and structures.py say exactly what include/objstore.h says."""
 
 import ctypes
 import importlib.util
@@ -8,25 +8,18 @@ import sys
 
 import pytest
 
-from objstore import (
-    _ffi,
-    _prototypes,
-    _structures,
-    aggregates,
-    changes,
-    checking,
-    config,
-    delivery,
-    errors,
-    info,
-    json_options,
-    kinds,
-    observing,
-    outcomes,
-    packed,
-    properties,
-    schema,
-)
+from objstore import errors
+from objstore.building import outcomes
+from objstore.json import json_options
+from objstore.models import properties
+from objstore.native import ffi, prototypes, structures
+from objstore.observing import changes, delivery, tokens
+from objstore.opening import config, file_checks
+from objstore.queries import aggregates
+from objstore.reading import packed_rows
+from objstore.schema import declaration
+from objstore.stores import store_info
+from objstore.values import kinds
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 HEADER = (ROOT / "include" / "objstore.h").read_text(encoding="utf-8")
@@ -79,7 +72,7 @@ MEMBERS = {
 
 
 def structure(c_name):
-    return getattr(_structures, "".join(word.capitalize() for word in c_name.removeprefix("objstore_").split("_")))
+    return getattr(structures, "".join(word.capitalize() for word in c_name.removeprefix("objstore_").split("_")))
 
 
 def letter(type_):
@@ -91,25 +84,25 @@ def letter(type_):
 
 def test_every_prototype():
     expected = {name: "".join(letter(t) for t, _ in parameters) for name, (_, parameters) in DECLARATIONS.items()}
-    assert _prototypes.PROTOTYPES == expected
+    assert prototypes.PROTOTYPES == expected
 
 
 def test_every_result():
     for name, (result, _) in DECLARATIONS.items():
         wanted = RESULTS[re.sub(r"OBJSTORE_NONNULL", "", result).strip()]
-        assert _prototypes.RESULTS.get(name, ctypes.c_int32) is wanted, name
-    assert set(_prototypes.RESULTS) <= set(DECLARATIONS)
-    assert _prototypes.SHORT <= set(DECLARATIONS)
+        assert prototypes.RESULTS.get(name, ctypes.c_int32) is wanted, name
+    assert set(prototypes.RESULTS) <= set(DECLARATIONS)
+    assert prototypes.SHORT <= set(DECLARATIONS)
 
 
 def test_the_library_has_what_the_package_binds():
-    package = pathlib.Path(_ffi.__file__).parent
+    package = pathlib.Path(ffi.__file__).parents[1]
     names = {
-        n for file in package.glob("*.py") for n in re.findall(r'bind\("(\w+)"\)', file.read_text(encoding="utf-8"))
+        n for file in package.rglob("*.py") for n in re.findall(r'bind\("(\w+)"\)', file.read_text(encoding="utf-8"))
     }
     assert len(names) > 50
     for name in names:
-        _ffi.bind(name)
+        ffi.bind(name)
 
 
 def fields_in_header(body):
@@ -137,8 +130,8 @@ def test_every_structure(name):
     if name == "objstore_value":
         union = re.search(r"union objstore_value_data \{(.*?)\} data;", body, re.DOTALL)[1]
         expected = [(n, expected_type(t, length)) for n, t, length in fields_in_header(union)]
-        assert _structures.ValueData._fields_ == expected
-        assert ctypes.sizeof(_structures.Value) == 40 and _structures.Value.data.offset == 8
+        assert structures.ValueData._fields_ == expected
+        assert ctypes.sizeof(structures.Value) == 40 and structures.Value.data.offset == 8
         return
     expected = [(n, expected_type(t, length)) for n, t, length in fields_in_header(body)]
     assert structure(name)._fields_ == expected
@@ -147,7 +140,7 @@ def test_every_structure(name):
 def test_no_structure_is_forgotten():
     ours = {
         t
-        for t in vars(_structures).values()
+        for t in vars(structures).values()
         if isinstance(t, type) and issubclass(t, ctypes.Structure) and t is not ctypes.Structure
     }
     assert ours == {structure(name) for name in STRUCTURES}
@@ -157,20 +150,20 @@ def test_no_structure_is_forgotten():
 def test_callbacks():
     found = dict(re.findall(r"typedef \w+ \(\*(objstore_\w+)\)\(([^;]*)\);", PLAIN))
     ours = {
-        "objstore_free_userdata": _structures.FreeUserdata,
-        "objstore_progress": _structures.Progress,
-        "objstore_report": _structures.Report,
-        "objstore_json_write": _structures.JSONWrite,
-        "objstore_json_read": _structures.JSONRead,
-        "objstore_json_convert": _structures.JSONConvert,
-        "objstore_log_handler": _structures.LogHandler,
-        "objstore_write_body": _structures.WriteBody,
-        "objstore_change_handler": _structures.ChangeHandler,
-        "objstore_function": _structures.Function,
-        "objstore_initial_data": _structures.InitialData,
-        "objstore_compaction": _structures.Compaction,
-        "objstore_migration": _structures.Migration,
-        "objstore_wait_handler": _structures.WaitHandler,
+        "objstore_free_userdata": structures.FreeUserdata,
+        "objstore_progress": structures.Progress,
+        "objstore_report": structures.Report,
+        "objstore_json_write": structures.JSONWrite,
+        "objstore_json_read": structures.JSONRead,
+        "objstore_json_convert": structures.JSONConvert,
+        "objstore_log_handler": structures.LogHandler,
+        "objstore_write_body": structures.WriteBody,
+        "objstore_change_handler": structures.ChangeHandler,
+        "objstore_function": structures.Function,
+        "objstore_initial_data": structures.InitialData,
+        "objstore_compaction": structures.Compaction,
+        "objstore_migration": structures.Migration,
+        "objstore_wait_handler": structures.WaitHandler,
     }
     assert set(found) == set(ours)
     for name, parameters in found.items():
@@ -201,18 +194,18 @@ def test_every_status():
         ("OUTCOME", {n: getattr(outcomes, n) for n in "UNCHANGED CHANGED CREATED".split()}),
         ("MODE", config.MODES),
         ("CREATION", config.CREATIONS),
-        ("REPORT", checking.KINDS),
+        ("REPORT", file_checks.KINDS),
         ("DURABILITY", config.DURABILITIES),
         ("LIMIT", config.LIMITS),
         ("CONFIG", {"EXCLUSIVE": config.EXCLUSIVE, "WITHOUT_LOG": config.WITHOUT_LOG}),
-        ("PROPERTY", {n: getattr(schema, n) for n in "PRIMARY_KEY INDEXED NULLABLE".split()}),
-        ("PACKED", {"MAGIC": packed.MAGIC}),
-        ("PIN", {name: number for number, name in info.HOLDERS.items()}),
+        ("PROPERTY", {n: getattr(declaration, n) for n in "PRIMARY_KEY INDEXED NULLABLE".split()}),
+        ("PACKED", {"MAGIC": packed_rows.MAGIC}),
+        ("PIN", {name: number for number, name in store_info.HOLDERS.items()}),
         (
             "AGGREGATE",
             {{"min": "MINIMUM", "max": "MAXIMUM", "avg": "AVERAGE"}.get(n, n): v for n, v in aggregates.KINDS.items()},
         ),
-        ("OBSERVE", {"INITIAL": observing.INITIAL}),
+        ("OBSERVE", {"INITIAL": tokens.INITIAL}),
         ("JSON", {n: getattr(json_options, n) for n in "EXTENDED RELAXED PRETTY NAN_AS_NULL".split()}),
         ("CHANGES", {n: getattr(changes, n) for n in "INITIAL OTHER_PROCESS COMPARED".split()}),
         (
@@ -234,8 +227,8 @@ def test_constants(prefix, ours):
 
 
 def test_statistics_are_complete():
-    ours = list(info.Statistics.__dataclass_fields__)
-    assert ours == [n for n, _ in _structures.Statistics._fields_ if n not in ("struct_size", "reserved")]
+    ours = list(store_info.Statistics.__dataclass_fields__)
+    assert ours == [n for n, _ in structures.Statistics._fields_ if n not in ("struct_size", "reserved")]
 
 
 def test_numbers_cross_as_the_header_of_this_machine_has_them():
@@ -249,5 +242,5 @@ def test_every_status_has_its_name():
         if name in ("OBJSTORE_OK", "OBJSTORE_USER_STATUS") or name.startswith("OBJSTORE_ERR_")
     }
     assert len(statuses) > 50
-    name_of = _ffi.bind("objstore_status_name")
+    name_of = ffi.bind("objstore_status_name")
     assert {name: name_of(value).decode() for name, value in statuses.items()} == {name: name for name in statuses}

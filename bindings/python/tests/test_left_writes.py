@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 import objstore
-from objstore import Model, _ffi, field
+from objstore import Model, field
+from objstore.native import ffi
 
-c_write = _ffi.bind("objstore_write")
+c_write = ffi.bind("objstore_write")
 
 
 class Note(Model):

@@ -8,7 +8,8 @@ import pytest
 
 import objstore
 from conftest import store_of
-from objstore import EmbeddedModel, Float32, Model, field, objects
+from objstore import EmbeddedModel, Float32, Model, field
+from objstore.objects import state
 
 
 class Place(EmbeddedModel):
@@ -142,7 +143,7 @@ def test_objects_are_shown_while_another_thread_deletes_them(store):
                 text = repr(trip)
                 assert text in shown or text.endswith("deleted or closed>") or "was deleted" in text
                 gone += text not in shown
-                assert objects.named(trip).startswith("<Trip ")
+                assert state.named(trip).startswith("<Trip ")
                 assert trip._repr_html_().startswith(("<table>", "<p><b>Trip</b>: deleted"))
             assert store.objects(Trip)._repr_html_().count("<tr>") in (1, 5)
     finally:

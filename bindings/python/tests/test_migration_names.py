@@ -157,7 +157,7 @@ def test_no_name_of_the_other_version_stays_in_a_class(filled: pathlib.Path) -> 
             objstore.open(filled, models=[Person, Home], schema_version=2, migrate=fails)
 
     rounds = 0
-    for where, raised in at_every_byte_code(migrate, ("elsewhere.py", "migration.py"), step=10):
+    for where, raised in at_every_byte_code(migrate, ("absent_names.py", "migration.py"), step=10):
         assert raised is not None and dict(vars(Person)) == known, where
         rounds += 1
     assert rounds > 30

@@ -15,8 +15,9 @@ from uuid import UUID
 import pytest
 
 import objstore
-from objstore import Index, Model, ObjectId, documents, field
-from objstore.kinds import DEEPEST
+from objstore import Index, Model, ObjectId, field
+from objstore.values import documents
+from objstore.values.kinds import DEEPEST
 
 
 class Thing(Model):
@@ -490,10 +491,10 @@ def test_packed_form(seed: int) -> None:
 
 def order(a: Any, b: Any) -> int:
     """What objstore_value_compare says."""
-    from objstore import _ffi
-    from objstore.values import Values
+    from objstore.native import ffi
+    from objstore.values.c_values import Values
 
-    compare = _ffi.bind("objstore_value_compare")
+    compare = ffi.bind("objstore_value_compare")
     places = []
     for value in (a, b):
         places.append(Values(1))

@@ -8,6 +8,7 @@ import pytest
 
 import objstore
 from models import Dog, Person, Turtle
+from objstore.opening import default_store
 
 
 def other_dog():
@@ -22,7 +23,7 @@ def other_dog():
 
 def test_a12_default_store(path, monkeypatch):
     monkeypatch.chdir(path.parent)
-    monkeypatch.setattr(objstore.default, "_arguments", objstore.default._arguments)
+    monkeypatch.setattr(default_store, "_arguments", default_store._arguments)
     with objstore.default_store() as store:
         assert store.path == str(path.parent / "default.objstore")
     objstore.set_default(models=[Dog])
@@ -234,13 +235,14 @@ def test_seed_of_a_sha256(path):
 
 def test_a_slow_machine_lets_go_of_nothing_while_opening(path, monkeypatch):
     """What the idle thread does after two pauses happens before each class is bound."""
-    from objstore import bindings, idle, open_store
+    from objstore.schema import bindings
+    from objstore.stores import idle_stores, open_store
 
     bound = []
 
     class Slow(bindings.Binding):
         def __init__(self, model, *arguments):
-            for watched in list(idle._keeper._stores):
+            for watched in list(idle_stores._keeper._stores):
                 opening = watched()
                 if opening is not None:
                     opening._let_go_if_idle()

@@ -6,7 +6,7 @@ import pytest
 
 import objstore
 from models import Color, Everything, Mood, Turtle
-from objstore import query
+from objstore.queries import filters
 
 GOOD = [
     ("age < 2", (), "age < 2"),
@@ -47,13 +47,13 @@ BAD = [
 
 @pytest.mark.parametrize("text, arguments, expected", GOOD)
 def test_good(text, arguments, expected):
-    assert str(query.parse(Turtle, text, arguments)) == expected
+    assert str(filters.parse(Turtle, text, arguments)) == expected
 
 
 @pytest.mark.parametrize("text, arguments, position, message", BAD)
 def test_bad(text, arguments, position, message):
     with pytest.raises(objstore.InvalidQuery, match="(?s)" + message.replace("$", r"\$")) as caught:
-        query.parse(Turtle, text, arguments)
+        filters.parse(Turtle, text, arguments)
     assert caught.value.position == position
     assert caught.value.class_name == "Turtle"
     assert isinstance(caught.value, ValueError)
@@ -62,13 +62,13 @@ def test_bad(text, arguments, position, message):
 
 def test_other_kinds():
     when = datetime(2024, 1, 1, tzinfo=timezone.utc)
-    assert query.parse(Everything, "flag = TRUE", ()).value is True
-    assert query.parse(Everything, "when < $0", (when,)).value == when
-    assert query.parse(Everything, "color == 'white'", ()).value is Color.WHITE
-    assert query.parse(Everything, "mood == 2", ()).value is Mood.WILD
-    assert query.parse(Everything, "mood == $0", (Mood.WILD,)).value is Mood.WILD
-    assert query.parse(Everything, "raw == $0", (b"\0",)).value == b"\0"
+    assert filters.parse(Everything, "flag = TRUE", ()).value is True
+    assert filters.parse(Everything, "when < $0", (when,)).value == when
+    assert filters.parse(Everything, "color == 'white'", ()).value is Color.WHITE
+    assert filters.parse(Everything, "mood == 2", ()).value is Mood.WILD
+    assert filters.parse(Everything, "mood == $0", (Mood.WILD,)).value is Mood.WILD
+    assert filters.parse(Everything, "raw == $0", (b"\0",)).value == b"\0"
     with pytest.raises(objstore.InvalidQuery, match="no member"):
-        query.parse(Everything, "color == 'pink'", ())
+        filters.parse(Everything, "color == 'pink'", ())
     with pytest.raises(objstore.InvalidQuery, match="time zone"):
-        query.parse(Everything, "when < $0", (datetime(2024, 1, 1),))
+        filters.parse(Everything, "when < $0", (datetime(2024, 1, 1),))

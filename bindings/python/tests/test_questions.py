@@ -8,7 +8,7 @@ import pytest
 
 import objstore
 from models import Everything, Turtle
-from objstore.evaluations import QUESTIONS
+from objstore.reading.evaluations import QUESTIONS
 
 N = 40_000
 
@@ -50,7 +50,7 @@ def test_a_question_is_asked_again_when_enough_else_was_asked(turtles):
 
 
 def test_one_list_is_remembered_however_long_it_is(turtles, monkeypatch):
-    monkeypatch.setattr("objstore.evaluations.OBJECTS", 100)
+    monkeypatch.setattr("objstore.reading.evaluations.OBJECTS", 100)
     with turtles.freeze() as frozen:
         view, binding = frozen._reader(), frozen._binding(Turtle)
         young, all_ = view.evaluate(binding, Turtle.age < 50), view.evaluate(binding, None)

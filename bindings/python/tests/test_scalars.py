@@ -351,9 +351,10 @@ def test_object_ids():
 
 def test_decimals_and_their_bits():
     """Against the library's own way from text to bits and back."""
-    from objstore import _ffi, decimals
+    from objstore.native import ffi
+    from objstore.values import decimals
 
-    read, write = _ffi.bind("objstore_decimal128_from_text"), _ffi.bind("objstore_decimal128_to_text")
+    read, write = ffi.bind("objstore_decimal128_from_text"), ffi.bind("objstore_decimal128_to_text")
     random.seed(9)
     texts = [str(v) for v in VALUES["amount"]] + ["sNaN", "-sNaN"]
     for _ in range(2000):
@@ -373,8 +374,8 @@ def test_decimals_and_their_bits():
 
     for text in texts:
         number = Decimal(text)
-        out = _ffi.Decimal128()
-        status = read(_ffi.text(text), ctypes.byref(out))
+        out = ffi.Decimal128()
+        status = read(ffi.text(text), ctypes.byref(out))
         bits = decimals.bits(number)
         if bits is None:
             assert status != 0, text

@@ -20,7 +20,8 @@ import pytest
 
 import objstore
 from interrupting import Interruption, Stop, at_every_byte_code, elsewhere, raising, stop
-from objstore import calls, field
+from objstore import field
+from objstore.native import callbacks
 
 
 class Leaf(objstore.Model):
@@ -35,6 +36,8 @@ class Tree(objstore.Model):
 
 
 numbers = itertools.count(1)
+# Sources that calls run in which write and read JSON, or whole files.
+JSON_AND_FILES = ("callbacks.py", "json_text.py", "json_options.py", "json_creation.py", "maintenance.py")
 
 
 @pytest.fixture(autouse=True)
@@ -379,7 +382,9 @@ def test_a_migration_is_whole_or_undone(tmp_path: pathlib.Path) -> None:
         objstore.open(current[-1], models=[After.P], schema_version=2, migrate=migrate).close()
 
     rounds = 0
-    for where, _ in at_every_byte_code(session, ("opening.py", "calls.py", "migration.py", "bound.py"), 41, 0):
+    for where, _ in at_every_byte_code(
+        session, ("open.py", "callbacks.py", "migration.py", "bound_functions.py"), 41, 0
+    ):
         rounds += 1
         gc.collect()
         if current[-1].exists():
@@ -425,7 +430,7 @@ def test_a_stream_has_everything_once(store: Any) -> None:
         seen: list[int] = []
         with store.objects(Leaf).changes(initial=False) as stream:
             for where, _ in at_every_byte_code(
-                store.deliver, ("streams.py", "calls.py", "delivery.py", "observing.py", "changes.py")
+                store.deliver, ("streams.py", "callbacks.py", "delivery.py", "tokens.py", "changes.py")
             ):
                 store.deliver()
                 while stream._arrivals.changes:
@@ -443,9 +448,9 @@ def test_tokens_frozen_versions_and_bound_functions_end_with_their_blocks(store:
 
     before = store.statistics().observers
     files = (
-        "observing.py",
+        "tokens.py",
         "frozen.py",
-        "bound.py",
+        "bound_functions.py",
         "handles.py",
         "views.py",
         "store.py",
@@ -488,9 +493,7 @@ def test_every_callback(store: Any, name: str, tmp_path: pathlib.Path) -> None:
     store.write(lambda tx: store.create_all(Leaf, [{"id": -n} for n in range(1, 5)]))
     before = usable(store)
     rounds = 0
-    for where, raised in at_every_byte_code(
-        lambda: action(store, tmp_path), ("calls.py", "jsons.py", "json_options.py", "creating.py", "maintenance.py")
-    ):
+    for where, raised in at_every_byte_code(lambda: action(store, tmp_path), JSON_AND_FILES):
         rounds += 1
         assert raised is not None, where
         count = usable(store)
@@ -511,7 +514,7 @@ def test_copies_and_salvage_leave_nothing_half_done(store: Any, tmp_path: pathli
         current.append(tmp_path / f"{next(names)}.objstore")
         objstore.salvage(current[-2], current[-1], lambda done, total: None)
 
-    for where, raised in at_every_byte_code(session, ("calls.py", "maintenance.py", "checking.py"), 17):
+    for where, raised in at_every_byte_code(session, ("callbacks.py", "maintenance.py", "file_checks.py"), 17):
         assert raised is not None, where
         if current[-1].exists():
             assert objstore.verify_file(current[-1]).complete, where
@@ -521,19 +524,25 @@ def test_copies_and_salvage_leave_nothing_half_done(store: Any, tmp_path: pathli
 
 def test_a_function_that_c_calls(store: Any) -> None:
     """As C code does that begins and ends the write: what was left before its end is undone."""
-    write = calls._ffi.bind("objstore_write")
+    write = callbacks.ffi.bind("objstore_write")
     before = 0
     with store.bind_write_body(lambda tx: store.create(Leaf, [next(numbers)])) as bound:
 
         def in_c() -> None:
-            kept = calls.Calls()
+            kept = callbacks.Calls()
             kept.run(write, store.handle, bound.address, None, None)
             kept.raised.extend(error for error in [bound.exception] if error is not None)
             kept.check()
 
         for where, raised in at_every_byte_code(
             in_c,
-            ("bound.py", "calls.py", "transaction.py", "object_writes.py", "current_thread.py"),
+            (
+                "bound_functions.py",
+                "callbacks.py",
+                "transaction.py",
+                "object_writes.py",
+                "current_thread.py",
+            ),
         ):
             count = usable(store)
             assert count in (before, before + 1) and raised is not None, where
@@ -551,7 +560,7 @@ def test_an_asynchronous_write_leaves_nobody_waiting(store: Any) -> None:
 
     before, rounds = 0, 0
     for where, raised in at_every_byte_code(
-        lambda: asyncio.run(write()), ("transaction.py", "object_writes.py", "current_thread.py", "turns.py")
+        lambda: asyncio.run(write()), ("transaction.py", "object_writes.py", "current_thread.py", "task_queue.py")
     ):
         rounds += 1
         asyncio.run(write())
@@ -612,7 +621,7 @@ def test_while_something_else_is_shown(store: Any, monkeypatch: pytest.MonkeyPat
         delivered()
         assert shown == [KeyError]
         places = 0
-        for where, raised in at_every_byte_code(delivered, files=("calls.py",)):
+        for where, raised in at_every_byte_code(delivered, files=("callbacks.py",)):
             assert isinstance(raised, Stop), where
             places += 1
         assert places > 50
@@ -643,13 +652,7 @@ def test_every_callback_on_another_thread(store: Any, name: str, tmp_path: pathl
     action, _ = CALLBACKS[name]
     store.write(lambda tx: store.create_all(Leaf, [{"id": -n} for n in range(1, 5)]))
     hook = sys.unraisablehook
-    assert (
-        on_another_thread(
-            lambda: action(store, tmp_path),
-            ("calls.py", "jsons.py", "json_options.py", "creating.py", "maintenance.py"),
-        )
-        > 20
-    )
+    assert on_another_thread(lambda: action(store, tmp_path), JSON_AND_FILES) > 20
     assert sys.unraisablehook is hook
     usable(store)
 
@@ -662,7 +665,7 @@ def test_observers_on_another_thread(store: Any) -> None:
         store.deliver()
 
     with store.observe(Leaf, mirror.told):
-        assert on_another_thread(delivered, ("calls.py", "delivery.py", "observing.py")) > 50
+        assert on_another_thread(delivered, ("callbacks.py", "delivery.py", "tokens.py")) > 50
         store.deliver()
         assert mirror.ids == {leaf.id for leaf in store.objects(Leaf)}
 
@@ -678,7 +681,7 @@ def test_a_migration_on_another_thread(tmp_path: pathlib.Path) -> None:
             path, models=[Leaf, Tree], durability="none", schema_version=2, migrate=lambda migration, old_version: None
         ).close()
 
-    assert on_another_thread(session, ("calls.py", "bound.py"), 7) > 20
+    assert on_another_thread(session, ("callbacks.py", "bound_functions.py"), 7) > 20
 
 
 def test_beside_a_call_of_the_main_thread(store: Any) -> None:
@@ -687,7 +690,9 @@ def test_beside_a_call_of_the_main_thread(store: Any) -> None:
 
     def progress(done: int, total: int) -> None:
         if not places:
-            places.append(on_another_thread(lambda: json_of(store), ("calls.py", "jsons.py", "json_options.py")))
+            places.append(
+                on_another_thread(lambda: json_of(store), ("callbacks.py", "json_text.py", "json_options.py"))
+            )
 
     hook = sys.unraisablehook
     store.verify(progress)

@@ -17,13 +17,13 @@ with objstore.open("dogs.objstore", models=[Dog]) as store:
         store.wait(timeout=1.0)
 """
 
-from . import _ffi
-from .bound import Bound
-from .changes import Changes
-from .checking import ClassReport, FileReport, salvage, verify_file
-from .counters import Counter
-from .default import default_store, set_default
-from .dicts import Dict
+from . import pickled_names as pickled_names
+from .building.outcomes import Counts
+from .collections.dicts import Dict
+from .collections.json_default import json_default
+from .collections.lists import List
+from .collections.mixed import MixedDict, MixedList
+from .collections.sets import Set
 from .errors import (
     AlreadyExists,
     AlreadyInWrite,
@@ -77,30 +77,31 @@ from .errors import (
     WrongType,
     WrongView,
 )
-from .frozen import Frozen
-from .indexes import Index
-from .info import Pin, Statistics
-from .inverses import backlinks, links_to
-from .json_default import json_default
-from .jsons import parse_json
-from .kinds import Float32
-from .lists import List
-from .migration import Migration
-from .mixed import MixedDict, MixedList
-from .models import EmbeddedModel, Model, fields
-from .object_id import ObjectId
-from .observing import Token
-from .opening import delete_files, exists, open
-from .outcomes import Counts
-from .properties import Condition, Property, field
-from .results import Backlinks, Results
-from .savepoint import Savepoint
-from .sets import Set
-from .store import Store
-from .streams import ChangeStream
-from .transaction import Transaction
+from .json.json_text import parse_json
+from .models.indexes import Index
+from .models.inverses import backlinks, links_to
+from .models.model import EmbeddedModel, Model, fields
+from .models.properties import Condition, Property, field
+from .native import ffi
+from .observing.changes import Changes
+from .observing.streams import ChangeStream
+from .observing.tokens import Token
+from .opening.default_store import default_store, set_default
+from .opening.file_checks import ClassReport, FileReport, salvage, verify_file
+from .opening.migration import Migration
+from .opening.open import delete_files, exists, open
+from .queries.results import Backlinks, Results
+from .stores.bound_functions import Bound
+from .stores.frozen import Frozen
+from .stores.store import Store
+from .stores.store_info import Pin, Statistics
+from .values.counters import Counter
+from .values.kinds import Float32
+from .values.object_id import ObjectId
+from .writing.savepoint import Savepoint
+from .writing.transaction import Transaction
 
-__version__: str = _ffi.bind("objstore_version")().decode()
+__version__: str = ffi.bind("objstore_version")().decode()
 
 __all__ = [
     "AlreadyExists",

@@ -6,8 +6,8 @@ import numbers
 import operator
 from typing import Any
 
-from .articles import shown
 from .errors import InvalidArgument, OutOfRange
+from .messages import shown
 
 INT32, INT64, UINT64 = (-(2**31), 2**31 - 1), (-(2**63), 2**63 - 1), (0, 2**64 - 1)
 LONGEST = 10**9  # seconds, 31 years: in nanoseconds they fit 64 bits

@@ -1,0 +1,1 @@
+"""Objects as JSON text and as dicts, and objects of JSON text."""

@@ -1,0 +1,1 @@
+"""Model classes: their properties, links and indexes, and their objects."""

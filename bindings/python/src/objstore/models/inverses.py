@@ -1,0 +1,108 @@
+"""The inverses of links: backlinks() in a class, and links_to() for a query."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from ..errors import InvalidArgument, SchemaError, WrongStore, WrongType
+from ..values.elements import is_mixed
+from ..values.kinds import convert, is_object, is_same, place, wrong
+from .links import Later, target_of
+from .properties import LINKS_TO, Condition, Property
+
+
+class AnyBacklinks:
+    """The base of Backlinks, which annotations of inverses name."""
+
+    __slots__ = ()
+
+
+class DeclaredBacklinks(NamedTuple):
+    """What backlinks() returns, until the class is ready."""
+
+    origin_property: str
+
+
+def backlinks(origin: str, *, init: Literal[False] = False) -> Any:
+    """The inverse of a link: `dogs: Backlinks["Dog"] = backlinks("owner")` are the dogs whose `owner` is this object;
+    or, of a list, set or dict of links, the objects that have this one in it, each once. Of a property of type Any, or
+    a collection of them, those that have a link to this object anywhere inside.
+
+    Always up to date, and not stored: found through the index that every link has. Read-only: set the link."""
+    if not isinstance(origin, str):
+        raise InvalidArgument(f'backlinks() takes the name of a link, such as "owner", not {origin!r}')
+    return DeclaredBacklinks(origin)
+
+
+def links_to(prop: Any, obj: Any) -> "Condition":
+    """Who has a link to an object, as the value, as an element, or anywhere inside of an Any: the inverse of a property
+    that declares none, `store.objects(Shelter).where(links_to(Shelter.dogs, rex))`. WrongType: a property without
+    links, an object of another class. WrongStore: an unmanaged object, to which nothing links."""
+    if not isinstance(prop, Property) or (prop.target is None and not is_mixed(prop)):
+        raise WrongType(f"a property with links is wanted, such as Shelter.dogs, not {prop!r}")
+    condition = Condition(prop, LINKS_TO, obj)
+    if not is_object(obj):
+        raise wrong(prop, obj, "an object")
+    place(prop, convert(condition.asked(), obj))
+    return condition
+
+
+class Inverse(property):
+    """The inverse of a link, in the class that the link leads to: `Person.dogs`."""
+
+    def __init__(self, name: str, origin: Any, origin_property: str) -> None:
+        super().__init__(self._read, self._refuse, None)
+        self.name = name
+        self.origin = origin  # the class that has the link, or Later
+        self.origin_property = origin_property
+        self.link: Property | None = None
+        self.model_name = ""
+
+    def resolve(self, model: type, models: Mapping[str, type]) -> None:
+        """Finds the link; the class is one of the models."""
+        origin = self._find(models)
+        if origin is None or origin not in models.values():
+            shown = self.origin.text if isinstance(self.origin, Later) else self.origin.__name__
+            raise self._wrong(model, f"{shown} is not among the models")
+        for prop in origin._objstore_properties:
+            if prop.name == self.origin_property and (
+                is_mixed(prop) or (prop.target is not None and target_of(prop, models) is model)
+            ):
+                self.origin, self.link = origin, prop
+                return
+        raise self._wrong(model, f"{origin.__name__} has no link {self.origin_property!r} to {model.__name__}")
+
+    def _find(self, models: Mapping[str, type]) -> Any:
+        if isinstance(self.origin, Later):
+            return self.origin.resolve(models)
+        known = models.get(self.origin.__name__)
+        return known if known is not None and is_same(known, self.origin) else self.origin
+
+    def _wrong(self, model: type, message: str) -> SchemaError:
+        return SchemaError(
+            f"{model.__name__}.{self.name}: {message}", class_name=model.__name__, property_name=self.name
+        )
+
+    def _read(self, obj: Any) -> Any:
+        store = obj._o_block.store
+        if store is None:
+            name = type(obj).__name__
+            raise WrongStore(
+                f"{name}.{self.name}: this {name} belongs to no store, so nothing links to it",
+                class_name=name,
+                property_name=self.name,
+            )
+        assert self.link is not None  # a store that has the object has resolved it
+        binding = store._leading(self.origin)
+        link = next((p for p in binding.properties if p.name == self.origin_property), self.link)
+        return store._backlinks(binding, link, obj)
+
+    def _refuse(self, obj: Any, _: object) -> None:
+        name = type(obj).__name__
+        raise InvalidArgument(
+            f"{name}.{self.name} cannot be set: it is what leads here by {self.origin_property!r}, which can be set",
+            class_name=name,
+            property_name=self.name,
+        )
+
+    def __repr__(self) -> str:
+        return f"<inverse {self.name} of {self.origin_property!r}>"

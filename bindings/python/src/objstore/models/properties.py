@@ -1,0 +1,359 @@
+"""Properties of model classes: their declaration, what they accept, and the comparisons that they make."""
+
+import enum
+import uuid
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+
+from ..arguments import switch
+from ..errors import InvalidArgument, MissingValue, NotSupported
+from ..messages import a
+from ..values import counters, elements, kinds
+from ..values.elements import Shape
+from ..values.kinds import MISSING
+from ..values.object_id import ObjectId
+from . import attributes, links
+from .attributes import collection_getter, collection_setter, getter, mixed_getter, setter
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, LINKS_TO = range(1, 8)
+SYMBOLS = {
+    EQUAL: "==",
+    NOT_EQUAL: "!=",
+    LESS: "<",
+    LESS_EQUAL: "<=",
+    GREATER: ">",
+    GREATER_EQUAL: ">=",
+    LINKS_TO: "links to",
+}
+
+
+class Condition(NamedTuple):
+    """`property operator value`: what `Dog.age < 2` makes, and what a filter is read into."""
+
+    property: "Property"
+    operator: int
+    value: Any
+
+    def asked(self) -> kinds.Described:
+        """What the value is one of: of a collection the elements, among which it is looked for."""
+        whole: kinds.Described = self.property
+        shape: Shape | None = self.property.shape
+        return whole if shape is None else shape.element
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"'{self}' is a question to a store, neither true nor false: hand it to where()")
+
+    def __str__(self) -> str:
+        return f"{self.property.name} {SYMBOLS[self.operator]} {self.value!r}"
+
+
+class Property(property):
+    """One property of a model class: `Dog.age`.
+
+    A subclass of the builtin, so that reading an attribute of an object goes straight to a plain function (50 ns),
+    and reading it from the class gives the property itself, to ask with: `Dog.age < 2`.
+    """
+
+    # a scalar of NumPy on the left, as in `moment < Dog.born`, leaves the question to the property
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        name: str,
+        index: int,
+        kind: int,
+        *,
+        nullable: bool = False,
+        primary_key: bool = False,
+        indexed: bool = False,
+        unique: bool = False,
+        default: Any = MISSING,
+        default_factory: Any = MISSING,
+        enumeration: type[enum.Enum] | None = None,
+        shape: Shape | None = None,
+        target: Any = None,
+        formerly: tuple[str, ...] = (),
+        stored_as: str | None = None,
+        cascade: bool = False,
+        generated: bool = False,
+        counter: bool = False,
+    ) -> None:
+        if kind == kinds.MIXED:
+            super().__init__(mixed_getter(self), setter(self), None)
+        elif shape is None:
+            get = self.stored = getter(index)  # what is stored, without what stands for it
+            shown = (
+                counters.getter(self, get) if counter else get if target is None else attributes.link_getter(self, get)
+            )
+            super().__init__(shown, setter(self), None)
+        else:
+            super().__init__(collection_getter(self), collection_setter(self), None)
+        self.shape = shape  # of a collection; None: a single value
+        self.name = name
+        self.index = index
+        self.kind = kind
+        self.nullable = nullable
+        self.primary_key = primary_key
+        self.indexed = indexed
+        self.unique = unique
+        self.enum = enumeration
+        self.formerly = formerly  # what it was called before
+        self.stored_as = stored_as  # what the file calls it, if not by its name
+        self.cascade = cascade  # of links: what they lead to is deleted with the object
+        self.counter = counter  # read as a Counter
+        self.generated = generated  # a new object that is given no value gets a new one
+        self.target = target  # of a link, or a collection of links: the class that it leads to, or links.Later
+        self.python_type: type = (
+            elements.TYPES[kind] if shape is not None else target or enumeration or kinds.PYTHON_TYPE[kind]
+        )
+        # A value of this very type a store takes as it is.
+        self.exact: type | None = None if shape is not None or kind in kinds.CHECKED else self.python_type
+        self.default = default
+        self.default_factory = default_factory  # makes what an object gets that is given no value
+        self.model: type[Model] | None = None
+        self.model_name = ""
+
+    def attach(self, model: "type[Model]") -> None:
+        """Called once, when the class is ready: names it in errors, and checks the default."""
+        self.model, self.model_name = model, model.__name__
+        if isinstance(self.target, type):
+            links.check_target(self)
+        if self.shape is not None:
+            self.shape = self.shape.of(self.name, self.model_name)
+        elif self.default is not MISSING:
+            self.default = kinds.convert(self, self.default)
+
+    def copy(self, index: int) -> "Property":
+        """The same property for a subclass."""
+        return Property(
+            self.name,
+            index,
+            self.kind,
+            nullable=self.nullable,
+            primary_key=self.primary_key,
+            indexed=self.indexed,
+            unique=self.unique,
+            default=self.default,
+            default_factory=self.default_factory,
+            enumeration=self.enum,
+            shape=self.shape,
+            target=self.target,
+            formerly=self.formerly,
+            stored_as=self.stored_as,
+            cascade=self.cascade,
+            generated=self.generated,
+            counter=self.counter,
+        )
+
+    @property
+    def path(self) -> str:
+        return f"{self.model_name}.{self.name}"
+
+    @property
+    def embeds(self) -> bool:
+        """Does it hold embedded objects?"""
+        return kinds.is_embedded(self.target)
+
+    @property
+    def type_name(self) -> str:
+        if self.kind == kinds.MIXED:
+            return "Any"
+        if self.counter:
+            return "Counter"
+        return kinds.name(self.kind, self.python_type) if self.shape is None else self.shape.type_name
+
+    def convert(self, value: Any) -> Any:
+        """What the property holds when it is given `value`; of a collection a new builtin one."""
+        return kinds.convert(self, value) if self.shape is None else elements.content(self, value)
+
+    def given(self, value: Any) -> Any:
+        """What a new object holds when the constructor is given `value`, or MISSING."""
+        if value is not MISSING:
+            return self.convert(value)
+        if self.default_factory is not MISSING:
+            return self.made()
+        if self.kind == kinds.MIXED and self.default is not MISSING:
+            return self.convert(self.default)  # a copy: the object may change it
+        if self.shape is not None:
+            return self.python_type()
+        if self.default is not MISSING:
+            return self.default
+        if self.generated:
+            return None if self.kind == kinds.INT else ObjectId() if self.kind == kinds.OBJECT_ID else uuid.uuid4()
+        if self.nullable:
+            return None
+        raise self.missing()
+
+    def unpickled(self, value: Any) -> Any:
+        """What an object holds that was pickled with `value`, or MISSING. Collections and lists and dicts of any values
+        stay the ones that they are: in a circle they may be filled later, and what is in them is checked when the
+        object is added, as ever."""
+        if value is MISSING:
+            return self.given(value)
+        if self.kind == kinds.MIXED or (self.generated and value is None):
+            return value
+        if self.shape is None:
+            return kinds.convert(self, value)
+        if isinstance(value, self.python_type) or (self.kind == kinds.SET and isinstance(value, elements.ObjectSet)):
+            return value
+        raise kinds.wrong(self, value, a(elements.NAMES[self.kind]))
+
+    def made(self) -> Any:
+        """What the factory makes for one object: checked like what is given."""
+        return self.convert(self.default_factory())
+
+    def missing(self) -> MissingValue:
+        return MissingValue(
+            f"{self.path} has no default and must be given a value",
+            class_name=self.model_name,
+            property_name=self.name,
+        )
+
+    def ask(self) -> None:
+        """NotSupported: it is none that conditions can be about."""
+        if self.shape is not None:
+            raise NotSupported(
+                f"{self.path} is {a(self.type_name)}: conditions on elements are not in this version",
+                class_name=self.model_name,
+                property_name=self.name,
+            )
+
+    def _compare(self, operator: int, value: Any) -> Condition:
+        self.ask()
+        if value is not None:
+            value = kinds.convert(self, value)
+            if self.target is not None:
+                kinds.place(self, value)  # WrongStore: nothing links to an unmanaged object
+        return Condition(self, operator, value)
+
+    def __eq__(self, value: object) -> Condition:  # type: ignore[override]
+        return self._compare(EQUAL, value)
+
+    def __ne__(self, value: object) -> Condition:  # type: ignore[override]
+        return self._compare(NOT_EQUAL, value)
+
+    def __lt__(self, value: object) -> Condition:
+        return self._compare(LESS, value)
+
+    def __le__(self, value: object) -> Condition:
+        return self._compare(LESS_EQUAL, value)
+
+    def __gt__(self, value: object) -> Condition:
+        return self._compare(GREATER, value)
+
+    def __ge__(self, value: object) -> Condition:
+        return self._compare(GREATER_EQUAL, value)
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"<property {self.path}>"
+
+
+class Declared(NamedTuple):
+    """What field() returns, until the class is ready."""
+
+    default: Any
+    default_factory: Any
+    primary_key: bool
+    indexed: bool
+    unique: bool
+    formerly: tuple[str, ...] = ()
+    cascade: bool = False
+    generated: bool = False
+    stored_as: str | None = None
+
+
+@overload
+def field(
+    *,
+    primary_key: bool = ...,
+    indexed: bool = ...,
+    unique: bool = ...,
+    formerly: str | Iterable[str] = ...,
+    stored_as: str | None = ...,
+    on_delete: Literal["cascade"] | None = ...,
+) -> Any: ...
+@overload
+def field(
+    *,
+    generated: Literal[True],
+    primary_key: bool = ...,
+    indexed: bool = ...,
+    unique: bool = ...,
+    formerly: str | Iterable[str] = ...,
+    stored_as: str | None = ...,
+    init: Literal[False] = False,
+) -> Any: ...
+@overload
+def field(
+    *,
+    default: Any,
+    primary_key: bool = ...,
+    indexed: bool = ...,
+    unique: bool = ...,
+    formerly: str | Iterable[str] = ...,
+    stored_as: str | None = ...,
+    on_delete: Literal["cascade"] | None = ...,
+) -> Any: ...
+@overload
+def field(
+    *,
+    default_factory: Callable[[], Any],
+    primary_key: bool = ...,
+    indexed: bool = ...,
+    unique: bool = ...,
+    formerly: str | Iterable[str] = ...,
+    stored_as: str | None = ...,
+    on_delete: Literal["cascade"] | None = ...,
+) -> Any: ...
+def field(
+    *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    primary_key: bool = False,
+    indexed: bool = False,
+    unique: bool = False,
+    formerly: str | Iterable[str] = (),
+    stored_as: str | None = None,
+    generated: bool = False,
+    on_delete: Literal["cascade"] | None = None,
+    init: Literal[False] = False,
+) -> Any:
+    """Says more about a property: `id: int = field(primary_key=True)`.
+
+    default          what an object gets that is made without a value
+    default_factory  a function without arguments, called once for each object that is made without a value, in Python:
+                     `when: datetime = field(default_factory=lambda: datetime.now(timezone.utc))`. What it returns is
+                     checked like what is given. Not called for objects that are there, nor by create_from_json() and
+                     create_all_from_json(), where the library makes the objects. Of a collection `list`, `set` or
+                     `dict` says only to type checkers that it may be left out, as it may anyway
+    primary_key      int, str, ObjectId or UUID: unique, and never changed
+    generated        ObjectId, UUID, or an int that is the primary key: an object that is made without a value gets a
+                     new one. Ids are there at once; an int is None until the object is added, and then above all that
+                     there are and all that were generated, from 1
+    indexed          comparisons find their objects without a scan; not for bytes
+    unique           no two objects have the same value, but any number None; has an index; not for bytes, links,
+                     collections
+    on_delete        "cascade", for links, and lists, sets and dicts of them: when an object is deleted, what it leads
+                     to by this property goes with it, whoever else links there
+    formerly         what the property was called before, a name or several: with a higher `schema_version` a file that
+                     has it by that name keeps its values
+    stored_as        what the file calls the property, if not by its name here; of a class: `__stored_as__`
+    """
+    flags = switch("primary_key", primary_key), switch("indexed", indexed), switch("unique", unique)
+    names = (formerly,) if isinstance(formerly, str) else tuple(formerly)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"formerly is a name or several, not {formerly!r}")
+    if on_delete not in (None, "cascade"):
+        raise InvalidArgument(f"on_delete is 'cascade' or None, not {on_delete!r}")
+    if stored_as is not None and not isinstance(stored_as, str):
+        raise TypeError(f"stored_as is a name, not {stored_as!r}")
+    if default_factory is not MISSING and not callable(default_factory):
+        raise TypeError(f"default_factory is a function without arguments, not {default_factory!r}")
+    cascade = on_delete == "cascade"
+    return Declared(default, default_factory, *flags, names, cascade, switch("generated", generated), stored_as)

@@ -1,0 +1,1 @@
+"""Observers: change sets, and how they reach the functions that are called with them."""

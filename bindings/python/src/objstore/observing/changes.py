@@ -1,0 +1,270 @@
+"""Change sets: what happened to what is observed, between two versions."""
+
+import ctypes
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ..errors import Closed, InvalidArgument, WrongStore
+from ..models.model import Model
+from ..native import ffi
+from ..native.failures import check
+from ..native.handles import cell_of
+from ..objects import state
+
+if TYPE_CHECKING:
+    from ..models.properties import Property
+    from ..schema.bindings import Binding
+    from ..stores.frozen import Frozen
+    from ..stores.open_store import OpenStore
+
+
+_get_info = ffi.bind("objstore_changes_get_info")
+_list = ffi.bind("objstore_changes_list")
+_masks = ffi.bind("objstore_changes_masks")
+_view = ffi.bind("objstore_changes_view")
+_keep = ffi.bind("objstore_changes_keep")
+_close = ffi.bind("objstore_changes_close")
+
+M = TypeVar("M", bound=Model)
+INITIAL, OTHER_PROCESS, COMPARED = 0x1, 0x2, 0x4
+DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER = 1, 2, 3, 4
+BEFORE, AFTER = 1, 2
+_ENDED = (
+    "a change set shows its objects until its handler returns, or the next one is asked for; obj.freeze() and "
+    "obj.detach() last"
+)
+_INFO_BYTES = ctypes.sizeof(ffi.ChangesInfo)
+
+
+class Changes(Generic[M]):
+    """What commits changed since the observer was told last. Each change is told once, in order.
+
+        deletions                 positions in the list as it was before
+        insertions                positions in the list as it is after
+        modifications             positions before, of objects that were there before and are after
+        modifications_after       positions of the same objects after
+        deleted, inserted, modified   the objects, in the order of these lists
+
+    Positions are there for observed results only; the numbers are copies, which last. The objects are of the versions
+    `before` (deleted ones) and `after`, and can be read until the handler returns; in `async for`, until the next
+    change is asked for.
+    """
+
+    __slots__ = (
+        "_store",
+        "_binding",
+        "_handle",
+        "_owned",
+        "_sides",
+        "_objects",
+        "_positions",
+        "_masks",
+        "_places",
+        "_mask_words",
+        "_chosen",
+        "__weakref__",
+        "is_initial",
+        "is_from_other_process",
+        "is_compared",
+        "from_version",
+        "to_version",
+    )
+
+    def __init__(self, store: "OpenStore", binding: "Binding", handle: int) -> None:
+        info = ffi.ChangesInfo(struct_size=_INFO_BYTES)
+        check(_get_info(handle, ctypes.byref(info)))
+        self._store = store
+        self._binding = binding
+        self._handle: int | None = handle
+        self._owned = False
+        self._sides: dict[int, Frozen] = {}
+        self._objects: list[memoryview] = []  # deletions, insertions, modifications
+        self._positions: list[memoryview | None] = []  # the same, and modifications after
+        self._masks: memoryview | None = None
+        self._places: tuple[int | None, ...] = ()  # with the masks: the bit of each property
+        self._mask_words: int = info.mask_words
+        self._chosen: list[int] | None = None  # of the modifications; None: all
+        self.is_initial = bool(info.flags & INITIAL)  # the first one: nothing changed yet
+        self.is_from_other_process = bool(info.flags & OTHER_PROCESS)  # some of it was
+        self.is_compared = bool(info.flags & COMPARED)  # so late that two versions were compared: only real changes
+        self.from_version: int = info.from_version  # what the observer knew before
+        self.to_version: int = info.to_version  # what it knows now
+        for which in (DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER):
+            self._copy(which)
+
+    def _copy(self, which: int) -> None:
+        objects_at, positions_at, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+        check(_list(self._handle, which, ctypes.byref(objects_at), ctypes.byref(positions_at), ctypes.byref(count)))
+        if which != MODIFICATIONS_AFTER:
+            words = _words(objects_at.value, 2 * count.value, "q")
+            if count.value and words[0] & (1 << 64) - 1 != self._binding.head:
+                raise WrongStore(
+                    f"a change set of another store or class than {self._binding.model.__name__} of {self._store!r}"
+                )
+            self._objects.append(words[1::2])
+        self._positions.append(None if positions_at.value is None else _words(positions_at.value, count.value, "Q"))
+
+    # What happened
+
+    @property
+    def deletion_count(self) -> int:
+        return len(self._objects[0])
+
+    @property
+    def insertion_count(self) -> int:
+        return len(self._objects[1])
+
+    @property
+    def modification_count(self) -> int:
+        return len(self._objects[2]) if self._chosen is None else len(self._chosen)
+
+    @property
+    def deletions(self) -> list[int]:
+        return self._listed(DELETIONS)
+
+    @property
+    def insertions(self) -> list[int]:
+        return self._listed(INSERTIONS)
+
+    @property
+    def modifications(self) -> list[int]:
+        return self._pick(self._listed(MODIFICATIONS))
+
+    @property
+    def modifications_after(self) -> list[int]:
+        return self._pick(self._listed(MODIFICATIONS_AFTER))
+
+    @property
+    def deleted(self) -> list[M]:
+        return self._made(self.before, self._objects[0].tolist())
+
+    @property
+    def inserted(self) -> list[M]:
+        return self._made(self.after, self._objects[1].tolist())
+
+    @property
+    def modified(self) -> list[M]:
+        return self._made(self.after, self._pick(self._objects[2].tolist()))
+
+    def written(self, index: int) -> tuple[str, ...]:
+        """The names of the properties that were written in a modification: `index` counts in `modifications`."""
+        rows = range(len(self._objects[2])) if self._chosen is None else self._chosen
+        at = rows[index] * self._mask_words
+        masks = self._all_masks()
+        places = zip(self._places, self._binding.properties)
+        return tuple(p.name for place, p in places if place is not None and masks[at + place // 64] >> place % 64 & 1)
+
+    @property
+    def before(self) -> "Frozen":
+        """The store as it was."""
+        return self._side(BEFORE)
+
+    @property
+    def after(self) -> "Frozen":
+        """The store as the changes made it. It may have moved on since."""
+        return self._side(AFTER)
+
+    def __repr__(self) -> str:
+        what = f"{self.deletion_count} deleted, {self.insertion_count} inserted, {self.modification_count} modified"
+        what = "initial" if self.is_initial else what
+        return f"<Changes of {self._binding.model.__name__}, version {self.from_version} to {self.to_version}: {what}>"
+
+    # For observers
+
+    def _narrow(self, properties: "list[Property] | None", key: int | None) -> bool:
+        """Leaves out modifications of other properties, and other objects. Is there anything left to tell?"""
+        if self.is_initial:
+            return True
+        if key is not None:
+            for which in (0, 1):
+                self._objects[which] = _only(self._objects[which], key)
+            keys = self._objects[2].tolist()
+            row = bisect_left(keys, key)
+            self._chosen = [row] if row < len(keys) and keys[row] == key else []
+        if properties is not None:
+            masks, width = self._all_masks(), self._mask_words
+            wanted = [0] * width
+            for prop in properties:
+                if (place := self._places[prop.index]) is not None:
+                    wanted[place // 64] |= 1 << place % 64
+            rows = range(len(self._objects[2])) if self._chosen is None else self._chosen
+            self._chosen = [r for r in rows if any(masks[r * width + w] & wanted[w] for w in range(width))]
+        return self.deletion_count + self.insertion_count + self.modification_count > 0
+
+    def _kept(self) -> "Changes[M]":
+        """The same beyond its handler, until _end()."""
+        kept = cell_of(self, _close)
+        self._all_masks()
+        check(_keep(self._handle, ctypes.byref(kept)))
+        self._close_sides()  # they end with the handler
+        self._handle, self._owned = kept.value, True
+        return self
+
+    def _close_sides(self) -> None:
+        for side in list(self._sides.values()):
+            side.close()
+        self._sides.clear()
+
+    def _end(self) -> None:
+        """Its objects cannot be read any more, and it pins nothing."""
+        handle = self._handle
+        self._close_sides()
+        if handle is not None and self._owned:
+            _close(handle)  # at worst CLOSED_HANDLE: the store is closed
+        self._handle = None
+
+    def _open_handle(self) -> int:
+        if self._handle is None:
+            raise Closed(_ENDED)
+        return self._handle
+
+    def _side(self, which: int) -> "Frozen":
+        side = self._sides.get(which)
+        if side is None:
+            view = ctypes.c_void_p()
+            check(_view(self._open_handle(), which, ctypes.byref(view)))
+            side = self._sides[which] = self._store._lent(view.value or 0, _ENDED)
+        return side
+
+    def _made(self, side: "Frozen", keys: list[int]) -> list[M]:
+        block = side._unread(self._binding)
+        made: list[M] = state.make_many(self._binding.model, block, keys, [0] * len(keys))
+        return made
+
+    def _listed(self, which: int) -> list[int]:
+        positions = self._positions[which - 1]
+        if positions is None:
+            raise InvalidArgument("positions are known where results are observed: store.objects(…).observe(…)")
+        return positions.tolist()
+
+    def _pick(self, values: list[int]) -> list[int]:
+        return values if self._chosen is None else [values[row] for row in self._chosen]
+
+    def _all_masks(self) -> memoryview:
+        """The masks of all modifications, one bit a property; read when somebody asks, while the handle is there."""
+        if self._masks is None:
+            at, count = ctypes.c_void_p(), ctypes.c_size_t()
+            check(_masks(self._open_handle(), ctypes.byref(at), ctypes.byref(count)))
+            self._masks = _words(at.value, count.value, "Q")
+            view = self.after._view.handle
+            self._places = tuple(self._binding.place(view, prop) for prop in self._binding.properties)
+        return self._masks
+
+
+def class_of(handle: int) -> int:
+    """The id of the class that a change set is about."""
+    info = ffi.ChangesInfo(struct_size=_INFO_BYTES)
+    check(_get_info(handle, ctypes.byref(info)))
+    found: int = info.class_id
+    return found
+
+
+def _words(address: int | None, count: int, kind: str) -> memoryview:
+    """A copy of 64-bit words."""
+    content = ctypes.string_at(address, 8 * count) if address and count else b""
+    return memoryview(content).cast(kind)  # type: ignore[call-overload, no-any-return]
+
+
+def _only(keys: memoryview, key: int) -> memoryview:
+    at = bisect_left(keys, key)
+    return keys[at : at + 1] if at < len(keys) and keys[at] == key else keys[:0]

@@ -1,0 +1,179 @@
+"""Change sets in asyncio: `async for change in results.changes():`."""
+
+import asyncio
+import os
+from collections import deque
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ..errors import Closed, Status
+from ..models.model import Model
+from ..native.handles import Block, ends_the_block
+from . import delivery
+from .changes import Changes
+from .tokens import ChangeToken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..models.properties import Condition
+    from ..reading.index_ranges import Stretch
+    from ..schema.bindings import Binding
+    from ..stores.open_store import OpenStore
+
+
+M = TypeVar("M", bound=Model)
+
+
+class _Arrivals(Generic[M]):
+    """What came and was not asked for yet; and who waits for it. Any thread may deliver."""
+
+    def __init__(self) -> None:
+        self.changes: deque[Changes[M]] = deque()
+        self.waiter: asyncio.Future[None] | None = None
+
+    def wake(self, *_: object) -> None:
+        waiter = self.waiter
+        if waiter is not None:
+            waiter.get_loop().call_soon_threadsafe(_wake, waiter)
+
+
+class _StreamToken(ChangeToken[M]):
+    __slots__ = ("arrivals",)
+    arrivals: _Arrivals[M]
+
+    def _tell(self, changes: Changes[M], call: delivery.Call) -> None:
+        kept, arrived = changes._kept(), self.arrivals.changes
+        call.handler = self._handler
+        if arrived and (arrived[-1].from_version, arrived[-1].is_initial) == (kept.from_version, kept.is_initial):
+            arrived.pop()  # a signal handler interrupted this: it comes again, with what was committed meanwhile
+        arrived += (kept,)
+        call.is_over = True  # no byte code between the two at which a signal handler could run
+        self._handler(changes)
+
+
+class _Descriptor:
+    """Another number for a descriptor: a loop has one reader for each."""
+
+    def __init__(self, of: int) -> None:
+        self.number = os.dup(of)
+
+    def __del__(self) -> None:
+        if hasattr(self, "number"):
+            os.close(self.number)
+
+
+def _wake(waiter: "asyncio.Future[None]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+class ChangeStream(Generic[M], Block):
+    """The changes of some results, one after the other, from the moment on when it was made: `results.changes()`.
+
+    Waits for the store's descriptor in the running loop: no thread, no polling. Nothing is delivered while nobody waits
+    for it, so commits that come while a change is worked on are put together into the next one. Waiting delivers to the
+    other observers of the store, too; what they raise goes to the loop's exception handler.
+
+    Ends when it is closed or garbage, and with the store. As a context manager it is closed at the end of the block.
+    """
+
+    def __init__(
+        self,
+        store: "OpenStore",
+        binding: "Binding",
+        condition: "Condition | Stretch | None",
+        keys: "Iterable[object] | None",
+        initial: bool,
+    ) -> None:
+        self._store = store
+        self._arrivals: _Arrivals[M] = _Arrivals()
+        self._descriptor: _Descriptor | None = None
+        self._ending, self._is_inside = None, False
+        self._shown: Changes[M] | None = None
+        self._token: _StreamToken[M] = _StreamToken(store, binding, self._arrivals.wake, keys)
+        self._token.arrivals = self._arrivals
+        self._token.observe_results(condition, initial)
+
+    def close(self) -> None:
+        """Ends it; a loop over it ends, too. Closing twice is allowed."""
+        self._token.close()
+        self._release()
+        for changes in self._arrivals.changes:
+            changes._end()
+        self._arrivals.changes.clear()
+        waiter = self._arrivals.waiter
+        if waiter is not None:
+            waiter.get_loop().call_soon_threadsafe(_wake, waiter)  # which closes the descriptor
+        else:
+            self._close_descriptor()
+
+    def __enter__(self) -> "ChangeStream[M]":
+        self._is_inside = True
+        return self
+
+    @ends_the_block
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        self._over()
+
+    def _leave(self) -> None:
+        self.close()
+
+    def __aiter__(self) -> "ChangeStream[M]":
+        return self
+
+    async def __anext__(self) -> Changes[M]:
+        self._release()
+        if self._arrivals.waiter is not None:
+            raise RuntimeError("another task waits for the same changes already: call changes() for each")
+        while not self._arrivals.changes:
+            if self._token.is_closed:
+                raise StopAsyncIteration
+            await self._wait()
+        self._shown = self._arrivals.changes.popleft()
+        return self._shown
+
+    async def _wait(self) -> None:
+        """Until something arrived, or it is closed; delivers what is due meanwhile."""
+        loop = asyncio.get_running_loop()
+        if self._descriptor is None:
+            try:
+                self._descriptor = _Descriptor(self._store.notify_fd)
+            except Closed:
+                self.close()
+                return
+        descriptor = self._descriptor
+        self._arrivals.waiter = waiter = loop.create_future()
+        loop.add_reader(descriptor.number, self._deliver, waiter)
+        try:
+            if not self._arrivals.changes:  # else another thread delivered it before there was a waiter
+                await waiter
+        finally:
+            self._arrivals.waiter = None
+            loop.remove_reader(descriptor.number)
+            if self._token.is_closed:
+                self._close_descriptor()
+
+    def _deliver(self, waiter: "asyncio.Future[None]") -> None:
+        try:
+            delivered = delivery.deliver(self._store._open_handle())
+        except Closed:
+            self.close()
+            return
+        problem = delivered.problem
+        if problem is not None and problem.status != Status.CALLBACK:
+            delivered.problem = None
+            if isinstance(problem, Closed):
+                self.close()
+            elif not waiter.done():
+                waiter.set_exception(problem)
+        delivered.result()  # what handlers raised goes to the loop's exception handler
+
+    def _close_descriptor(self) -> None:
+        self._descriptor = None  # which closes it
+
+    def _release(self) -> None:
+        """The change that was worked on can be read no more, and pins nothing."""
+        shown, self._shown = self._shown, None
+        if shown is not None:
+            shown._end()

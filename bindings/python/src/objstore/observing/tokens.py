@@ -1,0 +1,188 @@
+"""Observers: who is told of changes, and until when.
+
+The library hands back a number with each call, and the number finds its token. So one C callback serves all
+observers, and a call that is on its way while the token ends finds nothing, and does nothing.
+"""
+
+import ctypes
+import itertools
+import weakref
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ..errors import InvalidArgument, Status
+from ..messages import shown
+from ..models.model import Model
+from ..models.properties import Condition, Property
+from ..native import ffi
+from ..native.callbacks import MUST_FINISH, ended, entry, finish, plain
+from ..native.failures import check, failure
+from ..native.handles import Block, Handle, cell_of, ends_the_block
+from ..objects.model_types import property_named
+from ..reading.index_ranges import Stretch
+from ..reading.views import View
+from ..schema import redefinition
+from . import delivery
+from .changes import Changes
+
+if TYPE_CHECKING:
+    from ..schema.bindings import Binding
+    from ..stores.open_store import OpenStore
+
+
+_observe = ffi.bind("objstore_observe")
+_results_observe = ffi.bind("objstore_results_observe")
+_token_close = ffi.bind("objstore_token_close")
+_view_open = ffi.bind("objstore_view_open")
+_view_close = ffi.bind("objstore_view_close")
+
+M = TypeVar("M", bound=Model)
+INITIAL = 0x1
+_numbers = itertools.count(1)
+_tokens: "dict[int, weakref.ref[Token]]" = {}
+
+
+class Token(Block):
+    """An observer. Keep it: observing ends when the token is closed, or garbage; and with the store.
+
+    As a context manager it ends with its block.
+    """
+
+    __slots__ = ("_number", "_cell", "_is_closed", "_ending", "_is_inside", "__weakref__")
+
+    def __init__(self) -> None:
+        self._cell = cell_of(self, _token_close)  # what the library writes its handle to
+        self._is_closed = False
+        self._ending, self._is_inside = None, False
+        self._number = next(_numbers)
+        if self._number % 1000 == 0:
+            for number in [number for number, token in list(_tokens.items()) if token() is None]:
+                _tokens.pop(number, None)
+        _tokens[self._number] = weakref.ref(self)
+
+    @property
+    def _out(self) -> Any:
+        return ctypes.byref(self._cell)
+
+    @property
+    def is_closed(self) -> bool:
+        """Was the token closed? (The end of its store does not show here.)"""
+        return self._is_closed
+
+    def close(self) -> None:
+        """Ends the observer. Its handler is not called again; if it runs on another thread, that call is waited for,
+        except inside of a handler and of a write. Closing twice is allowed."""
+        if not self._is_closed:
+            _tokens.pop(self._number, None)  # first: a call on its way does nothing, and is not waited for in vain
+            status = _token_close(self._cell)
+            self._is_closed = True
+            if status not in (0, Status.CLOSED_HANDLE):  # its store was closed, or this comes again
+                raise failure(status)
+
+    def __enter__(self) -> "Token":
+        self._is_inside = True
+        return self
+
+    @ends_the_block
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        self._over()
+
+    def _leave(self) -> None:
+        self.close()
+
+    def _called(self, given: Any, call: delivery.Call) -> None:
+        """From the library."""
+        raise NotImplementedError
+
+
+class ChangeToken(Token, Generic[M]):
+    """An observer of change sets."""
+
+    __slots__ = ("_store", "_binding", "_handler", "_properties", "_key")
+
+    def __init__(
+        self,
+        store: "OpenStore",
+        binding: "Binding",
+        handler: Callable[[Changes[M]], object],
+        keys: "Iterable[object] | None",
+    ) -> None:
+        super().__init__()
+        if not callable(handler):
+            raise InvalidArgument(f"a function is wanted that takes a change, not {handler!r}")
+        plain("a handler", handler)
+        self._store = store
+        self._binding = binding
+        self._handler = handler
+        self._properties = None if keys is None else properties(binding, keys)
+        self._key: int | None = None  # of the only object of interest
+
+    def observe_class(self, initial: bool) -> None:
+        flags = INITIAL if initial else 0
+        check(
+            _observe(
+                self._store._open_handle(),
+                self._binding.class_id,
+                flags,
+                _changed,
+                self._number,
+                MUST_FINISH,
+                self._out,
+            )
+        )
+
+    def observe_results(self, condition: Condition | Stretch | None, initial: bool) -> None:
+        view = Handle(_view_close)
+        check(_view_open(self._store._open_handle(), ctypes.byref(view.cell)))
+        found = View(view.cell.value or 0, fast=False).evaluate(self._binding, condition)
+        flags = INITIAL if initial else 0
+        check(_results_observe(found.handle, flags, _changed, self._number, MUST_FINISH, self._out))
+
+    def observe_object(self, key: int) -> None:
+        self._key = key
+        self.observe_class(initial=False)
+
+    def _called(self, given: Any, call: delivery.Call) -> None:
+        made: Changes[M] = Changes(self._store, self._binding, given)
+        is_narrow = self._properties is not None or self._key is not None
+        if is_narrow and not made._narrow(self._properties, self._key):
+            delivery.unheard()
+            return
+        self._tell(made, call)
+
+    def _tell(self, changes: Changes[M], call: delivery.Call) -> None:
+        call.handler = self._handler
+        try:
+            result = self._handler(changes)
+            call.is_over = True  # no byte code between the two at which a signal handler could run
+            ended("a handler", result, may_go_on=True)
+        finally:
+            changes._end()
+
+
+def properties(binding: "Binding", given: "Iterable[object]", what: str = "keys") -> list[Property]:
+    """The properties of a class that are meant, by name or as Dog.age."""
+    if isinstance(given, str):
+        raise InvalidArgument(f"{what} is a list of properties, such as [{given!r}]")
+    if not isinstance(given, Iterable):
+        raise InvalidArgument(f"{what} is a list of properties, by name or as Dog.age, not {shown(given)}")
+    found = []
+    for each in given:
+        prop = property_named(binding.model, each) if isinstance(each, str) else redefinition.own(binding, each)
+        if prop is None:
+            name = binding.model.__name__
+            raise InvalidArgument(f"{what}: a property of {name} is wanted, not {shown(each)}", class_name=name)
+        found.append(prop)
+    return found
+
+
+def token_of(number: int) -> Token | None:
+    reference = _tokens.get(number)
+    return None if reference is None else reference()
+
+
+@entry(ffi.ChangeHandler)
+def _changed(changes: int, number: int) -> int:
+    token = token_of(number)
+    return finish(0) if token is None else delivery.guarded(token._called, changes)

@@ -1,0 +1,1 @@
+"""Opening stores: options, migrations, and files that are checked without being opened."""

@@ -1,0 +1,1 @@
+"""Queries: filters, results, and numbers and arrays of results."""

@@ -1,0 +1,334 @@
+"""Results: the objects of a class, or those of them that satisfy a condition."""
+
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from ..collections import set_wise
+from ..errors import Closed, Error, IndexOutOfRange, InvalidArgument, NotSupported
+from ..json import json_options, json_text
+from ..models.display import results_table
+from ..models.inverses import AnyBacklinks
+from ..models.model import Model
+from ..models.properties import Condition, Property
+from ..objects import state
+from ..objects.detaching import detach_all
+from ..objects.model_types import property_named
+from ..observing.streams import ChangeStream
+from ..observing.tokens import ChangeToken, Token
+from ..reading import packed_rows
+from ..reading.evaluations import Evaluation
+from ..reading.index_ranges import Stretch
+from ..reading.views import Block, Snapshot, View
+from ..schema import redefinition
+from . import aggregates, arrays, filters
+from .loops_in_writes import Loop, chunks
+
+if TYPE_CHECKING:
+    import numpy
+
+    from ..observing.changes import Changes
+    from ..schema.bindings import Binding
+    from ..stores.lookup import Source
+    from ..writing.transaction import Transaction
+
+
+M = TypeVar("M", bound=Model)
+N = TypeVar("N")
+
+
+class Results(Generic[M]):
+    """A question to a store and its answer, in the order of creation, or of an index. Live: each use sees the newest
+    version, while a for loop that has begun goes on over the objects that it began with, also beyond the end of the
+    write that it began in. If that is cancelled, what it had created does not come any more.
+
+        for dog in store.objects(Dog).where(Dog.age < 2): …
+        len(dogs), dogs[0], dogs[-1], dogs[10:20], dog in dogs, dogs.sum(Dog.age), dogs.to_numpy("age")
+    """
+
+    __slots__ = ("_source", "_binding", "_condition")
+
+    def __init__(self, source: "Source", binding: "Binding", condition: Condition | Stretch | None = None) -> None:
+        self._source = source
+        self._binding = binding
+        self._condition = condition
+
+    # Asking
+
+    def where(self, condition: "Condition | bool") -> "Results[M]":
+        """Those that satisfy a comparison of a property: `.where(Dog.age < 2)`."""
+        if not isinstance(condition, Condition):
+            raise InvalidArgument(f"a comparison of a property is wanted, such as Dog.age < 2, not {condition!r}")
+        own, model = redefinition.own(self._binding, condition.property), condition.property.model
+        if own is None or model is None:
+            raise InvalidArgument(
+                f"'{condition}' is about {condition.property.model_name}, and these are {self._binding.model.__name__}",
+                class_name=self._binding.model.__name__,
+            )
+        if self._condition is not None:
+            raise NotSupported(f"'{self._condition}' and '{condition}': one comparison is all this version can do")
+        # Of a class that was defined again the objects are those of the new one.
+        return Results(
+            self._source, self._binding if own is condition.property else self._source._binding(model), condition
+        )
+
+    def filter(self, text: str, *arguments: Any) -> "Results[M]":
+        """The same from text: `.filter("age < $0", 2)`; $0, $1 … stand for the arguments."""
+        return self.where(filters.parse(self._binding.model, text, arguments))
+
+    # The list
+
+    def _evaluate(self) -> tuple[View, Evaluation]:
+        view = self._source._reader()
+        return view, view.evaluate(self._binding, self._condition)
+
+    def detach(self, depth: int | None = None) -> list[M]:
+        """Unmanaged copies of the objects, as Model.detach() makes them: those that several lead to are the same in
+        all."""
+        return detach_all(self, depth)
+
+    def count(self) -> int:
+        """How many there are."""
+        return self._source._reader().count(self._binding, self._condition)
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __bool__(self) -> bool:
+        return self.count() > 0
+
+    def __iter__(self) -> Iterator[M]:
+        view, evaluation = self._evaluate()
+        if view.loops is None:
+            pieces = self._chunks(view, evaluation, 0, evaluation.count)
+            if isinstance(view, Snapshot):
+                view.iterations.add(pieces)
+            return itertools.chain.from_iterable(pieces)
+        loop = Loop(self, view, evaluation)
+        view.loops.add(loop)
+        return itertools.chain.from_iterable(loop.chunks())
+
+    def _chunks(self, view: View, evaluation: Evaluation, start: int, end: int) -> Iterator[list[M]]:
+        """Lists of objects that are read together."""
+        for at, count in chunks(end - start):
+            yield self._objects(view, evaluation, start + at, count)
+
+    def _existing(self, keys: list[int]) -> list[M]:
+        """Of the objects with these keys those that are there now."""
+        view, head = self._source._reader(), self._binding.head
+        there = [key for key in keys if view.exists(head, key)]
+        return state.make_many(self._binding.model, self._source._unread(self._binding), there, [0] * len(there))
+
+    def _objects(self, view: View, evaluation: Evaluation, start: int, count: int) -> list[M]:
+        """The objects from index `start` on, without those that were deleted since, their values prefetched."""
+        binding = self._binding
+        rows = packed_rows.read(evaluation.handle, start, count, binding.prefetched_ids, len(binding.prefetched_ids))
+        block = Block(view.epoch, self._source, [None] * len(binding.properties), rows, False)
+        keys = rows.keys()
+        if not rows.deleted:
+            return state.make_many(binding.model, block, keys, range(count))
+        there = [row for row, key in enumerate(keys) if key >= 0]
+        return state.make_many(binding.model, block, [keys[row] for row in there], there)
+
+    @overload
+    def __getitem__(self, index: int) -> M: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[M]: ...
+    def __getitem__(self, index: int | slice) -> M | list[M]:
+        view, evaluation = self._evaluate()
+        count = evaluation.count
+        if isinstance(index, slice):
+            start, stop, step = index.indices(count)
+            wanted = range(start, stop, step)
+            if not wanted:
+                return []
+            low, high = min(wanted[0], wanted[-1]), max(wanted[0], wanted[-1])
+            return list(itertools.chain.from_iterable(self._chunks(view, evaluation, low, high + 1)))[::step]
+        number = operator.index(index)  # TypeError: 1.5; NumPy's integers are none that ctypes takes
+        at = number + count if number < 0 else number
+        if not 0 <= at < count:
+            raise IndexOutOfRange(f"index {number} of {count} results", class_name=self._binding.model.__name__)
+        return self._one(evaluation.keys(at, 1)[0])
+
+    def _one(self, key: int) -> M:
+        made: M = state.make(self._binding.model, self._source._unread(self._binding), key)
+        return made
+
+    def first(self) -> M | None:
+        """The first one, or None."""
+        key = self._source._reader().first(self._binding, self._condition)
+        return None if key is None else self._one(key)
+
+    def __contains__(self, obj: object) -> bool:
+        if not isinstance(obj, Model):
+            return False
+        mine = state.identity(obj)
+        if mine is None or mine[0] != self._binding.head:
+            return False
+        head, key = mine
+        if self._condition is None:
+            return self._source._reader().exists(head, key)
+        _, evaluation = self._evaluate()
+        if isinstance(self._condition, Stretch):
+            return key in evaluation.words(0, evaluation.count)
+        return evaluation.has(key)
+
+    # Numbers
+
+    def _property(self, given: Any) -> Property:
+        """Dog.age or "age"."""
+        if isinstance(given, str):
+            return property_named(self._binding.model, given)
+        if (prop := redefinition.own(self._binding, given)) is not None:
+            return prop
+        raise InvalidArgument(f"a property of {self._binding.model.__name__} is wanted, such as Dog.age or 'age'")
+
+    @overload
+    def sum(self, property: str) -> Any: ...
+    @overload
+    def sum(self, property: N) -> N: ...
+    def sum(self, property: Any) -> Any:
+        """The sum of an int or float property, None left out; 0 of nothing. OutOfRange: over 64 bits."""
+        return aggregates.aggregate(self, "sum", self._property(property))
+
+    @overload
+    def min(self, property: str) -> Any: ...
+    @overload
+    def min(self, property: N) -> N | None: ...
+    def min(self, property: Any) -> Any:
+        """The smallest value of an int, float, Decimal, datetime, ObjectId or UUID property; None of nothing."""
+        return aggregates.aggregate(self, "min", self._property(property))
+
+    @overload
+    def max(self, property: str) -> Any: ...
+    @overload
+    def max(self, property: N) -> N | None: ...
+    def max(self, property: Any) -> Any:
+        """The largest value of an int, float, Decimal, datetime, ObjectId or UUID property; None of nothing."""
+        return aggregates.aggregate(self, "max", self._property(property))
+
+    def avg(self, property: object) -> float | None:
+        """The average of an int or float property, None left out; None of nothing."""
+        result: float | None = aggregates.aggregate(self, "avg", self._property(property))
+        return result
+
+    def to_numpy(self, property: object) -> "numpy.ndarray[Any, Any]":
+        """A property of all as an array: int64, float64, bool, datetime64[us]; str and bytes as an array of objects.
+        Of a property that may be None it is a masked array."""
+        return arrays.to_numpy(self, self._property(property))
+
+    # Observing
+
+    @overload
+    def to_json(
+        self,
+        file: None = None,
+        *,
+        depth: int = 1,
+        pretty: bool = False,
+        extended: bool = False,
+        nan_as_null: bool = False,
+    ) -> str: ...
+    @overload
+    def to_json(
+        self,
+        file: "IO[Any]",
+        *,
+        depth: int = 1,
+        pretty: bool = False,
+        extended: bool = False,
+        nan_as_null: bool = False,
+    ) -> None: ...
+    def to_json(
+        self,
+        file: "IO[Any] | None" = None,
+        *,
+        depth: int = 1,
+        pretty: bool = False,
+        extended: bool = False,
+        nan_as_null: bool = False,
+    ) -> str | None:
+        """The objects as a JSON array: a str, or written piece by piece to a file that is open for text or bytes. The
+        rest is as of Model.to_json."""
+        return json_text.of_results(self, depth, json_options.flags(pretty, extended, nan_as_null), file)
+
+    def observe(
+        self, handler: "Callable[[Changes[M]], object]", keys: "Iterable[object] | None" = None, *, initial: bool = True
+    ) -> Token:
+        """Calls handler(change) for what every commit changes in this list from now on, whichever thread or process
+        makes it: inside store.deliver() and store.wait(), on the thread that calls them. An object that begins to
+        satisfy the condition is an insertion, one that stops a deletion.
+
+        keys     properties by name, or as Dog.age: modifications of others are not told
+        initial  the first call, change.is_initial, is of the state at its delivery; what was committed before is in it
+
+        Observing lasts as long as the token that is returned. Not inside a write (AlreadyInWrite), and not what is
+        frozen (WrongView)."""
+        token: ChangeToken[M] = ChangeToken(self._source._observed(), self._binding, handler, keys)
+        token.observe_results(self._condition, initial)
+        return token
+
+    def changes(self, keys: "Iterable[object] | None" = None, *, initial: bool = True) -> ChangeStream[M]:
+        """The same for asyncio: `async for change in results.changes(): …`"""
+        return ChangeStream(self._source._observed(), self._binding, self._condition, keys, initial)
+
+    # Changing
+
+    def update(self, /, **values: Any) -> int:
+        """Sets properties of all of them, or of none, in one step: `.update(city="Toronto")`. How many there were.
+
+        Each is visited once, also where the condition is about what changes. NoSuchProperty, WrongType; DuplicateKey:
+        two would have one unique value; KeyImmutable."""
+        return set_wise.update(self, values)
+
+    def increment(self, /, **deltas: Any) -> int:
+        """Adds to int and float properties of all of them, or of none, in one step: `.increment(age=1)`. None stays
+        None. How many there were. WrongType: another property, or a delta of another type. OutOfRange: a sum of more
+        than 64 bits."""
+        return set_wise.increment(self, deltas)
+
+    def delete(self) -> int:
+        """Deletes all of them, or none, in one step; how many there were."""
+        transaction: Transaction = self._source._writing()
+        if self._condition is None:
+            return transaction.delete_all(self._binding)
+        _view, found = self._evaluate()  # kept during the call
+        return transaction.delete_results(found.handle)
+
+    # Copying
+
+    def __copy__(self) -> "Results[M]":
+        return self  # never changes: only the answer does
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        name, model = type(self).__name__, self._binding.model.__name__
+        raise TypeError(
+            f"these {name} of {model} belong to a store: copy or pickle results.detach(), or [each.detach() for each "
+            "in results]"
+        )
+
+    # Showing
+
+    def __repr__(self) -> str:
+        try:
+            count = f"{self.count():,}"
+        except Closed:
+            count = "closed"
+        except Error as error:  # who shows values wants no exception of them
+            count = error.message
+        where = "" if self._condition is None else f" where {self._condition}"
+        return f"<Results of {self._binding.model.__name__}{where}: {count}>"
+
+    def _repr_html_(self) -> str:
+        return results_table(self)
+
+
+class Backlinks(Results[M], AnyBacklinks):
+    """The objects whose link leads to an object, in the order of creation: `dogs: Backlinks["Dog"] =
+    backlinks("owner")`.
+
+    Results like any others, found through the index that every link has. Of an object that was deleted there are
+    none."""
+
+    __slots__ = ()

@@ -1,0 +1,1 @@
+"""Open stores and frozen versions of them."""

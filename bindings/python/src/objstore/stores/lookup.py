@@ -1,0 +1,199 @@
+"""What one can ask objects of: an open store, or a frozen version of one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..arguments import switch
+from ..errors import InvalidArgument, NoSuchIndex, WrongType
+from ..models.model import Model
+from ..models.properties import LINKS_TO, Condition
+from ..native.callbacks import hand_on
+from ..objects import state
+from ..objects.model_types import property_named
+from ..queries.results import Backlinks, Results
+from ..reading.index_ranges import AFTER_FROM, BEFORE_TO, Stretch
+from ..reading.views import Block, Epoch, View
+from ..schema import redefinition
+from ..schema.bindings import Binding
+from ..values import kinds
+
+if TYPE_CHECKING:
+    from ..models.properties import Property
+    from .frozen import Frozen
+    from .open_store import OpenStore
+
+
+M = TypeVar("M", bound=Model)
+
+
+class Source:
+    """Reading: get() and objects(), which Store and Frozen share."""
+
+    is_frozen = False
+
+    def __init__(self, bindings: dict[type, Binding]) -> None:
+        self._bindings = bindings  # replaced where classes come, never changed
+
+    @property
+    def _live(self) -> "OpenStore":
+        """The store: this one, or the one that it is a version of."""
+        raise NotImplementedError
+
+    @property
+    def models(self) -> Mapping[str, type[Any]]:
+        """The model classes of the store, by their names: those that it was opened with, or, without any, those that
+        the file has:
+
+            with objstore.open("kennel.objstore") as store:
+                Dog = store.models["Dog"]
+                for dog in store.objects(Dog).where(Dog.age > 3):
+                    print(dog.name)
+
+        The attributes of those have the names that the file has; where Python cannot have one, something like it:
+        `class_`, `vars(Dog)` tells."""
+        return MappingProxyType({model.__name__: model for model in self._bindings})
+
+    def get(self, model: type[M], key: Any) -> M | None:
+        """The object with this primary key, or None. Where the key is of several properties, a tuple of their values in
+        their order: store.get(Reading, ("north", 7))."""
+        binding = self._bindings.get(model) or self._binding(model)
+        view = self._reader()
+        if len(binding.key) > 1:
+            if not isinstance(key, tuple) or len(key) != len(binding.key):
+                names = ", ".join(p.name for p in binding.key)
+                raise WrongType(
+                    f"the primary key of {model.__name__} is ({names}), not {key!r}", class_name=model.__name__
+                )
+            values = [p.convert(value) for p, value in zip(binding.key, key)]
+            found = view.find_by(binding.index_id(view.handle, binding.key), binding.key, values)
+        else:
+            if type(key) is not binding.key_type:
+                key = kinds.convert(binding.primary_key, key)
+            found = view.find(binding, key)
+        if found is None:
+            return None
+        made: M = object.__new__(model)
+        # One of its own, so that reading it need not look for a newer version; in a write there is none.
+        made._o_block = self._unread(binding) if view.is_write else state.view_block(view, self, binding)
+        made._o_key = found
+        made._o_row = 0
+        return made
+
+    def find_by(self, model: type[M], /, **values: Any) -> M | None:
+        """The object that has these values in a unique index, or in a unique property, or None:
+        `store.find_by(Person, last="Gray", first="Ada")`. None is nobody's, but for a primary key: it finds nothing.
+        NoSuchIndex: no unique index is of exactly these properties."""
+        binding = self._binding(model)
+        values = {property_named(model, name).name: value for name, value in values.items()}
+        properties = self._unique(binding, values)
+        converted = [None if values[p.name] is None else p.convert(values[p.name]) for p in properties]
+        view = self._reader()
+        found = view.find_by(binding.index_id(view.handle, properties), properties, converted)
+        if found is None:
+            return None
+        made: M = state.make(model, state.view_block(view, self, binding), found)
+        return made
+
+    def _unique(self, binding: Binding, names: Iterable[str]) -> "tuple[Property, ...]":
+        """The properties of a unique index, in its order; NoSuchIndex."""
+        model = binding.model
+        properties = tuple(property_named(model, name) for name in names)
+        if len(properties) == 1:
+            return properties
+        wanted = {prop.name for prop in properties}
+        order = next((i.properties for i in binding.unique if set(i.properties) == wanted), None)
+        if order is None:
+            raise NoSuchIndex(
+                f"no unique index of {model.__name__} is of exactly ({', '.join(p.name for p in properties)})",
+                class_name=model.__name__,
+            )
+        return tuple(property_named(model, name) for name in order)
+
+    def objects_in(
+        self,
+        model: type[M],
+        index: Sequence[str],
+        *,
+        from_: Sequence[Any] = (),
+        to: Sequence[Any] = (),
+        including_from: bool = True,
+        including_to: bool = True,
+    ) -> Results[M]:
+        """Objects in the order of an index, which is named by its properties: from those whose values begin with
+        `from_` to those whose values begin with `to`, each as many as one likes; none: from the first, to the last.
+
+            store.objects_in(Person, ["last", "first"], from_=["Gray"], to=["Gray"])            # by their first names
+            store.objects_in(Person, ["last", "first"], from_=["Gray", "A"], to=["Gray", "M"])
+
+        Without `including_from` those whose values begin with `from_` are left out, without `including_to` those of
+        `to`. The results cannot be observed, nor asked for less by where(). NoSuchIndex: no index is of these
+        properties in this order."""
+        binding = self._binding(model)
+        properties = tuple(property_named(model, name) for name in index)
+        for name, given in (("from_", from_), ("to", to)):
+            if isinstance(given, (str, bytes)) or len(given) > len(properties):
+                raise InvalidArgument(f"{name} is a list of up to {len(properties)} values, not {given!r}")
+        bounds = [
+            tuple(None if v is None else p.convert(v) for p, v in zip(properties, given)) for given in (from_, to)
+        ]
+        flags = AFTER_FROM * (not switch("including_from", including_from)) | BEFORE_TO * (
+            not switch("including_to", including_to)
+        )
+        view = self._reader()
+        index_id = binding.index_id(view.handle, properties)
+        return Results(self, binding, Stretch(properties, index_id, bounds[0], bounds[1], flags))
+
+    def objects(self, model: type[M]) -> Results[M]:
+        """All objects of a class, in the order of their creation."""
+        return Results(self, self._binding(model))
+
+    # For objects and results
+
+    def _backlinks(self, binding: Binding, link: "Property", obj: Any) -> Backlinks[Any]:
+        """The objects of a class whose link leads to an object."""
+        return Backlinks(self, binding, Condition(link, LINKS_TO, obj))
+
+    def _binding(self, model: type) -> Binding:
+        try:
+            return self._bindings[model]
+        except KeyError as error:
+            hand_on(error)
+        return redefinition.bind(self, model)
+
+    def _leading(self, target: type) -> Binding:
+        """The same of a class that links lead to: of one that was defined again for another store it is that of this
+        one."""
+        return self._bindings.get(target) or redefinition.there(self, target) or self._binding(target)
+
+    def _of_class(self, class_id: int) -> Binding | None:
+        """By its number in the store: of classes that were defined again the newest."""
+        return next((b for b in reversed(self._bindings.values()) if b.class_id == class_id), None)
+
+    def _unread(self, binding: Binding) -> Block:
+        """A block for objects that nothing is known of yet; each gets one of its own when it is read."""
+        return Block(Epoch(False), self, [], None, False)
+
+    def _reader(self) -> View:
+        """The view to read through now."""
+        raise NotImplementedError
+
+    def _view_for(self, epoch: Epoch) -> View:
+        """The same for a block of that epoch: if that is good, without looking for something newer."""
+        raise NotImplementedError
+
+    def _lasting(self) -> "Frozen":
+        """What it shows now, for as long as somebody wants it; Closed if it shows nothing any more."""
+        raise NotImplementedError
+
+    def _observed(self) -> "OpenStore":
+        """The store whose changes are meant; WrongView, AlreadyInWrite: observing is not possible here."""
+        raise NotImplementedError
+
+    def _writing(self, prop: "Property | None" = None) -> Any:
+        """The caller's open transaction; NotInWrite if there is none."""
+        raise state.not_in_write(
+            "writing" if prop is None else f"setting {prop.path}",
+            None if prop is None else prop.model_name,
+            None if prop is None else prop.name,
+        )

@@ -1,0 +1,225 @@
+"""Open stores: what programs do with them."""
+
+import inspect
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, overload
+
+from ..arguments import seconds
+from ..building.outcomes import Counts, Policy, policy_number
+from ..models.model import Model
+from ..native import ffi
+from ..native.callbacks import ended, plain
+from ..native.failures import check
+from ..observing import delivery
+from ..observing.changes import Changes
+from ..observing.tokens import ChangeToken, Token
+from ..observing.typed_functions import TypedToken
+from ..writing import adding
+from ..writing.transaction import Transaction
+from . import bound_functions, deletion, maintenance, store_info
+from .bound_functions import Bound
+from .open_store import OpenStore
+
+_flush = ffi.bind("objstore_flush")
+
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+_UNSET: Any = object()
+
+
+class Store(OpenStore):
+    """An open store: `with objstore.open(…) as store:`. Any thread may use it.
+
+    Reading always sees the newest version: what this process committed at once; what another process committed with
+    the next get, query or refresh, and in attributes of objects that were read together at most 0.2 s later. Nobody
+    reads half a transaction. All threads read through one snapshot, which moves on by itself and is let go of when
+    the program has not read for 0.2 s; keeping objects and results around pins nothing.
+    """
+
+    _instead = "; open it again by its path, or store.copy_to() another one"
+
+    def __enter__(self) -> "Store":
+        self._is_inside = True  # first: from here on what raises closes it
+        self._open_handle()
+        return self
+
+    # Writing
+
+    @overload
+    def write(self, *, timeout: float | None = ...) -> Transaction: ...
+    @overload
+    def write(self, body: Callable[[Transaction], T], *, timeout: float | None = ...) -> T: ...
+    def write(self, body: Callable[[Transaction], T] | None = None, *, timeout: float | None = _UNSET) -> Any:
+        """`with store.write() as tx:` makes everything inside one transaction: durable as a whole when the block ends,
+        undone as a whole by an exception or tx.cancel(). `store.write(body)` calls body(tx) in one and returns its
+        result.
+
+        Waits while another thread or process writes: `timeout` seconds (Timeout), None = for ever, 0 = not at all
+        (Busy); usually what open() was given. AlreadyInWrite: this thread has a write open, perhaps in another task.
+
+        In asyncio `async with store.write() as tx:` does the same and waits for other tasks, too, while the loop goes
+        on: first come, first served. Only the commit itself is waited for as ever."""
+        if timeout is _UNSET:
+            timeout = self._write_timeout
+        else:
+            timeout = seconds("timeout", timeout)
+        transaction = Transaction(self, timeout)
+        if body is None:
+            return transaction
+        plain("the body", body)
+        with transaction:
+            result = body(transaction)
+            ended("the body", result, is_used=True)
+            return result
+
+    async def write_async(self, body: Callable[[Transaction], Any], *, timeout: float | None = _UNSET) -> Any:
+        """Calls body(tx), a function or a coroutine function, inside of `async with store.write(timeout=…)`; its
+        result."""
+        plain("the body", body, awaits=True)
+        async with self.write(timeout=timeout) as tx:
+            result = body(tx)
+            result = await result if inspect.isawaitable(result) else result
+            ended("the body", result, is_used=True)
+            return result
+
+    def add(self, obj: M, update: Policy = "error") -> M:
+        """Adds an unmanaged object, which becomes managed, and returns it; and with it the unmanaged objects that its
+        links lead to, also in a circle: all or none. When one with its primary key exists:
+
+        error     DuplicateKey
+        modified  writes the properties that differ; if none does, nothing happens
+        all       writes all properties, and observers see all of them as changed
+        """
+        transaction = self._writing()
+        if not self._addable(obj):
+            return obj
+        adding.add(transaction, self._binding(type(obj)), obj, policy_number(update))
+        return obj
+
+    def add_all(self, objects: Iterable[Model], update: Policy = "error") -> Counts:
+        """Adds many objects, of any models; says how many were created, changed, and left as they were.
+
+        All are added or none: whoever catches an error can go on with the write. `position` of the error is where the
+        object is in `objects`."""
+        return adding.add_all(self._writing(), self, list(objects), policy_number(update))
+
+    def delete(self, objects: "Model | Iterable[Model]") -> None:
+        """Deletes an object, or several: those of results, of a list, set or dict of links, or of any iterable, as it
+        is when the call begins. All of them, or none. Deleting one twice is NoSuchObject."""
+        deletion.delete(self, objects)
+
+    def delete_all(self, model: type[Model]) -> int:
+        """Deletes all objects of a class; how many there were."""
+        return self._writing().delete_all(self._binding(model))
+
+    def delete_everything(self) -> int:
+        """Deletes all objects of all classes, also of those that are not among the models; the schema stays. How many
+        there were."""
+        return self._writing().delete_everything()
+
+    # Observing
+
+    def observe(
+        self,
+        model: type[M],
+        handler: "Callable[[Changes[M]], object]",
+        keys: "Iterable[object] | None" = None,
+        *,
+        initial: bool = True,
+    ) -> Token:
+        """Calls handler(change) for what every commit changes in a class: as store.objects(model).observe(…), without
+        positions, and so without the memory for them."""
+        token: ChangeToken[M] = ChangeToken(self._observed(), self._binding(model), handler, keys)
+        token.observe_class(initial)
+        return token
+
+    def observe_typed(
+        self,
+        model: type[Model],
+        keys: "Iterable[object]",
+        signature: str,
+        function: Callable[..., object],
+        *,
+        userdata: int | None = None,
+    ) -> Token:
+        """Calls function(…) once for each object that is created, or changed in one of the properties `keys`, with
+        their values as arguments:
+
+            store.observe_typed(City, ["id", "name", "population"], "i64, str, i64? -> status", on_city)
+
+        The signature has a word for each property: bool, i64, f64, time, str, bin, with '?' where it may be None;
+        `key` and `event` ("inserted" or "modified") take no property. With "-> status" a result other than 0 or None
+        ends the change set (HandlerFailed), be it an int or a Status, or anything else, which is a mistake; with
+        "-> void" it does not matter.
+        A function of ctypes is called natively, no Python involved: section 14 of objstore.h; `userdata`, an address,
+        is its last argument.
+        InvalidSignature: `position` is what cannot be read. WrongType: a word does not fit its property."""
+        token = TypedToken(function)
+        token.observe(self._observed(), self._binding(model), keys, signature, userdata)
+        return token
+
+    def deliver(self) -> int:
+        """Calls the handlers of all changes that are due, on this thread, and says how many it called. An exception in
+        a handler is raised here, when all were called. InCallback: a handler called this."""
+        return delivery.deliver(self._open_handle()).result()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Waits until something is due, `timeout` seconds or for ever, and delivers it; 0: nothing came. Uses no CPU
+        while it waits, and other threads go on."""
+        return delivery.wait(self._open_handle, seconds("timeout", timeout))
+
+    def bind_write_body(self, body: Callable[[Transaction], object]) -> Bound:
+        """body(tx) as a C function, an objstore_write_body, for C code that calls objstore_write on this store. It is
+        called with whatever userdata, on any thread. An exception cancels: C code gets OBJSTORE_ERR_CALLBACK, the
+        message, and the status as callback_code if it was an objstore.Error; `bound.exception` has it."""
+        return bound_functions.write_body(self, body)
+
+    def bind_change_handler(self, handler: "Callable[[Changes[Any]], object]") -> Bound:
+        """handler(change) as a C function, an objstore_change_handler, for C code that observes this store."""
+        return bound_functions.change_handler(self, handler)
+
+    # The file
+
+    def statistics(self) -> store_info.Statistics:
+        return store_info.statistics(self._open_handle())
+
+    def pins(self) -> list[store_info.Pin]:
+        """Who holds which version since when, in all processes; the oldest version first."""
+        return store_info.pins(self._open_handle())
+
+    def flush(self) -> None:
+        """Makes every commit durable that has returned, whatever the durability."""
+        check(_flush(self._open_handle()))
+
+    def checkpoint(self) -> None:
+        """Makes a checkpoint now; the library does that by itself."""
+        maintenance.checkpoint(self._open_handle())
+
+    def verify(self, progress: Callable[[int, int], object] | None = None) -> None:
+        """Checks everything in the file: raises Corrupt, whose `findings` say what is wrong. `progress` is called
+        with bytes done and in all; an exception in it ends the check."""
+        with self.freeze() as frozen:
+            maintenance.verify(frozen._view.handle, progress)
+
+    def compact(self, progress: Callable[[int, int], object] | None = None) -> None:
+        """Makes the file about as small as what lives in it, while others read and write: in small steps, for each of
+        which writers wait a few milliseconds. Nothing that anybody sees changes. What a frozen version needs stays
+        where it is, and is done by a later call. `progress` is called with bytes done and in all; an exception in it
+        ends it."""
+
+        def step(done: int, total: int) -> None:
+            self._let_go()  # what this process has read last must not keep the pages that were emptied
+            if progress is not None:
+                progress(done, total)
+
+        maintenance.compact(self._open_handle(), step)
+
+    def copy_to(self, path: "str | os.PathLike[str]", progress: Callable[[int, int], object] | None = None) -> None:
+        """Writes the newest version into a new store at `path`, compact and clean, also of a store in memory; inside a
+        write what that did so far, too. AlreadyExists: something is at `path`. Other writers are not disturbed."""
+        transaction = self._transaction
+        if transaction is not None and transaction.mine():
+            return maintenance.copy(transaction.handle, path, progress)
+        with self.freeze() as frozen:
+            maintenance.copy(frozen._view.handle, path, progress)

@@ -1,0 +1,1 @@
+"""Transactions, and what is done in them."""

@@ -1,0 +1,280 @@
+"""New objects, one or many, from values.
+
+Many are inserted in groups of rows that give the same properties. What can be checked is checked for all groups
+before the first one is inserted; what the library alone knows, such as a key that is taken, undoes the groups before:
+all or none. Lists, sets and dicts are filled when their objects are there.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..building import copying, default_values, descriptions, graphs, references
+from ..building.assembly import Assembly
+from ..building.outcomes import CHANGED, CREATED, UNCHANGED, Counts
+from ..errors import InvalidArgument, NoSuchObject
+from ..objects import state
+from ..objects.model_types import property_named
+from ..values import elements, kinds, timestamps
+from ..values.columns import at_rows
+from ..values.kinds import MISSING
+from .row_groups import Group, all_or_none, allow, located, put_one
+
+if TYPE_CHECKING:
+    from ..models.properties import Property
+    from ..schema.bindings import Binding
+    from .transaction import Transaction
+
+
+def create(transaction: "Transaction", binding: "Binding", values: Any, policy: int, exact: bool) -> Any:
+    allow(binding, policy)
+    if isinstance(values, state.Slots):
+        return copying.copy(transaction, binding.model, values, policy)
+    key, _ = _create(transaction, binding, values, policy, exact)
+    return state.make(binding.model, transaction.store._unread(binding), key)
+
+
+def create_by(
+    transaction: "Transaction",
+    binding: "Binding",
+    values: Any,
+    policy: int,
+    exact: bool,
+    known_by: "tuple[int, tuple[Property, ...]]",
+) -> Any:
+    """The same where a unique index says which object there is."""
+    key, _ = Assembly(transaction, policy, exact, known_by=known_by).create(binding, values)
+    return state.make(binding.model, transaction.store._unread(binding), key)
+
+
+def _create(transaction: "Transaction", binding: "Binding", values: Any, policy: int, exact: bool) -> tuple[int, int]:
+    """One object, of values; its key and what became of it."""
+    values = descriptions.by_name(values)
+    if exact or not _is_flat(binding, values) or _leaves_out(binding, values):
+        return Assembly(transaction, policy, exact).create(binding, values)
+    properties = _named(binding, values)
+    row = [kinds.convert(p, v) if p.shape is None else p.convert(v) for p, v in zip(properties, _in_order(values))]
+    if not binding.collections:
+        return transaction.create(binding, properties, row, policy)
+    contents = [(p, v) for p, v in zip(properties, row) if p.shape is not None]
+    single = [(p, v) for p, v in zip(properties, row) if p.shape is None]
+    return put_one(transaction, binding, [p for p, _ in single], [v for _, v in single], contents, policy)
+
+
+def _is_flat(binding: "Binding", values: Any) -> bool:
+    """Are they a mapping or a list, and is nothing nested in them?"""
+    if binding.mixed and _links_in_mixed(binding, values):
+        return False
+    if not isinstance(values, Mapping):
+        return binding.is_alone and _is_list(values)
+    return binding.is_alone or not any(name in values for name in binding.leading)
+
+
+def _leaves_out(binding: "Binding", values: Any) -> bool:
+    """Is there anything that a factory is to make?"""
+    return bool(binding.factories) and bool(default_values.left_out(binding, _named(binding, values)))
+
+
+def _links_in_mixed(binding: "Binding", values: Any) -> bool:
+    """Do mixed values among those of an object link to objects?"""
+    if isinstance(values, Mapping):
+        return any(kinds.objects_in(values[p.name]) for p in binding.mixed if p.name in values)
+    return _is_list(values) and any(kinds.objects_in(values[p.index]) for p in binding.mixed if p.index < len(values))
+
+
+def _is_nested(transaction: "Transaction", binding: "Binding", row: Any) -> bool:
+    """Is there something in a row that is to be created or added, too?"""
+    if _links_in_mixed(binding, row):
+        return True
+    given = row.items() if isinstance(row, Mapping) else zip((p.name for p in binding.properties), row)
+    for name, value in given:
+        if name not in binding.leading:
+            continue
+        prop = property_named(binding.model, name)
+        if value is None and not prop.embeds:
+            continue
+        if prop.shape is not None and not isinstance(value, (list, tuple, set, frozenset)):
+            return True
+        for obj in graphs.held(prop, value):
+            if prop.embeds or not isinstance(obj, state.Slots) or not transaction.store._has(obj):
+                return True
+    return False
+
+
+def _create_each(transaction: "Transaction", binding: "Binding", rows: list[Any], policy: int) -> Counts:
+    """One by one: rows have more nested in them than columns can say."""
+    outcomes: list[int] = []
+    waiting: list[_Waiting] = []
+    with transaction.savepoint():
+        for at, row in enumerate(rows):
+            with located([at]):
+                if isinstance(row, state.Slots):
+                    outcomes.append(copying.copied(transaction, binding.model, row, policy)[1])
+                    continue
+                row, late = _without_references(binding, row)
+                key, outcome = _create(transaction, binding, row, policy, False)
+                outcomes.append(outcome)
+                waiting += [_Waiting(at, key, prop, value) for prop, value in late]
+        for at in _set_waiting(transaction, binding, waiting, policy):
+            outcomes[at] = max(outcomes[at], CHANGED)
+    return Counts(outcomes.count(CREATED), outcomes.count(CHANGED), outcomes.count(UNCHANGED))
+
+
+class _Waiting(NamedTuple):
+    """A value that leads, by a primary key, to an object that may come with a later row."""
+
+    row: int
+    key: int  # of the object
+    prop: "Property"
+    value: Any
+
+
+def _without_references(binding: "Binding", row: Any) -> "tuple[Any, list[tuple[Property, Any]]]":
+    """The values of a row that can be written at once, and those that wait."""
+    if binding.is_alone or type(row) not in (dict, list, tuple):
+        return row, []
+    pairs = descriptions.pairs(binding.model, row)
+    late = [(p, value) for p, value in pairs if references.has_any(p, value)]
+    if not late:
+        return row, late
+    return {p.name: value for p, value in pairs if not any(p is other for other, _ in late)}, late
+
+
+def _set_waiting(transaction: "Transaction", binding: "Binding", waiting: list[_Waiting], policy: int) -> Iterator[int]:
+    """Writes what waited, when all rows are there; the rows that were changed. What is nested in it may be what others
+    wait for: so as often as that helps."""
+    while waiting:
+        still, problem = [], None
+        for each in waiting:
+            try:
+                with located([each.row]):
+                    if Assembly(transaction, policy).set(binding, each.key, each.prop, each.value, refers=True):
+                        yield each.row
+            except NoSuchObject as error:
+                still.append(each)
+                problem = problem or error
+        if problem is not None and len(still) == len(waiting):
+            raise problem
+        waiting = still
+
+
+def create_all(transaction: "Transaction", binding: "Binding", rows: Iterable[Any], policy: int) -> Counts:
+    """In groups of rows that give the same properties, one after the other; usually that is one group."""
+    allow(binding, policy)
+    rows = list(rows)
+    if any(map(descriptions.is_record, set(map(type, rows)))):
+        rows = [descriptions.by_name(row) for row in rows]
+    regular = all(issubclass(t, (Mapping, Sequence)) and not issubclass(t, str) for t in set(map(type, rows)))
+    if not regular or (
+        (binding.mixed or not binding.is_alone) and any(_is_nested(transaction, binding, row) for row in rows)
+    ):
+        return _create_each(transaction, binding, rows, policy)
+    groups, start = [], 0
+    for shape, group in _groups(rows):
+        positions = range(start, start + len(group))
+        start += len(group)
+        with located(positions[:1]):
+            properties = _named(binding, group[0])
+        # Of an upsert each row has to be looked for; and what is made may be objects, which are added.
+        if any(
+            policy or p.target is not None or elements.is_mixed(p) for p in default_values.left_out(binding, properties)
+        ):
+            return _create_each(transaction, binding, rows, policy)
+        groups.append((shape, group, positions, properties))
+    prepared = []
+    for shape, group, positions, properties in groups:
+        with located(positions[:1]):
+            _demand(binding, properties, policy)
+        with located(positions):
+            new = _new_values(binding, properties, policy, len(group))
+        if isinstance(shape, tuple):
+            given = [list(map(itemgetter(name), group)) for name in shape]
+        else:
+            given = [list(map(itemgetter(i), group)) for i in range(shape)]
+        with located(positions):
+            lists = [_converted(p, values) for p, values in zip(properties, given)]
+            lists += new
+            prepared.append((Group(binding, properties, lists, len(group), policy), positions))
+    total = Counts(0, 0, 0)
+    with all_or_none(transaction, len(prepared)):
+        for built, positions in prepared:
+            with located(positions):
+                counts, _ = built.insert(transaction)
+            total = Counts(*map(sum, zip(total, counts)))
+    return total
+
+
+def _groups(rows: Iterable[Any]) -> "Iterable[tuple[Any, list[Any]]]":
+    """Pairs of a shape (the names, or the number of the values) and the rows of it that follow each other."""
+    rows = rows if isinstance(rows, list) else list(rows)
+    types = set(map(type, rows))
+    if types == {dict}:
+        shapes: list[Any] = list(map(tuple, rows))
+    elif types <= {list, tuple}:
+        shapes = list(map(len, rows))
+    else:
+        shapes = [tuple(r) if isinstance(r, Mapping) else len(r) if _is_list(r) else None for r in rows]
+    if len(set(shapes)) <= 1:  # as a rule; all rows are looked at without a loop
+        return [(shapes[0], rows)] if rows else []
+    return [(shape, [row for _, row in group]) for shape, group in groupby(zip(shapes, rows), itemgetter(0))]
+
+
+def _is_list(values: Any) -> bool:
+    return isinstance(values, Sequence) and not isinstance(values, str)
+
+
+def _in_order(values: Any) -> Iterable[Any]:
+    return values.values() if isinstance(values, Mapping) else values
+
+
+def _named(binding: "Binding", values: Any) -> list["Property"]:
+    """The properties that values are given for."""
+    model = binding.model
+    if isinstance(values, Mapping):
+        return [property_named(model, name) for name in values]
+    if not _is_list(values):
+        raise InvalidArgument(
+            f"{model.__name__} is made of a mapping or a list, not of {values!r}", class_name=model.__name__
+        )
+    if len(values) > len(binding.properties):
+        raise InvalidArgument(
+            f"{model.__name__}: more values ({len(values)}) than properties ({len(binding.properties)})",
+            class_name=model.__name__,
+        )
+    return list(binding.properties[: len(values)])
+
+
+def _demand(binding: "Binding", properties: list["Property"], policy: int) -> None:
+    """MissingValue if new objects cannot be made of these properties. With a policy there may be objects already, which
+    keep what is not given."""
+    for prop in binding.scalars:
+        is_key = any(part is prop for part in binding.key)
+        needed = not prop.generated and not prop.nullable and prop.default_factory is MISSING and (not policy or is_key)
+        if needed and prop.default is MISSING and not any(prop is p for p in properties):
+            raise prop.missing()
+
+
+def _new_values(binding: "Binding", properties: list["Property"], policy: int, rows: int) -> list[list[Any]]:
+    """Adds what is made or generated and not given, which columns must have; not numbers, and not where objects may
+    have it already."""
+    made = default_values.left_out(binding, properties)
+    due = [p for p in binding.generated if p.kind != kinds.INT and not any(p is g for g in properties)]
+    if policy:
+        due = [p for p in due if any(p is part for part in binding.key)]
+    properties += made + due
+    return [at_rows(lambda _, p=p: p.given(MISSING), range(rows)) for p in made + due]  # type: ignore[misc]
+
+
+def _converted(prop: "Property", values: list[Any]) -> list[Any]:
+    """The values as the property holds them; those that are of the right type are not looked at one by one."""
+    if prop.shape is not None:
+        return values  # Group converts them
+    types = set(map(type, values))
+    if prop.nullable:
+        types.discard(type(None))
+    if types <= {prop.python_type} and prop.kind not in kinds.CHECKED:
+        return values
+    taken = timestamps.taken(values, prop.nullable) if prop.kind == kinds.TIMESTAMP else None
+    return at_rows(partial(kinds.convert, prop), values) if taken is None else taken

@@ -1,0 +1,371 @@
+"""Writing: the transaction behind `with store.write():`, how it begins and how it ends."""
+
+import contextlib
+import ctypes
+import threading
+from collections.abc import Awaitable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import milliseconds
+from ..errors import AlreadyInWrite, Closed, Error, InCallback, InvalidArgument, NotInWrite, Status, Timeout
+from ..native import ffi
+from ..native.callbacks import hand_on
+from ..native.failures import check, failure
+from ..native.handles import Bag, Block, ends_the_block
+from ..objects import state
+from . import task_queue
+from .adding import add_linked, add_nested
+from .current_thread import current_task, here, tell
+from .object_writes import ObjectWrites
+from .savepoint import Savepoint
+
+if TYPE_CHECKING:
+    from ..collections import collection
+    from ..queries.loops_in_writes import Loop
+    from ..stores.store import Store
+
+
+_begin_within = ffi.bind("objstore_begin_within")
+_try_begin = ffi.bind("objstore_try_begin")
+_commit = ffi.bind("objstore_commit")
+_cancel = ffi.bind("objstore_cancel")
+OPEN = 2**64 - 1  # no version
+# Who waits for another writer looks this often for signals, and whether the store was closed: too short a time for
+# WAITED to be called.
+SLICE_MS = 200
+
+
+class _Done:
+    """What is awaited, and is there."""
+
+    def __await__(self) -> Iterator[Any]:
+        return iter(())
+
+
+_DONE: Awaitable[None] = _Done()  # type: ignore[assignment]  # an iterator without a send()
+
+
+class Transaction(ObjectWrites, Block):
+    """An open write. Leaving the with block commits; an exception, or cancel(), undoes everything.
+
+    It belongs to the thread (and the asyncio task) that began it: nobody else sees or disturbs what it did so far.
+    """
+
+    def __init__(self, store: "Store", timeout: float | None) -> None:
+        super().__init__(0, fast=False)
+        self.store = store
+        self._timeout = timeout
+        self._ending, self._is_inside = None, False
+        self._cell = ctypes.c_void_p()  # what the library writes the handle to
+        self._version = ctypes.c_uint64(OPEN)  # and the version that the commit made
+        self._is_over = False  # was it ended, and is everything in order again?
+        self._thread: object = None
+        self._task: Any = None
+        self.beside: set[Transaction] = set()  # what its thread has begun and not ended
+        self.owner = threading.current_thread()  # who begins it
+        self.waits = False  # is it in the queue of tasks?
+        self.lost = ""  # why others ended it
+        self._added: list[list[Any]] = []
+        self.loops: Bag[Loop] = Bag()
+        self.readings: Bag[collection.Loop] = Bag()
+        self.written: set[tuple[int, int]] = set()
+        self.is_open = False
+
+    # Beginning and ending. A signal handler may raise between any two steps: what the library has written to the two
+    # cells says how far it came, and _abandon() brings the rest in line, as often as it is called.
+
+    def _enters(self) -> None:
+        if self._thread is not None:
+            raise InvalidArgument("a transaction is used once: call store.write() for each")
+        self._is_inside = True
+        self._thread, self._task = here.thread, current_task()
+        self.owner = threading.current_thread()
+
+    def __enter__(self) -> "Transaction":
+        self._enters()
+        try:
+            self.store._begins(self)
+            self._check_alone()
+            self._begin()
+            self._has_begun()
+            return self
+        except BaseException:
+            self._abandon()
+            raise
+
+    def _has_begun(self) -> None:
+        self.handle = self._cell.value or 0
+        self.is_open = True
+        self.store._began(self)
+        if self._task is not None:
+            self._task.add_done_callback(self._task_ended)
+
+    def _task_ended(self, _: object) -> None:
+        """Nobody else can end it: others wait for it."""
+        if self.is_open:
+            tell([self.store._lose(self, self.ended_inside())], 1)
+
+    def task_has_ended(self) -> bool:
+        return self._task is not None and bool(self._task.done())
+
+    def ended_inside(self) -> str:
+        """For messages about one that was left: who has ended."""
+        whose = f"task {_name(self._task)!r}" if self.task_has_ended() else f"thread {self.owner.name!r}"
+        return f"{whose} ended inside of a write of"
+
+    def was_entered_by_hand(self) -> bool:
+        """No with statement has it."""
+        return self._ending is None
+
+    async def __aenter__(self) -> "Transaction":
+        self._enters()
+        try:
+            self.store._begins(self)
+            self._check_alone(waits=True)
+            self.waits = True
+            await task_queue.take(self, self._try_begin, self._timeout)
+            self.waits = False
+            self._has_begun()
+            return self
+        except BaseException:
+            self._abandon()
+            raise
+
+    @ends_the_block
+    def __aexit__(self, kind: type[BaseException] | None, error: object, trace: object) -> Awaitable[None]:
+        # Not a coroutine: what the statement has is gone when that begins, and with it the block.
+        self._exit(kind)
+        return _DONE
+
+    @ends_the_block
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        self._exit(kind)
+
+    def _exit(self, kind: type[BaseException] | None) -> None:
+        if self.is_open and kind is not None and self.store._is_inherited:
+            self._abandon()  # in a forked child: the write is the parent's, and what the program raised gets out
+        elif self.is_open and kind is not None:
+            self._cancel()
+        elif self.is_open:
+            if self._ending is None and not self.mine():  # no with statement has it: nobody else is going to end it
+                self._abandon()
+                raise NotInWrite("the transaction belongs to another thread or task; it is cancelled")
+            self._check_mine()
+            self._commit()
+        elif self.lost and kind is None:
+            raise (Closed if self.store.is_closed else NotInWrite)(self.lost)
+        self._over()
+
+    def _leave(self) -> None:
+        self._abandon()
+
+    def cancel(self) -> None:
+        """Undoes everything and ends the transaction; what follows in the with block is outside of it."""
+        if not self.is_open:
+            raise NotInWrite("the transaction has ended already")
+        self._check_mine()
+        self._cancel()
+
+    def _check_mine(self) -> None:
+        if not self.mine():
+            raise NotInWrite("the transaction belongs to another thread or task")
+
+    def _commit(self) -> None:
+        try:
+            self._outlive()
+            self.store._hide(self)
+            status = _commit(self.handle, ctypes.byref(self._version))
+            problem = failure(status) if status else None  # before anything else can fail
+            self._end(committed=status == 0)
+        except BaseException:
+            self._abandon()
+            raise
+        if problem is not None:
+            raise problem
+
+    def _cancel(self) -> None:
+        try:
+            self._outlive()
+            self.store._hide(self)
+            status = _cancel(self.handle)
+            problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # closed with the store
+            if status != Status.IN_CALLBACK:
+                self._end(committed=False)
+            else:  # of a call that is not over: it goes on
+                self.store._began(self)
+        except BaseException:
+            self._abandon()
+            raise
+        if problem is not None:
+            raise problem
+
+    def _abandon(self) -> None:
+        """Ends it, if that was not done yet: what was not committed is undone."""
+        if self._is_over:
+            return
+        committed = self._version.value != OPEN
+        if self._cell.value and not committed and _cancel(self._cell) == Status.IN_CALLBACK:
+            return
+        self._end(committed)
+
+    def savepoint(self) -> "Savepoint":
+        """A scope inside the transaction: with tx.savepoint(): …
+
+        Leaving the with block keeps what was done in it; an exception, or cancel(), undoes that and nothing else, and
+        whoever catches the exception can go on with the transaction. Scopes nest. Objects that were added in a scope
+        that is undone are unmanaged again.
+        """
+        return Savepoint(self)
+
+    def version(self) -> int:
+        """The version it made; while it is open, the one that it began with."""
+        if self.is_open:
+            return super().version()
+        return self._version.value if self._version.value != OPEN else 0
+
+    @property
+    def added(self) -> int:
+        """How many groups of objects were added so far."""
+        return len(self._added)
+
+    def mine(self) -> bool:
+        """Is the caller who began it?"""
+        return self._thread is here.thread and self._task is current_task()
+
+    def _check_alone(self, waits: bool = False) -> None:
+        """AlreadyInWrite: the calling thread would wait for itself. `waits`: it lets other tasks go on meanwhile."""
+        for other in list(here.writes):
+            if other is self or not other.is_open or other.store._tag != self.store._tag or other.store.is_closed:
+                continue
+            if other.store._is_inherited:
+                continue  # the parent's, who goes on: this is a child that was forked inside of it
+            of = f"has a write of {self.store._path!r} open"
+            if other._task is self._task:
+                raise AlreadyInWrite(
+                    f"this {'thread' if self._task is None else 'task'} {of} already: go on in that one, or in a scope "
+                    "of it, tx.savepoint(); a generator that is suspended inside of it has to end it first"
+                )
+            if other._task is None:
+                raise AlreadyInWrite(
+                    f"this thread {of} already, begun outside of any task: a generator that is suspended inside of it, "
+                    "or who runs the loop, has to end it first"
+                )
+            if not waits:
+                raise AlreadyInWrite(
+                    f"task {_name(other._task)!r} {of} on this thread, and cannot end it while this one waits: wait "
+                    "for it by 'async with store.write():', or let that one end its write before it awaits something"
+                )
+
+    def _try_begin(self) -> None:
+        check(_try_begin(self.store._open_handle(), ctypes.byref(self._cell)))
+
+    def _begin(self) -> None:
+        out = ctypes.byref(self._cell)
+        if self._timeout == 0:
+            return self._try_begin()
+        left = None if self._timeout is None else milliseconds(self._timeout)
+        while True:
+            wait = SLICE_MS if left is None else min(left, SLICE_MS)
+            status = _begin_within(self.store._open_handle(), wait, out)
+            if left is not None:
+                left -= wait
+            if status != Status.TIMEOUT:
+                return check(status)
+            self.store._cancel_left()
+            if left is not None and left <= 0:
+                raise Timeout(
+                    f"another write was open for {self._timeout:g} seconds: in another thread, task or process"
+                )
+
+    def _outlive(self) -> None:
+        """For loops that go on: the lists of the library end now."""
+        self._evaluations.clear()
+        for loop in self.loops:
+            loop.outlive()
+        try:
+            self.settle()
+        except (Error, MemoryError) as error:
+            # else its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
+            hand_on(error)
+
+    def _end(self, committed: bool) -> None:
+        self.is_open = self.waits = False
+        if self._task is not None:
+            self._task.remove_done_callback(self._task_ended)
+        if committed:
+            for group in self._added:
+                state.forget(group)
+            self._added = []
+        else:
+            self._loosen(0)
+        self.store._ended(self, committed)
+        if not committed and not self.store.is_closed and not self.store._is_inherited:
+            for loop in self.loops:
+                loop.leave_out_undone()
+        self._is_over = True
+
+    def _loosen(self, kept: int) -> None:
+        """What was added after the first `kept` groups is unmanaged again."""
+        for group in self._added[kept:]:
+            state.loosen(group)
+        del self._added[kept:]
+
+    def _undone(self, kept: int) -> None:
+        """A savepoint was rolled back, before which `kept` groups had been added."""
+        self._loosen(kept)
+        self._wrote_many()
+        for loop in self.loops:
+            loop.leave_out_undone()
+
+    # For objects that lead to others: what they link to is added first.
+
+    def add_linked(self, target: Any) -> None:
+        """Adds the object that a link of a managed one shall lead to, if it is unmanaged."""
+        add_linked(self, target)
+
+    def add_nested(self, obj: Any, policy: int) -> None:
+        """Adds an unmanaged object that values lead to; without a primary key it can only be created."""
+        add_nested(self, obj, policy)
+
+
+def _name(task: object) -> str:
+    return str(getattr(task, "get_name", lambda: "?")())
+
+
+_exists = ffi.bind("objstore_exists")
+
+
+class Lent(Transaction):
+    """A transaction that somebody else began and ends: C code that runs a bound body, or the opening of the store."""
+
+    def __init__(self, store: "Store", handle: int) -> None:
+        super().__init__(store, None)
+        store._open_handle()
+        found = ctypes.c_bool()
+        for binding in store._bindings.values():  # WrongStore: it is a transaction of another one
+            check(_exists(handle, ffi.Object(binding.class_id, binding.head >> 32, 0), ctypes.byref(found)))
+            break
+        self.handle = handle
+        self._thread, self._task = here.thread, current_task()
+        self.is_open = True
+        store._began(self)
+
+    @contextlib.contextmanager
+    def body(self) -> Iterator[Transaction]:
+        """An exception in it undoes everything."""
+        good = False
+        try:
+            yield self
+            good = True
+        finally:
+            try:
+                self._outlive()
+            finally:
+                self._end(committed=good)
+
+    def _abandon(self) -> None:
+        if not self._is_over:
+            self._end(committed=False)
+
+    def cancel(self) -> None:
+        raise InCallback("who began this transaction ends it: raise an exception, and it is cancelled")
