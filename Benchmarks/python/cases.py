@@ -6,7 +6,7 @@
 Started by Benchmarks/run. The objects are those of data.c in kind: Person {id primary key, name of 8–16 characters, age
 0..99 indexed, score, email of 18–30 characters, 10 % None}; at most 100,000 of them. Every answer is compared with the
 rows themselves. Peers take turns within a repetition; a figure is the median of the repetitions, in milliseconds.
---append adds to results.json and results.json.md what is measured here, else they are written anew.
+--append adds to results.json and results.json.md what is measured here, else they are written from the start.
 
     python_bulk_insert    create_all / executemany of all rows in one durable transaction, into a new store
     python_get            10,000 objects by primary key in random order, two properties of each

@@ -234,7 +234,7 @@ def test_policies(store, other):
         assert (there.name, there.left.name, there.right, there.node.name) == ("one", "two", None, "n")
         assert counts(other) == [0, 1, 3, 0]
         other.copy(one, update="all")
-        assert counts(other) == [0, 2, 3, 0]  # without a key it is made anew
+        assert counts(other) == [0, 2, 3, 0]  # without a key it is made again
         with pytest.raises(objstore.NoPrimaryKey):
             other.copy(one.node, update="all")
         with pytest.raises(objstore.InvalidArgument):

@@ -218,7 +218,7 @@ def test_values_of_numpy_and_pandas() -> None:
                 store.create(Visit, {"id": 100, "ended": no_time})
         with pytest.raises((objstore.WrongType, objstore.OutOfRange), match="beyond what a datetime can say"):
             store.create(Visit, {"id": 100, "at": numpy.datetime64("20000-01-01")})
-        # Where NumPy begins anew, too; what is finer than a microsecond is cut off.
+        # Where NumPy wraps around, too; what is finer than a microsecond is cut off.
         for far in (
             numpy.datetime64(2**63 - 1, "s"),
             numpy.datetime64(2**62, "s"),

@@ -90,7 +90,7 @@ def test_inverses_without_declaration(path):
 
 @pytest.mark.parametrize("inverse", ["shelters", "visited", "caged"])
 def test_many_that_have_one_in_a_write(store, inverse):
-    """Their list is made anew each time, for collections change without a word to the write; it is kept as long as it
+    """Their list is made again each time, for collections change without a word to the write; it is kept as long as it
     is used."""
     with store.write() as tx:
         a, b = (store.create(Hound, {"name": n}) for n in "ab")

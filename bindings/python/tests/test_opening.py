@@ -354,7 +354,7 @@ def test_immutable_beside_another_mode(path):
 
 @pytest.mark.parametrize("same_process", [True, False])
 def test_what_is_read_in_the_mode_immutable_is_open(path, same_process):
-    """It is not deleted, made anew or opened exclusively."""
+    """It is not deleted, created again or opened exclusively."""
     objstore.open(path, models=[Dog]).close()
 
     def uses(expected):

@@ -114,7 +114,7 @@ def test_a07_an_exception_rolls_back_and_is_handed_on(store):
 
 
 def test_a08_a_second_object_with_the_key_rolls_back(store):
-    """Not here: the copy of a managed frog; both are made anew."""
+    """Not here: the copy of a managed frog; both are made again."""
     with pytest.raises(objstore.DuplicateKey) as caught:
         with store.write():
             store.add(Frog(_id="k", name="Kermit"))
@@ -303,7 +303,7 @@ def test_a31_upsert_modified(store):
 
 
 def test_a32_an_existing_key_without_policy(store):
-    """Not here: the copy of a managed frog; it is made anew."""
+    """Not here: the copy of a managed frog; it is made again."""
     with store.write():
         store.add(Frog(_id="k", name="Kermit", age=3))
     with store.write():

@@ -158,7 +158,7 @@ def test_the_next_begin(path: pathlib.Path, case: str, in_process: bool) -> None
                 pass
             if case != "a class dropped":
                 assert store.get(Person, 1).id == 1
-        # Who opens it anew is told as ever.
+        # Who opens it again is told as ever.
         with pytest.raises(objstore.SchemaError, match="the program asks for 1"):
             objstore.open(path, models=before())
 

@@ -296,7 +296,7 @@ def test_a_store_that_was_left_is_closed() -> None:
         rounds += 1
         assert raised is not None, where
         gc.collect()  # a traceback may have had it, and be part of a circle
-        with objstore.open(memory=current, models=[Leaf]) as store:  # one that nobody has: it is made anew
+        with objstore.open(memory=current, models=[Leaf]) as store:  # one that nobody has: it is created again
             assert len(store.objects(Leaf)) == 0, where
     assert rounds > 200
 

@@ -2,7 +2,7 @@
 
     dog.toys ─► List (which object, which property) ─► the view to read through now, or the open write
 
-Nothing is kept here: each use asks the library. Loops read in blocks.
+Nothing is kept here: each use reads it from the library. Loops read in blocks.
 """
 
 import struct

@@ -54,7 +54,7 @@ class _Callbacks(Calls):
         super().check()
 
     def _read(self, room: int, capacity: int, count: Any, _: object) -> None:
-        # A piece of a text file may have more bytes than characters were asked for.
+        # A piece of a text file may have more bytes than the characters that were wanted.
         piece = self._rest or _read(self._file, capacity)
         piece, self._rest = piece[:capacity], piece[capacity:]
         ctypes.memmove(room, piece, len(piece))

@@ -82,7 +82,7 @@ class _Writing:
         for prop in model._objstore_properties:
             value, shape = getattr(obj, prop.name), prop.shape
             if value is None and prop.generated:
-                continue  # the number comes when it is added; a None would ask for no number, which create() refuses
+                continue  # the number comes when it is added; a None would mean no number, which create() refuses
             if shape is not None:
                 made[self.name(prop.name)] = self._content(prop, obj, value, left)
             elif prop.target is not None:

@@ -293,7 +293,7 @@ class EmbeddedModel(Model):
 
     They come into a store with their parent, or by being put into it, `person.address = Address(city="Rome")`, and go
     when it is deleted, or when they are taken out of it or replaced. One cannot be given a second place: that is
-    Embedded. They have no primary key; otherwise they are objects like others, can be asked for and observed.
+    Embedded. They have no primary key; otherwise they are objects like others, can be queried and observed.
     """
 
     _objstore_is_base = True

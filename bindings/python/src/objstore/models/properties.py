@@ -55,7 +55,7 @@ class Property(property):
     """One property of a model class: `Dog.age`.
 
     A subclass of the builtin, so that reading an attribute of an object goes straight to a plain function (50 ns),
-    and reading it from the class gives the property itself, to ask with: `Dog.age < 2`.
+    and reading it from the class gives the property itself, for queries: `Dog.age < 2`.
     """
 
     # a scalar of NumPy on the left, as in `moment < Dog.born`, leaves the question to the property

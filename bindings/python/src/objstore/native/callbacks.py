@@ -227,7 +227,7 @@ def is_interruption(error: BaseException, before: "frozenset[CodeType]" = frozen
     """Did a signal handler raise it? `before`: those that were handlers before it was raised: such a one may take
     itself away first.
 
-    Frames are asked for nothing but their code: what else they tell makes a circle of each and its exception."""
+    Of frames nothing but the code is read: what else they tell makes a circle of each and its exception."""
     if isinstance(error, KeyboardInterrupt):
         return True
     return not (before | handlers()).isdisjoint(_passed(error))

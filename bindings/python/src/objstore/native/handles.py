@@ -38,7 +38,7 @@ class Closer(weakref.ref[Any]):
 
 # A weak reference that is garbage together with its owner is not called: they are kept here.
 _closers: set[Closer] = set()
-_looks = 1000  # of which those whose owner is gone are left out when there are so many
+_looks = 1000  # of which those whose owner is gone are left out when there are this many
 
 
 def cell_of(owner: Any, close: Any) -> ctypes.c_void_p:

@@ -195,7 +195,7 @@ def freeze(obj: Any) -> Any:
                 class_name=type(obj).__name__,
             )
         first = getattr(made, binding.properties[0].name)  # raises NoSuchObject, with all there is to say
-        len(first)  # as a collection does when it is asked
+        len(first)  # as a collection does when it is used
     return made
 
 

@@ -47,7 +47,7 @@ class Changes(Generic[M]):
 
     Positions are there for observed results only; the numbers are copies, which last. The objects are of the versions
     `before` (deleted ones) and `after`, and can be read until the handler returns; in `async for`, until the next
-    change is asked for.
+    change is taken.
     """
 
     __slots__ = (
@@ -241,7 +241,7 @@ class Changes(Generic[M]):
         return values if self._chosen is None else [values[row] for row in self._chosen]
 
     def _all_masks(self) -> memoryview:
-        """The masks of all modifications, one bit a property; read when somebody asks, while the handle is there."""
+        """The masks of all modifications, one bit a property; read when needed first, while the handle is there."""
         if self._masks is None:
             at, count = ctypes.c_void_p(), ctypes.c_size_t()
             check(_masks(self._open_handle(), ctypes.byref(at), ctypes.byref(count)))

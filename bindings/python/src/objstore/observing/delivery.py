@@ -81,7 +81,7 @@ def deliver(store: int) -> Delivered:
 
 
 def wait(store: Callable[[], int], timeout: float | None) -> int:
-    """Waits for something that is due, and delivers it; how many handlers were called. The handle is asked for each
+    """Waits for something that is due, and delivers it; how many handlers were called. The handle is fetched each
     time, since a signal handler may close the store."""
     end = None if timeout is None else time.monotonic() + timeout
     left = FOREVER if timeout is None else milliseconds(timeout)

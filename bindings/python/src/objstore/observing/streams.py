@@ -25,7 +25,7 @@ M = TypeVar("M", bound=Model)
 
 
 class _Arrivals(Generic[M]):
-    """What came and was not asked for yet; and who waits for it. Any thread may deliver."""
+    """What came and was not taken yet; and who waits for it. Any thread may deliver."""
 
     def __init__(self) -> None:
         self.changes: deque[Changes[M]] = deque()

@@ -71,7 +71,7 @@ class Migration:
             yield old, new
 
     def old_objects(self, class_name: str) -> "Results[Model]":
-        """The objects that a class had: asked like any others."""
+        """The objects that a class had: queried like any others."""
         return self.old.objects(self._old_model(class_name))
 
     def rename_property(self, class_name: str, old_name: str, new_name: str) -> int:

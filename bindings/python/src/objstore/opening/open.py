@@ -68,8 +68,8 @@ def open(
     exclusive       no other process may open it
     without_log     open although the log is lost, and with it the commits after the last checkpoint
     delete_if_migration_needed
-                    for development: a file whose classes differ from the models is deleted, and made anew; Busy where
-                    somebody has it open
+                    for development: a file whose classes differ from the models is deleted, and created again; Busy
+                    where somebody has it open
     seed            a store whose content a new one begins with: copied when there is no file
     seed_sha256     what that file must be, byte for byte: hashlib.sha256(…).hexdigest(); Corrupt where it has another
                     one
@@ -79,7 +79,7 @@ def open(
                     the write that changes the classes: see Migration. With it, properties can become required, get
                     another type, and be the primary key; an exception in it is raised here, and leaves the file as it
                     was
-    compact         compact(total, used), in bytes: whether to make the file smaller before it is used; asked of the
+    compact         compact(total, used), in bytes: whether to make the file smaller before it is used; called for the
                     first who opens it. Usual is `lambda total, used: total > 100 << 20 and used < total / 2`
     limits          numbers of section 4 of objstore.h: open_timeout_ms, value_bytes, checkpoint_log_bytes,
                     checkpoint_operations, checkpoint_idle_ms, log_bytes, transaction_bytes

@@ -1,4 +1,4 @@
-"""Properties of many objects as NumPy arrays. NumPy is imported when it is asked for."""
+"""Properties of many objects as NumPy arrays. NumPy is imported when an array is made."""
 
 import ctypes
 from typing import TYPE_CHECKING, Any

@@ -59,7 +59,7 @@ class _Reader:
 
 
 def parse(model: type, text: str, arguments: tuple[Any, ...]) -> Condition:
-    """The condition that `text` asks for. InvalidQuery says where it cannot be read, or does not fit the model."""
+    """The condition that `text` states. InvalidQuery says where it cannot be read, or does not fit the model."""
     if not isinstance(text, str):
         raise WrongType(f"a filter is a text such as 'age < $0', not {text!r}")
     reader = _Reader(model, text)

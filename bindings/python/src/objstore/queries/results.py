@@ -54,7 +54,7 @@ class Results(Generic[M]):
         self._binding = binding
         self._condition = condition
 
-    # Asking
+    # Narrowing
 
     def where(self, condition: "Condition | bool") -> "Results[M]":
         """Those that satisfy a comparison of a property: `.where(Dog.age < 2)`."""

@@ -1,4 +1,4 @@
-"""Lists of objects that were found, and which of them are kept for who asks the same again."""
+"""Lists of objects that queries found, and which of them are kept for the same query later."""
 
 import ctypes
 from bisect import bisect_left
@@ -12,8 +12,8 @@ _results_count = ffi.bind("objstore_results_count")
 _results_objects = ffi.bind("objstore_results_objects")
 _results_close = ffi.bind("objstore_results_close")
 
-QUESTIONS = 32  # so many are remembered at most, and
-OBJECTS = 2_000_000  # so many objects in all their lists, of eight bytes each; the newest one may have more
+QUESTIONS = 32  # remembered at most, and
+OBJECTS = 2_000_000  # in all their lists at most, of eight bytes each; the newest list may have more
 
 
 class Evaluation:
@@ -59,8 +59,8 @@ class Evaluation:
 class Evaluations:
     """The answers that a view remembers: those that were used last, and not more than is good for memory.
 
-    Who iterates over a list has it, whether or not it is remembered. Several threads may ask at the same time: each
-    step here is one of the dictionary's own, and the worst that can come of two at once is a question asked twice.
+    Who iterates over a list has it, whether or not it is remembered. Several threads may query at the same time: each
+    step here is one of the dictionary's own, and the worst that can come of two at once is one query more.
     """
 
     __slots__ = ("_kept", "_large")

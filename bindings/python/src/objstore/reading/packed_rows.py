@@ -25,7 +25,7 @@ LAYOUT = 1
 
 
 class Rows:
-    """A packed buffer. Columns become lists when somebody asks for them."""
+    """A packed buffer. Columns become lists when they are used."""
 
     __slots__ = ("memory", "count", "deleted", "_keys", "_columns")
 

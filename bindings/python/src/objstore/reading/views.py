@@ -183,8 +183,8 @@ class View:
         return status
 
     def evaluate(self, binding: "Binding", condition: "Condition | Stretch | None") -> Evaluation:
-        """The objects that satisfy the condition. A question that is repeated is asked of the library once, until
-        something is written, or too much else was asked."""
+        """The objects that satisfy the condition. A query that is repeated goes to the library once, until
+        something is written, or too many others came."""
         question = _question(binding, condition)
         evaluation = self._evaluations.find(question)
         if evaluation is None:
@@ -242,7 +242,7 @@ class View:
 
 
 def _question(binding: "Binding", condition: "Condition | Stretch | None") -> Any:
-    """What is asked, as a key of a dictionary."""
+    """A query as a key of a dictionary."""
     if condition is None:
         return binding.class_id
     if isinstance(condition, Stretch):

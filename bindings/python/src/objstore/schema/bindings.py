@@ -52,7 +52,7 @@ class Binding:
         self.is_alone = not self.leading
         self.is_plain = len(self.scalars) == len(self.properties) and not self.generated
         self.link_collections = [p for p in self.collections if p.target is not None]
-        # Binaries may be large: they are read when somebody asks for them.
+        # Binaries may be large: they are read when they are used.
         # Mixed ones show lists and dicts that change inside, and are read one by one.
         prefetched = [p.index for p in self.properties if p.shape is None and p.kind not in (BINARY, MIXED)]
         self.prefetched_ids = columns.property_ids([self.ids[i] for i in prefetched])

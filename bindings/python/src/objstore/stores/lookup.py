@@ -1,4 +1,4 @@
-"""What one can ask objects of: an open store, or a frozen version of one."""
+"""Objects by key, by unique index or of a class: what an open store and a frozen version of one have in common."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -127,7 +127,7 @@ class Source:
             store.objects_in(Person, ["last", "first"], from_=["Gray", "A"], to=["Gray", "M"])
 
         Without `including_from` those whose values begin with `from_` are left out, without `including_to` those of
-        `to`. The results cannot be observed, nor asked for less by where(). NoSuchIndex: no index is of these
+        `to`. The results cannot be observed, nor narrowed by where(). NoSuchIndex: no index is of these
         properties in this order."""
         binding = self._binding(model)
         properties = tuple(property_named(model, name) for name in index)

@@ -405,7 +405,7 @@ class OpenStore(Factory, WithBlock):
             frozen._expire()
 
     def _forget_parent(self) -> None:
-        """In a forked child: nothing is at hand any more, so that every use asks the library, which says no."""
+        """In a forked child: nothing is at hand any more, so that every use goes to the library, which refuses it."""
         self._lock = threading.RLock()
         self._is_inherited = True
         self._drop()

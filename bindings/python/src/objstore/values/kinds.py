@@ -214,7 +214,7 @@ def _of_numpy(prop: Described, value: Any) -> "datetime | None":
     found = microseconds.item()
     if found is None:
         return None
-    # NumPy gives a number for what is far away, or begins anew behind the greatest.
+    # NumPy gives a number for what is far away, or wraps around beyond the greatest.
     if not isinstance(found, datetime) or (not is_finer(value) and microseconds.astype(value.dtype) != value):
         raise unfit(prop, f"{value!r} is beyond what a datetime can say")
     return found.replace(tzinfo=timezone.utc)

@@ -1,7 +1,7 @@
 """Whose turn it is to write, among tasks of asyncio: `async with store.write():`.
 
 Who waits in a call of the library stops its loop, and with it the task that it waits for, if that one lies on the same
-thread. So tasks wait in a queue of the process, first come, first served, and the first one asks the library without
+thread. So tasks wait in a queue of the process, first come, first served, and the first one tries the library without
 waiting: when a write of this process ends, and from time to time, since those of other processes end without a word.
 """
 
