@@ -40,12 +40,12 @@ cheap = store.objects(Item).where(Item.id < 100)
 
 def get_int(turns: range) -> None:
     for _ in turns:
-        item.number
+        item.number  # noqa: B018
 
 
 def get_text(turns: range) -> None:
     for _ in turns:
-        item.name
+        item.name  # noqa: B018
 
 
 def find(turns: range) -> None:

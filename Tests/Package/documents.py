@@ -20,9 +20,9 @@ EXCEPTIONS = {
     ("docs/decisions/README.md", "NNNN-name.md"): "a pattern",
 }
 
-FENCE = re.compile(r"^ {0,3}(```|~~~).*?^ {0,3}\1[ \t]*$", re.M | re.S)
-SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
-LINK = re.compile(r"\]\(\s*<?([^)>\s]+)>?[^)]*\)|^ {0,3}\[[^\]]+\]:\s*<?(\S+?)>?\s*$", re.M)
+FENCE = re.compile(r"^ {0,3}(```|~~~).*?^ {0,3}\1[ \t]*$", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+LINK = re.compile(r"\]\(\s*<?([^)>\s]+)>?[^)]*\)|^ {0,3}\[[^\]]+\]:\s*<?(\S+?)>?\s*$", re.MULTILINE)
 MAKE = re.compile(r"(?:^|[\s;&(\"'])make((?:[ \t]+[^\s;&|#\"')]+)+)")
 PATH = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.+*/-]*")
 TARGET = re.compile(r"[a-z][a-z0-9-]*")
@@ -39,7 +39,7 @@ class Repository:
             self.documents += [pathlib.Path(folder, name) for name in files if name.endswith(".md")]
         self.tops = {entry.name for entry in [*root.iterdir(), *self.core.iterdir()] if entry.is_dir()}
         makefile = (root / "Makefile").read_text()
-        self.targets = set(re.findall(r"^([a-z][a-z0-9-]*):", makefile, re.M))
+        self.targets = set(re.findall(r"^([a-z][a-z0-9-]*):", makefile, re.MULTILINE))
         self.slugs, self.links, self.excepted = {}, {}, set()
 
     def excepts(self, document, name):
@@ -72,7 +72,7 @@ class Repository:
         """The anchors that a document has, as GitHub makes them."""
         if document not in self.slugs:
             found, text = set(), FENCE.sub("", document.read_text())
-            for line in re.findall(r"^#{1,6} +(.*)$", text, re.M):
+            for line in re.findall(r"^#{1,6} +(.*)$", text, re.MULTILINE):
                 line = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line).strip().lower()
                 slug = re.sub(r"[^\w\- ]", "", line).replace(" ", "-")
                 number, one = 0, slug
@@ -110,9 +110,8 @@ def problems(repository, text, document):
             if has_folder and first in repository.tops and first not in GENERATED:
                 if not repository.has(path, folder):
                     yield at(place), f"there is no {path}"
-            elif not has_folder and path.endswith(SOURCES) and "*" not in path:
-                if path not in repository.names:
-                    yield at(place), f"no file is called {path}"
+            elif not has_folder and path.endswith(SOURCES) and "*" not in path and path not in repository.names:
+                yield at(place), f"no file is called {path}"
     links = SPAN.sub(lambda span: " " * len(span[0]), prose)
     for found in LINK.finditer(links):
         target, _, anchor = (found[1] or found[2]).partition("#")
@@ -136,7 +135,7 @@ def problems(repository, text, document):
 
 def tables(text):
     """The folders in the first column of tables."""
-    rows = re.findall(r"^\|((?: *`[^`|]+`,?)+) *\|", text, re.M)
+    rows = re.findall(r"^\|((?: *`[^`|]+`,?)+) *\|", text, re.MULTILINE)
     return [name for row in rows for name in re.findall(r"`([^`]+/)`", row)]
 
 
@@ -152,7 +151,7 @@ def missing_folders(repository, text):
 def wrong_order(repository, text):
     """Of the folders of ObjStoreCore, which have the order that folders.py checks."""
     script = (repository.root / "Tests/Package/folders.py").read_text()
-    order = re.search(r'FOLDERS = """(.*?)"""', script, re.S)[1].split()
+    order = re.search(r'FOLDERS = """(.*?)"""', script, re.DOTALL)[1].split()
     if [name[:-1] for name in tables(text) if (repository.core / name).is_dir()] != order:
         yield f"the folders of Sources/ObjStoreCore have another order: {' '.join(order)}"
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # usage: folders.py INDEX [SOURCES]
 #
-# The folders of Sources/ObjStoreCore have an order, the way data flows: what is in one knows nothing of those behind it.
-# Read from the index that the compiler writes in a debug build, where every use of every declaration stands: so this sees
-# members and extensions as well as types. INDEX: …/debug/index/store. Exceptions stand below, each with its reason.
+# The folders of Sources/ObjStoreCore have an order, the way data flows: what is in one knows nothing of those behind
+# it. Read from the index that the compiler writes in a debug build, where every use of every declaration stands: so
+# this sees members and extensions as well as types. INDEX: …/debug/index/store. Exceptions stand below, each with its
+# reason.
 import collections
 import ctypes
 import os
@@ -55,11 +56,18 @@ class Index:
     def records(self, folder):
         """The names of the records of the sources below a folder, by path."""
         units, found = [], {}
-        self.call("store_units_apply_f", ctypes.c_bool, self.store, 0, None,
-                  self.text_callback(lambda _, name: units.append(str(name)) or True))
+        self.call(
+            "store_units_apply_f",
+            ctypes.c_bool,
+            self.store,
+            0,
+            None,
+            self.text_callback(lambda _, name: units.append(str(name)) or True),
+        )
         for unit in units:
-            reader = self.call("unit_reader_create", ctypes.c_void_p, self.store, unit.encode(),
-                               ctypes.byref(ctypes.c_void_p()))
+            reader = self.call(
+                "unit_reader_create", ctypes.c_void_p, self.store, unit.encode(), ctypes.byref(ctypes.c_void_p())
+            )
 
             def add(_, dependency):
                 if self.call("unit_dependency_get_kind", ctypes.c_int, dependency) == self.RECORD:
@@ -75,13 +83,19 @@ class Index:
     def occurrences(self, record):
         """(identity, name, roles) of everything that a source declares or uses."""
         found = []
-        reader = self.call("record_reader_create", ctypes.c_void_p, self.store, record.encode(),
-                           ctypes.byref(ctypes.c_void_p()))
+        reader = self.call(
+            "record_reader_create", ctypes.c_void_p, self.store, record.encode(), ctypes.byref(ctypes.c_void_p())
+        )
 
         def add(_, occurrence):
             symbol = self.call("occurrence_get_symbol", ctypes.c_void_p, occurrence)
-            found.append((str(self.call("symbol_get_usr", Text, symbol)), str(self.call("symbol_get_name", Text, symbol)),
-                          self.call("occurrence_get_roles", ctypes.c_uint64, occurrence)))
+            found.append(
+                (
+                    str(self.call("symbol_get_usr", Text, symbol)),
+                    str(self.call("symbol_get_name", Text, symbol)),
+                    self.call("occurrence_get_roles", ctypes.c_uint64, occurrence),
+                )
+            )
             return True
 
         self.call("record_reader_occurrences_apply_f", ctypes.c_bool, reader, None, self.callback(add))
@@ -166,8 +180,10 @@ def main():
         print(f"folders.py: no exception is needed any more for {pair[0]} → {pair[1]}")
     if wrong.keys() != EXCEPTIONS.keys() or len(EXCEPTIONS) > 10:
         sys.exit(1)
-    print(f"folders: {len(found)} pairs of files, {len(wrong)} upwards, all with a reason; "
-          f"the largest circle has {largest_circle(found)} of {files} files")
+    print(
+        f"folders: {len(found)} pairs of files, {len(wrong)} upwards, all with a reason; "
+        f"the largest circle has {largest_circle(found)} of {files} files"
+    )
 
 
 main()

@@ -21,5 +21,11 @@ printf '// %0120d\n' 0 >"$work/control.c"
 too_long "$work/control.c" >/dev/null || fail "a line of 123 columns is not found"
 
 lint "${swift_sources[@]}" || fail "not formatted"
+ruff=build/venv/bin/ruff
+[ -x "$ruff" ] || fail "there is no build/venv: run scripts/setup"
+printf 'import os\nx  = 1\n' >"$work/control.py"
+! "$ruff" format --quiet --check --config ruff.toml "$work/control.py" >/dev/null || fail "ruff finds nothing wrong where there is something"
+! "$ruff" check --quiet --config ruff.toml "$work/control.py" >/dev/null || fail "ruff finds nothing unused where there is something"
+"$ruff" format --check && "$ruff" check || fail "Python is not formatted"
 mapfile -d '' sources < <(find include Sources Tests Benchmarks bindings demo \( -name '*.[ch]' -o -name '*.swift' \) -print0)
 ! too_long "${sources[@]}" || fail "lines of more than 120 columns"

@@ -1,5 +1,5 @@
-/// The classes, objects, indexes and elements that somebody sees: those of a version, or of the transaction that changes
-/// them. What is read holds as long as the version is pinned, or until the transaction's next write.
+/// The classes, objects, indexes and elements that somebody sees: those of a version, or of the transaction that
+/// changes them. What is read holds as long as the version is pinned, or until the next write of the transaction.
 package enum TreeAccess {
     case version(Snapshot)
     case transaction(WriteTransaction)
