@@ -206,9 +206,9 @@ uint64_t cs_step_begin(void) {
     struct cs_thread *thread = cs_thread_current();
     struct rusage u;
     thread->step_began = now(CLOCK_MONOTONIC);
-    if (thread->moves != thread->moves_at_step) return thread->stay += CS_AWAY;
+    if (thread->moves != thread->moves_at_step) return thread->stay += CS_MOVED;
     if (thread->step_began - thread->step_ended <= SHORT || getrusage(RUSAGE_THREAD, &u) != 0) return thread->stay;
-    if (u.ru_nvcsw - thread->pace.waits > u.ru_majflt - thread->pace.faults) thread->stay += CS_AWAY;
+    if (u.ru_nvcsw - thread->pace.waits > u.ru_majflt - thread->pace.faults) thread->stay += CS_WAITED;
     else if (now(CLOCK_THREAD_CPUTIME_ID) - thread->pace.cpu > BUSY) ++thread->stay;
     return thread->stay;
 }

@@ -755,18 +755,21 @@ extension Ways where C: LiveCollection {
         }
     }
 
-    /// As `map` goes, where it is slow between its first two steps: behind another algorithm, whose count it was given.
-    @Test func generallyCountedAndSlow() throws {
+    /// As `map` goes, where it is slow between its first two steps, or waits there for a lock of the allocator: behind
+    /// another algorithm, whose count it was given.
+    @Test(arguments: [false, true]) func generallyCountedAndSlow(sleeps: Bool) throws {
         struct Slow: LiveBody {
             let subject: LiveSubject
+            let sleeps: Bool
             func run(_ kind: String, _ collection: some LiveCollection) throws {
                 try subject.fill(subject.store)
-                let begins = Atomic<Bool>(false), isThin = Atomic<Bool>(false)
+                let begins = Atomic<Bool>(false), isThin = Atomic<Bool>(false), sleeps = sleeps
                 @Sendable func met<C: Collection>(_ c: C) -> Bool where C.Index == Int {
                     let before = c.map { $0 }.count, count = c.count
                     begins.store(true, ordering: .releasing)
                     // Busy, and not asleep.
                     while !isThin.load(ordering: .acquiring) {}
+                    if sleeps { usleep(100) }
                     for _ in 0..<2_000_000 { _ = isThin.load(ordering: .acquiring) }
                     var index = c.startIndex
                     for _ in 0..<count {
@@ -791,7 +794,7 @@ extension Ways where C: LiveCollection {
             }
         }
         let subject = try LiveSubject()
-        for _ in 0..<5 { try subject.forEachKind(Slow(subject: subject)) }
+        for _ in 0..<5 { try subject.forEachKind(Slow(subject: subject, sleeps: sleeps)) }
     }
 
     @Test func theSmallInput() throws {

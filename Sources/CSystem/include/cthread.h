@@ -111,8 +111,8 @@ char *cs_error_room(struct cs_thread *thread, size_t bytes);
 /* Around a step of whatever it goes through. Another number than that of the last step: it changed something in between
  * (`moves`), waited (a voluntary switch that no page had to be read for), or had a processor for more than a
  * millisecond. Short of 20 us no thread has waited for another one. */
-/* So much more where the thread waited for something, or changed it; 1 where it was only busy. */
-enum { CS_AWAY = 1 << 16 };
+/* What is added to the number: 1 where the thread was only busy. */
+enum { CS_WAITED = 1 << 14, CS_MOVED = 1 << 27 };
 uint64_t cs_step_begin(void);
 void cs_step_end(void);
 

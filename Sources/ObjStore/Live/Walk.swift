@@ -46,8 +46,12 @@ public struct _Walk<Element> {
     /// At the end, and somebody has counted again: perhaps an algorithm that begins with it, as `map` does, and must
     /// find as many, also where it is slow.
     private var isCountedAgain = false
+    /// And he goes on from the start, as `map` does at once: in between it waited for a lock of the allocator, perhaps.
+    private var isStarting = false
     private var isAtEndAndElsewhere: Bool {
-        place == .end && wasElsewhere && !(isCountedAgain && now >> 16 == stay >> 16)
+        guard place == .end, wasElsewhere else { return false }
+        guard isCountedAgain else { return true }
+        return isStarting ? ThisThread.hasMoved(now, stay) : !ThisThread.wasOnlyBusy(now, stay)
     }
 
     private mutating func end() { self = _Walk(now: now) }
@@ -65,7 +69,7 @@ public struct _Walk<Element> {
     fileprivate mutating func counted() -> Int? {
         guard let count, !wasElsewhere, !mayBegin else { return nil }
         questions += 1
-        if place == .end { isCountedAgain = true }
+        if place == .end { (isCountedAgain, isStarting) = (true, false) }
         return count
     }
 
@@ -74,10 +78,12 @@ public struct _Walk<Element> {
         // Who has come to the start backwards is at his end.
         if place == .amid, isBackwards, index == 0 { (place, isCountedAgain) = (.end, false) }
         if place == .amid, wasElsewhere { mayBegin = true }
+        isStarting = place == .end
     }
 
     /// Nil: a walk begins.
     fileprivate mutating func endIndex() -> Int? {
+        isStarting = false
         guard let count, !mayBegin else { return nil }
         if place != .amid || !hasMoved, wasElsewhere, place != .end || isAtEndAndElsewhere { return nil }
         if place == .amid, index == count { (place, isCountedAgain) = (.end, false) }
@@ -116,6 +122,7 @@ public struct _Walk<Element> {
 
     private mutating func goOn() {
         place = .amid
+        isStarting = false
         mayBegin = false
         questions = 0
         stay = now

@@ -6,14 +6,21 @@ package enum ThisThread {
     /// changed what a view shows, waited for something, or was busy for a millisecond. That another thread ran instead
     /// is none of these.
     ///
-    /// Where it was only busy, the number is the same but for its last 16 bits: that may be a slow machine, too.
-    ///
     /// So the steps of one algorithm, between which nothing of the program is called, have the same number, however
     /// late they come; and who has learnt from another thread that something has changed gets another one.
     package static func step<T>(_ body: (UInt64) -> T) -> T {
         let number = cs_step_begin()
         defer { cs_step_end() }
         return body(number)
+    }
+
+    /// Between two such numbers the thread was busy, and nothing else: that may be a slow machine, too.
+    package static func wasOnlyBusy(_ a: UInt64, _ b: UInt64) -> Bool {
+        a / UInt64(CS_WAITED) == b / UInt64(CS_WAITED)
+    }
+    /// It changed what somebody may look at.
+    package static func hasMoved(_ a: UInt64, _ b: UInt64) -> Bool {
+        a / UInt64(CS_MOVED) != b / UInt64(CS_MOVED)
     }
 
     /// It changed what somebody may look at.
