@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import objstore
 from objstore import field
+from objstore.stores import idle_stores
 
 ROUNDS = 5
 ITEMS = 2000
@@ -28,7 +29,7 @@ marks = ctypes.PyDLL(os.environ["INSTRUCTIONS_MARKS"])
 marks.marks_begin.argtypes = [ctypes.c_char_p, ctypes.c_int64]
 
 # What the idle thread does when a store was not used for a while would come between operations, which are slow here.
-objstore.idle.PAUSE = 1e6
+idle_stores.PAUSE = 1e6
 
 store = objstore.open(memory="", models=[Item])
 with store.write():
