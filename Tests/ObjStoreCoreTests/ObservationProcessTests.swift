@@ -45,7 +45,7 @@ import ObjStoreCore
         #expect(try other.ask("deliver 10") == [0, 0, 0, 0])
         try other.exit()
         let database = try Database.open(store.folder["db"], options: StoreOptions(), machine: RealMachine.shared)
-        #expect(try database.snapshot().objects(database.snapshot().schema.classes[0]).count() == 5012)
+        #expect(try database.snapshot().trees.objects(database.snapshot().schema.classes[0]).count() == 5012)
         try database.close()
     }
 

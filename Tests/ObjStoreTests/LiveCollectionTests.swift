@@ -1,3 +1,4 @@
+import Glibc
 import ObjStore
 import Synchronization
 import Testing
