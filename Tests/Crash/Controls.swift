@@ -84,7 +84,7 @@ struct Control {
             scenario: .halfGroup),
         Control(bug: .barrierInGroup, row: "C6", mistake: "barrier counted from the big member", named: ["P5", "P2"]),
         Control(
-            bug: .barrierWord, row: "C6", mistake: "barrier in one word that the checkpointer clears", named: ["P1"]),
+            bug: .barrierInWord, row: "C6", mistake: "barrier in one word that the checkpointer clears", named: ["P1"]),
         Control(
             bug: .relaxedPastBarrier, row: "C6", mistake: "relaxed commit published behind a summary", named: ["P1"]),
         Control(bug: .recoveryTrustsMeta, row: "C7", mistake: "recovery does not rewrite its meta", named: ["P4"]),

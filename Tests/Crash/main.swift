@@ -50,7 +50,7 @@ struct Arguments {
             case "--kernel": kernel = value() == "once" ? .once : .errseq
             case "--bug":
                 let name = value()
-                guard let found = InjectedBug.allCases.first(where: { "\($0)" == name }) else {
+                guard let found = InjectedBug(named: name) else {
                     usage("no injected bug is called \(name)")
                 }
                 bug = found

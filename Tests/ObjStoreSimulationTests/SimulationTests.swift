@@ -1,3 +1,4 @@
+import ObjStoreCore
 import ObjStoreSimulation
 import Testing
 
@@ -95,5 +96,12 @@ import Testing
             let choices = Choices(script: broken.script)
             #expect(ToyHistory(bug: bug, looksAhead: false).scripted(choices).violation == broken.violation)
         }
+    }
+
+    /// Each has a name of its own, and the names are in the order of the numbers.
+    @Test func everyInjectedBugHasItsName() {
+        #expect(InjectedBug.names.map(\.bug.number) == Array(0..<InjectedBug.count))
+        #expect(Set(InjectedBug.names.map(\.name)).count == Int(InjectedBug.count))
+        #expect(InjectedBug(named: "lockStolen") == .lockStolen && InjectedBug(named: "none") == nil)
     }
 }

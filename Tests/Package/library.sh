@@ -23,5 +23,11 @@ for name in $needed; do
 done
 [ -z "$(readelf -d "$library" | grep -E 'RPATH|RUNPATH' | grep -v '\[\$ORIGIN\]')" ] || fail "carries a search path of the build machine"
 [ -z "$(readelf -S "$library" | grep -F .symtab)" ] || fail "not stripped"
+
+# The mistakes that the rigs inject are numbers in the library, and names only in the rigs.
+bugs=$(sed -n 's/^        ("\([A-Za-z]*\)", .*/\1/p' "$root/Sources/ObjStoreSimulation/InjectedBug+Names.swift")
+names_in() { grep -aoF "$bugs" "$1" | sort -u; }
+[ "$(names_in "$root/Sources/ObjStoreCore/Platform/InjectedBug.swift" | wc -l)" -ge 80 ] || fail "too few injected bugs are known"
+[ -z "$(names_in "$library")" ] || fail "has names of injected bugs: $(names_in "$library" | tr '\n' ' ')"
 /usr/bin/python3 -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1]).objstore_version' "$library"
 echo "$soname, $(stat -L -c %s "$library") bytes, needs $(echo $needed)"

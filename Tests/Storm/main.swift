@@ -195,7 +195,7 @@ func spin(_ path: String, _ rounds: Int) throws(StoreError) {
 
 let words = CommandLine.arguments
 // The control: a mistake that must be noticed.
-if let name = getenv("STORM_BUG"), let bug = InjectedBug.allCases.first(where: { "\($0)" == String(cString: name) }) {
+if let name = getenv("STORM_BUG"), let bug = InjectedBug(named: String(cString: name)) {
     InjectedBug.set(bug, true)
 }
 guard words.count >= 3 else {

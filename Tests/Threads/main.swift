@@ -28,7 +28,7 @@ struct Arguments {
             case "--writers": writers = number()
             case "--seed": seed = number()
             case "--bug":
-                guard let bug = InjectedBug.allCases.first(where: { "\($0)" == value }) else { usage() }
+                guard let bug = InjectedBug(named: value) else { usage() }
                 InjectedBug.set(bug, true)
             default: usage()
             }

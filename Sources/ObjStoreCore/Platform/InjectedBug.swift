@@ -3,94 +3,174 @@ internal import CSystem
 /// Mistakes that tests switch on to prove that the checks would find them; never set in production.
 ///
 /// Named after what goes wrong; numbers C… and rows are those of `docs/state-machine.md`, which says which
-/// assertion catches each. A switch costs a load and a predicted branch; none stands on a reader's path.
-package enum InjectedBug: Int32, CaseIterable, Sendable {
-    case reuseUnpublished  // row 1: pages reusable when died <= HEAD
-    case intentReaped  // row 2: the intent of a dead checkpointer is no pin
-    case checkpointNoPoison  // row 2: a failed meta sync drops the intent and goes on
-    case lockStolen  // row 3: the writer lock is taken from a living owner
-    case staleSharedState  // row 4: the shared state of before the reboot is trusted
-    case barrierIgnored  // row 5: commits behind a summary are acknowledged
-    case barrierReplayed  // row 5: recovery steps over a summary
-    case noPoison  // row 6: a failed sync is retried by another
-    case slotMove  // row 7: a pin moves between slots
-    case noLimbo  // row 8: the free map lists pages that readers use
-    case publishPlain  // row 9: PUBLISHED is stored, not advanced
-    case cleanKept  // row 11, C12: CLEAN is not cleared before the first commit
-    case forkRelease  // row 13: a forked child releases the parent's pins
-    case groupNoFlag  // row 15: records of a group carry no flag
-    case noRefTags  // row 16: refs carry no tag
-    case birthTagOnly  // C15: tags of the birth, not of the content
-    case adoptBeyondHead  // C1
-    case checkpointPublishedOnly  // C2
-    case freeMapUnlogged  // C3
-    case intentLate  // C4
-    case groupHead  // C5
-    case barrierInGroup  // C6
-    case barrierWord  // C6
-    case relaxedPastBarrier  // C6
-    case recoveryTrustsMeta  // C7
-    case recoverySameSlot
-    case recoveryReuses
-    case leaderDeathTrusted  // C8
-    case checkpointDeathTrusted  // C8
-    case pinScanOrder  // C9
-    case ringOverrun  // C10
-    case logOverrun  // C10
-    case durableFirst  // C11
-    case ringChainUnchecked  // C16
-    case noPageReserve  // C17
-    case sameSlot
-    case metaBeforeSync
-    case releasedBeforeSync
-    case logReleasedEarly
-    case noChain
-    case noEpoch
-    case headBeforeLog
-    case headAfterSync
-    case pinNoRecheck
-    case folderNotSynced  // row 11
-    case stranded  // row 9: a dead leader strands followers
-    case twoSharedStates  // row 4: a second shared state beside the first
-    case hashUnchecked  // for fuzzing: damage gets past hashes and tags, as in a file that somebody made on purpose
-    case pinsIgnored  // section 3: pages are reused although readers have pinned them
-    case rewriteFromVisibleMeta  // C8: the log is written again only behind a meta that may never become durable
-    case rewriteUnchecked  // C8: parts of leaves are written again as they are found
-    case prepareAnyMeta  // C12: the first write builds on whatever meta is there
-    case reapUnowned  // a dead reader's slot is cleared by who does not own it
-    case reserveOnePage  // C17: the reserve for the free map does not follow its size
-    case bornBeforeDied  // a free map with pages that were born and died in one version is refused
-    case cleanTrusted  // 4.7: a clean meta is shown that may stand in the page cache only
-    case closeAdmitsWriters  // a writer that waited for the lock goes on while the store closes
-    case updateUnlogged  // row 14: some updates are not in the log
-    case cutInUse  // the file is cut where a reader, or a meta, still needs pages
-    case cutEarly  // the file is cut before a meta that says so is durable
-    case spillUnlogged  // pages that were written ahead of the commit are not in its record
-    case spillReused  // they are written again although a savepoint may come back to them
-    case growthKept  // pages that the file got for a commit that failed are used after another process has cut them off
-    case closeUnsynced  // 4.9: a process closes beside others before its relaxed commits are durable
-    case inverseKept  // a link that gets another target is still found from the old one
-    case cascadeShallow  // what goes with an object goes, but not what goes with that
-    case rollbackLogged  // changes that a rollback to a savepoint undoes stay in the log
-    case mixedLinkKept  // a link that leaves a mixed value, or element, is still in the inverse
-    case orphansEmbedded  // a class becomes embedded although some of its objects have no parent
-    case recoveryUnsynced  // 4.7.5: recovery's meta is written before the pages that it stands for are durable
-    case intentCleared  // C13: a write of a checkpoint that failed counts as one that left nothing
-    case oldErrorsKept  // C14: recovery does not ask for errors of writes before it, and writes on
-    case endsUnconfirmed  // 4.11: a transaction without changes ends before others can see what it read
-    case poisonOvertakes  // 4.4: a relaxed commit is acknowledged though poison came before it was published
-    case liveGivenUpFirst  // 4.9: who closes takes locks when it is not seen to live any more
-    case replacedUnseen  // 4.12: a writer does not ask whether its file still has its name
-    case movedUnseen  // 4.12: a writer asks whether its file has a name, and not whether it is the one it was opened by
-    case lockFileKept  // 4.7: who finds nobody alive takes the lock file of that name, though others may use it
-    case foreignLogKept  // 4.7: a clean store that was put in another one's place is opened beside the log of that one
-    case namesUnasked  // 4.7: who names a log or lock file does not check again that the path is its store's
-    case fullStays  // 4.6: on a full disk no meta moves on, so that pages of what was deleted stay in use
-    case inverseWaits  // what a transaction has just changed in an inverse is not seen by its deletions
+/// assertion catches each. A switch costs a load and a predicted branch; none stands on a reader's path. Numbers and no
+/// enumeration, so that the library that is shipped has none of the names: `InjectedBug+Names.swift` of the simulation
+/// has them.
+package struct InjectedBug: Equatable, Sendable {
+    package let number: Int32
+
+    @inline(__always) private init(_ number: Int32) { self.number = number }
+
+    /// Numbers go up to here.
+    package static let count: Int32 = 82
+
+    /// Row 1: pages reusable when died <= HEAD.
+    @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
+    /// Row 2: the intent of a dead checkpointer is no pin.
+    @inline(__always) package static var intentReaped: InjectedBug { InjectedBug(1) }
+    /// Row 2: a failed meta sync drops the intent and goes on.
+    @inline(__always) package static var checkpointNoPoison: InjectedBug { InjectedBug(2) }
+    /// Row 3: the writer lock is taken from a living owner.
+    @inline(__always) package static var lockStolen: InjectedBug { InjectedBug(3) }
+    /// Row 4: the shared state of before the reboot is trusted.
+    @inline(__always) package static var staleSharedState: InjectedBug { InjectedBug(4) }
+    /// Row 5: commits behind a summary are acknowledged.
+    @inline(__always) package static var barrierIgnored: InjectedBug { InjectedBug(5) }
+    /// Row 5: recovery steps over a summary.
+    @inline(__always) package static var barrierReplayed: InjectedBug { InjectedBug(6) }
+    /// Row 6: a failed sync is retried by another.
+    @inline(__always) package static var noPoison: InjectedBug { InjectedBug(7) }
+    /// Row 7: a pin moves between slots.
+    @inline(__always) package static var slotMove: InjectedBug { InjectedBug(8) }
+    /// Row 8: the free map lists pages that readers use.
+    @inline(__always) package static var noLimbo: InjectedBug { InjectedBug(9) }
+    /// Row 9: PUBLISHED is stored, not advanced.
+    @inline(__always) package static var publishPlain: InjectedBug { InjectedBug(10) }
+    /// Row 11, C12: CLEAN is not cleared before the first commit.
+    @inline(__always) package static var cleanKept: InjectedBug { InjectedBug(11) }
+    /// Row 13: a forked child releases the parent's pins.
+    @inline(__always) package static var forkRelease: InjectedBug { InjectedBug(12) }
+    /// Row 15: records of a group carry no flag.
+    @inline(__always) package static var groupNoFlag: InjectedBug { InjectedBug(13) }
+    /// Row 16: refs carry no tag.
+    @inline(__always) package static var noRefTags: InjectedBug { InjectedBug(14) }
+    /// C15: tags of the birth, not of the content.
+    @inline(__always) package static var birthTagOnly: InjectedBug { InjectedBug(15) }
+    /// C1.
+    @inline(__always) package static var adoptBeyondHead: InjectedBug { InjectedBug(16) }
+    /// C2.
+    @inline(__always) package static var checkpointPublishedOnly: InjectedBug { InjectedBug(17) }
+    /// C3.
+    @inline(__always) package static var freeMapUnlogged: InjectedBug { InjectedBug(18) }
+    /// C4.
+    @inline(__always) package static var intentLate: InjectedBug { InjectedBug(19) }
+    /// C5.
+    @inline(__always) package static var groupHead: InjectedBug { InjectedBug(20) }
+    /// C6.
+    @inline(__always) package static var barrierInGroup: InjectedBug { InjectedBug(21) }
+    /// C6.
+    @inline(__always) package static var barrierInWord: InjectedBug { InjectedBug(22) }
+    /// C6.
+    @inline(__always) package static var relaxedPastBarrier: InjectedBug { InjectedBug(23) }
+    /// C7.
+    @inline(__always) package static var recoveryTrustsMeta: InjectedBug { InjectedBug(24) }
+    @inline(__always) package static var recoverySameSlot: InjectedBug { InjectedBug(25) }
+    @inline(__always) package static var recoveryReuses: InjectedBug { InjectedBug(26) }
+    /// C8.
+    @inline(__always) package static var leaderDeathTrusted: InjectedBug { InjectedBug(27) }
+    /// C8.
+    @inline(__always) package static var checkpointDeathTrusted: InjectedBug { InjectedBug(28) }
+    /// C9.
+    @inline(__always) package static var pinScanOrder: InjectedBug { InjectedBug(29) }
+    /// C10.
+    @inline(__always) package static var ringOverrun: InjectedBug { InjectedBug(30) }
+    /// C10.
+    @inline(__always) package static var logOverrun: InjectedBug { InjectedBug(31) }
+    /// C11.
+    @inline(__always) package static var durableFirst: InjectedBug { InjectedBug(32) }
+    /// C16.
+    @inline(__always) package static var ringChainUnchecked: InjectedBug { InjectedBug(33) }
+    /// C17.
+    @inline(__always) package static var noPageReserve: InjectedBug { InjectedBug(34) }
+    @inline(__always) package static var sameSlot: InjectedBug { InjectedBug(35) }
+    @inline(__always) package static var metaBeforeSync: InjectedBug { InjectedBug(36) }
+    @inline(__always) package static var releasedBeforeSync: InjectedBug { InjectedBug(37) }
+    @inline(__always) package static var logReleasedEarly: InjectedBug { InjectedBug(38) }
+    @inline(__always) package static var noChain: InjectedBug { InjectedBug(39) }
+    @inline(__always) package static var noEpoch: InjectedBug { InjectedBug(40) }
+    @inline(__always) package static var headBeforeLog: InjectedBug { InjectedBug(41) }
+    @inline(__always) package static var headAfterSync: InjectedBug { InjectedBug(42) }
+    @inline(__always) package static var pinNoRecheck: InjectedBug { InjectedBug(43) }
+    /// Row 11.
+    @inline(__always) package static var folderNotSynced: InjectedBug { InjectedBug(44) }
+    /// Row 9: a dead leader strands followers.
+    @inline(__always) package static var stranded: InjectedBug { InjectedBug(45) }
+    /// Row 4: a second shared state beside the first.
+    @inline(__always) package static var twoSharedStates: InjectedBug { InjectedBug(46) }
+    /// For fuzzing: damage gets past hashes and tags, as in a file that somebody made on purpose.
+    @inline(__always) package static var hashUnchecked: InjectedBug { InjectedBug(47) }
+    /// Section 3: pages are reused although readers have pinned them.
+    @inline(__always) package static var pinsIgnored: InjectedBug { InjectedBug(48) }
+    /// C8: the log is written again only behind a meta that may never become durable.
+    @inline(__always) package static var rewriteFromVisibleMeta: InjectedBug { InjectedBug(49) }
+    /// C8: parts of leaves are written again as they are found.
+    @inline(__always) package static var rewriteUnchecked: InjectedBug { InjectedBug(50) }
+    /// C12: the first write builds on whatever meta is there.
+    @inline(__always) package static var prepareAnyMeta: InjectedBug { InjectedBug(51) }
+    /// A dead reader's slot is cleared by who does not own it.
+    @inline(__always) package static var reapUnowned: InjectedBug { InjectedBug(52) }
+    /// C17: the reserve for the free map does not follow its size.
+    @inline(__always) package static var reserveOnePage: InjectedBug { InjectedBug(53) }
+    /// A free map with pages that were born and died in one version is refused.
+    @inline(__always) package static var bornBeforeDied: InjectedBug { InjectedBug(54) }
+    /// 4.7: a clean meta is shown that may stand in the page cache only.
+    @inline(__always) package static var cleanTrusted: InjectedBug { InjectedBug(55) }
+    /// A writer that waited for the lock goes on while the store closes.
+    @inline(__always) package static var closeAdmitsWriters: InjectedBug { InjectedBug(56) }
+    /// Row 14: some updates are not in the log.
+    @inline(__always) package static var updateUnlogged: InjectedBug { InjectedBug(57) }
+    /// The file is cut where a reader, or a meta, still needs pages.
+    @inline(__always) package static var cutInUse: InjectedBug { InjectedBug(58) }
+    /// The file is cut before a meta that says so is durable.
+    @inline(__always) package static var cutEarly: InjectedBug { InjectedBug(59) }
+    /// Pages that were written ahead of the commit are not in its record.
+    @inline(__always) package static var spillUnlogged: InjectedBug { InjectedBug(60) }
+    /// They are written again although a savepoint may come back to them.
+    @inline(__always) package static var spillReused: InjectedBug { InjectedBug(61) }
+    /// Pages that the file got for a commit that failed are used after another process has cut them off.
+    @inline(__always) package static var growthKept: InjectedBug { InjectedBug(62) }
+    /// 4.9: a process closes beside others before its relaxed commits are durable.
+    @inline(__always) package static var closeUnsynced: InjectedBug { InjectedBug(63) }
+    /// A link that gets another target is still found from the old one.
+    @inline(__always) package static var inverseKept: InjectedBug { InjectedBug(64) }
+    /// What goes with an object goes, but not what goes with that.
+    @inline(__always) package static var cascadeShallow: InjectedBug { InjectedBug(65) }
+    /// Changes that a rollback to a savepoint undoes stay in the log.
+    @inline(__always) package static var rollbackLogged: InjectedBug { InjectedBug(66) }
+    /// A link that leaves a mixed value, or element, is still in the inverse.
+    @inline(__always) package static var mixedLinkKept: InjectedBug { InjectedBug(67) }
+    /// A class becomes embedded although some of its objects have no parent.
+    @inline(__always) package static var orphansEmbedded: InjectedBug { InjectedBug(68) }
+    /// 4.7.5: recovery's meta is written before the pages that it stands for are durable.
+    @inline(__always) package static var recoveryUnsynced: InjectedBug { InjectedBug(69) }
+    /// C13: a write of a checkpoint that failed counts as one that left nothing.
+    @inline(__always) package static var intentCleared: InjectedBug { InjectedBug(70) }
+    /// C14: recovery does not ask for errors of writes before it, and writes on.
+    @inline(__always) package static var oldErrorsKept: InjectedBug { InjectedBug(71) }
+    /// 4.11: a transaction without changes ends before others can see what it read.
+    @inline(__always) package static var endsUnconfirmed: InjectedBug { InjectedBug(72) }
+    /// 4.4: a relaxed commit is acknowledged though poison came before it was published.
+    @inline(__always) package static var poisonOvertakes: InjectedBug { InjectedBug(73) }
+    /// 4.9: who closes takes locks when it is not seen to live any more.
+    @inline(__always) package static var liveGivenUpFirst: InjectedBug { InjectedBug(74) }
+    /// 4.12: a writer does not ask whether its file still has its name.
+    @inline(__always) package static var replacedUnseen: InjectedBug { InjectedBug(75) }
+    /// 4.12: a writer asks whether its file has a name, and not whether it is the one it was opened by.
+    @inline(__always) package static var movedUnseen: InjectedBug { InjectedBug(76) }
+    /// 4.7: who finds nobody alive takes the lock file of that name, though others may use it.
+    @inline(__always) package static var lockFileKept: InjectedBug { InjectedBug(77) }
+    /// 4.7: a clean store that was put in another one's place is opened beside the log of that one.
+    @inline(__always) package static var foreignLogKept: InjectedBug { InjectedBug(78) }
+    /// 4.7: who names a log or lock file does not check again that the path is its store's.
+    @inline(__always) package static var namesUnasked: InjectedBug { InjectedBug(79) }
+    /// 4.6: on a full disk no meta moves on, so that pages of what was deleted stay in use.
+    @inline(__always) package static var fullStays: InjectedBug { InjectedBug(80) }
+    /// What a transaction has just changed in an inverse is not seen by its deletions.
+    @inline(__always) package static var inverseWaits: InjectedBug { InjectedBug(81) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)
-    package static func active(_ bug: InjectedBug) -> Bool { cs_bug(bug.rawValue) }
+    package static func active(_ bug: InjectedBug) -> Bool { cs_bug(bug.number) }
 
-    package static func set(_ bug: InjectedBug, _ on: Bool) { cs_set_bug(bug.rawValue, on) }
+    package static func set(_ bug: InjectedBug, _ on: Bool) { cs_set_bug(bug.number, on) }
 }

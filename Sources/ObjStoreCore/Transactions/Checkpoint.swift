@@ -187,7 +187,9 @@ extension Database {
         shared.durableSlot.store(UInt64(slot))
         shared.generation.store(max(shared.generation.load(), meta.generation))
         shared.metaVersion.store(max(shared.metaVersion.load(), meta.version))
-        if InjectedBug.active(.barrierWord) && shared.barrierWord.load() <= meta.version { shared.barrierWord.store(0) }
+        if InjectedBug.active(.barrierInWord) && shared.barrierWord.load() <= meta.version {
+            shared.barrierWord.store(0)
+        }
         let start = shared.logStart.load()
         if LogStart.epoch(start) != LogStart.low(meta.log.epoch) || LogStart.lsn(start) < meta.log.lsn {
             // An older meta (completed for a dead checkpointer) never moves LOGSTART back.

@@ -149,7 +149,7 @@ extension Database {
     func behindBarrier(_ head: UInt64) -> UInt64 {
         // An outstanding barrier is beyond PUBLISHED, so its entry is still in the ring.
         var limit = head
-        if InjectedBug.active(.barrierWord) {
+        if InjectedBug.active(.barrierInWord) {
             let barrier = shared.barrierWord.load()
             return barrier != 0 && barrier <= head ? barrier - 1 : head
         }

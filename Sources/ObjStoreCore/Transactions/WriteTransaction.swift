@@ -278,7 +278,7 @@ package final class WriteTransaction {
                 barrier: 0)
             if group.hasSummary && !InjectedBug.active(.barrierIgnored) {
                 entry.barrier = InjectedBug.active(.barrierInGroup) ? version : group.firstVersion
-                if InjectedBug.active(.barrierWord) {
+                if InjectedBug.active(.barrierInWord) {
                     if database.shared.barrierWord.load() == 0 { database.shared.barrierWord.store(entry.barrier) }
                     entry.barrier = 0
                 }
