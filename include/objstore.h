@@ -9,8 +9,8 @@
  *  *objects* of *classes*; a class has *properties*. Everything is read through a *view*: a live one,
  *  a frozen one (a snapshot) or a transaction, the only one that can write. A transaction becomes
  *  visible and durable as a whole or not at all, whatever is killed and whenever the power fails.
- *  Any number of threads and processes use one file at a time; one of them writes, and nobody who
- *  reads ever waits for it.
+ *  Any number of threads and processes use one file at a time; one of them writes, and a reader never
+ *  waits for it.
  *
  *      objstore_schema_new ─ add_class ─ add_property ─┐
  *      objstore_config_new ─ set_path ─ set_schema ────┴─► objstore_open ──► store
@@ -19,82 +19,121 @@
  *          objstore_begin, objstore_write ──► transaction ── commit / cancel
  *          objstore_observe ──► token ── your handler(change set)
  *
- *  Caveats
- *   1. Check every status. Whatever is not OBJSTORE_OK did nothing, unless its text says otherwise: a
- *      failing call inside a transaction undoes itself and leaves the transaction usable.
- *      On failure an out-parameter that takes a handle is set to NULL; any other is left as it was.
- *   2. Commits. OBJSTORE_OK from a commit means durable (durability FULL). The one status that does
- *      not say what happened is OBJSTORE_ERR_OUTCOME_UNKNOWN: the disk refused to sync (or showed damage in what was
- *      to be synced), and the transaction is either whole or absent. The store is then read-only
- *      (OBJSTORE_ERR_POISONED) in all processes until the last of them has closed it. Open again and look.
- *      A transaction reads the newest commit, which may not be durable or shown to readers yet. So one that
- *      leaves nothing (unchanged, cancelled, refused) ends, too, only when what it has read is: nobody sees
- *      less afterwards than it has seen. OUTCOME_UNKNOWN then says that what it has read may be lost.
- *   3. A live view stands still between calls of objstore_view_refresh, and so does its pin: a view
- *      that is neither refreshed nor closed keeps the file from reusing space (it stays bounded:
- *      about twice the live size). The same holds for a frozen view and for an observer whose change
- *      sets nobody fetches. objstore_pins says who holds what since when.
- *   4. Text and binaries that you pass in are copied before the call returns. Text and binaries that
- *      you get are *borrowed* or *copied*, never yours to free: see "Text out" below.
- *   5. fork(): in the child every handle of the parent is dead, but for schemas and configurations, of which it has
- *      its own. Closing a dead one is allowed and touches nothing shared; every other call returns OBJSTORE_ERR_FORKED.
- *      Open the file anew. The child holds no lock of its parent. exec() is safe (everything is close-on-exec). A
- *      callback may call fork: where it returns in the child, the call that it belongs to ends there with FORKED. The
- *      child of a handler on the worker thread has that thread alone: where it returns, the child ends, with status 0.
- *   6. Do not open, copy, move, truncate or delete the files of an open store by other means. Another
- *      program that truncates the file, or its -lock (whoever may write it can do so), makes those who
- *      have the store open die of SIGBUS, as with any mapped file. To copy an open store use
- *      objstore_copy; a store that everybody closed is its single file. Who has a
- *      store open whose file is deleted, replaced or moved away all the same (or whose path leads elsewhere since a
- *      chroot) is told OBJSTORE_ERR_REPLACED, at the latest when it writes, and touches nothing of a new store in that
- *      place. What was written before is in the file that was moved once everybody has closed it; until then it needs
- *      its log, which stays behind, and which who opens another store there removes. The files beside a
- *      store, and copies of it, have its mode, owner and group, whatever the umask: who may write the
- *      store may write its lock file, and with that can stop the others; and who clears there which versions are read
- *      lets other processes write over and cut what a reader still looks at, as if he had done it to the store itself.
- *      OUT_OF_SPACE comes for a limit of file sizes, too (ulimit -f), if SIGXFSZ is ignored: by default that signal
- *      ends the process. A new store has the permissions that umask leaves of 0666; one that its owner could not read
- *      and write then is not made (IO). A store in a file needs /proc:
- *      objstore_open reads the id of the running system there (/proc/sys/kernel/random/boot_id), and is
- *      OBJSTORE_ERR_IO in a chroot or container that does not show it.
- *   7. Network and user-space file systems (NFS, 9p, virtiofs, FUSE) cannot share a file between
- *      processes: OBJSTORE_ERR_INCOMPATIBLE_FILE_SYSTEM, unless opened with OBJSTORE_CONFIG_EXCLUSIVE.
- *   8. A structure that this interface only reads or writes for you (objstore_row, objstore_buffer)
- *      must have been initialised as its text says: in C nobody can tell uninitialised memory from
- *      initialised. Everything else is checked: NULL, closed handles, handles of the wrong kind,
- *      deleted objects, ids that do not exist, wrong types, writing outside a transaction: each gives
- *      a status and a message that names the argument, never a crash and never silence.
+ *  Contents
+ *       1. Version, status, errors
+ *       2. Values
+ *       3. Schema: which classes there are
+ *       4. Configuration: how to open
+ *       5. Migrations: from one schema version to the next
+ *       6. Stores
+ *       7. Views and transactions
+ *       8. Classes, properties and indexes by name
+ *       9. Objects: create, read, change, delete
+ *      10. Lists, sets and maps
+ *      11. Mixed values and documents
+ *      12. Rows: a cursor for reading one object after another, fast
+ *      13. Queries: one comparison, aggregates
+ *      14. Index ranges: objects between two bounds
+ *      15. Inverses: which objects link to one
+ *      16. Results: the objects that were found
+ *      17. Columns: many objects in one call
+ *      18. Observing
+ *      19. Typed observers and bound functions
+ *      20. JSON
  *
- *   9. Surroundings. Stack: 256 KiB a thread are enough for every call; what goes as deep as the data (nested values,
- *      JSON, links that are followed) says OUT_OF_RANGE where a small stack has no room for so much, and 1 MiB is
- *      enough for all that the limits allow. The library's own threads have the process's default size, for your
- *      handlers and hooks. Signals: none is used; handlers run on your threads only (the library's block all), and a
- *      wait that a signal interrupts returns. pthread_cancel ends a thread inside objstore_wait; in other calls it acts
- *      when they have returned, in callbacks never (with PTHREAD_CANCEL_ASYNCHRONOUS nothing of this holds). A
- *      transaction that an ended thread leaves open stays open until it is cancelled, or the store closed.
- *      Memory: OUT_OF_MEMORY comes before a call begins, where the system gives it no address space (a limit of the
- *      process, or a system without overcommit): a reserve of 4 MiB sees calls to their end that have begun. What grows
- *      with arguments, the objects of a class or of a stretch of an index, and the changes of a transaction, is asked
- *      for beforehand; objects that a scan finds, and JSON text that is read or written, while they grow.
+ *  Caveats
+ *   1. Status. Check every status. A call that does not return OBJSTORE_OK did nothing, unless its text says
+ *      otherwise: a failing call inside a transaction undoes itself and leaves the transaction usable.
+ *      On failure an out-parameter that takes a handle is set to NULL; any other is left as it was.
+ *
+ *   2. Commits. OBJSTORE_OK from a commit means durable (durability FULL). The one status that does not say what
+ *      happened is OBJSTORE_ERR_OUTCOME_UNKNOWN: the disk refused to sync (or showed damage in what was to be
+ *      synced), and the transaction is either whole or absent. The store is then read-only (OBJSTORE_ERR_POISONED)
+ *      in all processes until the last of them has closed it. Open it again and look.
+ *      A transaction reads the newest commit, which may not be durable or shown to readers yet. A transaction that
+ *      leaves nothing (unchanged, cancelled, refused) therefore ends, too, only when what it has read is durable and
+ *      shown: no process sees less afterwards than it has seen before. OUTCOME_UNKNOWN then says that what the
+ *      transaction has read may be lost.
+ *
+ *   3. Pins. A live view stands still between calls of objstore_view_refresh, and so does its pin: a view that is
+ *      neither refreshed nor closed keeps the file from reusing space (the file stays bounded: about twice the live
+ *      size). The same holds for a frozen view, and for an observer whose change sets are not fetched. objstore_pins
+ *      says which process holds which version, and since when.
+ *
+ *   4. Text and binaries. What you pass in is copied before the call returns. What you get is *borrowed* or *copied*,
+ *      never yours to free: see "Text out" below.
+ *
+ *   5. fork(). In the child every handle of the parent is dead, except schemas and configurations, of which the child
+ *      has its own. Closing a dead handle is allowed and touches nothing shared; every other call returns
+ *      OBJSTORE_ERR_FORKED. Open the file again in the child, which holds no lock of its parent. exec() is safe
+ *      (everything is close-on-exec).
+ *      A callback may call fork: where it returns in the child, the call that it belongs to ends there with FORKED.
+ *      The child of a handler on the worker thread has that thread alone: where the handler returns, the child ends,
+ *      with status 0.
+ *
+ *   6. Files.
+ *      Other programs. Do not open, copy, move, truncate or delete the files of an open store by other means. If
+ *      another program truncates the file or its -lock (any program that may write it can do so), the processes that
+ *      have the store open die of SIGBUS, as with any mapped file. To copy an open store use objstore_copy; a store
+ *      that all processes have closed is its single file.
+ *      Replaced files. If the file of an open store is deleted, replaced or moved away all the same (or its path leads
+ *      elsewhere since a chroot), the process is told OBJSTORE_ERR_REPLACED, at the latest when it writes, and touches
+ *      nothing of a new store in that place. What was written before is in the file that was moved once all processes
+ *      have closed it; until then that file needs its log, which stays behind, and which is removed when another store
+ *      is opened there.
+ *      Permissions. The files beside a store, and copies of it, have its mode, owner and group, whatever the umask. A
+ *      process that may write the store may write its lock file, and with that can stop the others; one that clears
+ *      there which versions are read lets other processes overwrite and cut what a reader still looks at, as if it
+ *      had done so to the store itself. A new store has the permissions that umask leaves of 0666; one that its owner
+ *      could not read and write then is not made (IO).
+ *      File sizes. OUT_OF_SPACE comes for a limit of file sizes, too (ulimit -f), if SIGXFSZ is ignored: by default
+ *      that signal ends the process.
+ *      /proc. A store in a file needs /proc: objstore_open reads the id of the running system there
+ *      (/proc/sys/kernel/random/boot_id), and is OBJSTORE_ERR_IO in a chroot or container that does not show it.
+ *
+ *   7. File systems. Network and user-space file systems (NFS, 9p, virtiofs, FUSE) cannot share a file between
+ *      processes: OBJSTORE_ERR_INCOMPATIBLE_FILE_SYSTEM, unless opened with OBJSTORE_CONFIG_EXCLUSIVE.
+ *
+ *   8. Checked arguments. A structure that this interface only reads or writes for you (objstore_row,
+ *      objstore_buffer) must have been initialised as its text says: C cannot tell uninitialised memory from
+ *      initialised. Everything else is checked: NULL, closed handles, handles of the wrong kind, deleted objects, ids
+ *      that do not exist, wrong types, writing outside a transaction. Each gives a status and a message that names the
+ *      argument, never a crash and never silence.
+ *
+ *   9. Surroundings.
+ *      Stack. 256 KiB a thread are enough for every call. A call that goes as deep as the data (nested values, JSON,
+ *      links that are followed) returns OUT_OF_RANGE where a small stack has no room for that depth; 1 MiB is enough
+ *      for all that the limits allow. The library's own threads have the process's default size, for your handlers and
+ *      hooks.
+ *      Signals. The library uses none. Handlers run on your threads only (the library's threads block all signals),
+ *      and a wait that a signal interrupts returns.
+ *      Cancellation. pthread_cancel ends a thread inside objstore_wait; in other calls it acts when they have
+ *      returned, in callbacks never (with PTHREAD_CANCEL_ASYNCHRONOUS nothing of this holds). A transaction that an
+ *      ended thread leaves open stays open until it is cancelled, or the store closed.
+ *      Memory. OUT_OF_MEMORY comes before a call begins, where the system gives it no address space (a limit of the
+ *      process, or a system without overcommit): a reserve of 4 MiB lets calls that have begun run to their end.
+ *      Memory that grows with arguments, with the objects of a class or of an index range, and with the changes of a
+ *      transaction, is allocated beforehand; memory for objects that a scan finds, and for JSON text that is read or
+ *      written, while they grow.
  *      dlclose leaves the library where it is, since threads that used it may end later.
  *
  *  Handles
- *      objstore, objstore_schema, objstore_config, objstore_view, objstore_results,
- *      objstore_changes, objstore_token and objstore_bound are handles: they own something and are
- *      given back with the close function of their type. Closing NULL is allowed and does nothing. A
- *      handle is an opaque word: compare it with == and nothing else. Using a closed one gives
- *      OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is due OBJSTORE_ERR_WRONG_KIND.
- *      Closing a store closes the views, results and tokens that came from that handle.
- *      *Objects are not handles*: an objstore_object is 16 bytes of plain value, free to copy, to keep
- *      and to send to another thread, and resolved in whatever view of its store you use it with.
- *      Class and property ids are plain numbers too. They belong to the file: they never change, are
- *      never reused, and are the same in every process. 0 is never an id.
+ *      objstore, objstore_schema, objstore_config, objstore_view, objstore_results, objstore_changes, objstore_token
+ *      and objstore_bound are handles: they own something, and you release each with the close function of its type.
+ *      Closing NULL is allowed and does nothing. A handle is an opaque word: compare it with == and nothing else.
+ *      Using a closed one gives OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is due
+ *      OBJSTORE_ERR_WRONG_KIND. Closing a store closes the views, results and tokens that came from that handle.
+ *
+ *      *Objects are not handles*: an objstore_object is 16 bytes of plain value, free to copy, to keep and to send to
+ *      another thread. It is resolved in whatever view of its store you use it with. Class and property ids are plain
+ *      numbers too. They belong to the file: they never change, are never reused, and are the same in every process.
+ *      0 is never an id.
  *
  *  Limits
  *      names                   1 to 255 bytes                       else INVALID_SCHEMA
  *      classes of a store      4096                                 else INVALID_SCHEMA
- *      properties of a class   65,000, TIMESTAMP, DECIMAL128, OBJECT_ID and UUID count twice; so many in its life,
- *                              those that were dropped too          else INVALID_SCHEMA, SCHEMA_MISMATCH
+ *      properties of a class   65,000, TIMESTAMP, DECIMAL128, OBJECT_ID and UUID count twice; over its whole life,
+ *                              those that were dropped included     else INVALID_SCHEMA, SCHEMA_MISMATCH
  *      indexes                 of 2 to 8 properties                 else INVALID_SCHEMA
  *      a string or binary      OBJSTORE_LIMIT_VALUE_BYTES, 64 MiB by default; 64 MiB where it is indexed
  *                                                                   else VALUE_TOO_LARGE
@@ -103,46 +142,51 @@
  *      objects, elements       2^62 keys of a class, 2^48 elements of a property
  *
  *  Threads
- *      There is no "wrong thread". Stores, frozen views, results, change sets and objects: any thread,
- *      in parallel. A live view and a transaction: any thread, one call at a time (calls are
- *      serialised inside; uncontended this costs a few nanoseconds). For parallel live reads open one
- *      live view per thread, they are cheap. A row (objstore_row), a buffer (objstore_buffer), a
- *      schema and a config: one thread at a time, yours to see to. A handle may be closed while
- *      another thread is inside a call on it: closing waits for that call, and the memory the other
- *      thread borrowed is gone after.
+ *      There is no "wrong thread". Stores, frozen views, results, change sets and objects: any thread, in parallel. A
+ *      live view and a transaction: any thread, one call at a time (calls are serialised inside; uncontended this
+ *      costs a few nanoseconds). For parallel live reads open one live view per thread, they are cheap. A row
+ *      (objstore_row), a buffer (objstore_buffer), a schema and a config: one thread at a time, which is yours to
+ *      ensure. A handle may be closed while another thread is inside a call on it: closing waits for that call, and
+ *      the memory that the other thread borrowed is gone afterwards.
  *
  *  Callbacks
- *      always (function, userdata, free_userdata). `userdata` is handed to the function as it is;
- *      `free_userdata` (NULL: none) is called exactly once, when the library will not use userdata
- *      any more, *also when the call that took it fails*, whatever its status. The library calls your
- *      functions only from threads that you lent: inside the call that took the function, or inside
- *      objstore_deliver / objstore_wait / objstore_close. Two exceptions, both asked for: a log hook
+ *      Every callback comes as (function, userdata, free_userdata). The library hands `userdata` to the function as it
+ *      is. It calls `free_userdata` (NULL: none) exactly once, when it will not use userdata any more, *also when the
+ *      call that took it fails*, whatever its status.
+ *
+ *      The library calls your functions only from threads that you lent: inside the call that took the function, or
+ *      inside objstore_deliver / objstore_wait / objstore_close. Two exceptions, both of your own choice: a log hook
  *      (any thread), and OBJSTORE_CONFIG_DELIVER_ON_WORKER (the library's worker thread).
- *      A callback returns a status. It may call the library, except where that could never end: such
- *      a call returns OBJSTORE_ERR_IN_CALLBACK, it never deadlocks. free_userdata and log hooks may
- *      not call the library at all (IN_CALLBACK, too). No C++ exception, longjmp or pthread_exit may leave a callback.
- *      Languages in which a function can be left without a result: see objstore_must_finish.
+ *
+ *      A callback returns a status. It may call the library, except where that could never end: such a call returns
+ *      OBJSTORE_ERR_IN_CALLBACK, it never deadlocks. free_userdata and log hooks may not call the library at all
+ *      (IN_CALLBACK, too). No C++ exception, longjmp or pthread_exit may leave a callback. Languages in which a
+ *      function can be left without a result: see objstore_must_finish.
  *
  *  Growing structures
- *      A structure that begins with struct_size may get more members at its end. Set it to the sizeof
- *      of the structure before the call (objstore_…_init does): the library fills what there is room for and it knows
- *      of, and sets struct_size to the bytes that it filled, so a program runs with an older or newer library than it
- *      was compiled with. All other structures are final. Members that are called `reserved` are 0: INVALID_ARGUMENT
- *      where they are looked at, unless their text says that they are ignored.
+ *      A structure that begins with struct_size may get more members at its end. Set struct_size to the sizeof of the
+ *      structure before the call (objstore_…_init does). The library fills the members that fit and that it knows, and
+ *      sets struct_size to the bytes that it filled. So a program runs with an older or newer library than it was
+ *      compiled with. All other structures are final. Members that are called `reserved` are 0: INVALID_ARGUMENT where
+ *      they are looked at, unless their text says that they are ignored.
  *
- *  Text in     objstore_text = pointer + length in bytes, UTF-8, or length -1 for NUL-terminated.
- *              OBJSTORE_STR("literal") and objstore_cstr(pointer) make one.
- *  Text out    Functions that hand out text take an `objstore_buffer *buffer`.
- *                buffer given: the bytes are copied there; they stay until the buffer is used again
- *                  or freed. Works with every view.
- *                buffer NULL: the bytes are *borrowed*, nothing is copied. Frozen views lend until
- *                  the view is closed; a transaction lends until its next writing call, or its end.
- *                  Live views never lend, since another thread may move them: text of a live view
- *                  without a buffer is OBJSTORE_ERR_WRONG_VIEW. (Numbers need no buffer anywhere.)
- *              Text out is not NUL-terminated when borrowed; in a buffer each text is followed by a
- *              NUL that its length does not count. An empty text is a non-NULL pointer and length 0.
+ *  Text in
+ *      objstore_text = pointer + length in bytes, UTF-8, or length -1 for NUL-terminated. OBJSTORE_STR("literal") and
+ *      objstore_cstr(pointer) make one.
  *
- *  Reading the entries. Each says what is particular to it. These hold for all and are not repeated:
+ *  Text out
+ *      Functions that hand out text take an `objstore_buffer *buffer`.
+ *        buffer given: the bytes are copied there; they stay until the buffer is used again or freed. Works with every
+ *          view.
+ *        buffer NULL: the bytes are *borrowed*, nothing is copied. Frozen views lend until the view is closed; a
+ *          transaction lends until its next writing call, or its end. Live views never lend, since another thread may
+ *          move them: text of a live view without a buffer is OBJSTORE_ERR_WRONG_VIEW. (Numbers need no buffer
+ *          anywhere.)
+ *      Text out is not NUL-terminated when borrowed; in a buffer each text is followed by a NUL that its length does
+ *      not count. An empty text is a non-NULL pointer and length 0.
+ *
+ *  Reading the entries
+ *      Each entry says what is particular to it. These hold for all and are not repeated:
  *      errors of any call        INVALID_ARGUMENT, CLOSED_HANDLE, WRONG_KIND, FORKED, OUT_OF_MEMORY,
  *                                INTERNAL
  *      of any call that reads    CORRUPT (what was read fails its checks), IO, NO_SUCH_CLASS,
@@ -207,48 +251,9 @@
 #  define OBJSTORE_ENUM(name) typedef int32_t name; enum
 #endif
 
-/* OBJSTORE_CHECKS(token, …) stands at the end of every exported declaration, is empty for the compiler, and is
- * read by the generator of the bad-argument test. Each token names the bad argument the function refuses, and
- * with it the status. Every pointer parameter is in null() or nullable() (or is the userdata of a callback), so
- * that nothing is forgotten.
- *
- *   null(p, …)        p = NULL                                            → INVALID_ARGUMENT
- *   nullable(p, …)    p = NULL is allowed and has the meaning in the text → no error from this
- *   closed(h, …)      h is a handle that was closed                       → CLOSED_HANDLE
- *   kind(h, …)        h is an open handle of each other type              → WRONG_KIND
- *   row(r)            r is all zero bytes → WRONG_KIND; its view was closed → CLOSED_HANDLE
- *   positioned(r)     r stands on no object                               → NOT_POSITIONED
- *   store(x, …)       object or handle x belongs to another store         → WRONG_STORE
- *   write(v)          v is a live or frozen view                          → NOT_IN_WRITE
- *   live(v)           v is a frozen view or a transaction, or results of one → WRONG_VIEW
- *   committed(v)      v is a transaction                                  → WRONG_VIEW
- *   lends(v, buffer)  v is a live view, buffer NULL, and the value is text or binary → WRONG_VIEW
- *   steps(p)          a step is neither INT nor STRING → WRONG_TYPE, not UTF-8 → INVALID_UTF8, bad text →
- *                     INVALID_ARGUMENT, more than 101 of them → OUT_OF_RANGE
- *   class(c)          0, or an id that no class has                       → NO_SUCH_CLASS
- *   property(p)       0, an unknown id, or one of another class           → NO_SUCH_PROPERTY
- *   index(i)          0, or an id that no index has                       → NO_SUCH_INDEX
- *                     (for an array: an element of it; also one that appears twice → INVALID_ARGUMENT)
- *   deleted(o)        o was deleted or never existed                      → NO_SUCH_OBJECT
- *   type(v, p)        the kind of v, or the typed call itself where no v is named, does not fit
- *                     property p                                          → WRONG_TYPE
- *   required(v, p)    v is null and property p is not nullable            → NOT_NULLABLE
- *                     (type, required and text of columns: by the columns' kind, validity and bytes)
- *   key(c)            class c has no primary key                          → NO_PRIMARY_KEY
- *   text(t, …)        t (a text, or a value holding one): bytes NULL with a length other than 0, or
- *                     length < -1 → INVALID_ARGUMENT; not UTF-8 → INVALID_UTF8
- *   name(t, …)        t (a text) is empty                                 → INVALID_ARGUMENT
- *   array(a, n)       a = NULL while n > 0                                → INVALID_ARGUMENT
- *   count(n, …)       n > PTRDIFF_MAX                                     → INVALID_ARGUMENT
- *   range(x, …)       x outside the range in the text                     → OUT_OF_RANGE
- *   enum(e, …)        e is none of its named values                       → INVALID_ARGUMENT
- *   flags(f)          f has a bit that has no name                        → INVALID_ARGUMENT
- *   size(s)           s->struct_size is 0 or too small for one field      → INVALID_ARGUMENT
- *   buffer(b)         b has bytes NULL and capacity > 0, or length > capacity → INVALID_ARGUMENT
- *   writable(s)       s is open read-only                                 → READ_ONLY
- *   outside(s)        this thread has a transaction of s open             → ALREADY_IN_WRITE
- *   callback(s)       called from inside a callback of s                  → IN_CALLBACK
- *   none              there is nothing to refuse: cannot fail */
+/* OBJSTORE_CHECKS(token, …) at the end of every exported declaration names the bad arguments that the function refuses.
+ * It is empty for the compiler: the generator of the bad-argument test reads it, and Tests/Package/bad_arguments.md
+ * explains its words. */
 #define OBJSTORE_CHECKS(...)
 
 #ifdef __cplusplus
@@ -418,7 +423,7 @@ OBJSTORE_ENUM(objstore_kind) {
     OBJSTORE_KIND_OBJECT_ID = 9,  /* 12 bytes, ordered bytewise */
     OBJSTORE_KIND_UUID = 10,      /* 16 bytes, ordered bytewise */
     OBJSTORE_KIND_LINK = 11,      /* a reference to an object */
-    OBJSTORE_KIND_LIST = 12,      /* a reference to a list, set or map; inside a document (section 10): how many
+    OBJSTORE_KIND_LIST = 12,      /* a reference to a list, set or map; inside a document (section 11): how many
                                    * elements a list or map has */
     OBJSTORE_KIND_SET = 13,
     OBJSTORE_KIND_MAP = 14,
@@ -787,15 +792,6 @@ OBJSTORE_API objstore_status objstore_schema_set_class_flags(objstore_schema *sc
                                                              uint32_t flags)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name), flags(flags));
 
-/** Says that files are not to have a class of that name any more: where a file with a lower schema version has one, it
- * loses it with all its objects, for ever (their links and embedded objects, too; what they cascade to stays). Its
- * class id is not given out again, and is OBJSTORE_ERR_NO_SUCH_CLASS from then on; a class of that name that is added
- * later is another. Files that have no such class are none the wiser, so this can stay in the program for ever.
- * INVALID_SCHEMA: a bad name, or a class of the schema. objstore_open: SCHEMA_MISMATCH where the version is not higher
- * than the file's, or where a class that stays has a property that leads to it, which is named. */
-OBJSTORE_API objstore_status objstore_schema_drop_class(objstore_schema *schema, objstore_text class_name)
-    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
-
 /** Adds a property to a class of the schema. The order in which properties are added is theirs for who opens a store
  * with it:
  * that of values which are given without names, and of JSON and objstore_describe, also where the file has another
@@ -938,17 +934,6 @@ OBJSTORE_API objstore_status objstore_schema_set_enumeration(objstore_schema *sc
     OBJSTORE_CHECKS(null(schema, values), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
                     count(count), flags(flags));
 
-/** Says what a property was called before. Where a file with a lower schema version has a property of that name, it is
- * renamed: values, indexes and property id stay, and no object is written. Of any kind, the primary key too. May be
- * called for several former names of a property; those that a file does not know mean nothing, so they can stay in
- * the program for ever.
- * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: a bad name, one that a property of the class
- * has now, or one that another property had before, too. */
-OBJSTORE_API objstore_status objstore_schema_add_former_name(objstore_schema *schema, objstore_text class_name,
-                                                             objstore_text name, objstore_text former_name)
-    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, former_name),
-                    name(class_name, name, former_name));
-
 /** Says what the file calls a property (the second function: a class) that the program calls otherwise: for a file that
  * is shared with programs of other conventions, or whose names are no names of the program's language. Nothing of the
  * mapping is in the file; each handle has that of its schema. Both names are taken wherever a name is asked for:
@@ -1024,39 +1009,7 @@ OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *con
 
 /** The classes the program uses, and their version, from 1 (1 when no schema was ever set). The schema is
  * copied: it may be closed, or changed for another config. NULL: take the file as it is.
- *
- * On opening, a class that the file lacks is added. A class of the file that the schema lacks stays, and can be
- * used by whoever knows its name (objstore_schema_drop_class: it goes). For a class in both: the same properties of the
- * same kinds, flags, targets and defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and
- * property. With a version above the file's these may differ, and no object is written again:
- * - A property that the file lacks is added: existing objects have its default, or null, or zero or empty where it is
- *   neither; another default holds for objects that are created from then on.
- * - A property that the schema lacks is dropped, for ever: with its values, its index, its elements, and the indexes of
- *   several properties that it is in. What it took in the file becomes free as objects with keys near by are written,
- *   or with objstore_compact. Views of older versions still have it. One of the same name that is added later is
- *   another, with another id.
- * - One that was called otherwise before (objstore_schema_add_former_name) is renamed. A file that has both names is
- *   OBJSTORE_ERR_SCHEMA_MISMATCH.
- * - A property may be null from now on, or must not: where an object has null in it, objstore_open fails with
- *   OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many, unless a migration gives them values.
- * - With a migration (objstore_config_set_migration) also: a property of another kind, or with other elements or
- *   another target, is dropped, and a new one of its name added; another property can be the primary key, or none.
- * - A class can become embedded, if each of its objects is linked to by one link of one object, and none lies in itself
- *   then, else objstore_open fails with OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many do not fit, unless a
- *   migration puts that right; and it can cease to be.
- * - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once, those that
- *   it has no more are dropped. Where two objects have the values that are to become unique, objstore_open fails with
- *   OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is.
- * A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH.
- *
- * Who has the store open with a lower version meanwhile (here or in another process) goes on as long as what its own
- * schema has is there as it was: every class, property and index, under the same name, as nullable as before, with the
- * same primary key; what was unique, generated, a counter or embedded still is. Ids stay what they are. Of what was
- * added it knows nothing: its new objects have the defaults of that (where one of its classes has a new value without a
- * default, none can be created: MISSING_VALUE names it). Otherwise its next objstore_begin, objstore_try_begin,
- * objstore_begin_within or objstore_write is OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property; reading goes
- * on, and the id of what was dropped is NO_SUCH_CLASS, NO_SUCH_PROPERTY or NO_SUCH_INDEX. A handle that was opened
- * without a schema is never refused. */
+ * What opening then does to the file: section 5. */
 OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config, objstore_schema *schema,
                                                         uint64_t version)
     OBJSTORE_CHECKS(null(config), nullable(schema), closed(config, schema), kind(config, schema),
@@ -1091,42 +1044,6 @@ typedef objstore_status (*objstore_initial_data)(objstore *store, objstore_view 
 OBJSTORE_API objstore_status objstore_config_set_initial_data(objstore_config *config, objstore_initial_data fill,
                                                               void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(fill, free_userdata), closed(config), kind(config));
-
-/** Changes objects for a higher schema version. `old` is a frozen view of the store as it was, with its classes,
- * properties and ids; `transaction` has those of the new schema. Classes of one name have the same id in both, objects
- * the same objstore_object, and properties that stayed the same id. `transaction` creates, changes and deletes objects
- * like any other; objstore_migrate_property copies what is called otherwise now.
- * While it runs, what stayed is as loose as it was: a property that is to become required can still be null; indexes,
- * unique constraints and primary keys that are new are made afterwards, of what there is then. A property that is new
- * and required has its default, or zero or empty. `store` is the handle that objstore_open is going to return; it
- * cannot be closed inside, nor the transaction ended (IN_CALLBACK). Any other status than OBJSTORE_OK undoes
- * everything, and objstore_open returns it. */
-typedef objstore_status (*objstore_migration)(objstore *store, objstore_view *transaction, objstore_view *old,
-                                              uint64_t old_version, uint64_t new_version, void *userdata);
-
-/** What comes between two versions of a schema: `migrate` is called by objstore_open, on its thread, when the file's
- * schema version is lower than that of the config's schema, in the transaction that changes the schema: both happen, or
- * nothing. A new store is not migrated. Afterwards objstore_open can still fail, and leave the file as it was: with
- * SCHEMA_MISMATCH (null in what has become required), DUPLICATE_KEY (in what has become unique) or VALUE_TOO_LARGE
- * (what has become the primary key). Needs a schema, else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. Other handles
- * and processes go on, as with any change of the schema; they wait to write. NULL: none (the default). */
-OBJSTORE_API objstore_status objstore_config_set_migration(objstore_config *config, objstore_migration migrate,
-                                                           void *userdata, objstore_free_userdata free_userdata)
-    OBJSTORE_CHECKS(null(config), nullable(migrate, free_userdata), closed(config), kind(config));
-
-/** For a migration: gives a property of every object of its class, as far as `transaction` has it, the value that
- * another one of the same class has in `old`, a live or frozen view: so that it is kept under a new name.
- * (objstore_schema_add_former_name does that without writing an object.) Of the same kind, elements and target; links
- * to objects that are gone become null, or are left out. `count` (NULL: not wanted) says of how many objects. All or
- * nothing. O(n) writes.
- * NO_SUCH_PROPERTY: also of another class. WRONG_TYPE: of another kind. WRONG_STORE, WRONG_VIEW: `old` is none.
- * NOT_NULLABLE: a value is null.
- * KEY_IMMUTABLE: the primary key. NOT_SUPPORTED: embedded objects (a former name keeps them). DUPLICATE_KEY. */
-OBJSTORE_API objstore_status objstore_migrate_property(objstore_view *transaction, objstore_property_id property_id,
-                                                       objstore_view *old, objstore_property_id old_property_id,
-                                                       uint64_t *count)
-    OBJSTORE_CHECKS(null(transaction, old), nullable(count), closed(transaction, old), kind(transaction, old),
-                    write(transaction), committed(old), property(property_id), property(old_property_id));
 
 /** Says whether to compact a file of `total_bytes`, of which `used_bytes` are in use: sets `*compact`, which is false.
  * Any other status than OBJSTORE_OK ends objstore_open, which returns it. */
@@ -1209,7 +1126,100 @@ OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
     OBJSTORE_CHECKS(nullable(config), closed(config), kind(config));
 
 /* ================================================================================================
- *  5. Stores
+ *  5. Migrations: from one schema version to the next
+ *
+ *  On opening, a class that the file lacks is added. A class of the file that the schema lacks stays, and can be
+ *  used by whoever knows its name (objstore_schema_drop_class: it goes). For a class in both: the same properties of the
+ *  same kinds, flags, targets and defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and
+ *  property. With a version above the file's these may differ, and no object is written again:
+ *  - A property that the file lacks is added: existing objects have its default, or null, or zero or empty where it is
+ *    neither; another default holds for objects that are created from then on.
+ *  - A property that the schema lacks is dropped, for ever: with its values, its index, its elements, and the indexes of
+ *    several properties that it is in. What it took in the file becomes free as objects with keys near by are written,
+ *    or with objstore_compact. Views of older versions still have it. One of the same name that is added later is
+ *    another, with another id.
+ *  - One that was called otherwise before (objstore_schema_add_former_name) is renamed. A file that has both names is
+ *    OBJSTORE_ERR_SCHEMA_MISMATCH.
+ *  - A property may be null from now on, or must not: where an object has null in it, objstore_open fails with
+ *    OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many, unless a migration gives them values.
+ *  - With a migration (objstore_config_set_migration) also: a property of another kind, or with other elements or
+ *    another target, is dropped, and a new one of its name added; another property can be the primary key, or none.
+ *  - A class can become embedded, if each of its objects is linked to by one link of one object, and none lies in itself
+ *    then, else objstore_open fails with OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many do not fit, unless a
+ *    migration puts that right; and it can cease to be.
+ *  - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once, those that
+ *    it has no more are dropped. Where two objects have the values that are to become unique, objstore_open fails with
+ *    OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is.
+ *  A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH.
+ *
+ *  Who has the store open with a lower version meanwhile (here or in another process) goes on as long as what its own
+ *  schema has is there as it was: every class, property and index, under the same name, as nullable as before, with the
+ *  same primary key; what was unique, generated, a counter or embedded still is. Ids stay what they are. Of what was
+ *  added it knows nothing: its new objects have the defaults of that (where one of its classes has a new value without a
+ *  default, none can be created: MISSING_VALUE names it). Otherwise its next objstore_begin, objstore_try_begin,
+ *  objstore_begin_within or objstore_write is OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property; reading goes
+ *  on, and the id of what was dropped is NO_SUCH_CLASS, NO_SUCH_PROPERTY or NO_SUCH_INDEX. A handle that was opened
+ *  without a schema is never refused.
+ * ================================================================================================ */
+
+/** Says that files are not to have a class of that name any more: where a file with a lower schema version has one, it
+ * loses it with all its objects, for ever (their links and embedded objects, too; what they cascade to stays). Its
+ * class id is not given out again, and is OBJSTORE_ERR_NO_SUCH_CLASS from then on; a class of that name that is added
+ * later is another. Files that have no such class are none the wiser, so this can stay in the program for ever.
+ * INVALID_SCHEMA: a bad name, or a class of the schema. objstore_open: SCHEMA_MISMATCH where the version is not higher
+ * than the file's, or where a class that stays has a property that leads to it, which is named. */
+OBJSTORE_API objstore_status objstore_schema_drop_class(objstore_schema *schema, objstore_text class_name)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
+
+/** Says what a property was called before. Where a file with a lower schema version has a property of that name, it is
+ * renamed: values, indexes and property id stay, and no object is written. Of any kind, the primary key too. May be
+ * called for several former names of a property; those that a file does not know mean nothing, so they can stay in
+ * the program for ever.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: a bad name, one that a property of the class
+ * has now, or one that another property had before, too. */
+OBJSTORE_API objstore_status objstore_schema_add_former_name(objstore_schema *schema, objstore_text class_name,
+                                                             objstore_text name, objstore_text former_name)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, former_name),
+                    name(class_name, name, former_name));
+
+/** Changes objects for a higher schema version. `old` is a frozen view of the store as it was, with its classes,
+ * properties and ids; `transaction` has those of the new schema. Classes of one name have the same id in both, objects
+ * the same objstore_object, and properties that stayed the same id. `transaction` creates, changes and deletes objects
+ * like any other; objstore_migrate_property copies what is called otherwise now.
+ * While it runs, what stayed is as loose as it was: a property that is to become required can still be null; indexes,
+ * unique constraints and primary keys that are new are made afterwards, of what there is then. A property that is new
+ * and required has its default, or zero or empty. `store` is the handle that objstore_open is going to return; it
+ * cannot be closed inside, nor the transaction ended (IN_CALLBACK). Any other status than OBJSTORE_OK undoes
+ * everything, and objstore_open returns it. */
+typedef objstore_status (*objstore_migration)(objstore *store, objstore_view *transaction, objstore_view *old,
+                                              uint64_t old_version, uint64_t new_version, void *userdata);
+
+/** What comes between two versions of a schema: `migrate` is called by objstore_open, on its thread, when the file's
+ * schema version is lower than that of the config's schema, in the transaction that changes the schema: both happen, or
+ * nothing. A new store is not migrated. Afterwards objstore_open can still fail, and leave the file as it was: with
+ * SCHEMA_MISMATCH (null in what has become required), DUPLICATE_KEY (in what has become unique) or VALUE_TOO_LARGE
+ * (what has become the primary key). Needs a schema, else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. Other handles
+ * and processes go on, as with any change of the schema; they wait to write. NULL: none (the default). */
+OBJSTORE_API objstore_status objstore_config_set_migration(objstore_config *config, objstore_migration migrate,
+                                                           void *userdata, objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(config), nullable(migrate, free_userdata), closed(config), kind(config));
+
+/** For a migration: gives a property of every object of its class, as far as `transaction` has it, the value that
+ * another one of the same class has in `old`, a live or frozen view: so that it is kept under a new name.
+ * (objstore_schema_add_former_name does that without writing an object.) Of the same kind, elements and target; links
+ * to objects that are gone become null, or are left out. `count` (NULL: not wanted) says of how many objects. All or
+ * nothing. O(n) writes.
+ * NO_SUCH_PROPERTY: also of another class. WRONG_TYPE: of another kind. WRONG_STORE, WRONG_VIEW: `old` is none.
+ * NOT_NULLABLE: a value is null.
+ * KEY_IMMUTABLE: the primary key. NOT_SUPPORTED: embedded objects (a former name keeps them). DUPLICATE_KEY. */
+OBJSTORE_API objstore_status objstore_migrate_property(objstore_view *transaction, objstore_property_id property_id,
+                                                       objstore_view *old, objstore_property_id old_property_id,
+                                                       uint64_t *count)
+    OBJSTORE_CHECKS(null(transaction, old), nullable(count), closed(transaction, old), kind(transaction, old),
+                    write(transaction), committed(old), property(property_id), property(old_property_id));
+
+/* ================================================================================================
+ *  6. Stores
  * ================================================================================================ */
 
 /** Opens, creates or recovers a store. The config can be used again, also at the same time.
@@ -1484,7 +1494,7 @@ OBJSTORE_API objstore_status objstore_delete_files(objstore_text path)
     OBJSTORE_CHECKS(text(path), name(path));
 
 /* ================================================================================================
- *  6. Views and transactions
+ *  7. Views and transactions
  *
  *                 what it sees                          moves               writes   lends text
  *   live          a published version                   objstore_view_refresh   no     no
@@ -1597,7 +1607,7 @@ OBJSTORE_API objstore_status objstore_savepoint_rollback(objstore_view *transact
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), range(savepoint));
 
 /* ================================================================================================
- *  7. Classes and properties by name
+ *  8. Classes, properties and indexes by name
  *
  *  Names given out are borrowed until the store's handle is closed.
  * ================================================================================================ */
@@ -1727,10 +1737,10 @@ OBJSTORE_API objstore_status objstore_find_index(objstore_view *view, objstore_c
                     array(properties, count), count(count));
 
 /* ================================================================================================
- *  8. Objects: create, read, change, delete
+ *  9. Objects: create, read, change, delete
  *
  *  Values must be of exactly the property's kind, or null where it is nullable: there is no conversion. Lists, sets and
- *  maps are not given as values (section 9): reading one gives an objstore_collection.
+ *  maps are not given as values (section 10): reading one gives an objstore_collection.
  *  A property may appear once in an array. Every failing call leaves the transaction as it was before.
  *  A link leads to an object that exists in the transaction (NO_SUCH_OBJECT), of this store (WRONG_STORE) and
  *  of the property's target class (WRONG_TYPE); the error names the property.
@@ -2010,7 +2020,7 @@ OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), class(class_id));
 
 /* ================================================================================================
- *  9. Lists, sets and maps
+ *  10. Lists, sets and maps
  *
  *  Each object has one of each collection property from the beginning, empty: it is not created, deleted or set, only
  *  its elements change. Deleting an object deletes its elements. An objstore_collection names one; it is plain data,
@@ -2032,7 +2042,7 @@ OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_
  *  of maps at most 1024 bytes. Elements must be of exactly the declared kind, or null where that was declared. A link
  *  is checked when it is written: WRONG_STORE, WRONG_TYPE (another class), NO_SUCH_OBJECT (deleted, or never there).
  *
- *  Elements of kind MIXED are any value that a mixed property has (section 10), in a set without DOCUMENTs. Their order
+ *  Elements of kind MIXED are any value that a mixed property has (section 11), in a set without DOCUMENTs. Their order
  *  is that of objstore_value_compare, and of what is equal there (the int 1, the double 1) that of the kinds: a set has
  *  both. A link to an object that is deleted becomes null, wherever it stands in them, and leaves a set that it is an
  *  element of.
@@ -2230,7 +2240,7 @@ OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, obj
                     text(key));
 
 /* ================================================================================================
- *  10. Mixed values and documents
+ *  11. Mixed values and documents
  *
  *  A MIXED property holds null, a value of any kind up to UUID, or a *document*: a list, or a map with strings as keys,
  *  whose values are null, of a kind up to UUID, or again lists and maps, 100 deep at most. Kinds are kept: an int of 64
@@ -2369,7 +2379,7 @@ OBJSTORE_API objstore_status objstore_value_compare(objstore_value value, objsto
     OBJSTORE_CHECKS(null(order));
 
 /* ================================================================================================
- *  11. Rows: a cursor for reading one object after another, fast
+ *  12. Rows: a cursor for reading one object after another, fast
  *
  *      objstore_row row;
  *      bool more;
@@ -2479,7 +2489,7 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
                     buffer(buffer), lends(row, buffer));
 
 /* ================================================================================================
- *  12. Asking: one comparison, results, aggregates
+ *  13. Queries: one comparison, aggregates
  *
  *  `value` must be of the property's kind, or null with EQUAL or NOT_EQUAL (allowed also where the property
  *  is not nullable). Null equals null and nothing else: NOT_EQUAL finds nulls, LESS and the like never do. NaN
@@ -2529,22 +2539,25 @@ OBJSTORE_API objstore_status objstore_find_all(objstore_view *view, objstore_cla
                                                objstore_results **results)
     OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), class(class_id));
 
-/** The objects whose property `property_id`, a link or a collection of links, leads to `object`: its inverse, in the
- * order of creation. Each is there once, even if its list or map has several links to `object`. Of a link they
- * are the results of asking `property == object`; all are updated and observed like results of a question.
- * Of a mixed property, or a collection of mixed elements: the objects that have a link to `object` anywhere inside.
- * WRONG_TYPE: the property is none of these, or leads to another class. Cost: O(log n) + O(k). */
-OBJSTORE_API objstore_status objstore_incoming(objstore_view *view, objstore_object object,
-                                               objstore_property_id property_id, objstore_results **results)
-    OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), store(object), deleted(object),
-                    property(property_id), type(property_id));
+OBJSTORE_ENUM(objstore_aggregate_kind) {
+    OBJSTORE_AGGREGATE_SUM = 1,     /* INT: exact, OUT_OF_RANGE when it does not fit; DOUBLE; FLOAT: a DOUBLE */
+    OBJSTORE_AGGREGATE_MINIMUM = 2, /* INT, FLOAT, DOUBLE, DECIMAL128 (NaN is skipped), TIMESTAMP, OBJECT_ID, UUID */
+    OBJSTORE_AGGREGATE_MAXIMUM = 3,
+    OBJSTORE_AGGREGATE_AVERAGE = 4  /* INT, FLOAT, DOUBLE; always a DOUBLE */
+};
+/** Over all objects of a class; nulls are skipped. Of nothing the sum is 0 and the others are null. Doubles are
+ * added in an order of the library's choice, so that the last digits may differ from those of a loop of yours.
+ * WRONG_TYPE: not for this kind of property. NOT_SUPPORTED: sum and average of DECIMAL128, of a later version. Cost: a
+ * scan, at about memory speed. */
+OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_class_id class_id,
+                                                objstore_property_id property_id,
+                                                objstore_aggregate_kind aggregate, objstore_value *value)
+    OBJSTORE_CHECKS(null(view, value), closed(view), kind(view), class(class_id), property(property_id),
+                    enum(aggregate), type(property_id));
 
-/** How many they are: objects, not links; an object whose list has `object` twice counts once. Of mixed values as
- * objstore_incoming. Cost: O(log n). */
-OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objstore_object object,
-                                                     objstore_property_id property_id, uint64_t *count)
-    OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), store(object), deleted(object),
-                    property(property_id), type(property_id));
+/* ================================================================================================
+ *  14. Index ranges: objects between two bounds
+ * ================================================================================================ */
 
 /* A stretch of an index is said by the values that it begins and ends with: those of its first property, or first two …
  *
@@ -2582,6 +2595,31 @@ OBJSTORE_API objstore_status objstore_find_in(objstore_view *view, objstore_inde
     OBJSTORE_CHECKS(null(view, results), nullable(from, to), closed(view), kind(view), index(index_id),
                     array(from, from_count), array(to, to_count), count(from_count, to_count), flags(flags),
                     text(from, to));
+
+/* ================================================================================================
+ *  15. Inverses: which objects link to one
+ * ================================================================================================ */
+
+/** The objects whose property `property_id`, a link or a collection of links, leads to `object`: its inverse, in the
+ * order of creation. Each is there once, even if its list or map has several links to `object`. Of a link they
+ * are the results of asking `property == object`; all are updated and observed like results of a question.
+ * Of a mixed property, or a collection of mixed elements: the objects that have a link to `object` anywhere inside.
+ * WRONG_TYPE: the property is none of these, or leads to another class. Cost: O(log n) + O(k). */
+OBJSTORE_API objstore_status objstore_incoming(objstore_view *view, objstore_object object,
+                                               objstore_property_id property_id, objstore_results **results)
+    OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), store(object), deleted(object),
+                    property(property_id), type(property_id));
+
+/** How many they are: objects, not links; an object whose list has `object` twice counts once. Of mixed values as
+ * objstore_incoming. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objstore_object object,
+                                                     objstore_property_id property_id, uint64_t *count)
+    OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), store(object), deleted(object),
+                    property(property_id), type(property_id));
+
+/* ================================================================================================
+ *  16. Results: the objects that were found
+ * ================================================================================================ */
 
 /* Results are a list of objects, evaluated when they were asked for, together with the question. The list
  * stands still until objstore_results_update, whatever is written and refreshed meanwhile: walking it visits
@@ -2647,24 +2685,8 @@ OBJSTORE_API objstore_status objstore_results_delete(objstore_results *results, 
 OBJSTORE_API objstore_status objstore_results_close(objstore_results *results)
     OBJSTORE_CHECKS(nullable(results), closed(results), kind(results));
 
-OBJSTORE_ENUM(objstore_aggregate_kind) {
-    OBJSTORE_AGGREGATE_SUM = 1,     /* INT: exact, OUT_OF_RANGE when it does not fit; DOUBLE; FLOAT: a DOUBLE */
-    OBJSTORE_AGGREGATE_MINIMUM = 2, /* INT, FLOAT, DOUBLE, DECIMAL128 (NaN is skipped), TIMESTAMP, OBJECT_ID, UUID */
-    OBJSTORE_AGGREGATE_MAXIMUM = 3,
-    OBJSTORE_AGGREGATE_AVERAGE = 4  /* INT, FLOAT, DOUBLE; always a DOUBLE */
-};
-/** Over all objects of a class; nulls are skipped. Of nothing the sum is 0 and the others are null. Doubles are
- * added in an order of the library's choice, so that the last digits may differ from those of a loop of yours.
- * WRONG_TYPE: not for this kind of property. NOT_SUPPORTED: sum and average of DECIMAL128, of a later version. Cost: a
- * scan, at about memory speed. */
-OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_class_id class_id,
-                                                objstore_property_id property_id,
-                                                objstore_aggregate_kind aggregate, objstore_value *value)
-    OBJSTORE_CHECKS(null(view, value), closed(view), kind(view), class(class_id), property(property_id),
-                    enum(aggregate), type(property_id));
-
 /* ================================================================================================
- *  13. Columns: many objects in one call
+ *  17. Columns: many objects in one call
  *
  *  One shape for columns in and out, that of Apache Arrow where it has one:
  *
@@ -2812,7 +2834,7 @@ OBJSTORE_API objstore_status objstore_results_read(objstore_results *results, ui
                     buffer(buffer));
 
 /* ================================================================================================
- *  14. Observing
+ *  18. Observing
  *
  *  An observer sees what every commit changed, whichever thread or process made it, each change once and in
  *  order; commits that came while nobody fetched are put together into one change set. Nothing happens
@@ -2963,7 +2985,7 @@ OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
     OBJSTORE_CHECKS(nullable(changes), closed(changes), kind(changes));
 
 /* ================================================================================================
- *  15. Typed observers and bound functions
+ *  19. Typed observers and bound functions
  * ================================================================================================ */
 
 /** Any C function; cast yours to it. What it is called with, the signature says. */
@@ -3029,7 +3051,7 @@ OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
     OBJSTORE_CHECKS(nullable(bound), closed(bound), kind(bound));
 
 /* ================================================================================================
- *  16. JSON
+ *  20. JSON
  *
  *  Text in: RFC 8259, UTF-8; a byte order mark at its beginning is skipped, nothing may follow its end. Strings are
  *  valid Unicode: half a surrogate pair, escaped, is INVALID_UTF8, \u0000 a character like others. Lists and objects

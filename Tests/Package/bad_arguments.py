@@ -5,6 +5,7 @@ bad_arguments.py HEADER OUTPUT.c
 
 The program asserts for each call: the status, that the message names the argument, that out-parameters of handles are
 NULL, and that the content of the store is what it was. Its last line says how many calls it made and how many failed.
+bad_arguments.md explains the words of OBJSTORE_CHECKS; one that is not known here ends the program.
 """
 
 import sys

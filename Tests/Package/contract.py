@@ -1,49 +1,19 @@
 #!/usr/bin/env python3
-"""Reads objstore.h: every exported declaration has OBJSTORE_CHECKS with known tokens, every token names a
-parameter, and every pointer parameter is in null() or nullable() or array() or is userdata.
+"""Reads objstore.h: every exported declaration has OBJSTORE_CHECKS with tokens that bad_arguments.md explains, every
+token names a parameter, and every pointer parameter is in null() or nullable() or array() or is userdata. Every token
+that is explained is used. The table of contents has the numbers and titles of the sections.
 
-check.py HEADER                  prints a summary; exit 1 with a list of what is wrong
-check.py HEADER --swift FILE     also writes an implementation of every function in Swift, to compile against the
+contract.py HEADER               prints a summary; exit 1 with a list of what is wrong
+contract.py HEADER --swift FILE  also writes an implementation of every function in Swift, to compile against the
                                  header (a function the Swift importer cannot see then fails to compile)
 """
 
+import pathlib
 import re
 import sys
 
-TOKENS = {
-    "null",
-    "nullable",
-    "closed",
-    "kind",
-    "row",
-    "positioned",
-    "store",
-    "write",
-    "live",
-    "committed",
-    "lends",
-    "steps",
-    "class",
-    "property",
-    "index",
-    "deleted",
-    "type",
-    "required",
-    "key",
-    "text",
-    "name",
-    "array",
-    "count",
-    "range",
-    "enum",
-    "flags",
-    "size",
-    "buffer",
-    "writable",
-    "outside",
-    "callback",
-    "none",
-}
+EXPLANATIONS = pathlib.Path(__file__).with_name("bad_arguments.md")
+BAR = r"={20,}"
 HANDLES = {"objstore", *("objstore_" + n for n in "schema config view results changes token bound".split())}
 
 
@@ -77,13 +47,18 @@ def declarations(header):
         yield name, result.strip(), [(t.strip(), n) for t, n in pairs], tokens
 
 
-def problems(name, parameters, tokens):
+def explained(document):
+    """The tokens in the first column of the table of bad_arguments.md."""
+    return re.findall(r"^\| `(\w+)(?:\([^)]*\))?` \|", document, flags=re.MULTILINE)
+
+
+def problems(name, parameters, tokens, explanations):
     known = {n for _, n in parameters}
     if not tokens:
         yield "no OBJSTORE_CHECKS"
     for word, arguments in tokens:
-        if word not in TOKENS:
-            yield f"unknown token {word}"
+        if word not in explanations:
+            yield f"unknown token {word}: {EXPLANATIONS.name} does not explain it"
         for argument in arguments:
             if argument not in known:
                 yield f"{word}({argument}): no such parameter"
@@ -101,6 +76,39 @@ def problems(name, parameters, tokens):
             yield f"handle {parameter} is not in closed() and kind()"
     if closed != kinds:
         yield "closed() and kind() differ"
+
+
+def vocabulary_problems(functions, explanations):
+    used = {word for _, _, _, tokens in functions for word, _ in tokens}
+    for word in explanations:
+        if explanations.count(word) > 1:
+            yield f"{word} is explained twice"
+        if word not in used:
+            yield f"{word} is explained, and no declaration uses it"
+
+
+def contents_problems(header):
+    """The table of contents ("Contents" on the first page) and the banners of the sections, and what refers to them."""
+    page, _, rest = header.partition("#ifndef OBJSTORE_H")
+    table = re.search(r"^ \*  Contents\n((?: \* +\d+\. .+\n)+)", page, flags=re.MULTILINE)
+    listed = re.findall(r"^ \* +(\d+)\. (.+)$", table.group(1), flags=re.MULTILINE) if table else []
+    sections = re.findall(rf"^/\* {BAR}\n \*  (\d+)\. (.+)$", rest, flags=re.MULTILINE)
+    banners = len(re.findall(rf"^/\* {BAR}$", rest, flags=re.MULTILINE))
+    if banners != len(sections) or not sections:
+        yield f"{banners} banners, {len(sections)} with number and title"
+    for number, title in listed:
+        if (number, title) not in sections:
+            yield f"the table of contents has {number}. {title}, and no section is called so"
+    for place, (number, title) in enumerate(sections, 1):
+        if (number, title) not in listed:
+            yield f"section {number}. {title} is not in the table of contents"
+        if int(number) != place:
+            yield f"section {number}. {title} is number {place} in the file"
+    if listed != sorted(listed, key=lambda line: int(line[0])):
+        yield "the table of contents is not in order"
+    for number in re.findall(r"\bsection (\d+)", header):
+        if int(number) not in range(1, len(sections) + 1):
+            yield f"there is no section {number}"
 
 
 def swift_type(type_):
@@ -148,7 +156,9 @@ def main():
     header = open(sys.argv[1], encoding="utf-8").read()
     functions = list(declarations(header))
     declared = len(re.findall(r"^OBJSTORE_API ", header, flags=re.MULTILINE))
-    wrong = [f"{f[0]}: {p}" for f in functions for p in problems(f[0], f[2], f[3])]
+    explanations = explained(EXPLANATIONS.read_text(encoding="utf-8"))
+    wrong = [f"{f[0]}: {p}" for f in functions for p in problems(f[0], f[2], f[3], explanations)]
+    wrong += [*vocabulary_problems(functions, explanations), *contents_problems(header)]
     if declared != len(functions):
         wrong.append(f"{declared} declarations, {len(functions)} understood")
     print(

@@ -96,7 +96,7 @@ def salvage(
 
     No value in the new store is a wrong one: what cannot be proved is lost, and the report says so. A lost value is
     null, or the property's default. NotFound, NotAStore, Busy, AlreadyExists; Corrupt: nothing can be read at all. On
-    an exception, also one of `progress`, nothing is left at `new_path`. Section 5 of objstore.h has the rules."""
+    an exception, also one of `progress`, nothing is left at `new_path`. Section 6 of objstore.h has the rules."""
     called = Progress(progress)
     report = _Report(called)
     losses = ctypes.c_uint64()

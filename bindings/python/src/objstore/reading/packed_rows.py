@@ -1,4 +1,4 @@
-"""Many objects at a time out of the library: the packed form (section 12 of objstore.h) as Python values."""
+"""Many objects at a time out of the library: the packed form (section 17 of objstore.h) as Python values."""
 
 import ctypes
 import itertools

@@ -16,7 +16,7 @@ HOLDERS = {1: "view", 2: "observer", 3: "checkpoint"}
 
 @dataclass(frozen=True)
 class Statistics:
-    """How much there is, and how much this process did since it opened the store; section 5 of objstore.h."""
+    """How much there is, and how much this process did since it opened the store; section 6 of objstore.h."""
 
     published_version: int
     durable_version: int

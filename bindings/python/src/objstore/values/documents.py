@@ -1,4 +1,4 @@
-"""Values of mixed properties as the packed form of section 10 of objstore.h, and back.
+"""Values of mixed properties as the packed form of section 11 of objstore.h, and back.
 
     pack({"b": [1, 2.5], "a": None})  ─►  0e 01 02 …
 
