@@ -227,8 +227,8 @@
 /* For Swift's importer of C, which defines __swift__; C and C++ see plain C99 and C++11.
  *
  * Parameters need no annotation: where the header says nothing, Swift's compiler insists that the function that
- * implements the declaration takes an optional, and so has to think of NULL. Members of structures and results
- * are annotated, lest Swift unwraps them unasked.
+ * implements the declaration takes an optional, and so has to handle NULL. Members of structures and results are
+ * annotated, so that Swift does not unwrap them implicitly.
  *
  * OBJSTORE_ENUM makes a type of exactly 32 signed bits in every language, whose set of values may grow: in C an
  * int32_t with named constants, in C++ and Swift an enumeration. */
@@ -264,22 +264,23 @@ extern "C" {
  *  1. Version, status, errors
  * ================================================================================================ */
 
-/** The version of the loaded library as text, "major.minor.patch". Valid for ever. Cannot fail. */
+/** Returns the version of the loaded library as text, "major.minor.patch". Valid as long as the process runs. Cannot
+ * fail. */
 OBJSTORE_API const char *OBJSTORE_NONNULL objstore_version(void)
     OBJSTORE_CHECKS(none);
 
-/** The version of the loaded library as a number, to compare with OBJSTORE_VERSION_NUMBER: major * 1,000,000 +
+/** Returns the version of the loaded library as a number, to compare with OBJSTORE_VERSION_NUMBER: major * 1,000,000 +
  * minor * 1,000 + patch. Cannot fail. */
 OBJSTORE_API uint32_t objstore_version_number(void)
     OBJSTORE_CHECKS(none);
 
-/** How a fallible call ended. The numbers never change; new ones may come, so treat one that you do not know as
- * a failure. Statuses from OBJSTORE_USER_STATUS up are yours: the library never makes one, and hands on what
- * your transaction body returns. */
+/** How a call ended. The numbers never change. New ones may come: treat one that you do not know as a failure. Statuses
+ * from OBJSTORE_USER_STATUS up are yours: the library never makes one, and hands on what your transaction body
+ * returns. */
 OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_OK = 0,
 
-    /* What was asked for is wrong. Nothing happened. */
+    /* The call is wrong. Nothing happened. */
     OBJSTORE_ERR_INVALID_ARGUMENT = 1, /* NULL, unknown flag, bad length …: the message names the argument */
     OBJSTORE_ERR_CLOSED_HANDLE = 2,    /* the handle, or the store it came from, was closed */
     OBJSTORE_ERR_WRONG_KIND = 3,       /* a handle of another type */
@@ -291,7 +292,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_WRONG_TYPE = 9,       /* the value does not fit the property */
     OBJSTORE_ERR_NOT_NULLABLE = 10,    /* null for a property that is not nullable */
     OBJSTORE_ERR_MISSING_VALUE = 11,   /* no value for a property that has no default and is not nullable */
-    OBJSTORE_ERR_NULL_VALUE = 12,      /* the stored value is null and the caller asked for none such */
+    OBJSTORE_ERR_NULL_VALUE = 12,      /* the stored value is null, which the caller excluded */
     OBJSTORE_ERR_INVALID_UTF8 = 13,
     OBJSTORE_ERR_VALUE_TOO_LARGE = 14, /* over OBJSTORE_LIMIT_VALUE_BYTES, or a key over 1024 bytes */
     OBJSTORE_ERR_OUT_OF_RANGE = 15,    /* an index, or a number that does not fit (also an overflow) */
@@ -310,10 +311,10 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_NOT_IN_WRITE = 40,     /* writing through a view that is no transaction */
     OBJSTORE_ERR_ALREADY_IN_WRITE = 41, /* this thread would wait for itself */
     OBJSTORE_ERR_IN_CALLBACK = 42,      /* not from inside a callback */
-    OBJSTORE_ERR_BUSY = 43,             /* somebody else has it: the writer's lock, the files */
+    OBJSTORE_ERR_BUSY = 43,             /* another thread or process has it: the writer's lock, the files */
     OBJSTORE_ERR_TIMEOUT = 44,
     OBJSTORE_ERR_READ_ONLY = 45,        /* the store is open read-only */
-    OBJSTORE_ERR_TOO_MANY_READERS = 46, /* no slot for another pinned version: objstore_pins says who holds them */
+    OBJSTORE_ERR_TOO_MANY_READERS = 46, /* no slot for another pinned version: see objstore_pins */
     OBJSTORE_ERR_FORKED = 47,           /* a handle of the parent process */
     OBJSTORE_ERR_CANCELLED = 48,        /* a progress or wait callback, or an async cancel, ended the operation */
     OBJSTORE_ERR_CALLBACK = 49,         /* a callback failed: objstore_fail, or a handler that returned not OK */
@@ -331,7 +332,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_ALREADY_EXISTS = 81,
     OBJSTORE_ERR_NOT_A_STORE = 82,
     OBJSTORE_ERR_CORRUPT = 83,          /* a check of the content failed */
-    OBJSTORE_ERR_VERSION_MISMATCH = 84, /* the file, or who has it open, is of a format this library cannot join */
+    OBJSTORE_ERR_VERSION_MISMATCH = 84, /* the file's format, or that of a process that has it open, does not fit */
     OBJSTORE_ERR_INCOMPATIBLE_FILE_SYSTEM = 85,
     OBJSTORE_ERR_NEEDS_LOG = 86,        /* not cleanly closed, and its log is missing or of another store */
     OBJSTORE_ERR_CONFIG_MISMATCH = 87,  /* this process has the file open with a different configuration */
@@ -343,7 +344,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_USER_STATUS = 10000        /* the first status that is yours */
 };
 
-/** Text: `length` bytes of UTF-8 at `bytes`, or, where it is passed in, length -1 = NUL-terminated. */
+/** Text: `length` bytes of UTF-8 at `bytes`. Where text is passed in, length -1 means NUL-terminated. */
 typedef struct objstore_text {
     const char *OBJSTORE_NULLABLE bytes;
     int64_t length;
@@ -368,40 +369,42 @@ typedef struct objstore_error {
     uint32_t reserved;
 } objstore_error;
 
-/** Fills `error` with what is known about the last failing call of the calling thread. A call that succeeds does
- * not touch it (so success costs nothing), nor does this one. The texts are borrowed until the thread's next
- * failing call. A status handed on by objstore_write keeps the error that was set when the body failed. Works
- * in a forked child. */
+/** Fills `error` with what is known about the last failing call of the calling thread. A successful call does not touch
+ * that information (so success costs nothing), nor does this one. The texts are borrowed until the thread's next
+ * failing call. A status handed on by objstore_write keeps the error that was set when the body failed. Works in a
+ * forked child. */
 OBJSTORE_API objstore_status objstore_last_error(objstore_error *error)
     OBJSTORE_CHECKS(null(error), size(error));
 
-/** The message of the thread's last failing call, NUL-terminated, "" when there was none; for printing. Borrowed
- * until the thread's next failing call. Cannot fail. */
+/** Returns the message of the thread's last failing call, for printing: NUL-terminated, "" when no call has failed.
+ * Borrowed until the thread's next failing call. Cannot fail. */
 OBJSTORE_API const char *OBJSTORE_NONNULL objstore_last_message(void)
     OBJSTORE_CHECKS(none);
 
-/** The name of a status, "OBJSTORE_ERR_IO"; "unknown status" for a number that has none. Valid for ever. Cannot
- * fail. */
+/** Returns the name of a status, "OBJSTORE_ERR_IO"; "unknown status" for a number that has none. Valid as long as the
+ * process runs. Cannot fail. */
 OBJSTORE_API const char *OBJSTORE_NONNULL objstore_status_name(objstore_status status)
     OBJSTORE_CHECKS(none);
 
-/** For callbacks: `return objstore_fail(42, OBJSTORE_STR("no such customer"));`. Records code and message as the
- * thread's last error and returns OBJSTORE_ERR_CALLBACK. The message is copied; one that is not UTF-8 is
- * recorded as "". Cannot fail otherwise. */
+/** Records `code` and `message` as the thread's last error and returns OBJSTORE_ERR_CALLBACK. For callbacks: `return
+ * objstore_fail(42, OBJSTORE_STR("no such customer"));`. The message is copied; one that is not UTF-8 is recorded as
+ * "". Cannot fail otherwise. */
 OBJSTORE_API objstore_status objstore_fail(int64_t code, objstore_text message)
     OBJSTORE_CHECKS(none);
 
-/** Not called but given, as the `free_userdata` of a callback: the callback ends with objstore_finish, and what it
- * returns means nothing. One that returns without that was *left*: nothing of what it was to do counts as done. The
- * operation it belongs to fails as with a status that is not OK (OBJSTORE_ERR_CALLBACK as the callback's own), and a
- * change set that a handler left comes again with the next delivery, together with what was committed meanwhile. For
- * languages whose functions can be left before their first line, and then return whatever lies on the stack: in
- * Python an exception of a signal handler does that to a callback of ctypes. Frees nothing. */
+/** Marks a callback as one that ends with objstore_finish. It is not called but given, as the `free_userdata` of the
+ * callback. It frees nothing.
+ * What such a callback returns means nothing. If it returns without objstore_finish, it was *left*: nothing of what it
+ * was to do counts as done. The operation that it belongs to fails as with a status that is not OK
+ * (OBJSTORE_ERR_CALLBACK as the callback's own). A change set that a handler left comes again with the next delivery,
+ * together with what was committed meanwhile.
+ * For languages whose functions can be left before their first line, and then return whatever lies on the stack: in
+ * Python an exception of a signal handler does that to a callback of ctypes. */
 OBJSTORE_API void objstore_must_finish(void *userdata)
     OBJSTORE_CHECKS(none);
 
-/** The last thing that a callback with objstore_must_finish does, on its thread: it has ended, with this status, which
- * is returned. Of no effect elsewhere. Cannot fail. */
+/** Says that a callback with objstore_must_finish has ended, with this status, and returns the status. It is the last
+ * call of the callback, on its thread. Has no effect elsewhere. Cannot fail. */
 OBJSTORE_API objstore_status objstore_finish(objstore_status status)
     OBJSTORE_CHECKS(none);
 
@@ -439,13 +442,13 @@ typedef uint32_t objstore_class_id;    /* opaque, unique in the file, never reus
 typedef uint32_t objstore_property_id; /* the same; that of one class is never valid for another */
 typedef uint32_t objstore_index_id; /* opaque, unique in the file, never reused, never 0, no class or property id */
 
-/** An object: a plain value that says which object of which store is meant. Nothing to release. Two are the same
- * object when all three fields are equal. Zero bytes mean "no object". */
+/** An object: a plain value that says which object of which store is meant. There is nothing to release. Two are the
+ * same object when all three fields are equal. Zero bytes mean "no object". */
 typedef struct objstore_object {
     objstore_class_id class_id;
     uint32_t store_tag; /* which store (objstore_info): the same in all processes, unequal for unequal stores */
-    int64_t key;        /* >= 0, given in the order of creation; not used again, but for a key that only cancelled
-                         * transactions had, once everybody has closed the store */
+    int64_t key;        /* >= 0, given in the order of creation; not used again, except a key that only cancelled
+                         * transactions had, once all processes have closed the store */
 } objstore_object;
 
 /** A point in time: `seconds` since 1970-01-01T00:00:00Z, leap seconds not counted (may be negative), plus
@@ -460,10 +463,10 @@ typedef struct objstore_timestamp {
  * encoding (BID), `low` the bits 0 to 63. objstore_decimal128_from_text makes one; a compiler's _Decimal128 in BID
  * (gcc on x86-64) has the same 16 bytes. A coefficient above 10^34 - 1 counts as 0. */
 typedef struct objstore_decimal128 { uint64_t low; uint64_t high; } objstore_decimal128;
-/** 4 bytes of seconds since 1970, 5 random ones of the process that made it, 3 of a counter, each big-endian: any 12
- * bytes will do. objstore_object_id_new makes one. */
+/** 4 bytes of seconds since 1970, 5 random bytes of the process that made it, 3 bytes of a counter, each big-endian.
+ * Any 12 bytes are valid. objstore_object_id_new makes one. */
 typedef struct objstore_object_id { uint8_t bytes[12]; } objstore_object_id;
-/** The 16 bytes in the order of the text form: byte 0 is the first two digits. Any 16 bytes will do. */
+/** The 16 bytes in the order of the text form: byte 0 is the first two digits. Any 16 bytes are valid. */
 typedef struct objstore_uuid { uint8_t bytes[16]; } objstore_uuid;
 
 /** Which list, set or map is meant; a plain value like an object. */
@@ -507,8 +510,8 @@ typedef struct objstore_value {
  *      objstore_buffer b = objstore_buffer_init();              the library allocates
  *      objstore_buffer b = objstore_buffer_over(array, size);   yours first, the library's when too small
  *      static objstore_buffer b;                                all zero bytes: as the first
- * Each call that takes a buffer starts it anew: what an earlier call put there is gone. Use it again and again,
- * then give it back with objstore_buffer_free. Not for two threads at a time. */
+ * Each call that takes a buffer starts it from empty: what an earlier call put there is gone. Use it as often as you
+ * like, then release it with objstore_buffer_free. One thread at a time. */
 typedef struct objstore_buffer {
     uint8_t *OBJSTORE_NULLABLE bytes;
     size_t length;   /* bytes in use */
@@ -520,7 +523,7 @@ typedef struct objstore_buffer {
 OBJSTORE_API objstore_status objstore_buffer_free(objstore_buffer *buffer)
     OBJSTORE_CHECKS(nullable(buffer), buffer(buffer));
 
-/* The constructors: inline, free of cost, cannot fail. They exist in the header only. */
+/* The constructors: inline, without cost, cannot fail. They exist in the header only. */
 
 #ifndef OBJSTORE_DECLARATIONS_ONLY
 static inline objstore_text objstore_text_of(const char *bytes, int64_t length) {
@@ -627,7 +630,7 @@ static inline objstore_value objstore_document(const void *bytes, int64_t length
     value.data.document.length = length;
     return value;
 }
-/** A list or map with so many elements, in the array that objstore_document_pack takes. */
+/** A list or map with `count` elements, in the array that objstore_document_pack takes. */
 static inline objstore_value objstore_list_of(int64_t count) {
     objstore_value value = objstore_null();
     value.kind = OBJSTORE_KIND_LIST;
@@ -683,37 +686,38 @@ static inline objstore_error objstore_error_init(void) {
 #define OBJSTORE_BOOL_INIT(truth) {OBJSTORE_KIND_BOOL, 0, {.boolean = (truth)}}
 #define OBJSTORE_STRING_INIT(literal) {OBJSTORE_KIND_STRING, 0, {.text = OBJSTORE_STR_INIT(literal)}}
 
-/** The number that a text says, exactly: "12.50", "-1E-3", "Infinity", "NaN", "sNaN"; 12.50 keeps its zero.
- * INVALID_ARGUMENT: no number. OUT_OF_RANGE: not exactly a decimal128 (more than 34 digits, an exponent too large or
+/** Makes a decimal of a text, exactly: "12.50", "-1E-3", "Infinity", "NaN", "sNaN"; 12.50 keeps its zero.
+ * INVALID_ARGUMENT: not a number. OUT_OF_RANGE: not exactly a decimal128 (more than 34 digits, an exponent too large or
  * too small). */
 OBJSTORE_API objstore_status objstore_decimal128_from_text(objstore_text text, objstore_decimal128 *decimal)
     OBJSTORE_CHECKS(null(decimal), text(text));
 
 /** Bytes that a decimal as text never exceeds, the NUL included. */
 enum { OBJSTORE_DECIMAL128_TEXT = 48 };
-/** The number as text that objstore_decimal128_from_text reads back, digit by digit: "12.50", "1E+3", "-Infinity".
- * `text` has room for OBJSTORE_DECIMAL128_TEXT bytes; it ends with a NUL. */
+/** Writes a decimal as text that objstore_decimal128_from_text reads back, digit by digit: "12.50", "1E+3",
+ * "-Infinity". `text` has room for OBJSTORE_DECIMAL128_TEXT bytes; it ends with a NUL. */
 OBJSTORE_API objstore_status objstore_decimal128_to_text(objstore_decimal128 decimal, char *text)
     OBJSTORE_CHECKS(null(text));
 
 /** Bytes of an object id and of a uuid as text, the NUL included. */
 enum { OBJSTORE_OBJECT_ID_TEXT = 25, OBJSTORE_UUID_TEXT = 37 };
-/** The object id of 24 hexadecimal digits, in either case. INVALID_ARGUMENT: the text is none. */
+/** Makes an object id of 24 hexadecimal digits, in either case. INVALID_ARGUMENT: the text is not that. */
 OBJSTORE_API objstore_status objstore_object_id_from_text(objstore_text text, objstore_object_id *object_id)
     OBJSTORE_CHECKS(null(object_id), text(text));
-/** Its 24 digits, in lower case. `text` has room for OBJSTORE_OBJECT_ID_TEXT bytes; it ends with a NUL. */
+/** Writes the 24 digits of an object id, in lower case. `text` has room for OBJSTORE_OBJECT_ID_TEXT bytes; it ends with
+ * a NUL. */
 OBJSTORE_API objstore_status objstore_object_id_to_text(objstore_object_id object_id, char *text)
     OBJSTORE_CHECKS(null(text));
-/** The uuid of a text of the form 01234567-89ab-cdef-0123-456789abcdef, in either case. INVALID_ARGUMENT: the text is
- * none. */
+/** Makes a uuid of a text of the form 01234567-89ab-cdef-0123-456789abcdef, in either case. INVALID_ARGUMENT: the text
+ * is not that. */
 OBJSTORE_API objstore_status objstore_uuid_from_text(objstore_text text, objstore_uuid *uuid)
     OBJSTORE_CHECKS(null(uuid), text(text));
-/** The text of that form, in lower case. `text` has room for OBJSTORE_UUID_TEXT bytes; it ends with a NUL. */
+/** Writes a uuid in that form, in lower case. `text` has room for OBJSTORE_UUID_TEXT bytes; it ends with a NUL. */
 OBJSTORE_API objstore_status objstore_uuid_to_text(objstore_uuid uuid, char *text)
     OBJSTORE_CHECKS(null(text));
 
-/** An object id that nobody else makes, greater than those that this process made in seconds before. Any thread, also
- * in the child of a fork. */
+/** Makes a new object id, different from all others, and greater than those that this process made in earlier seconds.
+ * Any thread, also in the child of a fork. */
 OBJSTORE_API objstore_status objstore_object_id_new(objstore_object_id *object_id)
     OBJSTORE_CHECKS(null(object_id));
 
@@ -727,11 +731,11 @@ typedef struct objstore_changes objstore_changes; /* a change set */
 typedef struct objstore_token objstore_token;     /* an observer */
 typedef struct objstore_bound objstore_bound;     /* owns a minted function */
 
-/** Gives userdata back: see "Callbacks" on the first page. Must not call the library. */
+/** Releases userdata: see "Callbacks" on the first page. Must not call the library. */
 typedef void (*objstore_free_userdata)(void *userdata);
 
-/** Called now and then by long operations. `total` may be an estimate. Not OK ends the operation, which then
- * returns OBJSTORE_ERR_CANCELLED and leaves nothing behind; callback_code is the status. */
+/** Called now and then by long operations. `total` may be an estimate. A status other than OK ends the operation, which
+ * then returns OBJSTORE_ERR_CANCELLED and leaves nothing behind; callback_code is the status. */
 typedef objstore_status (*objstore_progress)(uint64_t done, uint64_t total, void *userdata);
 
 /* Milliseconds as a time-out. */
@@ -756,62 +760,64 @@ enum {
     /* No two objects have the same value; any number may have null. Has an index, with or without
      * OBJSTORE_PROPERTY_INDEXED; a primary key is unique anyway. */
     OBJSTORE_PROPERTY_UNIQUE = 0x8,
-    /* Of a link, or a collection of links: deleting an object deletes what it links to by this property, whoever else
+    /* Of a link, or a collection of links: deleting an object deletes what it links to by this property, whatever else
      * links there. Taking a link away deletes nothing. */
     OBJSTORE_PROPERTY_CASCADE = 0x10,
-    /* OBJECT_ID, UUID, or an INT that is the primary key: an object created without a value gets a new one: a random
-     * one, or an int above all that there are and all that were given up to 2^61, from 1; where nothing is left above
-     * those, or above what the type of a language has, above all that there are. */
+    /* OBJECT_ID, UUID, or an INT that is the primary key: an object created without a value gets a new one. It is
+     * random, or an int, from 1, above all that exist and all that were given up to 2^61; where nothing is left above
+     * those, or above the greatest value of a language's type, above all that exist. */
     OBJSTORE_PROPERTY_GENERATED = 0x20,
-    /* INT, no primary key: is meant to be counted (objstore_increment), as programs and tools can see; languages with
-     * objects show it as a counter, not as a plain number. */
+    /* INT, not the primary key: tells programs and tools that the property is a counter (objstore_increment);
+     * languages with objects show it as a counter, not as a plain number. */
     OBJSTORE_PROPERTY_COUNTER = 0x40,
-    /* Only given out: objstore_schema_set_default makes it. */
+    /* Only given out: objstore_schema_set_default sets it. */
     OBJSTORE_PROPERTY_HAS_DEFAULT = 0x100
 };
 
-/** An empty schema. */
+/** Makes an empty schema. */
 OBJSTORE_API objstore_status objstore_schema_new(objstore_schema **schema)
     OBJSTORE_CHECKS(null(schema));
 
-/** Adds a class without properties. A store can have 4096 classes. INVALID_SCHEMA: a bad name, or a class of that name
- * is there. */
+/** Adds a class without properties. A store can have 4096 classes.
+ * INVALID_SCHEMA: a bad name, or the schema has a class of that name already. */
 OBJSTORE_API objstore_status objstore_schema_add_class(objstore_schema *schema, objstore_text class_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
 
 enum {
-    OBJSTORE_CLASS_EMBEDDED = 0x1  /* each object lies in one property of one other object, its parent, is made there
-                                    * (objstore_create_embedded), and goes with it, or when it loses its place */
+    OBJSTORE_CLASS_EMBEDDED = 0x1  /* each object lies in one property of one other object, its parent; it is created
+                                    * there (objstore_create_embedded), and deleted with it, or when it loses its
+                                    * place */
 };
 
-/** Replaces the flags of a class of the schema: OBJSTORE_CLASS_…, or 0, the default.
- * An embedded class has no primary key; links, lists and maps lead to its objects, sets do not (objstore_open looks for
- * that).
+/** Replaces the flags of a class of the schema: OBJSTORE_CLASS_…, or 0, the default. An embedded class has no primary
+ * key. Links, lists and maps lead to its objects, sets do not (objstore_open checks that).
  * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: it has a primary key. */
 OBJSTORE_API objstore_status objstore_schema_set_class_flags(objstore_schema *schema, objstore_text class_name,
                                                              uint32_t flags)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name), flags(flags));
 
-/** Adds a property to a class of the schema. The order in which properties are added is theirs for who opens a store
- * with it:
- * that of values which are given without names, and of JSON and objstore_describe, also where the file has another
- * (objstore_property_at). Without a schema it is the file's.
- * `flags` are OBJSTORE_PROPERTY_…, or 0. A class can have 65,000 properties; those of two words (TIMESTAMP, DECIMAL128,
- * OBJECT_ID, UUID) count twice.
- * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: a bad name, one that is there, a second
- * primary key, too many properties, flags that do not fit the kind, or LINK, which objstore_schema_add_link adds.
- * A MIXED property can always be null, with the flag or without; it is no primary key.
- * NOT_SUPPORTED: a kind of a later version. */
+/** Adds a property to a class of the schema. A class can have 65,000 properties; those of two words (TIMESTAMP,
+ * DECIMAL128, OBJECT_ID, UUID) count twice. `flags` are OBJSTORE_PROPERTY_…, or 0. A MIXED property can always be null,
+ * with the flag or without; it cannot be the primary key.
+ *
+ * The order in which properties are added holds for the code that opens a store with the schema: it is the order of
+ * values that are given without names, of JSON and of objstore_describe, also where the file has another order
+ * (objstore_property_at). Without a schema the order is the file's.
+ *
+ * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: a bad name, one that the class has already, a
+ * second primary key, too many properties, flags that do not fit the kind, or LINK, which objstore_schema_add_link
+ * adds. NOT_SUPPORTED: a kind of a later version. */
 OBJSTORE_API objstore_status objstore_schema_add_property(objstore_schema *schema, objstore_text class_name,
                                                           objstore_text name, objstore_kind kind,
                                                           uint32_t flags)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
                     enum(kind), flags(flags));
 
-/** Adds a list, set or map to a class of the schema: `collection` is LIST, SET or MAP, `kind` that of its elements. Of
- * a map `key_kind` is INT, STRING, OBJECT_ID or UUID, else NULL. `flags`: OBJSTORE_PROPERTY_NULLABLE = elements may be
- * null (those of kind MIXED may anyway), or 0. The rest as objstore_schema_add_property. INVALID_SCHEMA: also what is
- * no collection, keys that do not fit, and LINK, which objstore_schema_add_link_collection adds. */
+/** Adds a list, set or map to a class of the schema. `collection` is LIST, SET or MAP, `kind` the kind of its elements.
+ * Of a map `key_kind` is INT, STRING, OBJECT_ID or UUID, else NULL. `flags`: OBJSTORE_PROPERTY_NULLABLE = elements may
+ * be null (those of kind MIXED may anyway), or 0. Otherwise as objstore_schema_add_property.
+ * INVALID_SCHEMA: also a `collection` that is none, keys that do not fit, and LINK, which
+ * objstore_schema_add_link_collection adds. */
 OBJSTORE_API objstore_status objstore_schema_add_collection(objstore_schema *schema, objstore_text class_name,
                                                             objstore_text name, objstore_kind collection,
                                                             objstore_kind key_kind, objstore_kind kind,
@@ -819,7 +825,7 @@ OBJSTORE_API objstore_status objstore_schema_add_collection(objstore_schema *sch
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
                     enum(collection), enum(key_kind), enum(kind), flags(flags));
 
-/** One property, as a row of a table that says what a class has. What is not mentioned is zero. 128 bytes, final.
+/** One property, as a row of a table that describes a class. Members that are not mentioned are zero. 128 bytes, final.
  *
  *      enum { ID, NAME, AGE, DOG_PROPERTIES };
  *      static const objstore_property_row dog_rows[DOG_PROPERTIES] = {
@@ -847,33 +853,38 @@ typedef struct objstore_property_row {
     uint64_t reserved[5];                      /* 0 */
 } objstore_property_row;
 
-/** Adds a class with all its properties, as objstore_schema_add_class, set_class_flags, add_property, add_collection,
- * add_link, add_link_collection, set_default, add_former_name and set_stored_name would, in the order of the rows: all,
- * or nothing. `class_flags` are OBJSTORE_CLASS_…, or 0. Errors: theirs. The message names the row: "rows[2]: …". */
+/** Adds a class with all its properties, in the order of the rows: all, or nothing. It does what
+ * objstore_schema_add_class, set_class_flags, add_property, add_collection, add_link, add_link_collection, set_default,
+ * add_former_name and set_stored_name would do. `class_flags` are OBJSTORE_CLASS_…, or 0. Errors: those of these
+ * functions. The message names the row: "rows[2]: …". */
 OBJSTORE_API objstore_status objstore_schema_add_rows(objstore_schema *schema, objstore_text class_name,
                                                       uint32_t class_flags, const objstore_property_row *rows,
                                                       size_t count)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name), flags(class_flags),
                     array(rows, count), count(count));
 
-/** Adds a link: a property of kind LINK that leads to an object of class `target_class`, or is null. The target may be
- * the class itself, and may be added to the schema later: objstore_open looks for it (INVALID_SCHEMA, with class and
- * property, if it is missing). `flags` are OBJSTORE_PROPERTY_CASCADE, or 0; OBJSTORE_PROPERTY_NULLABLE means nothing: a
- * link can always be null. UNIQUE is INVALID_SCHEMA (an index of the link and others may be unique). It has an index,
- * without the flag: who links to an object is known (objstore_incoming). When the object that it leads to is deleted,
- * the link becomes null. Errors as of objstore_schema_add_property. */
+/** Adds a link: a property of kind LINK that leads to an object of class `target_class`, or is null. When the object
+ * that it leads to is deleted, the link becomes null. A link has an index, without the flag: objstore_incoming finds
+ * the objects that link to one.
+ *
+ * The target may be the class itself, and may be added to the schema later: objstore_open checks for it
+ * (INVALID_SCHEMA, with class and property, if it is missing). `flags` are OBJSTORE_PROPERTY_CASCADE, or 0;
+ * OBJSTORE_PROPERTY_NULLABLE means nothing: a link can always be null. UNIQUE is INVALID_SCHEMA (an index of the link
+ * and other properties may be unique). Errors as of objstore_schema_add_property. */
 OBJSTORE_API objstore_status objstore_schema_add_link(objstore_schema *schema, objstore_text class_name,
                                                       objstore_text name, objstore_text target_class,
                                                       uint32_t flags)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, target_class),
                     name(class_name, name, target_class), flags(flags));
 
-/** Adds a list, set or map whose elements (of a map: values) are links to objects of class `target_class`, which is
- * looked for as by objstore_schema_add_link. Values of a map can always be null, elements of lists and sets never.
+/** Adds a list, set or map whose elements (of a map: values) are links to objects of class `target_class`, for which
+ * objstore_open checks as with objstore_schema_add_link. Values of a map can always be null, elements of lists and sets
+ * never. A set is in the order in which its objects were created. When an object is deleted, it leaves all lists and
+ * sets, whose elements close up, and keys of maps get null instead. objstore_incoming finds the objects that have one
+ * among their elements, without a flag.
+ *
  * `flags` are OBJSTORE_PROPERTY_CASCADE, or 0; of a map also OBJSTORE_PROPERTY_NULLABLE, which means nothing.
- * `collection` and `key_kind` as in objstore_schema_add_collection, errors as there. A set is in the order in which its
- * objects were created. When an object is deleted it leaves all lists and sets, whose elements close up, and keys of
- * maps get null instead. Who has an object among its elements is known (objstore_incoming), without a flag. */
+ * `collection` and `key_kind` as in objstore_schema_add_collection, errors as there. */
 OBJSTORE_API objstore_status objstore_schema_add_link_collection(objstore_schema *schema, objstore_text class_name,
                                                                  objstore_text name, objstore_kind collection,
                                                                  objstore_kind key_kind, objstore_text target_class,
@@ -886,29 +897,34 @@ enum {
     OBJSTORE_INDEX_PRIMARY_KEY = 0x2  /* its values are the primary key of the objects, unique and immutable */
 };
 
-/** Adds an ordered index of 2 to 8 properties (`names`, `count` of them) to a class of the schema: by the first, where
- * that is equal by the second, and so on; see objstore_find_in. Of any kind but lists, sets and maps, BINARY and MIXED
- * too. `flags` are OBJSTORE_INDEX_…, or 0. With OBJSTORE_INDEX_PRIMARY_KEY the properties are the primary key together
- * (with OBJSTORE_INDEX_UNIQUE or without it): each is a BOOL, INT, STRING, TIMESTAMP, OBJECT_ID or UUID, none is
- * nullable, and no property is the primary key alone. In a unique one values of two objects are the same where the
- * index does not order them (0.0 and -0.0, decimals 1.0 and 1.00, NaN and NaN); where one of the values is null they
- * are never the same.
+/** Adds an ordered index of 2 to 8 properties (`names`, `count` of them) to a class of the schema. It orders by the
+ * first property, where that is equal by the second, and so on; see objstore_find_in. The properties are of any kind
+ * but lists, sets and maps; BINARY and MIXED are allowed. `flags` are OBJSTORE_INDEX_…, or 0.
+ *
+ * With OBJSTORE_INDEX_PRIMARY_KEY the properties are the primary key together (with OBJSTORE_INDEX_UNIQUE or without
+ * it): each is a BOOL, INT, STRING, TIMESTAMP, OBJECT_ID or UUID, none is nullable, and no property is the primary key
+ * alone. In a unique index values of two objects are the same where the index does not order them (0.0 and -0.0,
+ * decimals 1.0 and 1.00, NaN and NaN); where one of the values is null they are never the same.
+ *
  * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: fewer or more properties, a collection, one given
- * twice, the class has an index of these in this order, or the properties are no primary key: it has one, or is
- * embedded, too. */
+ * twice, the class has an index of these in this order, or the properties cannot be a primary key: the class has one,
+ * or is embedded, too. */
 OBJSTORE_API objstore_status objstore_schema_add_index(objstore_schema *schema, objstore_text class_name,
                                                        const objstore_text *names, size_t count, uint32_t flags)
     OBJSTORE_CHECKS(null(schema), nullable(names), closed(schema), kind(schema), text(class_name), name(class_name),
                     array(names, count), count(count), flags(flags));
 
-/** What a property gets when an object is created without it. Without a default a nullable property gets null,
- * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied. That of a link can only be null. That
- * of a primary key is the key of an object that is created, or looked for, without one, on every way in: values, rows,
- * columns, nested values, JSON. Of a single one a program may say none where the file has one, and it stays, or one
- * where the file has none: it gets it.
- * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE, NOT_NULLABLE: it does not fit. OUT_OF_RANGE: it is
- * none of the property's enumeration (objstore_schema_set_enumeration). VALUE_TOO_LARGE: a key of more than 1024 bytes.
- * INVALID_SCHEMA: the property is generated. */
+/** Sets the value that a property gets when an object is created without it. Without a default a nullable property gets
+ * null, and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied. The default of a link can only be
+ * null.
+ *
+ * The default of a primary key is the key of an object that is created, or looked for, without one, in every form of
+ * input: values, rows, columns, nested values, JSON. For a primary key of one property the program may give no default
+ * where the file has one, and it stays, or a default where the file has none: the file gets it.
+ *
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE, NOT_NULLABLE: the value does not fit. OUT_OF_RANGE:
+ * it is not in the property's enumeration (objstore_schema_set_enumeration). VALUE_TOO_LARGE: a key of more than 1024
+ * bytes. INVALID_SCHEMA: the property is generated. */
 OBJSTORE_API objstore_status objstore_schema_set_default(objstore_schema *schema, objstore_text class_name,
                                                          objstore_text name, objstore_value value)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, value),
@@ -918,41 +934,46 @@ enum {
     OBJSTORE_ENUMERATION_KEYS = 0x1  /* the values are those of a map's keys, not of its entries' values */
 };
 
-/** Says that a property of kind INT or STRING, or the elements of a collection of them, have no other values than
- * these, beside null where that may be: an enumeration of the program. What is written through a store that is opened
- * with the schema is one of them, whatever writes it: single values, rows, columns, nested values, JSON; else
- * OUT_OF_RANGE. Nothing can be added to such a property (WRONG_TYPE). Objects that are there when the property comes
- * into the file have its default, or the first of the values. Nothing else of it is in the file: what was there before,
- * or what other programs write, is read as it is. `values`, `count` of them, are copied; those of an earlier call for
- * the same are replaced. `flags`: OBJSTORE_ENUMERATION_KEYS, or 0.
- * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE: a property, or a value, of another kind, or keys of
- * what is no map.
- * OUT_OF_RANGE: the default is none of them. INVALID_ARGUMENT: no values. INVALID_SCHEMA: a counter, or generated. */
+/** Restricts a property of kind INT or STRING, or the elements of a collection of them, to these values, beside null
+ * where that may be: an enumeration of the program. `values`, `count` of them, are copied; those of an earlier call for
+ * the same property are replaced. `flags`: OBJSTORE_ENUMERATION_KEYS, or 0.
+ *
+ * Every write through a store that is opened with the schema is checked, in every form: single values, rows, columns,
+ * nested values, JSON; else OUT_OF_RANGE. Nothing can be added to such a property (WRONG_TYPE). Objects that exist when
+ * the property comes into the file get its default, or the first of the values. Nothing else of the enumeration is in
+ * the file: what was there before, or what other programs write, is read as it is.
+ *
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE: a property, or a value, of another kind, or keys
+ * where the property is not a map. OUT_OF_RANGE: the default is none of the values. INVALID_ARGUMENT: no values.
+ * INVALID_SCHEMA: a counter, or generated. */
 OBJSTORE_API objstore_status objstore_schema_set_enumeration(objstore_schema *schema, objstore_text class_name,
                                                              objstore_text name, const objstore_value *values,
                                                              size_t count, uint32_t flags)
     OBJSTORE_CHECKS(null(schema, values), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
                     count(count), flags(flags));
 
-/** Says what the file calls a property (the second function: a class) that the program calls otherwise: for a file that
- * is shared with programs of other conventions, or whose names are no names of the program's language. Nothing of the
- * mapping is in the file; each handle has that of its schema. Both names are taken wherever a name is asked for:
- * objstore_find_class, objstore_find_property, nested values, JSON. Told is the program's: classes, properties, JSON.
- * Messages and the names with them (objstore_error_detail), former names, and classes that are dropped
- * (objstore_schema_drop_class) have the file's.
+/** Sets the name that a property has in the file, where the program calls it otherwise: for a file that is shared with
+ * programs of other conventions, or whose names are not valid in the program's language. Nothing of the mapping is in
+ * the file; each handle has that of its schema.
+ *
+ * Every function that takes a name takes both names: objstore_find_class, objstore_find_property, nested values, JSON.
+ * Functions that give out names give the program's: classes, properties, JSON. Messages and the names with them
+ * (objstore_error), former names, and classes that are dropped (objstore_schema_drop_class) have the file's.
+ *
  * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: a bad name; from objstore_open: two classes, or
- * two properties of one, would have the same name in the file, or one has there the name that another has in the
+ * two properties of one class, would have the same name in the file, or one has there the name that another has in the
  * program. */
 OBJSTORE_API objstore_status objstore_schema_set_stored_name(objstore_schema *schema, objstore_text class_name,
                                                              objstore_text name, objstore_text stored_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, stored_name),
                     name(class_name, name, stored_name));
+/** Sets the name that a class has in the file, as objstore_schema_set_stored_name does for a property. */
 OBJSTORE_API objstore_status objstore_schema_set_stored_class_name(objstore_schema *schema, objstore_text class_name,
                                                                    objstore_text stored_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, stored_name),
                     name(class_name, stored_name));
 
-/** Gives a schema back. NULL is allowed. */
+/** Closes a schema. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_schema_close(objstore_schema *schema)
     OBJSTORE_CHECKS(nullable(schema), closed(schema), kind(schema));
 
@@ -960,19 +981,19 @@ OBJSTORE_API objstore_status objstore_schema_close(objstore_schema *schema)
  *  4. Configuration: how to open
  * ================================================================================================ */
 
-/** An empty configuration. It needs a path or a memory name, all else has a default. */
+/** Makes an empty configuration. It needs a path or a memory name; everything else has a default. */
 OBJSTORE_API objstore_status objstore_config_new(objstore_config **config)
     OBJSTORE_CHECKS(null(config));
 
-/** The file to open. Symbolic links are followed; a relative path is resolved when the store is opened. Beside
+/** Sets the file to open. Symbolic links are followed; a relative path is resolved when the store is opened. Beside
  * `path` the library keeps `path-log` and `path-lock` while the store is open. Replaces a memory name.
  * INVALID_ARGUMENT: contains a NUL byte. */
 OBJSTORE_API objstore_status objstore_config_set_path(objstore_config *config, objstore_text path)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(path), name(path));
 
-/** Opens in memory instead of a file. Stores of one name in one process are one store, which lives until its
- * last handle is closed. The empty name is a store of its own each time. The mode and what to do when it is there,
- * or not, count as for files. Replaces a path. */
+/** Opens in memory instead of a file. All stores of one name in one process are one store, which lives until its last
+ * handle is closed. The empty name is a store of its own each time. The mode and objstore_creation count as for files.
+ * Replaces a path. */
 OBJSTORE_API objstore_status objstore_config_set_memory(objstore_config *config, objstore_text name)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(name));
 
@@ -980,67 +1001,71 @@ OBJSTORE_API objstore_status objstore_config_set_memory(objstore_config *config,
 OBJSTORE_ENUM(objstore_mode) {
     OBJSTORE_MODE_READ_WRITE = 0, /* the default */
     OBJSTORE_MODE_READ_ONLY = 1,  /* this handle does not write, others may; needs write permission */
-    /* Nobody writes, or may (BUSY, on either side): read permission is enough; a clean file only. */
+    /* No process writes, or may (BUSY, on either side): read permission is enough; a clean file only. */
     OBJSTORE_MODE_IMMUTABLE = 2
 };
+/** Sets what may be done with the store. */
 OBJSTORE_API objstore_status objstore_config_set_mode(objstore_config *config, objstore_mode mode)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(mode));
 
-/** What to do when the file is there, or not. */
+/** What to do when the file exists, or not. */
 OBJSTORE_ENUM(objstore_creation) {
     OBJSTORE_CREATION_IF_MISSING = 0, /* the default; READ_ONLY and IMMUTABLE never create */
     OBJSTORE_CREATION_NEVER = 1,      /* not there: OBJSTORE_ERR_NOT_FOUND */
     OBJSTORE_CREATION_ALWAYS = 2      /* there: OBJSTORE_ERR_ALREADY_EXISTS */
 };
+/** Sets what to do when the file exists, or not. */
 OBJSTORE_API objstore_status objstore_config_set_creation(objstore_config *config, objstore_creation creation)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(creation));
 
-/** When a commit returns. Whatever is chosen, a store is never torn, and whatever one process committed survives
- * the end of that process; the difference shows when the machine stops. */
+/** When a commit returns. With every choice a store is never torn, and what one process committed survives the end of
+ * that process; the difference shows when the machine stops. */
 OBJSTORE_ENUM(objstore_durability) {
     OBJSTORE_DURABILITY_FULL = 0,    /* when it is on the medium; threads share a sync. The default */
     OBJSTORE_DURABILITY_RELAXED = 1, /* at once, visible to all; on the medium within relaxed_ms, in order */
     OBJSTORE_DURABILITY_NONE = 2     /* at once; on the medium at the next checkpoint */
 };
-/** `relaxed_ms`: 1 to 60,000 for RELAXED, else ignored. */
+/** Sets when a commit returns. `relaxed_ms`: 1 to 60,000 for RELAXED, else ignored. */
 OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *config,
                                                             objstore_durability durability, int64_t relaxed_ms)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(durability), range(relaxed_ms));
 
-/** The classes the program uses, and their version, from 1 (1 when no schema was ever set). The schema is
- * copied: it may be closed, or changed for another config. NULL: take the file as it is.
- * What opening then does to the file: section 5. */
+/** Sets the classes that the program uses, and their version, from 1 (a file that was never given a schema has 1). The
+ * schema is copied: it may be closed, or changed for another config. NULL: take the file as it is. Section 5 says what
+ * opening then does to the file. */
 OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config, objstore_schema *schema,
                                                         uint64_t version)
     OBJSTORE_CHECKS(null(config), nullable(schema), closed(config, schema), kind(config, schema),
                     range(version));
 
-/** A store whose content a new one begins with. When objstore_open finds no file, it copies the seed: everything in it,
- * with the same ids, and a uuid of its own; on any error no file is left (a process that is killed meanwhile leaves the
- * copy that it was making, PATH.copy-… with what stands beside it: nobody opens these, and they may be deleted). A file
- * that is there is opened, whatever the seed is. Of a store in memory the same holds. The seed is only read, and needs
- * read permission only; nobody may be writing it. An empty path: no seed (the default).
+/** Sets a store whose content a new one begins with. An empty path: no seed (the default).
+ * When objstore_open finds no file, it copies the seed: everything in it, with the same ids, and a uuid of its own. A
+ * file that exists is opened, whatever the seed is. The same holds for a store in memory. On any error no file is left;
+ * a process that is killed meanwhile leaves the copy that it was making, PATH.copy-… with the files beside it: no
+ * process opens these, and they may be deleted. The seed is only read, and needs read permission only; no process may
+ * be writing it.
  * objstore_open then has these errors of the seed, too: NOT_FOUND, NOT_A_STORE, NEEDS_LOG (it was not closed),
  * CORRUPT. */
 OBJSTORE_API objstore_status objstore_config_set_seed(objstore_config *config, objstore_text path)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(path));
 
-/** What the file of the seed must be, byte for byte: its SHA-256, in 64 hexadecimal digits (what `sha256sum FILE`
- * prints). Checked when it is copied, which reads it once more; a seed with another one is OBJSTORE_ERR_CORRUPT of
- * objstore_open, and no file is left. INVALID_ARGUMENT: it is no SHA-256 (an empty text is none), and of objstore_open:
- * there is no seed. */
+/** Sets what the file of the seed must be, byte for byte: its SHA-256, in 64 hexadecimal digits (what `sha256sum FILE`
+ * prints). It is checked when the seed is copied, which reads the seed once more. A seed with another SHA-256 makes
+ * objstore_open return OBJSTORE_ERR_CORRUPT, and no file is left.
+ * INVALID_ARGUMENT: not a SHA-256 (an empty text is none), and of objstore_open: there is no seed. */
 OBJSTORE_API objstore_status objstore_config_set_seed_sha256(objstore_config *config, objstore_text digest)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(digest));
 
 /** Fills a new store through `transaction`, with which it also gets its schema. `store` is the handle that
- * objstore_open is going to return. Neither may be closed inside (IN_CALLBACK), nor the transaction ended. Any other
+ * objstore_open is going to return. The callback can close neither (IN_CALLBACK), nor end the transaction. Any other
  * status than OBJSTORE_OK undoes everything, and objstore_open returns it. */
 typedef objstore_status (*objstore_initial_data)(objstore *store, objstore_view *transaction, void *userdata);
 
-/** What a new store begins with: `fill` is called by objstore_open, on its thread, when the store has no schema yet:
- * in the transaction that gives it one, so once, whoever opens it, and whatever fails in between. Where it fails, no
- * file is left behind, unless it was there before. Not called where a seed was copied that has a schema. Needs a schema
- * (objstore_config_set_schema), else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. NULL: none (the default). */
+/** Sets what a new store begins with. objstore_open calls `fill`, on its thread, when the store has no schema yet, in
+ * the transaction that gives it one: so once, whichever process opens it, and whatever fails in between. Where `fill`
+ * fails, no file is left behind, unless it was there before. It is not called where a seed was copied that has a
+ * schema. NULL: none (the default).
+ * Needs a schema (objstore_config_set_schema), else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. */
 OBJSTORE_API objstore_status objstore_config_set_initial_data(objstore_config *config, objstore_initial_data fill,
                                                               void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(fill, free_userdata), closed(config), kind(config));
@@ -1050,11 +1075,12 @@ OBJSTORE_API objstore_status objstore_config_set_initial_data(objstore_config *c
 typedef objstore_status (*objstore_compaction)(uint64_t total_bytes, uint64_t used_bytes, bool *compact,
                                                void *userdata);
 
-/** Whether to make the file smaller before it is used, as objstore_compact does: `decide` is asked by objstore_open, on
- * its thread, by the first handle of the process, and only where no other process has the file open; never of a store
- * in memory, nor by READ_ONLY and IMMUTABLE. Where the compaction finds no space or no turn to write, the store is open
- * all the same, and a line of log says so. NULL: none (the default). Usual is: `*compact = total_bytes > 100 << 20 &&
- * used_bytes < total_bytes / 2`. */
+/** Sets whether to make the file smaller before it is used, as objstore_compact does. objstore_open calls `decide`, on
+ * its thread, for the first handle of the process, and only where no other process has the file open; never for a store
+ * in memory, nor with READ_ONLY and IMMUTABLE. NULL: none (the default). Usual is: `*compact = total_bytes > 100 << 20
+ * && used_bytes < total_bytes / 2`.
+ * Where the compaction finds no space or no turn to write, the store is opened all the same, and a line of log says
+ * so. */
 OBJSTORE_API objstore_status objstore_config_set_compaction(objstore_config *config, objstore_compaction decide,
                                                             void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(decide, free_userdata), closed(config), kind(config));
@@ -1062,16 +1088,17 @@ OBJSTORE_API objstore_status objstore_config_set_compaction(objstore_config *con
 /** Numbers that bound or trigger something. */
 OBJSTORE_ENUM(objstore_limit) {
     OBJSTORE_LIMIT_WRITE_TIMEOUT_MS = 1,      /* wait for other writers; default -1 = forever, 0 = not at all */
-    OBJSTORE_LIMIT_OPEN_TIMEOUT_MS = 2,       /* wait for who recovers the file; default 30,000, -1 = forever */
+    OBJSTORE_LIMIT_OPEN_TIMEOUT_MS = 2,       /* wait for a recovery elsewhere; default 30,000, -1 = forever */
     OBJSTORE_LIMIT_VALUE_BYTES = 3,           /* longest string or binary; 1 to 2^31 - 1, default 64 MiB, which is
                                                * the most for an indexed one */
-    OBJSTORE_LIMIT_CHECKPOINT_LOG_BYTES = 4,  /* checkpoint after so much log; 64 KiB to 1 GiB, default 32 MiB */
-    OBJSTORE_LIMIT_CHECKPOINT_OPERATIONS = 5, /* checkpoint after so many changes; from 1, default 1,000,000 */
-    OBJSTORE_LIMIT_CHECKPOINT_IDLE_MS = 6,    /* checkpoint when idle for so long; from 1, default 2,000; -1 = no */
+    OBJSTORE_LIMIT_CHECKPOINT_LOG_BYTES = 4,  /* log before a checkpoint; 64 KiB to 1 GiB, default 32 MiB */
+    OBJSTORE_LIMIT_CHECKPOINT_OPERATIONS = 5, /* changes before a checkpoint; from 1, default 1,000,000 */
+    OBJSTORE_LIMIT_CHECKPOINT_IDLE_MS = 6,    /* idle time before a checkpoint; from 1, default 2,000; -1 = none */
     OBJSTORE_LIMIT_LOG_BYTES = 7,             /* the log file never grows past; 1 MiB to 4 GiB, default 64 MiB */
     OBJSTORE_LIMIT_TRANSACTION_BYTES = 8      /* changed pages that a transaction keeps in memory, more are written into
                                                * the file ahead of its commit; 64 KiB to 1 TiB, default 64 MiB */
 };
+/** Sets one of these numbers. */
 OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, objstore_limit limit,
                                                        int64_t value)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(limit), range(value));
@@ -1080,103 +1107,107 @@ enum {
     OBJSTORE_CONFIG_DELIVER_ON_WORKER = 0x1,          /* change handlers run on the library's worker thread */
     OBJSTORE_CONFIG_EXCLUSIVE = 0x2,                  /* one process only; works on every file system that can lock */
     OBJSTORE_CONFIG_WITHOUT_LOG = 0x4,                /* open although the log is lost, and with it commits */
-    OBJSTORE_CONFIG_DELETE_IF_MIGRATION_NEEDED = 0x8  /* a file with another schema is deleted, and made anew */
+    OBJSTORE_CONFIG_DELETE_IF_MIGRATION_NEEDED = 0x8  /* a file with another schema is deleted and created again */
 };
 
 /** Replaces the flags; 0 = none, the default. WITHOUT_LOG gives up every commit after the last checkpoint.
  * DELETE_IF_MIGRATION_NEEDED is for development: where opening would have to change a class that the file has, or would
- * be OBJSTORE_ERR_SCHEMA_MISMATCH, the file is deleted instead, and the store begins anew, with seed and initial data;
- * OBJSTORE_ERR_BUSY: somebody has it open, for half a second. New classes, and a higher version alone, are no reason.
- * READ_ONLY and IMMUTABLE never delete. It belongs to the opening; the other flags belong to the store. */
+ * be OBJSTORE_ERR_SCHEMA_MISMATCH, the file is deleted instead, and a new store begins, with seed and initial data.
+ * OBJSTORE_ERR_BUSY: it stays open elsewhere, for half a second. New classes, and a higher version alone,
+ * are no reason to delete. READ_ONLY and IMMUTABLE never delete. The flag belongs to the opening; the other flags
+ * belong to the store. */
 OBJSTORE_API objstore_status objstore_config_set_flags(objstore_config *config, uint32_t flags)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), flags(flags));
 
 OBJSTORE_ENUM(objstore_log_level) {
-    OBJSTORE_LOG_ERROR = 1,   /* something failed that nobody was waiting for */
-    OBJSTORE_LOG_WARNING = 2, /* e.g. a version pinned for long, a slow sync */
+    OBJSTORE_LOG_ERROR = 1,   /* something failed that no call was waiting for */
+    OBJSTORE_LOG_WARNING = 2, /* e.g. a version pinned for a long time, a slow sync */
     OBJSTORE_LOG_INFO = 3,    /* opened, recovered, closed */
     OBJSTORE_LOG_DEBUG = 4    /* every commit and checkpoint */
 };
-/** One line of log, NUL-terminated, without a line end, valid during the call. Any thread, several at a time.
+/** Receives one line of log, NUL-terminated, without a line end, valid during the call. Any thread, several at a time.
  * Must not call the library. */
 typedef void (*objstore_log_handler)(objstore_log_level level, const char *message, void *userdata);
 
-/** Sends lines up to `level` to `handler`; NULL (the default) sends none. The handler lives on in each store
- * opened with the config: free_userdata is called when config and stores are closed. */
+/** Sends lines up to `level` to `handler`; NULL (the default) sends none. The handler stays in use in each store opened
+ * with the config: free_userdata is called when config and stores are closed. */
 OBJSTORE_API objstore_status objstore_config_set_log(objstore_config *config, objstore_log_level level,
                                                      objstore_log_handler handler, void *userdata,
                                                      objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(handler, free_userdata), closed(config), kind(config), enum(level));
 
-/** Whether a call that waits for other writers, or for who opens the file, goes on waiting: OBJSTORE_OK, or the call
- * ends with OBJSTORE_ERR_CANCELLED; callback_code is the status. Must not call the library. */
+/** Says whether a call that waits for other writers, or for another process that is opening the file, goes on waiting:
+ * OBJSTORE_OK, or the call ends with OBJSTORE_ERR_CANCELLED; callback_code is the status. Must not call the library. */
 typedef objstore_status (*objstore_wait_handler)(void *userdata);
 
-/** Asks `handler` every 200 ms in objstore_open, and in calls of the handles that it opens, as long as they wait for
- * another thread or process: on the thread that waits, and on several at a time where several do. For who lets a wait
- * be interrupted, by a signal or a button. NULL (the default): it is over when it is over (WRITE_TIMEOUT_MS,
- * OPEN_TIMEOUT_MS), or by objstore_close on another thread. The handler lives on in each store opened with the config:
- * free_userdata is called when config and stores are closed. */
+/** Calls `handler` every 200 ms in objstore_open, and in calls of the handles that it opens, as long as they wait for
+ * another thread or process: on the thread that waits, and on several at a time where several wait. For programs that
+ * let a signal or a button interrupt a wait. NULL (the default): a wait ends by itself (WRITE_TIMEOUT_MS,
+ * OPEN_TIMEOUT_MS), or by objstore_close on another thread. The handler stays in use in each store opened with the
+ * config: free_userdata is called when config and stores are closed. */
 OBJSTORE_API objstore_status objstore_config_set_wait(objstore_config *config, objstore_wait_handler handler,
                                                       void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(handler, free_userdata), closed(config), kind(config));
 
-/** Gives a configuration back. Stores opened with it are not affected. NULL is allowed. */
+/** Closes a configuration. Stores opened with it are not affected. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
     OBJSTORE_CHECKS(nullable(config), closed(config), kind(config));
 
 /* ================================================================================================
  *  5. Migrations: from one schema version to the next
  *
- *  On opening, a class that the file lacks is added. A class of the file that the schema lacks stays, and can be
- *  used by whoever knows its name (objstore_schema_drop_class: it goes). For a class in both: the same properties of the
- *  same kinds, flags, targets and defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and
- *  property. With a version above the file's these may differ, and no object is written again:
- *  - A property that the file lacks is added: existing objects have its default, or null, or zero or empty where it is
- *    neither; another default holds for objects that are created from then on.
- *  - A property that the schema lacks is dropped, for ever: with its values, its index, its elements, and the indexes of
- *    several properties that it is in. What it took in the file becomes free as objects with keys near by are written,
- *    or with objstore_compact. Views of older versions still have it. One of the same name that is added later is
- *    another, with another id.
- *  - One that was called otherwise before (objstore_schema_add_former_name) is renamed. A file that has both names is
- *    OBJSTORE_ERR_SCHEMA_MISMATCH.
- *  - A property may be null from now on, or must not: where an object has null in it, objstore_open fails with
- *    OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many, unless a migration gives them values.
+ *  What objstore_open does to a file when it is given a schema (objstore_config_set_schema).
+ *
+ *  With any version. A class that the file lacks is added. A class of the file that the schema lacks stays, and can be
+ *  used by code that knows its name (objstore_schema_drop_class: it is dropped). A class in both must have the same
+ *  properties of the same kinds, flags, targets and defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which
+ *  names class and property. A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH.
+ *
+ *  With a version above the file's the properties may differ, and no object is rewritten:
+ *  - A property that the file lacks is added. Existing objects have its default, or null, or zero or empty where it
+ *    has no default and is not nullable. Another default holds for objects that are created from then on.
+ *  - A property that the schema lacks is dropped, permanently: with its values, its index, its elements, and the
+ *    indexes of several properties that it is in. Its space in the file becomes free as objects with keys near by are
+ *    written, or with objstore_compact. Views of older versions still have it. One of the same name that is added
+ *    later is another property, with another id.
+ *  - A property that had another name before (objstore_schema_add_former_name) is renamed. A file that has both names
+ *    is OBJSTORE_ERR_SCHEMA_MISMATCH.
+ *  - A property can become nullable, or required. Where an object has null in a property that becomes required,
+ *    objstore_open fails with OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many, unless a migration gives them values.
  *  - With a migration (objstore_config_set_migration) also: a property of another kind, or with other elements or
  *    another target, is dropped, and a new one of its name added; another property can be the primary key, or none.
- *  - A class can become embedded, if each of its objects is linked to by one link of one object, and none lies in itself
- *    then, else objstore_open fails with OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many do not fit, unless a
- *    migration puts that right; and it can cease to be.
- *  - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once, those that
- *    it has no more are dropped. Where two objects have the values that are to become unique, objstore_open fails with
- *    OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is.
- *  A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH.
+ *  - A class can become embedded, if then each of its objects is linked to by one link of one object, and none lies in
+ *    itself. Else objstore_open fails with OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many do not fit, unless a
+ *    migration corrects that. A class can also cease to be embedded.
+ *  - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once; those that
+ *    the schema no longer has are dropped. Where two objects have the values that are to become unique, objstore_open
+ *    fails with OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is.
  *
- *  Who has the store open with a lower version meanwhile (here or in another process) goes on as long as what its own
- *  schema has is there as it was: every class, property and index, under the same name, as nullable as before, with the
- *  same primary key; what was unique, generated, a counter or embedded still is. Ids stay what they are. Of what was
- *  added it knows nothing: its new objects have the defaults of that (where one of its classes has a new value without a
- *  default, none can be created: MISSING_VALUE names it). Otherwise its next objstore_begin, objstore_try_begin,
- *  objstore_begin_within or objstore_write is OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property; reading goes
- *  on, and the id of what was dropped is NO_SUCH_CLASS, NO_SUCH_PROPERTY or NO_SUCH_INDEX. A handle that was opened
- *  without a schema is never refused.
+ *  Other handles. A handle that has the store open with a lower version meanwhile (in this or in another process) goes
+ *  on as long as what its own schema has is there as it was: every class, property and index, under the same name, as
+ *  nullable as before, with the same primary key; what was unique, generated, a counter or embedded still is. Ids stay
+ *  what they are. The handle knows nothing of what was added: its new objects have the defaults of that (where one of
+ *  its classes has a new property without a default that is not nullable, none can be created: MISSING_VALUE names it).
+ *  Otherwise its next objstore_begin, objstore_try_begin, objstore_begin_within or objstore_write is
+ *  OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property; reading goes on, and the id of what was dropped is
+ *  NO_SUCH_CLASS, NO_SUCH_PROPERTY or NO_SUCH_INDEX. A handle that was opened without a schema is never refused.
  * ================================================================================================ */
 
-/** Says that files are not to have a class of that name any more: where a file with a lower schema version has one, it
- * loses it with all its objects, for ever (their links and embedded objects, too; what they cascade to stays). Its
+/** Says that files are to lose a class of that name. Where a file with a lower schema version has one, it loses the
+ * class with all its objects, permanently (their links and embedded objects, too; what they cascade to stays). The
  * class id is not given out again, and is OBJSTORE_ERR_NO_SUCH_CLASS from then on; a class of that name that is added
- * later is another. Files that have no such class are none the wiser, so this can stay in the program for ever.
+ * later is another one. Nothing happens to files that have no such class, so the call can stay in the program.
  * INVALID_SCHEMA: a bad name, or a class of the schema. objstore_open: SCHEMA_MISMATCH where the version is not higher
- * than the file's, or where a class that stays has a property that leads to it, which is named. */
+ * than the file's, or where a class that stays has a property that leads to the dropped one; the error names it. */
 OBJSTORE_API objstore_status objstore_schema_drop_class(objstore_schema *schema, objstore_text class_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
 
 /** Says what a property was called before. Where a file with a lower schema version has a property of that name, it is
- * renamed: values, indexes and property id stay, and no object is written. Of any kind, the primary key too. May be
- * called for several former names of a property; those that a file does not know mean nothing, so they can stay in
- * the program for ever.
- * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: a bad name, one that a property of the class
- * has now, or one that another property had before, too. */
+ * renamed: values, indexes and property id stay, and no object is written. Of any kind, the primary key too. A property
+ * may have several former names, one call each; those that a file does not know mean nothing, so the calls can stay in
+ * the program.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: a bad name, one that a property of the class has
+ * now, or one that is also a former name of another property. */
 OBJSTORE_API objstore_status objstore_schema_add_former_name(objstore_schema *schema, objstore_text class_name,
                                                              objstore_text name, objstore_text former_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, former_name),
@@ -1185,33 +1216,36 @@ OBJSTORE_API objstore_status objstore_schema_add_former_name(objstore_schema *sc
 /** Changes objects for a higher schema version. `old` is a frozen view of the store as it was, with its classes,
  * properties and ids; `transaction` has those of the new schema. Classes of one name have the same id in both, objects
  * the same objstore_object, and properties that stayed the same id. `transaction` creates, changes and deletes objects
- * like any other; objstore_migrate_property copies what is called otherwise now.
- * While it runs, what stayed is as loose as it was: a property that is to become required can still be null; indexes,
- * unique constraints and primary keys that are new are made afterwards, of what there is then. A property that is new
- * and required has its default, or zero or empty. `store` is the handle that objstore_open is going to return; it
- * cannot be closed inside, nor the transaction ended (IN_CALLBACK). Any other status than OBJSTORE_OK undoes
- * everything, and objstore_open returns it. */
+ * like any other; objstore_migrate_property copies the values of a property that has another name now.
+ *
+ * While the migration runs, what stayed is as loose as it was: a property that is to become required can still be null.
+ * Indexes, unique constraints and primary keys that are new are made afterwards, of what there is then. A property that
+ * is new and required has its default, or zero or empty.
+ *
+ * `store` is the handle that objstore_open is going to return; the callback cannot close it, nor end the transaction
+ * (IN_CALLBACK). Any other status than OBJSTORE_OK undoes everything, and objstore_open returns it. */
 typedef objstore_status (*objstore_migration)(objstore *store, objstore_view *transaction, objstore_view *old,
                                               uint64_t old_version, uint64_t new_version, void *userdata);
 
-/** What comes between two versions of a schema: `migrate` is called by objstore_open, on its thread, when the file's
+/** Sets what happens between two versions of a schema. objstore_open calls `migrate`, on its thread, when the file's
  * schema version is lower than that of the config's schema, in the transaction that changes the schema: both happen, or
- * nothing. A new store is not migrated. Afterwards objstore_open can still fail, and leave the file as it was: with
- * SCHEMA_MISMATCH (null in what has become required), DUPLICATE_KEY (in what has become unique) or VALUE_TOO_LARGE
- * (what has become the primary key). Needs a schema, else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. Other handles
- * and processes go on, as with any change of the schema; they wait to write. NULL: none (the default). */
+ * nothing. A new store is not migrated. NULL: none (the default).
+ * Afterwards objstore_open can still fail, and leave the file as it was: with SCHEMA_MISMATCH (null in what has become
+ * required), DUPLICATE_KEY (in what has become unique) or VALUE_TOO_LARGE (what has become the primary key). Needs a
+ * schema, else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. Other handles and processes go on, as with any change of
+ * the schema; they wait to write. */
 OBJSTORE_API objstore_status objstore_config_set_migration(objstore_config *config, objstore_migration migrate,
                                                            void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(migrate, free_userdata), closed(config), kind(config));
 
-/** For a migration: gives a property of every object of its class, as far as `transaction` has it, the value that
- * another one of the same class has in `old`, a live or frozen view: so that it is kept under a new name.
- * (objstore_schema_add_former_name does that without writing an object.) Of the same kind, elements and target; links
- * to objects that are gone become null, or are left out. `count` (NULL: not wanted) says of how many objects. All or
- * nothing. O(n) writes.
- * NO_SUCH_PROPERTY: also of another class. WRONG_TYPE: of another kind. WRONG_STORE, WRONG_VIEW: `old` is none.
- * NOT_NULLABLE: a value is null.
- * KEY_IMMUTABLE: the primary key. NOT_SUPPORTED: embedded objects (a former name keeps them). DUPLICATE_KEY. */
+/** Copies the values that a property has in `old`, a live or frozen view, to another property of the same class in
+ * `transaction`, for every object that `transaction` has: so that they are kept under a new name. For a migration.
+ * (objstore_schema_add_former_name does that without writing an object.) Both properties have the same kind, elements
+ * and target; links to objects that are gone become null, or are left out. `count` (NULL: not wanted) says of how many
+ * objects. All or nothing. Cost: O(n) writes.
+ * NO_SUCH_PROPERTY: also of another class. WRONG_TYPE: of another kind. WRONG_STORE, WRONG_VIEW: `old` is not such a
+ * view. NOT_NULLABLE: a value is null. KEY_IMMUTABLE: the primary key. NOT_SUPPORTED: embedded objects (a former name
+ * keeps them). DUPLICATE_KEY. */
 OBJSTORE_API objstore_status objstore_migrate_property(objstore_view *transaction, objstore_property_id property_id,
                                                        objstore_view *old, objstore_property_id old_property_id,
                                                        uint64_t *count)
@@ -1224,42 +1258,47 @@ OBJSTORE_API objstore_status objstore_migrate_property(objstore_view *transactio
 
 /** Opens, creates or recovers a store. The config can be used again, also at the same time.
  *
- * One file opened twice in a process is one store behind two handles; objects of one are objects of the other.
- * Mode, durability and WRITE_TIMEOUT_MS belong to the handle; limits, flags and the log hook to the store: the
- * first to open decides, and asking for another flag or limit later is OBJSTORE_ERR_CONFIG_MISMATCH; so is a handle
- * that is IMMUTABLE beside one that is not, in one process.
+ * One file opened twice in a process is one store behind two handles; objects of one are objects of the other. Mode,
+ * durability and WRITE_TIMEOUT_MS belong to the handle; limits, flags and the log hook belong to the store. The first
+ * handle to open decides those: another flag or limit later is OBJSTORE_ERR_CONFIG_MISMATCH. So is a handle that is
+ * IMMUTABLE beside one that is not, in one process.
  *
- * Errors: NOT_FOUND, ALREADY_EXISTS, NOT_A_STORE, CORRUPT, VERSION_MISMATCH, NEEDS_LOG,
- * INCOMPATIBLE_FILE_SYSTEM, CONFIG_MISMATCH, INVALID_SCHEMA, SCHEMA_MISMATCH, DUPLICATE_KEY, READ_ONLY (classes had to
- * be added), POISONED, BUSY (opened exclusively, or to be deleted), REPLACED (somebody deleted or replaced it
- * meanwhile), TIMEOUT, OUT_OF_SPACE, IO, OUTCOME_UNKNOWN (the write of new classes, a migration or initial data could
- * not be made durable: the next open finds all of it or none), and what a callback of the config returns. A failed open
- * harms nothing: what was in the file is there when the next one succeeds, and a file that it made is removed again.
- * Blocks for a recovery (bounded by the log: about a second at most), in this or another process. */
+ * A failed open harms nothing: what was in the file is there when the next one succeeds, and a file that it made is
+ * removed again. Blocks for a recovery (bounded by the log: about a second at most), in this or another process.
+ *
+ * Errors: NOT_FOUND, ALREADY_EXISTS, NOT_A_STORE, CORRUPT, VERSION_MISMATCH, NEEDS_LOG, INCOMPATIBLE_FILE_SYSTEM,
+ * CONFIG_MISMATCH, INVALID_SCHEMA, SCHEMA_MISMATCH, DUPLICATE_KEY, READ_ONLY (classes had to be added), POISONED, BUSY
+ * (opened exclusively, or to be deleted), REPLACED (the file was deleted or replaced meanwhile), TIMEOUT, OUT_OF_SPACE,
+ * IO, OUTCOME_UNKNOWN (the write of new classes, a migration or initial data could not be made durable: the next open
+ * finds all of it or none), and what a callback of the config returns. */
 OBJSTORE_API objstore_status objstore_open(objstore_config *config, objstore **store)
     OBJSTORE_CHECKS(null(config, store), closed(config), kind(config));
 
-/** Says what objstore_open_default opens from now on, in all threads of the process: what the config says now; later
- * changes of it mean nothing, and it may be closed; its callbacks' userdata is freed when the default is another.
- * Stores that are open stay as they are. NULL, as in the beginning: the file default.objstore in the current directory,
- * without a schema. */
+/** Sets what objstore_open_default opens from now on, in all threads of the process: what the config says now. Later
+ * changes of the config mean nothing, and it may be closed; its callbacks' userdata is freed when the default is
+ * another. Stores that are open stay as they are. NULL, as in the beginning: the file default.objstore in the current
+ * directory, without a schema. */
 OBJSTORE_API objstore_status objstore_set_default(objstore_config *config)
     OBJSTORE_CHECKS(nullable(config), closed(config), kind(config));
 
-/** Opens the default store, as objstore_open does: each call gives a handle of its own, to be closed; of one file they
- * are one store. */
+/** Opens the default store, as objstore_open does. Each call gives a handle of its own, to be closed; handles of one
+ * file are one store. */
 OBJSTORE_API objstore_status objstore_open_default(objstore **store)
     OBJSTORE_CHECKS(null(store));
 
-/** Closes this handle and everything that came from it: transactions are cancelled, tokens closed (their
- * free_userdata called), views and results closed. Calls in progress on other threads end first, waits are
- * woken, those to begin a transaction as well: a body of objstore_write, or a handler, goes on with the transaction or
- * change set that it was given, and the transaction is committed; other calls with what came from the handle are
- * CLOSED_HANDLE at once. The last handle of the last process leaves the file clean and alone. NULL is allowed. The
- * handle is closed whatever the status, except for CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK. Errors: IN_CALLBACK, IO,
- * OUT_OF_SPACE, POISONED, OUTCOME_UNKNOWN (a sync failed: relaxed commits that nothing has made durable may be lost).
- * The file then needs a recovery, which the next open does, and nothing acknowledged as durable is lost. Blocks for
- * running calls and handlers, for relaxed commits of this process to become durable, and for a checkpoint. */
+/** Closes this handle and everything that came from it: transactions are cancelled, tokens closed (their free_userdata
+ * called), views and results closed. The last handle of the last process leaves the file clean and alone. NULL is
+ * allowed. The handle is closed whatever the status, except for CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK.
+ *
+ * Calls in progress on other threads end first. Waits are woken, those to begin a transaction as well. A body of
+ * objstore_write, or a handler, goes on with the transaction or change set that it was given, and the transaction is
+ * committed; other calls with what came from the handle are CLOSED_HANDLE at once.
+ *
+ * Errors: IN_CALLBACK, IO, OUT_OF_SPACE, POISONED, OUTCOME_UNKNOWN (a sync failed: relaxed commits that nothing has
+ * made durable may be lost). The file then needs a recovery, which the next open does, and nothing acknowledged as
+ * durable is lost.
+ * Blocks for running calls and handlers, for relaxed commits of this process to become durable, and for a
+ * checkpoint. */
 OBJSTORE_API objstore_status objstore_close(objstore *store)
     OBJSTORE_CHECKS(nullable(store), closed(store), kind(store), callback(store));
 
@@ -1289,14 +1328,14 @@ static inline objstore_info objstore_info_init(void) {
 }
 #endif
 
+/** Fills `info` with what the store is. */
 OBJSTORE_API objstore_status objstore_get_info(objstore *store, objstore_info *info)
     OBJSTORE_CHECKS(null(store, info), closed(store), kind(store), size(info));
 
-/** How much there is and how much was done. Make one with objstore_statistics_init(). The first block is
- * the file's; the second counts what all processes did since the first of them opened the store, except for
- * views, observers, change_sets, mapped_bytes and arena_bytes, which are this process's. Not a snapshot: numbers
- * may be a commit apart, and while somebody writes, live, free and pinned bytes are those of the last time that
- * nobody did. */
+/** How much there is and how much was done. Make one with objstore_statistics_init(). The first block is the file's.
+ * The second counts what all processes did since the first of them opened the store, except views, observers,
+ * change_sets, mapped_bytes and arena_bytes, which are this process's. Not a snapshot: numbers may be a commit apart,
+ * and while a process writes, live, free and pinned bytes are those of the last time that none did. */
 typedef struct objstore_statistics {
     uint32_t struct_size;
     uint32_t reserved;
@@ -1315,7 +1354,7 @@ typedef struct objstore_statistics {
 
     uint64_t commits;
     uint64_t checkpoints;
-    uint64_t syncs;              /* asked of the system */
+    uint64_t syncs;              /* requested of the system */
     uint64_t log_bytes_written;
     uint64_t file_bytes_written; /* to the database file */
     uint64_t views;              /* open, of this process, transactions included */
@@ -1333,6 +1372,7 @@ static inline objstore_statistics objstore_statistics_init(void) {
 }
 #endif
 
+/** Fills `statistics`. */
 OBJSTORE_API objstore_status objstore_get_statistics(objstore *store, objstore_statistics *statistics)
     OBJSTORE_CHECKS(null(store, statistics), closed(store), kind(store), size(statistics));
 
@@ -1352,8 +1392,8 @@ typedef struct objstore_pin {
     uint64_t reserved;
 } objstore_pin;
 
-/** Who pins which version since when, in all processes, oldest version first. Fills up to `capacity` and sets
- * `count` to how many there are. */
+/** Lists the pinned versions, of all processes, oldest version first: which process pins which version, and since when.
+ * Fills up to `capacity` and sets `count` to how many there are. */
 OBJSTORE_API objstore_status objstore_pins(objstore *store, objstore_pin *pins, size_t capacity, size_t *count)
     OBJSTORE_CHECKS(null(store, count), nullable(pins), closed(store), kind(store), array(pins, capacity),
                     count(capacity));
@@ -1364,45 +1404,50 @@ OBJSTORE_API objstore_status objstore_pins(objstore *store, objstore_pin *pins, 
 OBJSTORE_API objstore_status objstore_flush(objstore *store)
     OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store));
 
-/** Makes a checkpoint now: the log before it is not needed any more. Normally the library does that by itself.
- * Blocks for other writers (WRITE_TIMEOUT_MS) and two syncs. Errors: POISONED, TIMEOUT, OUT_OF_SPACE, IO, CORRUPT,
- * OUTCOME_UNKNOWN (a sync failed: nothing acknowledged as durable is lost, and the store is poisoned). */
+/** Makes a checkpoint now: the log before it is not needed any more. Normally the library does that by itself. Blocks
+ * for other writers (WRITE_TIMEOUT_MS) and two syncs.
+ * Errors: POISONED, TIMEOUT, OUT_OF_SPACE, IO, CORRUPT, OUTCOME_UNKNOWN (a sync failed: nothing acknowledged as durable
+ * is lost, and the store is poisoned). */
 OBJSTORE_API objstore_status objstore_checkpoint(objstore *store)
     OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store));
 
-/** Makes the file about as small as what lives in it, in small steps: others read and write between them, each of
- * which waits for a few milliseconds. Puts together what many deletions have left of pages, moves pages from the end of
- * the file to free ones before, and cuts the file. Nothing that anybody sees changes; observers hear nothing. What a
- * version needs that somebody holds (objstore_pins) stays where it is, and is done by a later call: refresh live views,
- * here or in `progress`. An error, or `progress` returning a status, leaves a sound store, and done what is done.
- * `progress` counts bytes; NULL: none. Blocks: O(size), and a sync every 8 MiB; waits for writers up to
- * WRITE_TIMEOUT_MS at each step. Errors: POISONED, TIMEOUT, OUT_OF_SPACE (moving needs free space first), IO, CORRUPT,
- * OUTCOME_UNKNOWN (as of a checkpoint). */
+/** Makes the file about as small as what lives in it, in small steps. Between the steps others read and write; each
+ * step makes them wait for a few milliseconds. It joins pages that many deletions have left partly empty, moves pages
+ * from the end of the file to free ones before, and cuts the file. No view sees a change; observers hear nothing.
+ *
+ * What a pinned version needs (objstore_pins) stays where it is, and is done by a later call: refresh live views, here
+ * or in `progress`. An error, or `progress` returning a status, leaves a sound store, and done what is done. `progress`
+ * counts bytes; NULL: none.
+ *
+ * Blocks: O(size), and a sync every 8 MiB; waits for writers up to WRITE_TIMEOUT_MS at each step.
+ * Errors: POISONED, TIMEOUT, OUT_OF_SPACE (moving needs free space first), IO, CORRUPT, OUTCOME_UNKNOWN (as of a
+ * checkpoint). */
 OBJSTORE_API objstore_status objstore_compact(objstore *store, objstore_progress progress, void *userdata,
                                               objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(store), nullable(progress, free_userdata), closed(store), kind(store), writable(store),
                     outside(store));
 
 /** Writes what `view` sees, also of a store in memory, into a new store at `path`: compact, clean, synced, with a uuid
- * of its own. What a transaction did so far is part of the copy; other threads that use it wait, and `progress` may
- * read it, but not change it (IN_CALLBACK). Else writers are not disturbed. ALREADY_EXISTS: something is there, and
- * stays as it is.
- * INVALID_ARGUMENT: `path` is the name of a file that belongs to the store itself, -log, -lock or -log.new. On
- * any error no file is left behind. `progress` counts bytes; NULL: none. Blocks: O(size).
- * Errors: INVALID_ARGUMENT, ALREADY_EXISTS, NOT_FOUND (no such folder), OUT_OF_SPACE, IO, CORRUPT (of what is read),
- * and what `progress` returns. */
+ * of its own. What a transaction did before the call is part of the copy; other threads that use the transaction wait,
+ * and `progress` may read it, but not change it (IN_CALLBACK). Otherwise writers are not disturbed. On any error no
+ * file is left behind. `progress` counts bytes; NULL: none. Blocks: O(size).
+ * Errors: ALREADY_EXISTS (there is a file at `path`, and it stays as it is), INVALID_ARGUMENT (`path` is the name of a
+ * file that belongs to the store itself, -log, -lock or -log.new), NOT_FOUND (no such folder), OUT_OF_SPACE, IO,
+ * CORRUPT (of what is read), and what `progress` returns. */
 OBJSTORE_API objstore_status objstore_copy(objstore_view *view, objstore_text path, objstore_progress progress,
                                            void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(view), nullable(progress, free_userdata), closed(view), kind(view), text(path),
                     name(path));
 
-/** Reads everything that `view`, live or frozen, can reach and checks it: hashes, structure, order, every index
- * against its objects, free space against pages in use. It goes on behind what is damaged: each page that fails is
- * a finding, with class, property and objects. OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged. In
- * both cases `report` (NULL: not wanted) holds a line of text for each finding, and `findings` (NULL: not
- * wanted) their number. Other processes may write meanwhile; in the end writers wait for as long as comparing
- * free space takes (about a nanosecond a page), page by page where `view` still shows the newest version, else
- * only that nothing it needs counts as free; not compared where this thread has a transaction of the store open.
+/** Reads everything that `view`, live or frozen, can reach and checks it: hashes, structure, order, every index against
+ * its objects, free space against pages in use. It goes on behind damage: each page that fails is a finding, with
+ * class, property and objects. OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged. In both cases `report` (NULL: not
+ * wanted) holds a line of text for each finding, and `findings` (NULL: not wanted) their number.
+ *
+ * Other processes may write meanwhile. In the end writers wait while free space is compared (about a nanosecond a
+ * page): page by page where `view` still shows the newest version, else only that nothing it needs counts as free. Free
+ * space is not compared where this thread has a transaction of the store open.
+ *
  * `progress` counts bytes. Blocks: O(size), for other writers at most WRITE_TIMEOUT_MS. Errors: TIMEOUT. */
 OBJSTORE_API objstore_status objstore_verify(objstore_view *view, objstore_progress progress, void *userdata,
                                              objstore_free_userdata free_userdata, objstore_buffer *report,
@@ -1410,7 +1455,7 @@ OBJSTORE_API objstore_status objstore_verify(objstore_view *view, objstore_progr
     OBJSTORE_CHECKS(null(view), nullable(progress, free_userdata, report, findings), closed(view), kind(view),
                     committed(view), buffer(report));
 
-/** What a line of a report is about. More kinds may come: pass over what you do not know. */
+/** What a line of a report is about. More kinds may come: ignore those that you do not know. */
 OBJSTORE_ENUM(objstore_report_kind) {
     OBJSTORE_REPORT_FINDING = 1, /* something is damaged, or lost */
     OBJSTORE_REPORT_NOTE = 2,    /* worth knowing, but no damage */
@@ -1426,41 +1471,44 @@ typedef struct objstore_report_line {
     objstore_text class_name;    /* CLASS, PROPERTY; else empty */
     objstore_text property_name; /* PROPERTY; else empty */
     uint64_t objects;            /* CLASS: that can be read, or are in the new store */
-    int64_t lost;                /* CLASS: objects that cannot be read, -1 = nobody knows; PROPERTY: lost values */
+    int64_t lost;                /* CLASS: objects that cannot be read, -1 = unknown; PROPERTY: lost values */
 } objstore_report_line;
 
-/** Receives a report line by line, on the calling thread. Not OK ends the operation, which then returns
+/** Receives a report line by line, on the calling thread. A status other than OK ends the operation, which then returns
  * OBJSTORE_ERR_CANCELLED and leaves nothing behind; callback_code is the status. */
 typedef objstore_status (*objstore_report)(const objstore_report_line *line, void *userdata);
 
-/** Checks the files of the store at `path` without opening it, also when it cannot be opened: both metas, root,
- * schema, and everything that objstore_verify checks, of the newest version that a whole meta names. Where none does,
- * the newest version that can be found is read. A store that was not closed cleanly is checked as of its last
- * checkpoint, and the log as far as its chain goes (how many records follow is a note). Whole records of later versions
- * behind the end of the chain are a note, too, since power cuts leave such, and nobody was told that they are safe; but
- * behind a record that was damaged afterwards they are a loss, which nobody can tell apart. objstore_salvage, which
- * counts what may be lost, has a finding then. Changes nothing; read permission is enough. While it runs nobody can
+/** Checks the files of the store at `path` without opening it, also when it cannot be opened: both metas, root, schema,
+ * and everything that objstore_verify checks, of the newest version that a whole meta names. Where none does, it reads
+ * the newest version that can be found. It changes nothing; read permission is enough. While it runs, no process can
  * open the store, where this process may write to it.
+ *
+ * A store that was not closed cleanly is checked as of its last checkpoint, and the log as far as its chain goes (the
+ * number of records that follow is a note). Whole records of later versions behind the end of the chain are a note,
+ * too: power cuts leave such records, and they were never acknowledged as durable. Behind a record that was damaged
+ * afterwards they are a loss, but the two cases cannot be told apart. objstore_salvage, which counts what may be lost,
+ * has a finding then.
  *
  * OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged; the message names the first finding. In both cases `findings`
  * (NULL: not wanted) is their number, and `report` (NULL: not wanted) got each of them, notes, and a CLASS line for
  * each class. `progress` counts bytes (NULL: none); both get `userdata`. Memory is bounded. Blocks: O(size).
- * Errors: NOT_FOUND; NOT_A_STORE; BUSY: some process has it open for writing, use objstore_verify; VERSION_MISMATCH: a
+ *
+ * Errors: NOT_FOUND; NOT_A_STORE; BUSY: a process has it open for writing, use objstore_verify; VERSION_MISMATCH: a
  * newer library wrote it; IO; CANCELLED. A page that the medium cannot read makes the process die of SIGBUS, as with
- * any mapped file: copy the file with a tool that passes over such pages first. */
+ * any mapped file: copy the file with a tool that skips such pages first. */
 OBJSTORE_API objstore_status objstore_verify_file(objstore_text path, objstore_progress progress,
                                                   objstore_report report, void *userdata,
                                                   objstore_free_userdata free_userdata, uint64_t *findings)
     OBJSTORE_CHECKS(nullable(progress, report, free_userdata, findings), text(path), name(path));
 
 /** Makes a new store at `new_path` of what can be read of the damaged one at `path`, which is never written. Only what
- * its hashes prove is copied, so no value in the new store is a wrong one. In the new store objects keep their keys,
- * and indexes are made anew.
+ * its hashes prove is copied, so no value in the new store is wrong. In the new store objects keep their keys, and
+ * indexes are rebuilt.
  *
- * - The newest version is read that a meta leads to; where both metas are damaged, the root with the greatest version
+ * - It reads the newest version that a meta leads to; where both metas are damaged, the root with the greatest version
  *   that a search of the file finds. A schema that cannot be read is searched in the same way.
- * - A damaged page of the object tree costs the objects below it. They are not searched: that a leaf is of the newest
- *   version, and of its class, is known through its parents only. A damaged class node costs the class.
+ * - A damaged page of the object tree costs the objects below it. They are not searched: only its parents say that a
+ *   leaf is of the newest version, and of its class. A damaged class node costs the class.
  * - A link to an object that is lost becomes null.
  * - A damaged part of a column costs the values of that property, for its objects only. Values of an indexed property
  *   are then read from its index (texts up to 64 bytes). What stays lost becomes null, or the property's default where
@@ -1469,7 +1517,7 @@ OBJSTORE_API objstore_status objstore_verify_file(objstore_text path, objstore_p
  *   says of lost objects is not applied.
  *
  * OBJSTORE_OK: the new store is there, closed and synced. `losses` (NULL: not wanted) is then 0 if everything could be
- * read, else the number of findings that tell what is lost, or may be. `report` (NULL: not wanted) got each finding,
+ * read, else the number of findings that tell what is lost, or may be. `report` (NULL: not wanted) gets each finding,
  * with objects and reasons, and in the end the sums: a CLASS line for each class, followed by a PROPERTY line for each
  * of its properties that lost values. `progress` counts bytes (NULL: none); both get `userdata`. Memory is bounded.
  * Blocks: O(size). On any error no file is left at `new_path`.
@@ -1482,24 +1530,23 @@ OBJSTORE_API objstore_status objstore_salvage(objstore_text path, objstore_text 
                                               objstore_free_userdata free_userdata, uint64_t *losses)
     OBJSTORE_CHECKS(nullable(progress, report, free_userdata, losses), text(path, new_path), name(path, new_path));
 
-/** Is there a store at `path`? Looks at the first bytes of the file only. */
+/** Says whether there is a store at `path`. Looks at the first bytes of the file only. */
 OBJSTORE_API objstore_status objstore_file_exists(objstore_text path, bool *exists)
     OBJSTORE_CHECKS(null(exists), text(path), name(path));
 
-/** Deletes a store: the file, its log, its lock file. NOT_FOUND: no file. NOT_A_STORE: it is something else, and
- * stays.
- * BUSY: some process has it open, be it in the mode immutable; nothing is deleted. IO: what has the name of its log or
- * lock file is none, and stays. */
+/** Deletes a store: the file, its log, its lock file.
+ * NOT_FOUND: no file. NOT_A_STORE: the file is something else, and stays. BUSY: a process has it open, also in the mode
+ * IMMUTABLE; nothing is deleted. IO: what has the name of its log or lock file is not one, and stays. */
 OBJSTORE_API objstore_status objstore_delete_files(objstore_text path)
     OBJSTORE_CHECKS(text(path), name(path));
 
 /* ================================================================================================
  *  7. Views and transactions
  *
- *                 what it sees                          moves               writes   lends text
- *   live          a published version                   objstore_view_refresh   no     no
- *   frozen        one version, for ever                 never               no       until closed
- *   transaction   the newest version + its own changes  with each write     yes      until its next write
+ *                 what it sees                          moves                    writes   lends text
+ *   live          a published version                   objstore_view_refresh    no       no
+ *   frozen        one version, always the same          never                    no       until closed
+ *   transaction   the newest version + its own changes  with each write          yes      until its next write
  * ================================================================================================ */
 
 OBJSTORE_ENUM(objstore_view_kind) {
@@ -1508,93 +1555,96 @@ OBJSTORE_ENUM(objstore_view_kind) {
     OBJSTORE_VIEW_TRANSACTION = 3
 };
 
-/** A live view of the newest version. Cost: a slot in shared memory, no system call.
+/** Opens a live view of the newest version. Cost: a slot in shared memory, no system call.
  * TOO_MANY_READERS: more versions are pinned than there are slots. */
 OBJSTORE_API objstore_status objstore_view_open(objstore *store, objstore_view **view)
     OBJSTORE_CHECKS(null(store, view), closed(store), kind(store));
 
-/** Moves a live view to the newest published version: commits of other threads and processes, and your own,
- * become visible. `changed` (NULL: not wanted) says whether there was something newer. Never waits for a
- * writer. TOO_MANY_READERS: it has no slot for the newer version, and stays where it is. */
+/** Moves a live view to the newest published version: commits of other threads and processes, and your own, become
+ * visible. `changed` (NULL: not wanted) says whether there was a newer one. Never waits for a writer.
+ * TOO_MANY_READERS: it has no slot for the newer version, and stays where it is. */
 OBJSTORE_API objstore_status objstore_view_refresh(objstore_view *view, bool *changed)
     OBJSTORE_CHECKS(null(view), nullable(changed), closed(view), kind(view), live(view));
 
-/** A frozen view of the version that `view`, live or frozen, stands on. It outlives `view`. TOO_MANY_READERS
+/** Opens a frozen view of the version that `view`, live or frozen, stands on. It outlives `view`. TOO_MANY_READERS
  * cannot happen: the version is pinned already. */
 OBJSTORE_API objstore_status objstore_view_freeze(objstore_view *view, objstore_view **frozen)
     OBJSTORE_CHECKS(null(view, frozen), closed(view), kind(view), committed(view));
 
-/** The version a view stands on; of a transaction the one it started from. Versions grow by commits and by
+/** Gives the version that a view stands on; of a transaction the one it started from. Versions grow by commits and by
  * checkpoints, and are the same numbers in every process. */
 OBJSTORE_API objstore_status objstore_view_version(objstore_view *view, uint64_t *version)
     OBJSTORE_CHECKS(null(view, version), closed(view), kind(view));
 
+/** Says whether a view is live, frozen or a transaction. */
 OBJSTORE_API objstore_status objstore_view_get_kind(objstore_view *view, objstore_view_kind *kind)
     OBJSTORE_CHECKS(null(view, kind), closed(view), kind(view));
 
-/** Closes a view; a transaction is cancelled. What was borrowed from it is gone. NULL is allowed. The view that
- * objstore_write gave to a body: IN_CALLBACK. A view that belongs to a change set: WRONG_VIEW. */
+/** Closes a view; a transaction is cancelled. What was borrowed from the view is gone. NULL is allowed.
+ * IN_CALLBACK: the view that objstore_write gave to a body. WRONG_VIEW: a view that belongs to a change set. */
 OBJSTORE_API objstore_status objstore_view_close(objstore_view *view)
     OBJSTORE_CHECKS(nullable(view), closed(view), kind(view));
 
-/** Begins a transaction on the newest version. Blocks while another one is open, in any thread or process, up to
- * the handle's WRITE_TIMEOUT_MS (TIMEOUT); who has waited for 1 ms comes first. No live view is moved.
+/** Begins a transaction on the newest version. No live view is moved. Blocks while another transaction is open, in any
+ * thread or process, up to the handle's WRITE_TIMEOUT_MS (TIMEOUT); callers that have waited for 1 ms come first.
  * ALREADY_IN_WRITE: a transaction that this thread began is still open. CLOSED_HANDLE: also where the store is closed
- * meanwhile. Errors: READ_ONLY, POISONED, REPLACED, SCHEMA_MISMATCH, TOO_MANY_READERS; BUSY: another process has the
- * file open in the mode IMMUTABLE. */
+ * meanwhile.
+ * Errors: READ_ONLY, POISONED, REPLACED, SCHEMA_MISMATCH, TOO_MANY_READERS; BUSY: another process has the file open in
+ * the mode IMMUTABLE. */
 OBJSTORE_API objstore_status objstore_begin(objstore *store, objstore_view **transaction)
     OBJSTORE_CHECKS(null(store, transaction), closed(store), kind(store), writable(store), outside(store));
 
-/** As objstore_begin, but does not wait: BUSY. */
+/** Begins a transaction as objstore_begin, but does not wait: BUSY. */
 OBJSTORE_API objstore_status objstore_try_begin(objstore *store, objstore_view **transaction)
     OBJSTORE_CHECKS(null(store, transaction), closed(store), kind(store), writable(store), outside(store));
 
-/** As objstore_begin, waiting at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER): TIMEOUT. */
+/** Begins a transaction as objstore_begin, but waits at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER): TIMEOUT. */
 OBJSTORE_API objstore_status objstore_begin_within(objstore *store, int64_t timeout_ms,
                                                    objstore_view **transaction)
     OBJSTORE_CHECKS(null(store, transaction), closed(store), kind(store), writable(store), outside(store),
                     range(timeout_ms));
 
-/** Commits. The transaction ends and its view is closed whatever the status, except for NOT_IN_WRITE,
- * CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK (the view of an objstore_write body). `version` (NULL: not wanted)
- * is the version it made, or the one it began with if it changed nothing: then it waits only where that one
- * is still being committed by others.
+/** Commits a transaction. It ends and its view is closed whatever the status, except for NOT_IN_WRITE, CLOSED_HANDLE,
+ * WRONG_KIND and IN_CALLBACK (the view of an objstore_write body). `version` (NULL: not wanted) is the version that the
+ * transaction made, or, if it changed nothing, the one it began with: then the call waits only where that one is still
+ * being committed by others.
  * Errors: OUT_OF_SPACE, IO, POISONED: it did not happen. OUTCOME_UNKNOWN: see caveat 2.
  * Blocks for one sync, shared with others (durability FULL). Cost: O(what changed). */
 OBJSTORE_API objstore_status objstore_commit(objstore_view *transaction, uint64_t *version)
     OBJSTORE_CHECKS(null(transaction), nullable(version), closed(transaction), kind(transaction),
                     write(transaction));
 
-/** Ends a transaction without a trace, and closes its view. Objects it created do not exist, objects it deleted
- * do. Waits where the version that it began with is still being committed by others, as a commit would.
- * Errors: IN_CALLBACK: the view of an objstore_write body; return a status from the body instead.
- * OUTCOME_UNKNOWN: it is cancelled, but what it has read may not survive (caveat 2). */
+/** Ends a transaction without a trace, and closes its view. Objects it created do not exist, objects it deleted do.
+ * Waits where the version that it began with is still being committed by others, as a commit would.
+ * Errors: IN_CALLBACK: the view of an objstore_write body; return a status from the body instead. OUTCOME_UNKNOWN: it
+ * is cancelled, but what it has read may not survive (caveat 2). */
 OBJSTORE_API objstore_status objstore_cancel(objstore_view *transaction)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction));
 
-/** What to do in a transaction. The view is valid until the body returns. */
+/** Does the work of a transaction. The view is valid until the body returns. */
 typedef objstore_status (*objstore_write_body)(objstore_view *transaction, void *userdata);
 
-/** Begins (as objstore_begin), calls `body` once on this thread, and commits when it returns OBJSTORE_OK.
- * Anything else cancels (waiting as objstore_cancel does), and is returned as it is. So is what begin and
- * commit return. */
+/** Begins a transaction (as objstore_begin), calls `body` once on this thread, and commits when the body returns
+ * OBJSTORE_OK. Any other status cancels (waiting as objstore_cancel does), and is returned as it is. So is what begin
+ * and commit return. */
 OBJSTORE_API objstore_status objstore_write(objstore *store, objstore_write_body body, void *userdata,
                                             objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(store, body), nullable(free_userdata), closed(store), kind(store), writable(store),
                     outside(store));
 
-/** A scope inside a transaction, to whose beginning its changes can be undone while the transaction goes on. Never 0.
- * Savepoints nest: ending one ends those that began after it. Commit and cancel end them all. */
+/** A point inside a transaction to which changes can be undone while the transaction goes on. Never 0. Savepoints nest:
+ * ending one ends those that began after it. Commit and cancel end them all. */
 typedef uint64_t objstore_savepoint;
 
-/** Begins a savepoint: *savepoint names it until it ends.
- * Cost: what waits to be brought into indexes is brought there now (as before a query by an index); later, the first
- * change of each page copies it. So use one around a group of changes, not around each. The rest as for a write:
- * what was borrowed is gone. Errors: OUT_OF_MEMORY. */
+/** Begins a savepoint: *savepoint names it until it ends. What was borrowed from the transaction is gone, as after a
+ * write. Errors: OUT_OF_MEMORY.
+ * Cost: pending changes of indexes are applied now (as before a query by an index); later, the first change of each
+ * page copies the page. So use one around a group of changes, not around each. */
 OBJSTORE_API objstore_status objstore_savepoint_begin(objstore_view *transaction, objstore_savepoint *savepoint)
     OBJSTORE_CHECKS(null(transaction, savepoint), closed(transaction), kind(transaction), write(transaction));
 
-/** Ends a savepoint; what was changed since stays changed, and goes with the transaction. Cost: O(what was changed).
+/** Ends a savepoint. What was changed since stays changed, and is committed or cancelled with the transaction. Cost:
+ * O(what was changed).
  * OUT_OF_RANGE: no savepoint of this name is open in the transaction. */
 OBJSTORE_API objstore_status objstore_savepoint_release(objstore_view *transaction, objstore_savepoint savepoint)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), range(savepoint));
@@ -1612,28 +1662,30 @@ OBJSTORE_API objstore_status objstore_savepoint_rollback(objstore_view *transact
  *  Names given out are borrowed until the store's handle is closed.
  * ================================================================================================ */
 
-/** The id of a class. NO_SUCH_CLASS: the view has none of that name. Cost: a hash. */
+/** Finds the id of a class. NO_SUCH_CLASS: the view has none of that name. Cost: a hash. */
 OBJSTORE_API objstore_status objstore_find_class(objstore_view *view, objstore_text name,
                                                  objstore_class_id *class_id)
     OBJSTORE_CHECKS(null(view, class_id), closed(view), kind(view), text(name), name(name));
 
-/** The id of a property of a class. NO_SUCH_PROPERTY: none of that name. Cost: a hash. */
+/** Finds the id of a property of a class. NO_SUCH_PROPERTY: none of that name. Cost: a hash. */
 OBJSTORE_API objstore_status objstore_find_property(objstore_view *view, objstore_class_id class_id,
                                                     objstore_text name, objstore_property_id *property_id)
     OBJSTORE_CHECKS(null(view, property_id), closed(view), kind(view), class(class_id), text(name), name(name));
 
-/** The id of a class, and those of the properties that `rows` name, in their order: `property_ids` has room for
- * `count`. NULL for either: not wanted. NO_SUCH_CLASS, NO_SUCH_PROPERTY: none of that name; nothing was filled. */
+/** Finds the id of a class, and the ids of the properties that `rows` name, in their order: `property_ids` has room for
+ * `count`. NULL for either: not wanted.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: none of that name; nothing was filled. */
 OBJSTORE_API objstore_status objstore_find_rows(objstore_view *view, objstore_text class_name,
                                                 const objstore_property_row *rows, size_t count,
                                                 objstore_class_id *class_id, objstore_property_id *property_ids)
     OBJSTORE_CHECKS(null(view), nullable(class_id, property_ids), closed(view), kind(view), text(class_name),
                     name(class_name), array(rows, count), count(count));
 
+/** Counts the classes. */
 OBJSTORE_API objstore_status objstore_class_count(objstore_view *view, size_t *count)
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view));
 
-/** Make one with objstore_class_info_init(). */
+/** What a class is. Make one with objstore_class_info_init(). */
 typedef struct objstore_class_info {
     uint32_t struct_size;
     objstore_class_id class_id;
@@ -1653,15 +1705,16 @@ static inline objstore_class_info objstore_class_info_init(void) {
 }
 #endif
 
-/** The class at `index` (0 to count - 1, in the order they were added). OUT_OF_RANGE. */
+/** Describes the class at `index` (0 to count - 1, in the order they were added). OUT_OF_RANGE. */
 OBJSTORE_API objstore_status objstore_class_at(objstore_view *view, size_t index, objstore_class_info *info)
     OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), range(index), size(info));
 
+/** Describes a class. */
 OBJSTORE_API objstore_status objstore_class_get_info(objstore_view *view, objstore_class_id class_id,
                                                      objstore_class_info *info)
     OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), class(class_id), size(info));
 
-/** Make one with objstore_property_info_init(). */
+/** What a property is. Make one with objstore_property_info_init(). */
 typedef struct objstore_property_info {
     uint32_t struct_size;
     objstore_property_id property_id;
@@ -1685,20 +1738,20 @@ static inline objstore_property_info objstore_property_info_init(void) {
 }
 #endif
 
-/** The property at `index` (0 to property_count - 1, in the order of the file: that of the schema that created the
- * class, then what was added later, and what got another kind or became the primary key).
- * OUT_OF_RANGE. */
+/** Describes the property at `index` (0 to property_count - 1). The order is the file's: that of the schema that
+ * created the class, then what was added later, and what got another kind or became the primary key. OUT_OF_RANGE. */
 OBJSTORE_API objstore_status objstore_property_at(objstore_view *view, objstore_class_id class_id, size_t index,
                                                   objstore_property_info *info)
     OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), class(class_id), range(index), size(info));
 
+/** Describes a property. */
 OBJSTORE_API objstore_status objstore_property_get_info(objstore_view *view, objstore_property_id property_id,
                                                         objstore_property_info *info)
     OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), property(property_id), size(info));
 
 enum { OBJSTORE_MAX_INDEX_PROPERTIES = 8 };
 
-/** Make one with objstore_index_info_init(). */
+/** What an index is. Make one with objstore_index_info_init(). */
 typedef struct objstore_index_info {
     uint32_t struct_size;
     objstore_index_id index_id;
@@ -1716,20 +1769,22 @@ static inline objstore_index_info objstore_index_info_init(void) {
 }
 #endif
 
-/** How many indexes a class has, the primary key's and those of single properties included. */
+/** Counts the indexes of a class, the primary key's and those of single properties included. */
 OBJSTORE_API objstore_status objstore_index_count(objstore_view *view, objstore_class_id class_id, size_t *count)
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), class(class_id));
 
-/** The index at `index` (0 to count - 1: the primary key's, those of other properties, compound ones). OUT_OF_RANGE. */
+/** Describes the index at `index` (0 to count - 1: the primary key's, those of other properties, compound ones).
+ * OUT_OF_RANGE. */
 OBJSTORE_API objstore_status objstore_index_at(objstore_view *view, objstore_class_id class_id, size_t index,
                                                objstore_index_info *info)
     OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), class(class_id), range(index), size(info));
 
+/** Describes an index. */
 OBJSTORE_API objstore_status objstore_index_get_info(objstore_view *view, objstore_index_id index_id,
                                                      objstore_index_info *info)
     OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), index(index_id), size(info));
 
-/** The id of the index of exactly these properties, in this order. NO_SUCH_INDEX: the class has none. */
+/** Finds the id of the index of exactly these properties, in this order. NO_SUCH_INDEX: the class has none. */
 OBJSTORE_API objstore_status objstore_find_index(objstore_view *view, objstore_class_id class_id,
                                                  const objstore_property_id *properties, size_t count,
                                                  objstore_index_id *index_id)
