@@ -75,21 +75,19 @@
  *      Other programs. Do not open, copy, move, truncate or delete the files of an open store by other means. If
  *      another program truncates the file or its -lock (any program that may write it can do so), the processes that
  *      have the store open die of SIGBUS, as with any mapped file. To copy an open store use objstore_copy; a store
- *      that all processes have closed is its single file.
- *      Replaced files. If the file of an open store is deleted, replaced or moved away all the same (or its path leads
- *      elsewhere since a chroot), the process is told OBJSTORE_ERR_REPLACED, at the latest when it writes, and touches
- *      nothing of a new store in that place. What was written before is in the file that was moved once all processes
- *      have closed it; until then that file needs its log, which stays behind, and which is removed when another store
- *      is opened there.
- *      Permissions. The files beside a store, and copies of it, have its mode, owner and group, whatever the umask. A
- *      process that may write the store may write its lock file, and with that can stop the others; one that clears
- *      there which versions are read lets other processes overwrite and cut what a reader still looks at, as if it
- *      had done so to the store itself. A new store has the permissions that umask leaves of 0666; one that its owner
- *      could not read and write then is not made (IO).
- *      File sizes. OUT_OF_SPACE comes for a limit of file sizes, too (ulimit -f), if SIGXFSZ is ignored: by default
- *      that signal ends the process.
- *      /proc. A store in a file needs /proc: objstore_open reads the id of the running system there
- *      (/proc/sys/kernel/random/boot_id), and is OBJSTORE_ERR_IO in a chroot or container that does not show it.
+ *      that all processes have closed is its single file. Replaced files. If the file of an open store is deleted,
+ *      replaced or moved away all the same (or its path leads elsewhere since a chroot), the process gets
+ *      OBJSTORE_ERR_REPLACED, at the latest when it writes, and touches nothing of a new store in that place. What was
+ *      written before is in the file that was moved once all processes have closed it; until then that file needs its
+ *      log, which stays behind, and which is removed when another store is opened there. Permissions. The files beside
+ *      a store, and copies of it, have its mode, owner and group, whatever the umask. A process that may write the
+ *      store may write its lock file, and with that can stop the others; one that clears there which versions are read
+ *      lets other processes overwrite and cut what a reader still looks at, as if it had done so to the store itself. A
+ *      new store has the permissions that umask leaves of 0666; one that its owner could not read and write then is not
+ *      made (IO). File sizes. OUT_OF_SPACE comes for a limit of file sizes, too (ulimit -f), if SIGXFSZ is ignored: by
+ *      default that signal ends the process. /proc. A store in a file needs /proc: objstore_open reads the id of the
+ *      running system there (/proc/sys/kernel/random/boot_id), and is OBJSTORE_ERR_IO in a chroot or container that
+ *      does not show it.
  *
  *   7. File systems. Network and user-space file systems (NFS, 9p, virtiofs, FUSE) cannot share a file between
  *      processes: OBJSTORE_ERR_INCOMPATIBLE_FILE_SYSTEM, unless opened with OBJSTORE_CONFIG_EXCLUSIVE.
@@ -729,7 +727,7 @@ typedef struct objstore_view objstore_view;       /* live, frozen or a transacti
 typedef struct objstore_results objstore_results; /* objects that were found */
 typedef struct objstore_changes objstore_changes; /* a change set */
 typedef struct objstore_token objstore_token;     /* an observer */
-typedef struct objstore_bound objstore_bound;     /* owns a minted function */
+typedef struct objstore_bound objstore_bound;     /* owns a function made at run time */
 
 /** Releases userdata: see "Callbacks" on the first page. Must not call the library. */
 typedef void (*objstore_free_userdata)(void *userdata);
@@ -1085,7 +1083,7 @@ OBJSTORE_API objstore_status objstore_config_set_compaction(objstore_config *con
                                                             void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(decide, free_userdata), closed(config), kind(config));
 
-/** Numbers that bound or trigger something. */
+/** Numbers that bound or trigger something: what objstore_config_set_limit sets. */
 OBJSTORE_ENUM(objstore_limit) {
     OBJSTORE_LIMIT_WRITE_TIMEOUT_MS = 1,      /* wait for other writers; default -1 = forever, 0 = not at all */
     OBJSTORE_LIMIT_OPEN_TIMEOUT_MS = 2,       /* wait for a recovery elsewhere; default 30,000, -1 = forever */
@@ -1098,7 +1096,7 @@ OBJSTORE_ENUM(objstore_limit) {
     OBJSTORE_LIMIT_TRANSACTION_BYTES = 8      /* changed pages that a transaction keeps in memory, more are written into
                                                * the file ahead of its commit; 64 KiB to 1 TiB, default 64 MiB */
 };
-/** Sets one of these numbers. */
+/** Sets a limit. OUT_OF_RANGE: the value is not within the limit's range. */
 OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, objstore_limit limit,
                                                        int64_t value)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(limit), range(value));
@@ -1119,6 +1117,7 @@ enum {
 OBJSTORE_API objstore_status objstore_config_set_flags(objstore_config *config, uint32_t flags)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), flags(flags));
 
+/** How important a line of log is. */
 OBJSTORE_ENUM(objstore_log_level) {
     OBJSTORE_LOG_ERROR = 1,   /* something failed that no call was waiting for */
     OBJSTORE_LOG_WARNING = 2, /* e.g. a version pinned for a long time, a slow sync */
@@ -1376,6 +1375,7 @@ static inline objstore_statistics objstore_statistics_init(void) {
 OBJSTORE_API objstore_status objstore_get_statistics(objstore *store, objstore_statistics *statistics)
     OBJSTORE_CHECKS(null(store, statistics), closed(store), kind(store), size(statistics));
 
+/** What pins a version. */
 OBJSTORE_ENUM(objstore_pin_holder) {
     OBJSTORE_PIN_VIEW = 1,      /* views, transactions included */
     OBJSTORE_PIN_OBSERVER = 2,  /* of a later version */
@@ -1521,10 +1521,9 @@ OBJSTORE_API objstore_status objstore_verify_file(objstore_text path, objstore_p
  * with objects and reasons, and in the end the sums: a CLASS line for each class, followed by a PROPERTY line for each
  * of its properties that lost values. `progress` counts bytes (NULL: none); both get `userdata`. Memory is bounded.
  * Blocks: O(size). On any error no file is left at `new_path`.
- * Errors: those of objstore_verify_file; ALREADY_EXISTS: something is at `new_path`, and stays as it is;
- * INVALID_ARGUMENT:
- * that is the name of a file that belongs to the damaged store, its -log, -lock or -log.new; CORRUPT: nothing can be
- * read at all; OUT_OF_SPACE. */
+ * Errors: those of objstore_verify_file; ALREADY_EXISTS: there is a file at `new_path`, and it stays as it is;
+ * INVALID_ARGUMENT: `new_path` is the name of a file that belongs to the damaged store, its -log, -lock or -log.new;
+ * CORRUPT: nothing can be read at all; OUT_OF_SPACE. */
 OBJSTORE_API objstore_status objstore_salvage(objstore_text path, objstore_text new_path, objstore_progress progress,
                                               objstore_report report, void *userdata,
                                               objstore_free_userdata free_userdata, uint64_t *losses)
@@ -1549,6 +1548,7 @@ OBJSTORE_API objstore_status objstore_delete_files(objstore_text path)
  *   transaction   the newest version + its own changes  with each write          yes      until its next write
  * ================================================================================================ */
 
+/** What a view is. */
 OBJSTORE_ENUM(objstore_view_kind) {
     OBJSTORE_VIEW_LIVE = 1,
     OBJSTORE_VIEW_FROZEN = 2,
@@ -1795,10 +1795,10 @@ OBJSTORE_API objstore_status objstore_find_index(objstore_view *view, objstore_c
  *  9. Objects: create, read, change, delete
  *
  *  Values must be of exactly the property's kind, or null where it is nullable: there is no conversion. Lists, sets and
- *  maps are not given as values (section 10): reading one gives an objstore_collection.
- *  A property may appear once in an array. Every failing call leaves the transaction as it was before.
- *  A link leads to an object that exists in the transaction (NO_SUCH_OBJECT), of this store (WRONG_STORE) and
- *  of the property's target class (WRONG_TYPE); the error names the property.
+ *  maps are not passed as values (section 10): reading one gives an objstore_collection. A property may appear once in
+ *  an array. Every failing call leaves the transaction as it was before.
+ *  A link leads to an object that exists in the transaction (NO_SUCH_OBJECT), of this store (WRONG_STORE) and of the
+ *  property's target class (WRONG_TYPE); the error names the property.
  * ================================================================================================ */
 
 /** What to do when an object with the primary key exists. */
@@ -1814,9 +1814,9 @@ OBJSTORE_ENUM(objstore_outcome) {
     OBJSTORE_OUTCOME_CREATED = 2
 };
 
-/** Creates an object: `values[i]` for `properties[i]`, `count` of them; the rest gets its default, or null.
- * DUPLICATE_KEY (also for unique values), MISSING_VALUE (also for the primary key). `object` may be NULL. Cost: O(m) +
- * O(log n) per index. */
+/** Creates an object with `values[i]` for `properties[i]`, `count` of them; the other properties get their default, or
+ * null. `object` may be NULL. Cost: O(m) + O(log n) per index.
+ * DUPLICATE_KEY (also for unique values), MISSING_VALUE (also for the primary key). */
 OBJSTORE_API objstore_status objstore_create(
     objstore_view *transaction, objstore_class_id class_id, const objstore_property_id *properties,
     const objstore_value *values, size_t count, objstore_object *object)
@@ -1825,10 +1825,11 @@ OBJSTORE_API objstore_status objstore_create(
                     array(values, count), count(count), property(properties), type(values, properties),
                     required(values, properties), text(values));
 
-/** Creates an object, or updates the one that has the same primary key, by `policy`. What of the key is not among the
- * properties is generated, or its default, or null where it may be; else MISSING_VALUE. Properties that are not given
- * keep their value in an existing object. `object` and `outcome` may be NULL. NO_PRIMARY_KEY, DUPLICATE_KEY (also,
- * whatever the policy, where another object has a unique value that is given). Cost as objstore_create. */
+/** Creates an object, or updates the one that has the same primary key, by `policy`. Where the primary key, or a part
+ * of it, is not among the properties, it is generated, or its default, or null where it may be; else MISSING_VALUE.
+ * Properties that are not given keep their value in an existing object. `object` and `outcome` may be NULL. Cost as
+ * objstore_create.
+ * NO_PRIMARY_KEY, DUPLICATE_KEY (also, whatever the policy, where another object has a unique value that is given). */
 OBJSTORE_API objstore_status objstore_upsert(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,
     const objstore_property_id *properties, const objstore_value *values, size_t count, objstore_object *object,
@@ -1855,10 +1856,9 @@ OBJSTORE_API objstore_status objstore_get_row(objstore_view *view, objstore_obje
                     deleted(object), array(properties, count), array(values, count), count(count),
                     property(properties), buffer(buffer), lends(view, buffer));
 
-/** Writes one property. KEY_IMMUTABLE: it is the primary key, or part of it (unless it has that value already).
- * DUPLICATE_KEY:
- * another object has this unique value. Writing the
- * value that is there counts as a change to observers. Cost: O(log n). */
+/** Writes one property. Writing the value that is there counts as a change to observers. Cost: O(log n).
+ * KEY_IMMUTABLE: it is the primary key, or part of it (unless it has that value already). DUPLICATE_KEY: another object
+ * has this unique value. */
 OBJSTORE_API objstore_status objstore_set(objstore_view *transaction, objstore_object object,
                                           objstore_property_id property_id, objstore_value value)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
@@ -1883,33 +1883,37 @@ OBJSTORE_API objstore_status objstore_increment(objstore_view *transaction, objs
                     write(transaction), store(object), deleted(object), property(property_id),
                     type(property_id));
 
-/** The object with this primary key. `found` NULL: absence is OBJSTORE_ERR_NO_SUCH_OBJECT; else it is false and
- * `object` is zero bytes. Where the key can be null, null finds the object that has it. WRONG_TYPE, NO_PRIMARY_KEY.
- * INVALID_ARGUMENT: the key is of several properties; objstore_find_by finds by them. Cost: O(log n), about 0.1 µs. */
+/** Finds the object with this primary key. `found` NULL: absence is OBJSTORE_ERR_NO_SUCH_OBJECT; else `found` is false
+ * and `object` is zero bytes. Where the key can be null, null finds the object that has it. Cost: O(log n), about 0.1
+ * µs.
+ * WRONG_TYPE, NO_PRIMARY_KEY. INVALID_ARGUMENT: the key is of several properties; objstore_find_by finds by them. */
 OBJSTORE_API objstore_status objstore_find(objstore_view *view, objstore_class_id class_id, objstore_value key,
                                            objstore_object *object, bool *found)
     OBJSTORE_CHECKS(null(view, object), nullable(found), closed(view), kind(view), class(class_id),
                     key(class_id), type(key, class_id), text(key));
 
-/** The object that has these values in a unique index: one for each of its properties, in its order. `found` as in
- * objstore_find. Where a property can be null, null finds nothing, but for a primary key of one property.
+/** Finds the object that has these values in a unique index: one for each of its properties, in its order. `found` as
+ * in objstore_find. Where a property can be null, null finds nothing, except for a primary key of one property. Cost:
+ * O(log n).
  * INVALID_ARGUMENT: the index is not unique, or has another number of properties. WRONG_TYPE: also null where it cannot
- * be. Cost: O(log n). */
+ * be. */
 OBJSTORE_API objstore_status objstore_find_by(objstore_view *view, objstore_index_id index_id,
                                               const objstore_value *values, size_t count, objstore_object *object,
                                               bool *found)
     OBJSTORE_CHECKS(null(view, values, object), nullable(found), closed(view), kind(view), index(index_id),
                     array(values, count), count(count), text(values));
 
-/** Makes an embedded object in a property of its parent: a link, a list or a map whose target class is embedded. The
- * rest as objstore_create. `place` says where: of a link null, of a list an index (INT), before which it is inserted,
- * or null for its end, of a map the key. What a link or a key led to before is deleted.
- * WRONG_TYPE: the property does not hold embedded objects, or `place` does not fit it. OUT_OF_RANGE: a list has no such
- * index. Embedded objects are made in no other way, and have no other place: creating one without a parent, or giving a
+/** Creates an embedded object in a property of its parent: a link, a list or a map whose target class is embedded.
+ * `place` says where: of a link null, of a list an index (INT), before which it is inserted, or null for its end, of a
+ * map the key. What a link or a key led to before is deleted. Otherwise as objstore_create.
+ *
+ * Embedded objects are created in no other way, and have no other place: creating one without a parent, or giving a
  * property a link to one, is OBJSTORE_ERR_EMBEDDED (a link may be set to what it leads to already, an index or a key to
- * the object that is there:
- * it stays, and the write counts as one). Setting such a link to null, taking one out of its list or map, or deleting
- * the parent deletes the embedded object, and what lies in it. */
+ * the object that is there: it stays, and the write counts as one). Setting such a link to null, taking one out of its
+ * list or map, or deleting the parent deletes the embedded object, and what lies in it.
+ *
+ * WRONG_TYPE: the property does not hold embedded objects, or `place` does not fit it. OUT_OF_RANGE: a list has no such
+ * index. */
 OBJSTORE_API objstore_status objstore_create_embedded(
     objstore_view *transaction, objstore_object parent, objstore_property_id property_id, objstore_value place,
     const objstore_property_id *properties, const objstore_value *values, size_t count, objstore_object *object)
@@ -1919,7 +1923,7 @@ OBJSTORE_API objstore_status objstore_create_embedded(
 
 enum {
     OBJSTORE_FROM_EXACT = 0x1,          /* a list of values has one for every property of its class */
-    OBJSTORE_FROM_IGNORE_UNKNOWN = 0x2  /* names that a class does not have are passed over */
+    OBJSTORE_FROM_IGNORE_UNKNOWN = 0x2 /* names that a class does not have are ignored */
 };
 
 /** Creates the object that nested values describe, or, with a policy other than ERROR, updates the one that has its
@@ -1931,8 +1935,8 @@ enum {
  *                               objstore_string(OBJSTORE_STR("name")), objstore_string(OBJSTORE_STR("Jane")),
  *                               objstore_string(OBJSTORE_STR("dogs")), objstore_list_of(2),  "dogs": [
  *                               objstore_link(rex),                                             rex,
- *                               objstore_list_of(2), objstore_string(OBJSTORE_STR("Buster")), objstore_int(5)}; 
- *                               ["Buster", 5]]}
+ *                               objstore_list_of(2), objstore_string(OBJSTORE_STR("Buster")), objstore_int(5)};
+ *                                                                                               ["Buster", 5]]}
  *      objstore_create_from(tx, person, OBJSTORE_POLICY_ERROR, 0, jane, 11, &object, NULL);
  *
  * - An object is a map of property names and values, or a list of values in the order of the properties. A shorter list
@@ -1944,21 +1948,20 @@ enum {
  *   class without one, the object key. It may lead to an object that comes later, or around it, in the same values:
  *   links are made when everything is there (NO_SUCH_OBJECT: it did not come). The same holds of references in MIXED
  *   values, as Extended JSON has them. A map of the parts of a primary key of several properties and nothing else leads
- *   to the object that has it, too; where nobody has it, it describes a new one.
+ *   to the object that has it, too; where no object has it, it describes a new one.
  * - A list or set is a list of elements, a map a map whose keys are strings (of int, object id and uuid keys: their
  *   text). They replace what is there.
  * - An embedded object is an object in its turn, or null. It is described in full: what is not given is as in a new
  *   one. One that lies in the same list or map already may be given as an objstore_link, each once, at any place: it
- *   keeps being that object, and what is not given is deleted.
+ *   stays that object. Those that are not given are deleted.
  * - A mixed value is anything, lists and maps become documents.
  * - Values are of the property's kind. An INT may stand for a FLOAT, DOUBLE or DECIMAL128 that is exactly it, a DOUBLE
  *   for the nearest FLOAT.
  *
- * Properties that are not given get their default in a new object, and stay what they are in one that exists. With
+ * Properties that are not given get their default in a new object, and keep their value in one that exists. With
  * MODIFIED only what differs is written, collections and embedded objects included; with ALL everything given. `flags`
- * are OBJSTORE_FROM_…, or
- * 0. `object` and `outcome` may be NULL.
- * Errors are those of objstore_create and objstore_upsert; the message begins with where it is: "$.dogs[1].age: …".
+ * are OBJSTORE_FROM_…, or 0. `object` and `outcome` may be NULL. Errors are those of objstore_create and
+ * objstore_upsert; the message begins with the place: "$.dogs[1].age: …".
  * INVALID_ARGUMENT: values are missing or left over, or a name comes twice. OUT_OF_RANGE: more than 200 objects, or 512
  * lists and maps, inside each other. NO_PRIMARY_KEY: a policy other than ERROR for a class without one (objects nested
  * in it may have none: they are created). */
@@ -1968,12 +1971,13 @@ OBJSTORE_API objstore_status objstore_create_from(
     OBJSTORE_CHECKS(null(transaction, values), nullable(object, outcome), closed(transaction), kind(transaction),
                     write(transaction), class(class_id), enum(policy), flags(flags), count(count));
 
-/** The same, but the object is known by a unique index, of whatever properties, and not by its primary key: with a
- * policy other than ERROR the one is updated that has the values of the index that are given, or that a new object
- * would get where they are not. Where one of them is null, a new one is created: null is nobody's alone. The class is
- * that of the index; it may have no primary key.
+/** Creates or updates an object from nested values as objstore_create_from, but finds the object by a unique index, of
+ * whatever properties, and not by its primary key. With a policy other than ERROR it updates the object that has the
+ * values of the index that are given, or, where they are not given, those that a new object would get. Where one of
+ * them is null, it creates a new object: nulls are never the same. The class is that of the index; it may have no
+ * primary key. Objects nested in it are found by their primary keys.
  * INVALID_ARGUMENT: the index is not unique. NO_SUCH_INDEX. KEY_IMMUTABLE: a primary key is given, and the object that
- * was found has another one. Objects nested in it are known by their primary keys. */
+ * was found has another one. */
 OBJSTORE_API objstore_status objstore_upsert_from_by(
     objstore_view *transaction, objstore_index_id index_id, objstore_policy policy, uint32_t flags,
     const objstore_value *values, size_t count, objstore_object *object, objstore_outcome *outcome)
@@ -1981,9 +1985,9 @@ OBJSTORE_API objstore_status objstore_upsert_from_by(
                     write(transaction), index(index_id), enum(policy), flags(flags), count(count));
 
 /** Gives one property what nested values describe, as objstore_create_from would: a value, an object that it links to,
- * an embedded object, or all elements of a collection. Objects that are described there and whose primary key is known:
- * `policy`. With MODIFIED nothing is written that is there already; `changed` (NULL: not wanted) says whether something
- * was. */
+ * an embedded object, or all elements of a collection. `policy` is for objects that are described there and whose
+ * primary key is known. With MODIFIED nothing is written that is there already; `changed` (NULL: not wanted) says
+ * whether something was written. */
 OBJSTORE_API objstore_status objstore_set_from(
     objstore_view *transaction, objstore_object object, objstore_property_id property_id, objstore_policy policy,
     const objstore_value *values, size_t count, bool *changed)
@@ -1993,73 +1997,75 @@ OBJSTORE_API objstore_status objstore_set_from(
 
 enum { OBJSTORE_UNLIMITED = -1 };
 
-/** The way back: an object as the nested values that objstore_create_from takes, a map of all its properties. Embedded
+/** Describes an object as the nested values that objstore_create_from takes: a map of all its properties. Embedded
  * objects are nested in it; links are followed `depth` times (0 to 100, or OBJSTORE_UNLIMITED) and are an objstore_link
- * then. `count` is how many values there are; of more than `capacity` the first stand in `values`. All texts lie in
- * `buffer`.
- * INVALID_ARGUMENT: links lead in a circle. OUT_OF_RANGE: `depth`, or more than 200 objects inside each other. Cost:
- * O(what is described). */
+ * then. `count` is how many values there are; if more than `capacity`, the first stand in `values`. All texts lie in
+ * `buffer`. Cost: O(what is described).
+ * INVALID_ARGUMENT: links lead in a circle. OUT_OF_RANGE: `depth`, or more than 200 objects inside each other. */
 OBJSTORE_API objstore_status objstore_describe(objstore_view *view, objstore_object object, int64_t depth,
                                                objstore_buffer *buffer, objstore_value *values, size_t capacity,
                                                size_t *count)
     OBJSTORE_CHECKS(null(view, buffer, count), nullable(values), closed(view), kind(view), store(object),
                     deleted(object), range(depth), buffer(buffer), array(values, capacity), count(capacity));
 
-/** Copies an object of `view` into a transaction, mostly of another store, with all that its links lead to: classes and
- * properties are found there by their names. `policy` as in objstore_create_from: objects with primary keys that are
- * there are an error, or updated. Each object is copied once, however often something leads to it; one with a primary
- * key only with a policy other than
- * ERROR, else that is DUPLICATE_KEY. In the same store the copy is shallow: it links to the same objects. `copy` and
- * `outcome` may be NULL. All or nothing. Errors: those of objstore_create_from. INVALID_ARGUMENT: links lead in a
- * circle. NO_SUCH_CLASS,
- * NO_SUCH_PROPERTY: the other store does not have it. */
+/** Copies an object of `view` into a transaction, mostly of another store, with all that its links lead to. Classes and
+ * properties are found there by their names. All or nothing. `copy` and `outcome` may be NULL. In the same store the
+ * copy is shallow: it links to the same objects.
+ *
+ * `policy` as in objstore_create_from: objects with primary keys that exist there are an error, or updated. Each object
+ * is copied once, even if several links lead to it; one with a primary key only with a policy other than ERROR, else
+ * that is DUPLICATE_KEY.
+ *
+ * Errors: those of objstore_create_from. INVALID_ARGUMENT: links lead in a circle. NO_SUCH_CLASS, NO_SUCH_PROPERTY: the
+ * other store does not have it. */
 OBJSTORE_API objstore_status objstore_copy_object(objstore_view *view, objstore_object object,
                                                   objstore_view *transaction, objstore_policy policy,
                                                   objstore_object *copy, objstore_outcome *outcome)
     OBJSTORE_CHECKS(null(view, transaction), nullable(copy, outcome), closed(view, transaction),
                     kind(view, transaction), write(transaction), store(object), deleted(object), enum(policy));
 
-/** The parent of an embedded object, and the property in which it lies there. WRONG_TYPE: its class is not embedded.
- * Cost: O(log n) for each property that leads to its class. */
+/** Finds the parent of an embedded object, and the property in which it lies there. WRONG_TYPE: its class is not
+ * embedded. Cost: O(log n) for each property that leads to its class. */
 OBJSTORE_API objstore_status objstore_parent(objstore_view *view, objstore_object object, objstore_object *parent,
                                              objstore_property_id *property_id)
     OBJSTORE_CHECKS(null(view, parent), nullable(property_id), closed(view), kind(view), store(object), deleted(object),
                     type(object));
 
-/** Does the object exist in this view? The only question one may ask about a deleted object. */
+/** Says whether the object exists in this view. The only function that takes a deleted object without an error. */
 OBJSTORE_API objstore_status objstore_exists(objstore_view *view, objstore_object object, bool *exists)
     OBJSTORE_CHECKS(null(view, exists), closed(view), kind(view), store(object));
 
 /** Deletes an object. Links to it, of objects of any class, become null in the same step, which observers see as a
- * change of those objects. The objects embedded in it, and those that it links to by properties that cascade, go with
- * it. Deleting it twice is OBJSTORE_ERR_NO_SUCH_OBJECT. Cost: O(log n) per index and per link to it; for a list or map
- * that has it among its elements O(elements), over a column of numbers, some milliseconds for a million; for a
- * collection of mixed elements O(its bytes). Of many objects objstore_delete_objects and objstore_results_delete pay
- * this once. */
+ * change of those objects. The objects embedded in it, and those that it links to by properties that cascade, are
+ * deleted with it. Deleting it twice is OBJSTORE_ERR_NO_SUCH_OBJECT.
+ * Cost: O(log n) per index and per link to it; for a list or map that has it among its elements O(elements), over a
+ * column of numbers, some milliseconds for a million; for a collection of mixed elements O(its bytes). For many objects
+ * objstore_delete_objects and objstore_results_delete pay this once. */
 OBJSTORE_API objstore_status objstore_delete(objstore_view *transaction, objstore_object object)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
                     store(object), deleted(object));
 
-/** Deletes objects of any classes, all or none, and what goes with them as with objstore_delete, which may be among
- * them. What links to several of them is changed once: a list that has many of them is walked through once, and not for
- * each. NO_SUCH_OBJECT: one of them is gone, or is given twice. */
+/** Deletes objects of any classes, all or none, and what is deleted with them as with objstore_delete, which may be
+ * among them. What links to several of them is changed once: a list that has many of them is read through once, and not
+ * for each.
+ * NO_SUCH_OBJECT: one of them is gone, or is given twice. */
 OBJSTORE_API objstore_status objstore_delete_objects(objstore_view *transaction, const objstore_object *objects,
                                                      size_t count)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
                     array(objects, count), count(count));
 
-/** Deletes all objects of a class, and what goes with them as with objstore_delete; the class stays. Links to them
- * become null. `count` (NULL: not wanted) is how many
- * there were. */
+/** Deletes all objects of a class, and what is deleted with them as with objstore_delete; the class stays. Links to
+ * them become null. `count` (NULL: not wanted) is how many there were. */
 OBJSTORE_API objstore_status objstore_delete_all(objstore_view *transaction, objstore_class_id class_id,
                                                  uint64_t *count)
     OBJSTORE_CHECKS(null(transaction), nullable(count), closed(transaction), kind(transaction),
                     write(transaction), class(class_id));
 
-/** Deletes the objects of a class that no link, and no list, set or map of links, of any object leads to, and what goes
- * with them as with objstore_delete. `count` (NULL: not wanted) is how many of the class there were. In a migration:
- * where a class becomes embedded, objects without a parent are SCHEMA_MISMATCH at its end, unless they are deleted.
- * O(n). */
+/** Deletes the objects of a class that no link, and no list, set or map of links, of any object leads to, and what is
+ * deleted with them as with objstore_delete. `count` (NULL: not wanted) is how many of the class there were. Cost:
+ * O(n).
+ * In a migration: where a class becomes embedded, objects without a parent are SCHEMA_MISMATCH at its end, unless they
+ * are deleted. */
 OBJSTORE_API objstore_status objstore_delete_orphans(objstore_view *transaction, objstore_class_id class_id,
                                                      uint64_t *count)
     OBJSTORE_CHECKS(null(transaction), nullable(count), closed(transaction), kind(transaction),
@@ -2070,16 +2076,16 @@ OBJSTORE_API objstore_status objstore_delete_orphans(objstore_view *transaction,
 OBJSTORE_API objstore_status objstore_delete_everything(objstore_view *transaction, uint64_t *objects)
     OBJSTORE_CHECKS(null(transaction), nullable(objects), closed(transaction), kind(transaction), write(transaction));
 
-/** How many objects a class has. Cost: O(1). */
+/** Counts the objects of a class. Cost: O(1). */
 OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_id class_id, uint64_t *count)
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), class(class_id));
 
 /* ================================================================================================
  *  10. Lists, sets and maps
  *
- *  Each object has one of each collection property from the beginning, empty: it is not created, deleted or set, only
- *  its elements change. Deleting an object deletes its elements. An objstore_collection names one; it is plain data,
- *  found in whichever view it is used with:
+ *  Each object has the collection of each collection property from the beginning, empty: a collection is not created,
+ *  deleted or set, only its elements change. Deleting an object deletes its elements. An objstore_collection names one;
+ *  it is plain data, found in whichever view it is used with:
  *
  *      objstore_collection tags = objstore_collection_of(dog, tags_id);
  *      objstore_list_insert(tx, tags, OBJSTORE_END, &tag, 1);
@@ -2098,9 +2104,9 @@ OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_
  *  is checked when it is written: WRONG_STORE, WRONG_TYPE (another class), NO_SUCH_OBJECT (deleted, or never there).
  *
  *  Elements of kind MIXED are any value that a mixed property has (section 11), in a set without DOCUMENTs. Their order
- *  is that of objstore_value_compare, and of what is equal there (the int 1, the double 1) that of the kinds: a set has
- *  both. A link to an object that is deleted becomes null, wherever it stands in them, and leaves a set that it is an
- *  element of.
+ *  is that of objstore_value_compare; values that are equal there (the int 1, the double 1) are ordered by kind: a set
+ *  has both. A link to an object that is deleted becomes null, wherever it stands in them, and leaves a set that it is
+ *  an element of.
  *
  *  All functions: NO_SUCH_PROPERTY: not of the owner's class. NO_SUCH_OBJECT: the owner was deleted. WRONG_TYPE: the
  *  property is no collection, or not of the kind that the function is for. WRONG_STORE.
@@ -2121,13 +2127,13 @@ static inline objstore_collection objstore_collection_of(objstore_object owner, 
 /** Behind the last element of a list. */
 #define OBJSTORE_END SIZE_MAX
 
-/** How many elements there are. Cost: O(log n). */
+/** Counts the elements. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_collection_count(objstore_view *view, objstore_collection collection,
                                                        uint64_t *count)
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), store(collection), deleted(collection),
                     property(collection), type(collection));
 
-/** The element at `index`. `key` (NULL: not wanted) is a map's key, or null. Text is borrowed or copied as by
+/** Reads the element at `index`. `key` (NULL: not wanted) is a map's key, or null. Text is borrowed or copied as by
  * objstore_get. OUT_OF_RANGE: there is no such element. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_collection_get(objstore_view *view, objstore_collection collection,
                                                      size_t index, objstore_buffer *buffer, objstore_value *key,
@@ -2147,7 +2153,7 @@ OBJSTORE_API objstore_status objstore_collection_read(objstore_view *view, objst
                     deleted(collection), property(collection), type(collection), count(capacity), buffer(buffer),
                     lends(view, buffer));
 
-/** The index of the first element that equals `value`; -1: there is none. Cost: O(n), of a set O(log n). */
+/** Finds the index of the first element that equals `value`; -1: there is none. Cost: O(n), of a set O(log n). */
 OBJSTORE_API objstore_status objstore_collection_find(objstore_view *view, objstore_collection collection,
                                                       objstore_value value, int64_t *index)
     OBJSTORE_CHECKS(null(view, index), closed(view), kind(view), store(collection), deleted(collection),
@@ -2165,9 +2171,9 @@ OBJSTORE_API objstore_status objstore_collection_clear(objstore_view *transactio
                     deleted(collection), property(collection), type(collection));
 
 /** Replaces all elements by `count` others: all, or none. `keys` are a map's, one for each value; NULL for lists and
- * sets. Of equal values a set takes the first; where a key is given twice, its last value counts. INVALID_ARGUMENT: a
- * map without keys.
- * WRONG_TYPE: keys for a list or set. NOT_NULLABLE. The values may be those of the collection itself. */
+ * sets. Of equal values a set takes the first; where a key is given twice, its last value counts. The values may be
+ * those of the collection itself.
+ * INVALID_ARGUMENT: a map without keys. WRONG_TYPE: keys for a list or set. NOT_NULLABLE. */
 OBJSTORE_API objstore_status objstore_collection_assign(objstore_view *transaction, objstore_collection collection,
                                                         const objstore_value *keys, const objstore_value *values,
                                                         size_t count)
@@ -2176,7 +2182,7 @@ OBJSTORE_API objstore_status objstore_collection_assign(objstore_view *transacti
                     array(values, count), count(count));
 
 /** Replaces all elements of a list or set of links by links to the objects of `results`, in their order: all, or none.
- * The results are taken as they stand and may be of any view of the store. WRONG_TYPE: they are of another class than
+ * The results are taken as they stand and may be of any view of the store. WRONG_TYPE: the class is not the one that
  * the links lead to, or the collection is a map. NO_SUCH_OBJECT: one of the objects was deleted since. */
 OBJSTORE_API objstore_status objstore_collection_assign_results(objstore_view *transaction,
                                                                 objstore_collection collection,
@@ -2212,7 +2218,7 @@ OBJSTORE_API objstore_status objstore_list_insert(objstore_view *transaction, ob
                     store(collection), deleted(collection), property(collection), type(collection), range(index),
                     array(values, count), count(count));
 
-/** Gives the element at `index` another value. OUT_OF_RANGE. Cost: O(log n). */
+/** Replaces the element at `index`. OUT_OF_RANGE. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_list_set(objstore_view *transaction, objstore_collection collection,
                                                size_t index, objstore_value value)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(collection),
@@ -2225,20 +2231,20 @@ OBJSTORE_API objstore_status objstore_list_move(objstore_view *transaction, objs
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(collection),
                     deleted(collection), property(collection), type(collection), range(index), range(target));
 
-/** Adds a value; `inserted` (NULL: not wanted) is false where it was there. Cost: O(log n). */
+/** Adds a value; `inserted` (NULL: not wanted) is false where the set had it. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_set_insert(objstore_view *transaction, objstore_collection collection,
                                                  objstore_value value, bool *inserted)
     OBJSTORE_CHECKS(null(transaction), nullable(inserted), closed(transaction), kind(transaction), write(transaction),
                     store(collection), deleted(collection), property(collection), type(collection), required(value),
                     text(value));
 
-/** Takes a value out; `removed` (NULL: not wanted) is false where it was not there. Cost: O(log n). */
+/** Removes a value; `removed` (NULL: not wanted) is false where the set did not have it. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_set_remove(objstore_view *transaction, objstore_collection collection,
                                                  objstore_value value, bool *removed)
     OBJSTORE_CHECKS(null(transaction), nullable(removed), closed(transaction), kind(transaction), write(transaction),
                     store(collection), deleted(collection), property(collection), type(collection), text(value));
 
-/** What becomes of a set and other values. */
+/** How objstore_set_combine combines a set with other values. */
 OBJSTORE_ENUM(objstore_set_operation) {
     OBJSTORE_SET_UNION = 1,                /* what either has */
     OBJSTORE_SET_SUBTRACTION = 2,          /* what the set has and the values have not */
@@ -2246,10 +2252,10 @@ OBJSTORE_ENUM(objstore_set_operation) {
     OBJSTORE_SET_SYMMETRIC_DIFFERENCE = 4  /* what one of them has and the other has not */
 };
 
-/** Makes a set what it and `count` values are together, which may be its own, those of another set, or any, also equal
- * ones: all of it, or nothing. `changed` (NULL: not wanted) is how many elements came or went; what stays is not
- * written. NOT_NULLABLE, and NO_SUCH_OBJECT of a link: only for values that may come. Cost: O(n + m log m), of few
- * values O(m log n), but for an intersection. */
+/** Combines a set with `count` values, and makes the set the result: all of it, or nothing. The values may be its own,
+ * those of another set, or any, also equal ones. `changed` (NULL: not wanted) is how many elements came or went; what
+ * stays is not written. Cost: O(n + m log m), of few values O(m log n), except for an intersection.
+ * NOT_NULLABLE, and NO_SUCH_OBJECT of a link: only for values that may come in. */
 OBJSTORE_API objstore_status objstore_set_combine(objstore_view *transaction, objstore_collection collection,
                                                   objstore_set_operation operation, const objstore_value *values,
                                                   size_t count, uint64_t *changed)
@@ -2263,15 +2269,15 @@ enum {
     OBJSTORE_SETS_SUPERSET = 0x4   /* each of the values is in the set; with SUBSET: they are equal */
 };
 
-/** How a set stands to `count` values: `relation` becomes the OBJSTORE_SETS_… that hold. Cost: as
+/** Compares a set with `count` values: `relation` becomes the OBJSTORE_SETS_… that hold. Cost: as
  * objstore_set_combine. */
 OBJSTORE_API objstore_status objstore_set_compare(objstore_view *view, objstore_collection collection,
                                                   const objstore_value *values, size_t count, uint32_t *relation)
     OBJSTORE_CHECKS(null(view, relation), nullable(values), closed(view), kind(view), store(collection),
                     deleted(collection), property(collection), type(collection), array(values, count), count(count));
 
-/** The value of a key. `found` NULL: absence is OBJSTORE_ERR_NOT_FOUND; else it is false and `value` is null.
- * Text is borrowed or copied as by objstore_get. Cost: O(log n). */
+/** Reads the value of a key. `found` NULL: absence is OBJSTORE_ERR_NOT_FOUND; else `found` is false and `value` is
+ * null. Text is borrowed or copied as by objstore_get. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_map_get(objstore_view *view, objstore_collection collection,
                                               objstore_value key, objstore_buffer *buffer, objstore_value *value,
                                               bool *found)
@@ -2279,15 +2285,15 @@ OBJSTORE_API objstore_status objstore_map_get(objstore_view *view, objstore_coll
                     deleted(collection), property(collection), type(collection), required(key), text(key),
                     buffer(buffer), lends(view, buffer));
 
-/** Gives a key a value; `inserted` (NULL: not wanted) is false where the key had one. VALUE_TOO_LARGE: a key of more
- * than 1024 bytes. Cost: O(log n). */
+/** Sets the value of a key; `inserted` (NULL: not wanted) is false where the key had one. VALUE_TOO_LARGE: a key of
+ * more than 1024 bytes. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_map_set(objstore_view *transaction, objstore_collection collection,
                                               objstore_value key, objstore_value value, bool *inserted)
     OBJSTORE_CHECKS(null(transaction), nullable(inserted), closed(transaction), kind(transaction), write(transaction),
                     store(collection), deleted(collection), property(collection), type(collection), required(key),
                     required(value), text(key));
 
-/** Takes a key out with its value; `removed` (NULL: not wanted) is false where it was not there. Cost: O(log n). */
+/** Removes a key with its value; `removed` (NULL: not wanted) is false where it was not there. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, objstore_collection collection,
                                                  objstore_value key, bool *removed)
     OBJSTORE_CHECKS(null(transaction), nullable(removed), closed(transaction), kind(transaction), write(transaction),
@@ -2312,36 +2318,35 @@ OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, obj
  *
  *  One value inside is reached by a path, an array of steps: an INT is an index of a list (-1 is the last element, -2
  *  the one before), a STRING a key of a map. A change by path is logged as that change, whatever the size of the
- *  document, and finds its place in O(log n) a step; the document itself is written anew, O(its bytes). Into a
- *  collection of MIXED elements a path leads, too: its first step is the index of the element, or the key as text (of
- *  numbers and ids their text); the log gets the element. Elements of sets can only be read so.
+ *  document, and finds its place in O(log n) a step; the document itself is rewritten, O(its bytes). A path can also
+ *  lead into a collection of MIXED elements: its first step is the index of the element, or the key as text (of numbers
+ *  and ids their text); the log gets the element. Elements of sets can only be read in this way.
  *
  *      objstore_value steps[] = {objstore_string(OBJSTORE_STR("seen")), objstore_int(0)};
  *      objstore_mixed_set(tx, dog, extra_id, steps, 2, objstore_int(7));                       {…, "seen": [7, 2.5]}
  *
- *  Keys of maps stand in ascending order of their bytes (that of code points), in whatever order they were given; so
- *  equal documents have equal bytes. Observers see a change by path as a change of the property. A value, packed, has
- *  at most OBJSTORE_LIMIT_VALUE_BYTES; a text one byte less, its kind needs it.
+ *  Keys of maps stand in ascending order of their bytes (that of code points), whatever the order in which they were
+ *  passed; so equal documents have equal bytes. Observers see a change by path as a change of the property. A packed
+ *  value has at most OBJSTORE_LIMIT_VALUE_BYTES; a text one byte less, which its kind needs.
  *
- *  The packed form, for who wants to read or write it without the library; numbers are little-endian:
+ *  The packed form, for code that reads or writes it without the library; numbers are little-endian:
  *      value   := u8 kind · content            how long it is, is known from outside
- *      content := NULL nothing · BOOL u8 0 or 1 · INT 1, 2, 4 or 8 bytes, the fewest that do, signed · FLOAT 4 · DOUBLE
- *      8
- *                 DECIMAL128 16 · STRING, BINARY its bytes · TIMESTAMP i64 seconds, u32 nanoseconds · OBJECT_ID 12 ·
- *                 UUID 16
+ *      content := NULL nothing · BOOL u8 0 or 1 · INT 1, 2, 4 or 8 bytes, the fewest that do, signed · FLOAT 4 ·
+ *                 DOUBLE 8 · DECIMAL128 16 · STRING, BINARY its bytes · TIMESTAMP i64 seconds, u32 nanoseconds ·
+ *                 OBJECT_ID 12 · UUID 16
  *      LIST    := u8 w (1, 2, 4) · count (w bytes) · ends (count × w) · count × value
  *      MAP     := u8 w · count (w bytes) · ends (2 × count × w) · count × { key, as UTF-8 · value }, keys ascending
  *      ends: where each item ends, from the beginning of the first; w: the smallest that count and last end fit in
  *
  *  All functions of a path: NO_SUCH_PROPERTY. NO_SUCH_OBJECT. WRONG_STORE. WRONG_TYPE: the property is neither MIXED
- *  nor a collection of such elements (which without steps is no value), a step is neither INT nor STRING, or it asks
- *  something that is no list (INT) or no map (STRING). NOT_FOUND: a key or an index on the way is not there.
+ *  nor a collection of such elements (which without steps is no value), a step is neither INT nor STRING, or it is for
+ *  a list (INT) or a map (STRING) and the value is not one. NOT_FOUND: a key or an index on the way is not there.
  *  OUT_OF_RANGE: more than 101 steps.
  * ================================================================================================ */
 
-/** The value at the end of a path. A list or map comes as its kind and its number of elements, in `data.integer`;
+/** Reads the value at the end of a path. A list or map comes as its kind and its number of elements, in `data.integer`;
  * objstore_mixed_read gives the elements. Without steps it is the property's value. `found` NULL: absence is
- * OBJSTORE_ERR_NOT_FOUND; else it is false and `value` is null. Text is borrowed or copied as by objstore_get.
+ * OBJSTORE_ERR_NOT_FOUND; else `found` is false and `value` is null. Text is borrowed or copied as by objstore_get.
  * Cost: O(log n) a step. */
 OBJSTORE_API objstore_status objstore_mixed_get(objstore_view *view, objstore_object object,
                                                 objstore_property_id property_id, const objstore_value *steps,
@@ -2351,8 +2356,9 @@ OBJSTORE_API objstore_status objstore_mixed_get(objstore_view *view, objstore_ob
                     deleted(object), property(property_id), type(property_id), array(steps, step_count),
                     count(step_count), steps(steps), buffer(buffer), lends(view, buffer));
 
-/** The same, with all that is in it: a list or map as a DOCUMENT, for objstore_document_unpack or your own reader.
- * Cost: O(its bytes): it is checked before it is handed out. */
+/** Reads the value at the end of a path with all that is in it: a list or map as a DOCUMENT, for
+ * objstore_document_unpack or your own reader. Otherwise as objstore_mixed_get. Cost: O(its bytes): it is checked
+ * before it is handed out. */
 OBJSTORE_API objstore_status objstore_mixed_read(objstore_view *view, objstore_object object,
                                                  objstore_property_id property_id, const objstore_value *steps,
                                                  size_t step_count, objstore_buffer *buffer, objstore_value *value,
@@ -2361,8 +2367,8 @@ OBJSTORE_API objstore_status objstore_mixed_read(objstore_view *view, objstore_o
                     deleted(object), property(property_id), type(property_id), array(steps, step_count),
                     count(step_count), steps(steps), buffer(buffer), lends(view, buffer));
 
-/** Keys of the map at the end of a path, in their order, from the one at `start` on, as many as there are but at most
- * `capacity`; `count` says how many. One buffer holds all of them. WRONG_TYPE: no map. Cost: O(count). */
+/** Reads keys of the map at the end of a path, in their order, from the one at `start` on, as many as there are but at
+ * most `capacity`; `count` says how many. One buffer holds all of them. WRONG_TYPE: not a map. Cost: O(count). */
 OBJSTORE_API objstore_status objstore_mixed_keys(objstore_view *view, objstore_object object,
                                                  objstore_property_id property_id, const objstore_value *steps,
                                                  size_t step_count, size_t start, size_t capacity,
@@ -2372,14 +2378,16 @@ OBJSTORE_API objstore_status objstore_mixed_keys(objstore_view *view, objstore_o
                     count(step_count, capacity), steps(steps), array(keys, capacity), buffer(buffer),
                     lends(view, buffer));
 
-/** Gives the value at the end of a path another value, or a map a new key: only the last step may be new. Without steps
- * it is objstore_set. OUT_OF_RANGE: lists and maps would be more than 100 deep. VALUE_TOO_LARGE: the whole would be.
- * INVALID_ARGUMENT: a DOCUMENT that is none.
+/** Sets the value at the end of a path, or adds a key to a map: only the last step may be new. Without steps it is
+ * objstore_set.
  *
  * A link, as the value or inside a document, may lead to an object of any class: NO_SUCH_OBJECT, NO_SUCH_CLASS,
  * WRONG_STORE, EMBEDDED where it cannot. When the object is deleted, each place that links to it becomes null. Inside a
- * document that was read a link says class and key, and its `store_tag` is 0; given, that means the store of the
- * transaction. */
+ * document that was read a link has class and key, and its `store_tag` is 0; when passed in, that means the store of
+ * the transaction.
+ *
+ * OUT_OF_RANGE: lists and maps would be more than 100 deep. VALUE_TOO_LARGE: the whole would be. INVALID_ARGUMENT: a
+ * DOCUMENT that is not valid. */
 OBJSTORE_API objstore_status objstore_mixed_set(objstore_view *transaction, objstore_object object,
                                                 objstore_property_id property_id, const objstore_value *steps,
                                                 size_t step_count, objstore_value value)
@@ -2387,9 +2395,9 @@ OBJSTORE_API objstore_status objstore_mixed_set(objstore_view *transaction, objs
                     deleted(object), property(property_id), type(property_id), array(steps, step_count),
                     count(step_count), steps(steps), text(value));
 
-/** Inserts a value into a list: the last step is the index at which it is found then. So 0 is the beginning, the count
- * is the end, and from the end -1 is the end, -2 before the last element. INVALID_ARGUMENT: no steps. The rest as
- * objstore_mixed_set. */
+/** Inserts a value into a list. The last step is the index at which the value is then found: 0 is the beginning, the
+ * count is the end, and from the end -1 is the end, -2 before the last element. INVALID_ARGUMENT: no steps. Otherwise
+ * as objstore_mixed_set. */
 OBJSTORE_API objstore_status objstore_mixed_insert(objstore_view *transaction, objstore_object object,
                                                    objstore_property_id property_id, const objstore_value *steps,
                                                    size_t step_count, objstore_value value)
@@ -2408,28 +2416,30 @@ OBJSTORE_API objstore_status objstore_mixed_remove(objstore_view *transaction, o
 /** Packs a value into `buffer`. The array has it flat: a list or map as objstore_list_of, objstore_map_of, and then its
  * elements, each in the same way; before each value of a map its key. Keys may come in any order; a DOCUMENT may stand
  * anywhere. `document` (NULL: not wanted) is then the value to set: of kind DOCUMENT and borrowed from the buffer, or,
- * where the array is but one other value, that. What lies in the buffer is also what a column of kind MIXED has for the
- * row.
+ * where the array is only one other value, that value. What lies in the buffer is also what a column of kind MIXED has
+ * for the row.
  * INVALID_ARGUMENT: too few values, too many, or a key that comes twice; the message says where. WRONG_TYPE: a key that
- * is no string, a value of a kind that a document cannot have. OUT_OF_RANGE: more than 100 deep. */
+ * is not a string, a value of a kind that a document cannot have. OUT_OF_RANGE: more than 100 deep. */
 OBJSTORE_API objstore_status objstore_document_pack(const objstore_value *values, size_t count,
                                                     objstore_buffer *buffer, objstore_value *document)
     OBJSTORE_CHECKS(null(buffer), nullable(document), array(values, count), count(count), buffer(buffer));
 
-/** The other way: fills `values` with what objstore_document_pack would take, texts borrowed from the document's bytes.
- * `count` is how many values there are; of more than `capacity` the first stand in `values`. Also of the packed form of
- * any other value. INVALID_ARGUMENT: what is none. WRONG_TYPE: a value of another kind. Cost: O(bytes). */
+/** Unpacks a document: fills `values` with what objstore_document_pack would take, texts borrowed from the document's
+ * bytes. `count` is how many values there are; if more than `capacity`, the first stand in `values`. Also takes the
+ * packed form of any other value. Cost: O(bytes).
+ * INVALID_ARGUMENT: not a packed value. WRONG_TYPE: a value of another kind. */
 OBJSTORE_API objstore_status objstore_document_unpack(objstore_value document, objstore_value *values, size_t capacity,
                                                       size_t *count)
     OBJSTORE_CHECKS(null(count), array(values, capacity), count(capacity));
 
-/** The order of two values of any kind: `order` is negative, 0 or positive.
+/** Compares two values of any kind: `order` is negative, 0 or positive.
  *      null < bool < numbers < strings and binaries < timestamps < object ids < uuids < links < lists < maps
  * Numbers of all kinds are compared exactly, none is rounded: the int 1, the double 1 and the decimals 1 and 1.0 are
  * equal, and no bool is equal to a number. -0 is 0; NaN is equal to NaN and greater than other numbers. Strings and
- * binaries are compared bytewise, with each other too. Links go by class, then key. Lists go by their elements, maps by
- * their entries, key before value; what begins another one is less. WRONG_TYPE: a reference to a collection.
- * INVALID_ARGUMENT: a DOCUMENT that is none. Cost: O(bytes) of documents. */
+ * binaries are compared bytewise, with each other too. Links are ordered by class, then key. Lists are ordered by their
+ * elements, maps by their entries, key before value; a list or map that is the beginning of another one is less. Cost:
+ * O(bytes) of documents.
+ * WRONG_TYPE: a reference to a collection. INVALID_ARGUMENT: a DOCUMENT that is not valid. */
 OBJSTORE_API objstore_status objstore_value_compare(objstore_value value, objstore_value other, int32_t *order)
     OBJSTORE_CHECKS(null(order));
 
@@ -2445,99 +2455,108 @@ OBJSTORE_API objstore_status objstore_value_compare(objstore_value value, objsto
  *          …
  *      }
  *
- *  A row lies on your stack, owns nothing, and needs no closing. It walks in the order of object keys,
- *  that is of creation. It follows its view: after a refresh, or a write of the transaction, the next call
- *  finds the object again by itself (NO_SUCH_OBJECT if it is gone: go on with objstore_row_next). Objects that
- *  are created while a transaction walks are visited, objects that are deleted are not. A row may be
- *  copied by assignment. One thread at a time.
+ *  A row lies on your stack, owns nothing, and needs no closing. It visits objects in the order of object keys, that is
+ *  of creation. It follows its view: after a refresh, or a write of the transaction, the next call finds the object
+ *  again by itself (NO_SUCH_OBJECT if it is gone: go on with objstore_row_next). Objects that are created meanwhile in
+ *  the transaction are visited, objects that are deleted are not. A row may be copied by assignment. One thread at a
+ *  time.
  *
  *  Typed reads take `is_null`. Given, it says whether the value is null, and the value is then all zero bytes; NULL
  *  means that you expect none, and a null is OBJSTORE_ERR_NULL_VALUE. WRONG_TYPE: the property is of another kind.
  *  Cost: a few nanoseconds (frozen view; a live view and a transaction a few more).
  * ================================================================================================ */
 
+/** A cursor over the objects of a class. Make one with objstore_row_init. */
 typedef struct objstore_row {
     uint64_t opaque[32];
 } objstore_row;
 
-/** Makes a row that stands before the first object of a class. When the view is closed before the row is done
- * with, the row's calls return CLOSED_HANDLE. */
+/** Makes a row that stands before the first object of a class. When the view is closed while the row is in use, the
+ * row's calls return CLOSED_HANDLE. */
 OBJSTORE_API objstore_status objstore_row_init(objstore_view *view, objstore_class_id class_id,
                                                objstore_row *row)
     OBJSTORE_CHECKS(null(view, row), closed(view), kind(view), class(class_id));
 
-/** Steps to the next object. `more` = false: there was none; the row then stands behind the last, and stays
- * there. NOT_POSITIONED: a seek failed, so that there is no next one. */
+/** Steps to the next object. `more` = false: there was none; the row then stands behind the last, and stays there.
+ * NOT_POSITIONED: a seek failed, so that there is no next one. */
 OBJSTORE_API objstore_status objstore_row_next(objstore_row *row, bool *more)
     OBJSTORE_CHECKS(null(row, more), row(row));
 
-/** Puts the row on an object of its class. WRONG_TYPE: of another class. On failure the row stands on no object.
- */
+/** Puts the row on an object of its class. WRONG_TYPE: of another class. On failure the row stands on no object. */
 OBJSTORE_API objstore_status objstore_row_seek(objstore_row *row, objstore_object object)
     OBJSTORE_CHECKS(null(row), row(row), store(object), deleted(object), type(object));
 
-/** The object it stands on. */
+/** Gives the object that the row stands on. */
 OBJSTORE_API objstore_status objstore_row_object(objstore_row *row, objstore_object *object)
     OBJSTORE_CHECKS(null(row, object), row(row), positioned(row));
 
+/** Reads a BOOL. */
 OBJSTORE_API objstore_status objstore_row_bool(objstore_row *row, objstore_property_id property_id, bool *value,
                                                bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
                     type(property_id));
 
+/** Reads an INT. */
 OBJSTORE_API objstore_status objstore_row_int(objstore_row *row, objstore_property_id property_id,
                                               int64_t *value, bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
                     type(property_id));
 
+/** Reads a DOUBLE. */
 OBJSTORE_API objstore_status objstore_row_double(objstore_row *row, objstore_property_id property_id,
                                                  double *value, bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
                     type(property_id));
 
+/** Reads a FLOAT. */
 OBJSTORE_API objstore_status objstore_row_float(objstore_row *row, objstore_property_id property_id, float *value,
                                                 bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
                     type(property_id));
 
+/** Reads a DECIMAL128. */
 OBJSTORE_API objstore_status objstore_row_decimal128(objstore_row *row, objstore_property_id property_id,
                                                      objstore_decimal128 *value, bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
                     type(property_id));
 
+/** Reads an OBJECT_ID. */
 OBJSTORE_API objstore_status objstore_row_object_id(objstore_row *row, objstore_property_id property_id,
                                                     objstore_object_id *value, bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
                     type(property_id));
 
+/** Reads a UUID. */
 OBJSTORE_API objstore_status objstore_row_uuid(objstore_row *row, objstore_property_id property_id,
                                                objstore_uuid *value, bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
                     type(property_id));
 
+/** Reads a TIMESTAMP. */
 OBJSTORE_API objstore_status objstore_row_timestamp(objstore_row *row, objstore_property_id property_id,
                                                     objstore_timestamp *value, bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
                     type(property_id));
 
-/** Text: borrowed when `buffer` is NULL, see "Text out". A null is a NULL pointer and length 0. */
+/** Reads a STRING: borrowed when `buffer` is NULL, see "Text out". A null is a NULL pointer and length 0. */
 OBJSTORE_API objstore_status objstore_row_text(objstore_row *row, objstore_property_id property_id,
                                                objstore_buffer *buffer, objstore_text *value, bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(buffer, is_null), row(row), positioned(row),
                     property(property_id), type(property_id), buffer(buffer), lends(row, buffer));
 
+/** Reads a BINARY, as objstore_row_text. */
 OBJSTORE_API objstore_status objstore_row_binary(objstore_row *row, objstore_property_id property_id,
                                                  objstore_buffer *buffer, objstore_bytes *value, bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(buffer, is_null), row(row), positioned(row),
                     property(property_id), type(property_id), buffer(buffer), lends(row, buffer));
 
-/** The object that a link leads to. */
+/** Reads a LINK: the object that it leads to. */
 OBJSTORE_API objstore_status objstore_row_link(objstore_row *row, objstore_property_id property_id,
                                                objstore_object *value, bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
                     type(property_id));
 
-/** A property of any kind, null included. */
+/** Reads a property of any kind, null included. */
 OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_property_id property_id,
                                                 objstore_buffer *buffer, objstore_value *value)
     OBJSTORE_CHECKS(null(row, value), nullable(buffer), row(row), positioned(row), property(property_id),
@@ -2546,18 +2565,23 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
 /* ================================================================================================
  *  13. Queries: one comparison, aggregates
  *
- *  `value` must be of the property's kind, or null with EQUAL or NOT_EQUAL (allowed also where the property
- *  is not nullable). Null equals null and nothing else: NOT_EQUAL finds nulls, LESS and the like never do. NaN
- *  equals nothing, not even NaN, and is neither less nor greater (FLOAT, DOUBLE, DECIMAL128). Decimals compare as
- *  numbers, strings by code point, object ids and uuids bytewise, false before true.
- *  BINARY and LINK only EQUAL and NOT_EQUAL (WRONG_TYPE); a link is compared with an object of its target class, which
- *  may have been deleted: nothing links to it then. A MIXED property is compared with a value of any kind that it can
- *  have, a document too: numbers of all kinds exactly and strings with binaries, as by objstore_value_compare; LESS and
- *  the like are false between values of different families (a number and a string, a bool and a number). LINKS_TO asks
- *  properties and collections of links and of mixed values for a link, as objstore_incoming does. Cost: with an index
- *  O(log n) + O(k), without one a scan at memory speed over one column.
+ *  A query compares one property of a class with a value. `value` must be of the property's kind, or null with EQUAL or
+ *  NOT_EQUAL (allowed also where the property is not nullable).
+ *
+ *  Null equals null and nothing else: NOT_EQUAL finds nulls, LESS and the like never do.
+ *  NaN equals nothing, not even NaN, and is neither less nor greater (FLOAT, DOUBLE, DECIMAL128).
+ *  Decimals compare as numbers, strings by code point, object ids and uuids bytewise, false before true.
+ *  BINARY and LINK have only EQUAL and NOT_EQUAL (WRONG_TYPE). A link is compared with an object of its target class,
+ *  which may have been deleted: nothing links to it then.
+ *  MIXED properties are compared with a value of any kind that they can have, a document too: numbers of all kinds
+ *  exactly and strings with binaries, as by objstore_value_compare. LESS and the like are false between values of
+ *  different families (a number and a string, a bool and a number).
+ *  LINKS_TO searches properties and collections of links and of mixed values for a link, as objstore_incoming does.
+ *
+ *  Cost: with an index O(log n) + O(k), without one a scan at memory speed over one column.
  * ================================================================================================ */
 
+/** How a query compares a property with its value. */
 OBJSTORE_ENUM(objstore_operator) {
     OBJSTORE_EQUAL = 1,
     OBJSTORE_NOT_EQUAL = 2,
@@ -2568,42 +2592,43 @@ OBJSTORE_ENUM(objstore_operator) {
     OBJSTORE_LINKS_TO = 7 /* has a link to `value`: as its value, an element, or anywhere in a mixed one */
 };
 
-/** How many objects satisfy `property op value`. */
+/** Counts the objects that satisfy `property op value`. */
 OBJSTORE_API objstore_status objstore_count_where(objstore_view *view, objstore_class_id class_id,
                                                   objstore_property_id property_id, objstore_operator op,
                                                   objstore_value value, uint64_t *count)
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), class(class_id), property(property_id),
                     enum(op), type(value, property_id), text(value));
 
-/** The first one, in the order of creation. `found` as in objstore_find. */
+/** Finds the first object that satisfies it, in the order of creation. `found` as in objstore_find. */
 OBJSTORE_API objstore_status objstore_first_where(objstore_view *view, objstore_class_id class_id,
                                                   objstore_property_id property_id, objstore_operator op,
                                                   objstore_value value, objstore_object *object, bool *found)
     OBJSTORE_CHECKS(null(view, object), nullable(found), closed(view), kind(view), class(class_id),
                     property(property_id), enum(op), type(value, property_id), text(value));
 
-/** All of them, in the order of creation, as results. */
+/** Finds all objects that satisfy it, in the order of creation, as results. */
 OBJSTORE_API objstore_status objstore_find_where(objstore_view *view, objstore_class_id class_id,
                                                  objstore_property_id property_id, objstore_operator op,
                                                  objstore_value value, objstore_results **results)
     OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), class(class_id), property(property_id),
                     enum(op), type(value, property_id), text(value));
 
-/** All objects of a class, in the order of creation, as results. */
+/** Finds all objects of a class, in the order of creation, as results. */
 OBJSTORE_API objstore_status objstore_find_all(objstore_view *view, objstore_class_id class_id,
                                                objstore_results **results)
     OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), class(class_id));
 
+/** What objstore_aggregate computes. */
 OBJSTORE_ENUM(objstore_aggregate_kind) {
     OBJSTORE_AGGREGATE_SUM = 1,     /* INT: exact, OUT_OF_RANGE when it does not fit; DOUBLE; FLOAT: a DOUBLE */
     OBJSTORE_AGGREGATE_MINIMUM = 2, /* INT, FLOAT, DOUBLE, DECIMAL128 (NaN is skipped), TIMESTAMP, OBJECT_ID, UUID */
     OBJSTORE_AGGREGATE_MAXIMUM = 3,
     OBJSTORE_AGGREGATE_AVERAGE = 4  /* INT, FLOAT, DOUBLE; always a DOUBLE */
 };
-/** Over all objects of a class; nulls are skipped. Of nothing the sum is 0 and the others are null. Doubles are
- * added in an order of the library's choice, so that the last digits may differ from those of a loop of yours.
- * WRONG_TYPE: not for this kind of property. NOT_SUPPORTED: sum and average of DECIMAL128, of a later version. Cost: a
- * scan, at about memory speed. */
+/** Computes an aggregate over all objects of a class; nulls are skipped. Over nothing the sum is 0 and the others are
+ * null. Doubles are added in an order of the library's choice, so that the last digits may differ from those of a loop
+ * of yours. Cost: a scan, at about memory speed.
+ * WRONG_TYPE: not for this kind of property. NOT_SUPPORTED: sum and average of DECIMAL128, of a later version. */
 OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_class_id class_id,
                                                 objstore_property_id property_id,
                                                 objstore_aggregate_kind aggregate, objstore_value *value)
@@ -2612,27 +2637,29 @@ OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_cl
 
 /* ================================================================================================
  *  14. Index ranges: objects between two bounds
- * ================================================================================================ */
-
-/* A stretch of an index is said by the values that it begins and ends with: those of its first property, or first two …
+ *
+ *  A range of an index lies between two bounds, `from` and `to`: values of the index's first property, or of its first
+ *  two …
  *
  *      index (last, first, born)      from                to                  finds
  *                                     "Gray"              "Gray"              all of that last name, by first, by born
  *                                     "Gray", "A"         "Gray", "M"         of those, first names from "A" to "M"
  *                                     none                "Gray"              all up to and with the last name "Gray"
  *
- * The order is that of the index, which is total: null first, then values as comparisons have them, NaN last (of a
- * MIXED property that of objstore_value_compare, NaN behind the other numbers), and equal ones in the order of
- * creation. So null can be a bound: `from` a null, exclusive, finds what is not null. */
+ *  The order is that of the index, which is total: null first, then values as comparisons have them, NaN last (of a
+ *  MIXED property that of objstore_value_compare, NaN behind the other numbers), and equal values in the order of
+ *  creation. So null can be a bound: `from` a null, exclusive, finds what is not null.
+ * ================================================================================================ */
 
 enum {
     OBJSTORE_RANGE_AFTER_FROM = 0x1, /* without the objects whose values begin with `from` */
     OBJSTORE_RANGE_BEFORE_TO = 0x2   /* without the objects whose values begin with `to` */
 };
 
-/** How many objects a stretch of an index has. `from` and `to` may have any number of values up to that of the index's
- * properties, also 0: from its beginning, to its end. A bound may be null also where the property is not nullable.
- * `flags` are OBJSTORE_RANGE_…, or 0. INVALID_ARGUMENT: too many values. WRONG_TYPE. Cost: O(log n). */
+/** Counts the objects in a range of an index. `from` and `to` may have any number of values up to that of the index's
+ * properties. With 0 values the range starts at the beginning of the index, or goes to its end. A bound may be null
+ * also where the property is not nullable. `flags` are OBJSTORE_RANGE_…, or 0.
+ * INVALID_ARGUMENT: too many values. WRONG_TYPE. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_count_in(objstore_view *view, objstore_index_id index_id,
                                                const objstore_value *from, size_t from_count,
                                                const objstore_value *to, size_t to_count, uint32_t flags,
@@ -2641,7 +2668,7 @@ OBJSTORE_API objstore_status objstore_count_in(objstore_view *view, objstore_ind
                     array(from, from_count), array(to, to_count), count(from_count, to_count), flags(flags),
                     text(from, to));
 
-/** The objects of that stretch, in the order of the index, as results. These results cannot be observed
+/** Finds the objects in such a range, in the order of the index, as results. These results cannot be observed
  * (NOT_SUPPORTED). Cost: O(log n) + O(k). */
 OBJSTORE_API objstore_status objstore_find_in(objstore_view *view, objstore_index_id index_id,
                                               const objstore_value *from, size_t from_count,
@@ -2653,19 +2680,22 @@ OBJSTORE_API objstore_status objstore_find_in(objstore_view *view, objstore_inde
 
 /* ================================================================================================
  *  15. Inverses: which objects link to one
+ *
+ *  Links, and collections of links and of mixed values, have an index without a flag: the objects that link to an
+ *  object are found without a scan. The parent of an embedded object: objstore_parent (section 9).
  * ================================================================================================ */
 
-/** The objects whose property `property_id`, a link or a collection of links, leads to `object`: its inverse, in the
- * order of creation. Each is there once, even if its list or map has several links to `object`. Of a link they
- * are the results of asking `property == object`; all are updated and observed like results of a question.
- * Of a mixed property, or a collection of mixed elements: the objects that have a link to `object` anywhere inside.
+/** Finds the objects whose property `property_id`, a link or a collection of links, leads to `object`: its inverse, in
+ * the order of creation. Each is there once, even if its list or map has several links to `object`. Of a mixed
+ * property, or a collection of mixed elements: the objects that have a link to `object` anywhere inside. Of a link the
+ * results are those of the query `property == object`. All can be updated and observed like results of a query.
  * WRONG_TYPE: the property is none of these, or leads to another class. Cost: O(log n) + O(k). */
 OBJSTORE_API objstore_status objstore_incoming(objstore_view *view, objstore_object object,
                                                objstore_property_id property_id, objstore_results **results)
     OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), store(object), deleted(object),
                     property(property_id), type(property_id));
 
-/** How many they are: objects, not links; an object whose list has `object` twice counts once. Of mixed values as
+/** Counts these objects: objects, not links; an object whose list has `object` twice counts once. Mixed values as in
  * objstore_incoming. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objstore_object object,
                                                      objstore_property_id property_id, uint64_t *count)
@@ -2674,17 +2704,18 @@ OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objsto
 
 /* ================================================================================================
  *  16. Results: the objects that were found
+ *
+ *  Results are a list of objects, together with the query that found them. The list stands still until
+ *  objstore_results_update, whatever is written and refreshed meanwhile: a loop over it visits each object once even if
+ *  the loop changes what the query looks at. Its objects may have been deleted since. Results belong to the view of
+ *  their query: when that is closed, so are they.
  * ================================================================================================ */
 
-/* Results are a list of objects, evaluated when they were asked for, together with the question. The list
- * stands still until objstore_results_update, whatever is written and refreshed meanwhile: walking it visits
- * each object once even if the walk changes what was asked for. Its objects may have been deleted since.
- * Results belong to the view they were asked of: when that is closed, so are they. */
-
+/** Counts the objects of results. */
 OBJSTORE_API objstore_status objstore_results_count(objstore_results *results, uint64_t *count)
     OBJSTORE_CHECKS(null(results, count), closed(results), kind(results));
 
-/** The object at `index`. OUT_OF_RANGE. */
+/** Gives the object at `index`. OUT_OF_RANGE. */
 OBJSTORE_API objstore_status objstore_results_at(objstore_results *results, uint64_t index,
                                                  objstore_object *object)
     OBJSTORE_CHECKS(null(results, object), closed(results), kind(results), range(index));
@@ -2696,21 +2727,21 @@ OBJSTORE_API objstore_status objstore_results_objects(objstore_results *results,
     OBJSTORE_CHECKS(null(results, count), nullable(objects), closed(results), kind(results), range(start),
                     array(objects, capacity), count(capacity));
 
-/** Asks again in the view as it stands now. `changed` (NULL: not wanted) says whether the list is another.
+/** Repeats the query in the view as it stands now. `changed` (NULL: not wanted) says whether the list is another.
  * Results of a frozen view never change. */
 OBJSTORE_API objstore_status objstore_results_update(objstore_results *results, bool *changed)
     OBJSTORE_CHECKS(null(results), nullable(changed), closed(results), kind(results));
 
-/* The next three change the objects of results, all or none, in one call: many times faster than a call for each. The
- * results may be of any view of the store and are taken as they stand; ask them again first
+/* The next three functions change the objects of results, all or none, in one call: many times faster than a call for
+ * each. The results may be of any view of the store and are taken as they stand; repeat the query first
  * (objstore_results_update) where the view has changed since. NO_SUCH_OBJECT: one of the objects was deleted since.
- * Afterwards the list is as it was, too: of objects that no longer satisfy what was asked for, or no longer exist.
+ * Afterwards the list is as it was, too: it keeps objects that no longer satisfy the query, or no longer exist.
  * Inverses and counts are up to date at once. `objects` may be NULL: not wanted. */
 
 /** Writes the same values to all objects; `objects` is how many there are. Values and errors as in objstore_set_row.
  * DUPLICATE_KEY: also where two of the objects would have one unique value. KEY_IMMUTABLE: the primary key of several
- * objects, or another one than the only object has. Cost: O(k), a few nanoseconds an object for a property without an
- * index that is no text. */
+ * objects, or one that differs from that of the only object. Cost: O(k), a few nanoseconds an object for a property
+ * without an index that is no text. */
 OBJSTORE_API objstore_status objstore_results_set(
     objstore_results *results, objstore_view *transaction, const objstore_property_id *properties,
     const objstore_value *values, size_t count, uint64_t *objects)
@@ -2720,9 +2751,9 @@ OBJSTORE_API objstore_status objstore_results_set(
                     required(values, properties), text(values));
 
 /** Adds `delta`, of the property's kind, to an INT, FLOAT or DOUBLE property of all objects. Null stays null: `objects`
- * is how many were not. WRONG_TYPE: the property is of another kind, or `delta` is. OUT_OF_RANGE: a sum does not fit 64
- * bits.
- * KEY_IMMUTABLE, DUPLICATE_KEY: compared object by object, in the order of creation. Cost as objstore_results_set. */
+ * is how many were not null. Cost as objstore_results_set.
+ * WRONG_TYPE: the property is of another kind, or `delta` is. OUT_OF_RANGE: a sum does not fit 64 bits. KEY_IMMUTABLE,
+ * DUPLICATE_KEY: compared object by object, in the order of creation. */
 OBJSTORE_API objstore_status objstore_results_increment(
     objstore_results *results, objstore_view *transaction, objstore_property_id property_id, objstore_value delta,
     uint64_t *objects)
@@ -2736,7 +2767,7 @@ OBJSTORE_API objstore_status objstore_results_delete(objstore_results *results, 
     OBJSTORE_CHECKS(null(results, transaction), nullable(objects), closed(results, transaction),
                     kind(results, transaction), write(transaction), store(results));
 
-/** Gives results back. NULL is allowed. */
+/** Closes results. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_results_close(objstore_results *results)
     OBJSTORE_CHECKS(nullable(results), closed(results), kind(results));
 
@@ -2789,7 +2820,7 @@ static inline objstore_column objstore_column_init(objstore_property_id property
 }
 #endif
 
-/** What became of the rows. 32 bytes, final. */
+/** What objstore_insert_rows did with the rows. 32 bytes, final. */
 typedef struct objstore_insert_counts {
     uint64_t created;
     uint64_t changed;
@@ -2797,16 +2828,16 @@ typedef struct objstore_insert_counts {
     uint64_t reserved;
 } objstore_insert_counts;
 
-/** Inserts `row_count` objects from `column_count` columns: as so many objstore_create calls (policy ERROR, or a
- * class without a primary key) or objstore_upsert calls in order, but faster, and all or none. `keys` (NULL:
- * not wanted) has room for row_count and receives the object key of each row; `counts` may be NULL. The memory
- * of the columns may change only after the call. `position` of the error is the row that was refused.
- * NO_PRIMARY_KEY: policy other than ERROR for a class without one. DUPLICATE_KEY (also for unique values),
- * MISSING_VALUE, WRONG_TYPE,
- * NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds). INVALID_ARGUMENT: a column of another kind than STRING, BINARY or
- * MIXED with offsets or values_bytes. A generated property without a column gets new values in objects that are
- * created; a primary key, or a part of one, its default or null in every row, else MISSING_VALUE.
- * EMBEDDED: the class is, or a column leads to such a class. */
+/** Inserts `row_count` objects from `column_count` columns, all or none: as that many objstore_create calls (policy
+ * ERROR, or a class without a primary key) or objstore_upsert calls in order, but faster. `keys` (NULL: not wanted) has
+ * room for row_count and receives the object key of each row; `counts` may be NULL. The memory of the columns may
+ * change only after the call. A generated property without a column gets new values in objects that are created; a
+ * primary key without one, or a part of it, gets its default or null in every row, else MISSING_VALUE.
+ *
+ * `position` of the error is the row that was refused. NO_PRIMARY_KEY: policy other than ERROR for a class without one.
+ * DUPLICATE_KEY (also for unique values), MISSING_VALUE, WRONG_TYPE, NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds).
+ * INVALID_ARGUMENT: a column of another kind than STRING, BINARY or MIXED with offsets or values_bytes. EMBEDDED: the
+ * class is, or a column leads to such a class. */
 OBJSTORE_API objstore_status objstore_insert_rows(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,
     const objstore_column *columns, size_t column_count, size_t row_count, int64_t *keys,
@@ -2818,12 +2849,12 @@ OBJSTORE_API objstore_status objstore_insert_rows(
 
 enum { OBJSTORE_START = -1 };
 
-/** Reads a column of fixed-width values (not STRING, BINARY: WRONG_TYPE) into your memory, in the order of
- * object keys. Begins behind the object whose key is `*position` (OBJSTORE_START: with the first), reads at
- * most `capacity` rows, sets `*count` to how many, and `*position` to the key of the last, ready for the next
- * call. Fewer than `capacity`: that was all. `values`: capacity elements. `validity` ((capacity + 7) / 8 bytes;
- * behind the last row the rest of its byte is 0) may be NULL only if there is no null: else NULL_VALUE. `keys`
- * (capacity elements) may be NULL. Cost: about memory speed. */
+/** Reads a column of fixed-width values (not STRING, BINARY: WRONG_TYPE) into your memory, in the order of object keys.
+ * Begins behind the object whose key is `*position` (OBJSTORE_START: with the first), reads at most `capacity` rows,
+ * sets `*count` to how many, and `*position` to the key of the last, ready for the next call. Fewer than `capacity`:
+ * that was all. Cost: about memory speed.
+ * `values`: capacity elements. `validity` ((capacity + 7) / 8 bytes; behind the last row the rest of its byte is 0) may
+ * be NULL only if there is no null: else NULL_VALUE. `keys` (capacity elements) may be NULL. */
 OBJSTORE_API objstore_status objstore_read_column(
     objstore_view *view, objstore_class_id class_id, objstore_property_id property_id, size_t capacity,
     int64_t *position, void *values, uint8_t *validity, int64_t *keys, size_t *count)
@@ -2831,7 +2862,8 @@ OBJSTORE_API objstore_status objstore_read_column(
                     class(class_id), property(property_id), type(property_id), array(values, capacity),
                     count(capacity), range(position));
 
-/** The same for STRING and BINARY: the bytes go into `buffer`, `offsets` has room for capacity + 1 elements. */
+/** Reads a column of STRING or BINARY, as objstore_read_column: the bytes go into `buffer`, `offsets` has room for
+ * capacity + 1 elements. */
 OBJSTORE_API objstore_status objstore_read_text_column(
     objstore_view *view, objstore_class_id class_id, objstore_property_id property_id, size_t capacity,
     int64_t *position, objstore_buffer *buffer, int64_t *offsets, uint8_t *validity, int64_t *keys,
@@ -2868,6 +2900,7 @@ typedef struct objstore_packed {
 } objstore_packed;
 enum { OBJSTORE_PACKED_MAGIC = 0x4B504F4F /* the bytes "OOPK" */ };
 
+/** One property in the packed form: where its parts are, and how many nulls it has. */
 typedef struct objstore_packed_column {
     objstore_property_id property_id;
     objstore_kind kind;
@@ -2891,29 +2924,29 @@ OBJSTORE_API objstore_status objstore_results_read(objstore_results *results, ui
 /* ================================================================================================
  *  18. Observing
  *
- *  An observer sees what every commit changed, whichever thread or process made it, each change once and in
- *  order; commits that came while nobody fetched are put together into one change set. Nothing happens
- *  in the background on your threads: wait for the descriptor in your event loop, or call objstore_wait.
+ *  An observer sees what every commit changed, whichever thread or process made it, each change once and in order;
+ *  commits that came before change sets were fetched are merged into one change set. Nothing happens in the background
+ *  on your threads: wait for the descriptor in your event loop, or call objstore_wait.
  *
  *      poll(objstore_notify_fd) ──readable──► objstore_deliver ──► your handler(change set)
  *
  *  The cost of a change set follows what changed, not how many objects there are.
  *
  *  A change inside of an embedded object, however deep, is also a modification of its owners, in the property that
- *  holds it (O(log n) for each such object). What a link leads to is not inside: only that the link was written is
- *  told.
+ *  holds it (O(log n) for each such object). What a link leads to is not inside: the observer sees only that the link
+ *  was written.
  * ================================================================================================ */
 
-/** Called with a change set that is valid until the handler returns (objstore_changes_keep keeps it). A handler
- * may read, write, open and close views and tokens, also its own. Not OK: the change set counts as delivered (but for
- * a handler that was left: objstore_must_finish),
- * the others are delivered too, and the deliver or wait returns OBJSTORE_ERR_CALLBACK with the first such
- * status as callback_code. */
+/** Called with a change set that is valid until the handler returns (objstore_changes_keep keeps it). A handler may
+ * read, write, open and close views and tokens, also its own.
+ * With a status other than OK the change set counts as delivered (except for a handler that was left:
+ * objstore_must_finish), the others are delivered too, and the deliver or wait returns OBJSTORE_ERR_CALLBACK with the
+ * first such status as callback_code. */
 typedef objstore_status (*objstore_change_handler)(objstore_changes *changes, void *userdata);
 
 enum {
     OBJSTORE_OBSERVE_INITIAL = 0x1  /* a first change set, empty, of the newest version at its delivery: what was
-                                       committed between this call and then is in it, and is not told again */
+                                       committed between this call and then is in it, and is not reported again */
 };
 
 /** Observes all objects of a class, from now on: commits after this call are reported. `flags` are
@@ -2924,10 +2957,10 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
     OBJSTORE_CHECKS(null(store, handler, token), nullable(free_userdata), closed(store), kind(store),
                     class(class_id), flags(flags));
 
-/** Observes what the results' question finds: an object that begins to satisfy it is an insertion, one that
- * stops a deletion. Changes are reported against the list as it stands in the results now; the indices are
- * those of the list before and after. The observer is independent of the results and their view, which may be
- * closed. WRONG_VIEW: they belong to a frozen view or a transaction, or their view has moved since they were asked
+/** Observes what the results' query finds: an object that begins to satisfy it is an insertion, one that stops a
+ * deletion. Changes are reported against the list as it stands in the results now; the indices are those of the list
+ * before and after. The observer is independent of the results and their view, which may be closed.
+ * WRONG_VIEW: they belong to a frozen view or a transaction, or their view has moved since the query
  * (objstore_results_update them first). */
 OBJSTORE_API objstore_status objstore_results_observe(
     objstore_results *results, uint32_t flags, objstore_change_handler handler, void *userdata,
@@ -2935,35 +2968,35 @@ OBJSTORE_API objstore_status objstore_results_observe(
     OBJSTORE_CHECKS(null(results, handler, token), nullable(free_userdata), closed(results), kind(results),
                     live(results), flags(flags));
 
-/** Ends an observer. Its handler is not called again after this returns, and userdata was freed; from inside its
- * own handler: freed when the handler returns. NULL is allowed. Blocks while the handler runs on another
- * thread, except where that could be for ever: from inside a handler, and while this thread has a transaction
- * open, the call that is in progress there is the last. */
+/** Ends an observer. Its handler is not called again after this returns, and userdata was freed; from inside its own
+ * handler: freed when the handler returns. NULL is allowed. Blocks while the handler runs on another thread, except
+ * where that could never end: from inside a handler, and while this thread has a transaction open, the call that is in
+ * progress there is the last. */
 OBJSTORE_API objstore_status objstore_token_close(objstore_token *token)
     OBJSTORE_CHECKS(nullable(token), closed(token), kind(token));
 
-/** A descriptor that is readable while change sets may be due (commits to other classes count until they were
+/** Gives a descriptor that is readable while change sets may be due (commits to other classes count until they were
  * looked at): for poll, epoll, asyncio, GLib, libdispatch. It stays the library's: do not read, write or close it;
  * objstore_deliver makes it quiet again. Valid until the handle is closed.
  * NOT_SUPPORTED: the store was opened with OBJSTORE_CONFIG_DELIVER_ON_WORKER. */
 OBJSTORE_API objstore_status objstore_notify_fd(objstore *store, int32_t *fd)
     OBJSTORE_CHECKS(null(store, fd), closed(store), kind(store));
 
-/** Calls the handlers of all change sets that are due, on this thread, and returns; `delivered` (NULL: not
- * wanted) is how many. Several threads may deliver at a time, each change set goes to one of them. Errors:
- * CALLBACK, IN_CALLBACK; of the store: IO, CORRUPT, TOO_MANY_READERS, with which no change is lost.
- * Blocks for your handlers only. */
+/** Calls the handlers of all change sets that are due, on this thread, and returns; `delivered` (NULL: not wanted) is
+ * how many. Several threads may deliver at a time; each change set is delivered on one of them. Blocks for your
+ * handlers only.
+ * Errors: CALLBACK, IN_CALLBACK; of the store: IO, CORRUPT, TOO_MANY_READERS, with which no change is lost. */
 OBJSTORE_API objstore_status objstore_deliver(objstore *store, size_t *delivered)
     OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store));
 
-/** Waits until something is due, at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER), then delivers as
- * objstore_deliver. Nothing came, or a signal was handled: OBJSTORE_OK and 0 delivered. The store is closed by
- * another thread: CLOSED_HANDLE. pthread_cancel ends the thread while it waits, and nothing of the wait is left. */
+/** Waits until something is due, at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER), then delivers as objstore_deliver.
+ * If nothing came, or a signal was handled: OBJSTORE_OK and 0 delivered. If another thread closes the store:
+ * CLOSED_HANDLE. pthread_cancel ends the thread while it waits, and nothing of the wait is left. */
 OBJSTORE_API objstore_status objstore_wait(objstore *store, int64_t timeout_ms, size_t *delivered)
     OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store),
                     range(timeout_ms));
 
-/** Make one with objstore_changes_info_init(). */
+/** What a change set is. Make one with objstore_changes_info_init(). */
 typedef struct objstore_changes_info {
     uint32_t struct_size;
     uint32_t flags;              /* OBJSTORE_CHANGES_… */
@@ -2978,7 +3011,7 @@ typedef struct objstore_changes_info {
 enum {
     OBJSTORE_CHANGES_INITIAL = 0x1,       /* the first one: no lists */
     OBJSTORE_CHANGES_OTHER_PROCESS = 0x2, /* some of it was committed by another process */
-    OBJSTORE_CHANGES_COMPARED = 0x4       /* from comparing two versions, so late was it: only real changes */
+    OBJSTORE_CHANGES_COMPARED = 0x4       /* it came so late that two versions were compared: only real changes */
 };
 
 #ifndef OBJSTORE_DECLARATIONS_ONLY
@@ -2989,43 +3022,47 @@ static inline objstore_changes_info objstore_changes_info_init(void) {
 }
 #endif
 
+/** Describes a change set. */
 OBJSTORE_API objstore_status objstore_changes_get_info(objstore_changes *changes, objstore_changes_info *info)
     OBJSTORE_CHECKS(null(changes, info), closed(changes), kind(changes), size(info));
 
+/** Which objects objstore_changes_list lists. */
 OBJSTORE_ENUM(objstore_change) {
     OBJSTORE_DELETIONS = 1,          /* indices before the change */
     OBJSTORE_INSERTIONS = 2,         /* indices after */
     OBJSTORE_MODIFICATIONS = 3,      /* indices before */
     OBJSTORE_MODIFICATIONS_AFTER = 4 /* the same objects in the same order, indices after */
 };
-/** The objects deleted, inserted or modified, ascending by key, or by index for results. `objects` and `indices`
- * are arrays of `count`, borrowed as long as the change set lives; `indices` (NULL: not wanted) is set to NULL
- * for an observed class. Nothing appears twice: created and deleted since = nothing, created and changed =
- * inserted, deleted and changed = deleted. */
+/** Lists the objects deleted, inserted or modified, ascending by key, or by index for results. `objects` and `indices`
+ * are arrays of `count`, borrowed as long as the change set lives; `indices` (NULL: not wanted) is set to NULL for an
+ * observed class. Nothing appears twice: created and deleted since = nothing, created and changed = inserted, deleted
+ * and changed = deleted. */
 OBJSTORE_API objstore_status objstore_changes_list(objstore_changes *changes, objstore_change change,
                                                    const objstore_object **objects, const uint64_t **indices,
                                                    size_t *count)
     OBJSTORE_CHECKS(null(changes, objects, count), nullable(indices), closed(changes), kind(changes),
                     enum(change));
 
-/** Was this property of the modification at `index` (in OBJSTORE_MODIFICATIONS) written? OUT_OF_RANGE. */
+/** Says whether this property of the modification at `index` (in OBJSTORE_MODIFICATIONS) was written. OUT_OF_RANGE. */
 OBJSTORE_API objstore_status objstore_changes_has(objstore_changes *changes, uint64_t index,
                                                   objstore_property_id property_id, bool *changed)
     OBJSTORE_CHECKS(null(changes, changed), closed(changes), kind(changes), range(index),
                     property(property_id));
 
-/** The same for all at once: `masks` is an array of modification_count × mask_words words, borrowed as long as
- * the change set lives. The bit of a property is its index (objstore_property_info): bit index % 64 of word
+/** Says the same for all modifications at once: `masks` is an array of modification_count × mask_words words, borrowed
+ * as long as the change set lives. The bit of a property is its index (objstore_property_info): bit index % 64 of word
  * index / 64. */
 OBJSTORE_API objstore_status objstore_changes_masks(objstore_changes *changes, const uint64_t **masks,
                                                     size_t *word_count)
     OBJSTORE_CHECKS(null(changes, masks, word_count), closed(changes), kind(changes));
 
+/** Before or after the changes. */
 OBJSTORE_ENUM(objstore_side) {
     OBJSTORE_BEFORE = 1, /* from_version: deleted objects are still there */
     OBJSTORE_AFTER = 2   /* to_version */
 };
-/** A frozen view of the store before or after the changes. It belongs to the change set and lives as long. */
+/** Gives a frozen view of the store before or after the changes. It belongs to the change set and lives as long as
+ * that. */
 OBJSTORE_API objstore_status objstore_changes_view(objstore_changes *changes, objstore_side side,
                                                    objstore_view **view)
     OBJSTORE_CHECKS(null(changes, view), closed(changes), kind(changes), enum(side));
@@ -3035,7 +3072,7 @@ OBJSTORE_API objstore_status objstore_changes_view(objstore_changes *changes, ob
 OBJSTORE_API objstore_status objstore_changes_keep(objstore_changes *changes, objstore_changes **kept)
     OBJSTORE_CHECKS(null(changes, kept), closed(changes), kind(changes));
 
-/** Gives a kept change set back. NULL is allowed. The one that a handler was given: IN_CALLBACK. */
+/** Closes a kept change set. NULL is allowed. The one that a handler was given: IN_CALLBACK. */
 OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
     OBJSTORE_CHECKS(nullable(changes), closed(changes), kind(changes));
 
@@ -3043,7 +3080,7 @@ OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
  *  19. Typed observers and bound functions
  * ================================================================================================ */
 
-/** Any C function; cast yours to it. What it is called with, the signature says. */
+/** Any C function; cast yours to it. The signature says what it is called with. */
 typedef void (*objstore_function)(void);
 
 /** Observes a class and calls `function` once for each object that was inserted, or modified in one of the
@@ -3088,20 +3125,22 @@ OBJSTORE_API objstore_status objstore_observe_typed(
  * what it calls: it must outlive every call and every observer that has the function. About 40 ns a call, 150 ns to
  * make. */
 
+/** Makes a body of a transaction with `userdata` built in. */
 OBJSTORE_API objstore_status objstore_bind_write_body(objstore_write_body body, void *userdata,
                                                       objstore_free_userdata free_userdata,
                                                       objstore_write_body *function, objstore_bound **bound)
     OBJSTORE_CHECKS(null(body, function, bound), nullable(free_userdata));
 
+/** Makes a change handler with `userdata` built in. */
 OBJSTORE_API objstore_status objstore_bind_change_handler(
     objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata,
     objstore_change_handler *function, objstore_bound **bound)
     OBJSTORE_CHECKS(null(handler, function, bound), nullable(free_userdata));
 
-/** Gives a bound function back. From inside a call of it: userdata lives until that call returns. NULL is allowed.
- * A function that is called all the same calls nobody and returns OBJSTORE_ERR_CLOSED_HANDLE, which cancels a
- * transaction and fails a delivery; do not rely on it: after 256 others were closed its code may be that of a newer
- * one. */
+/** Closes a bound function. From inside a call of it: userdata lives until that call returns. NULL is allowed.
+ * A bound function that is called after it was closed calls nothing and returns OBJSTORE_ERR_CLOSED_HANDLE, which
+ * cancels a transaction and fails a delivery. Do not rely on it: after 256 others were closed its code may be that of a
+ * newer one. */
 OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
     OBJSTORE_CHECKS(nullable(bound), closed(bound), kind(bound));
 
@@ -3109,10 +3148,10 @@ OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
  *  20. JSON
  *
  *  Text in: RFC 8259, UTF-8; a byte order mark at its beginning is skipped, nothing may follow its end. Strings are
- *  valid Unicode: half a surrogate pair, escaped, is INVALID_UTF8, \u0000 a character like others. Lists and objects
- *  may be nested 512 deep: 200 objects of classes, each in a list, and the deepest mixed value; so whatever is written
- *  can be read. An error in a text has a `position`, the byte, and its message says line and column (both from 1, in
- *  bytes) and the path to the value:
+ *  valid Unicode: an escaped half of a surrogate pair is INVALID_UTF8; \u0000 is a character like others. Lists and
+ *  objects may be nested 512 deep: 200 objects of classes, each in a list, and the deepest mixed value; so whatever is
+ *  written can be read. An error in a text has a `position`, the byte, and its message says line and column (both from
+ *  1, in bytes) and the path to the value:
  *
  *      line 3, column 14, at $[7].dogs[0].age: a value was expected, not "}"
  *
@@ -3124,8 +3163,8 @@ OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
  *  exact in DECIMAL128; whatever would be infinite, or not exact where it must be, is OUT_OF_RANGE. In a MIXED property
  *  an integer is an INT, or beyond 64 bits a DECIMAL128, any other number a DOUBLE.
  *
- *  Text out: integers and decimals digit by digit, floats and doubles as the shortest number that is nearest to them
- *  alone. NaN and the infinities have no form: OUT_OF_RANGE, unless a flag says otherwise. TIMESTAMP is a string, ISO
+ *  Text out: integers and decimals digit by digit, floats and doubles as the shortest number that is nearest to no
+ *  other. NaN and the infinities have no form: OUT_OF_RANGE, unless a flag says otherwise. TIMESTAMP is a string, ISO
  *  8601 in UTC with as many digits of a second as there are; BINARY base64; OBJECT_ID and UUID their hexadecimal text.
  *
  *  OBJSTORE_JSON_EXTENDED, in and out, writes and takes values that JSON has no form for as MongoDB's Extended JSON has
@@ -3142,32 +3181,35 @@ enum {
 };
 
 /** Receives the next piece of a text, on the calling thread. It is not NUL-terminated, ends anywhere, also within a
- * character, and is borrowed until the callback returns. Not OK ends the operation, which then returns
+ * character, and is borrowed until the callback returns. A status other than OK ends the operation, which then returns
  * OBJSTORE_ERR_CANCELLED; callback_code is the status. */
 typedef objstore_status (*objstore_json_write)(const char *bytes, size_t length, void *userdata);
 
-/** Reads the next bytes of a text, on the calling thread: up to `capacity` into `bytes`, and says how many; 0 is the
- * end. Not OK ends the operation with OBJSTORE_ERR_CALLBACK; callback_code is that of objstore_fail, or the status. It
- * may use the store, but not end the transaction, nor a savepoint that was begun before the call (IN_CALLBACK). What
- * other threads change in the transaction waits until the call is over. */
+/** Reads the next bytes of a text, on the calling thread: up to `capacity` into `bytes`, and says how many in `count`;
+ * 0 is the end. A status other than OK ends the operation with OBJSTORE_ERR_CALLBACK; callback_code is that of
+ * objstore_fail, or the status. It may use the store, but not end the transaction, nor a savepoint that was begun
+ * before the call (IN_CALLBACK). What other threads change in the transaction waits until the call is over. */
 typedef objstore_status (*objstore_json_read)(void *bytes, size_t capacity, size_t *count, void *userdata);
 
-/** Makes a value of the kind that a property, or an element of it, wants of one of another kind: of a STRING, say, a
- * TIMESTAMP, BINARY, OBJECT_ID or UUID. `value` is what the text has, borrowed; fill `converted` and set
- * `is_converted`, or leave both as they are (null, false): then the value is of the wrong type. Texts in `converted`
- * must stay until the function that took the callback returns. Never called for numbers and numeric properties, null,
- * or MIXED properties. Not OK ends the operation, as above. Must not call the library, but for objstore_fail. */
+/** Converts a value to the kind that a property, or an element of it, has: a STRING, for example, to a TIMESTAMP,
+ * BINARY, OBJECT_ID or UUID. `value` is what the text has, borrowed. Fill `converted` and set `is_converted`, or leave
+ * both as they are (null, false): then the value is of the wrong type. Texts in `converted` must stay until the
+ * function that took the callback returns.
+ * Never called for numbers and numeric properties, null, or MIXED properties. A status other than OK ends the
+ * operation, as above. Must not call the library, except objstore_fail. */
 typedef objstore_status (*objstore_json_convert)(objstore_property_id property_id, objstore_kind kind,
                                                  objstore_value value, objstore_value *converted, bool *is_converted,
                                                  void *userdata);
 
 /** Creates an object from a JSON text, or, with a policy other than ERROR, updates the one that has its primary key;
- * with everything that is nested in it, all or nothing, as objstore_create_from. The text is an object, names as in the
- * schema, or an array, values in the order of the properties. Names that a class does not have are passed over, at
- * every depth. Types must fit: no number is made of a string or a bool, and a string is no TIMESTAMP, BINARY, OBJECT_ID
- * or UUID, but for `convert` (NULL: none) or OBJSTORE_JSON_EXTENDED. `flags`: OBJSTORE_JSON_EXTENDED, RELAXED, or 0.
- * `object` and `outcome` may be NULL. References as objstore_to_json writes them are links; in MIXED values with
- * EXTENDED alone, and only to objects that exist by then.
+ * with everything that is nested in it, all or nothing, as objstore_create_from. `flags`: OBJSTORE_JSON_EXTENDED,
+ * RELAXED, or 0. `object` and `outcome` may be NULL.
+ *
+ * The text is an object, names as in the schema, or an array, values in the order of the properties. Names that a class
+ * does not have are ignored, at every depth. Types must fit: no number is made of a string or a bool, and a string is
+ * no TIMESTAMP, BINARY, OBJECT_ID or UUID, except with `convert` (NULL: none) or OBJSTORE_JSON_EXTENDED. References as
+ * objstore_to_json writes them are links; in MIXED values with EXTENDED alone, and only to objects that exist by then.
+ *
  * INVALID_JSON, and the errors of objstore_create_from: position, line, column and path say where in the text, and
  * class_name and property_name of what, unless it cannot be of any: INVALID_JSON, a wrong {"$oid": …}, a string that is
  * too long. */
@@ -3178,16 +3220,17 @@ OBJSTORE_API objstore_status objstore_create_from_json(
     OBJSTORE_CHECKS(null(transaction), nullable(convert, free_userdata, object, outcome), closed(transaction),
                     kind(transaction), write(transaction), class(class_id), enum(policy), flags(flags), text(json));
 
-/** The same for each element of an array, all or nothing; `count` (NULL: not wanted) is how many there are. Memory is
- * needed for one element at a time, beside the text. */
+/** Creates or updates an object from each element of a JSON array, as objstore_create_from_json, all or nothing;
+ * `count` (NULL: not wanted) is how many there are. Memory is needed for one element at a time, beside the text. */
 OBJSTORE_API objstore_status objstore_create_all_from_json(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags, objstore_text json,
     objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, uint64_t *count)
     OBJSTORE_CHECKS(null(transaction), nullable(convert, free_userdata, count), closed(transaction), kind(transaction),
                     write(transaction), class(class_id), enum(policy), flags(flags), text(json));
 
-/** The same of a text that is read as it goes, in pieces of 64 KiB: an array of any length in the memory of its largest
- * element. Both callbacks get `userdata`. Blocks as `read` does. */
+/** Creates or updates an object from each element of a JSON array, as objstore_create_all_from_json, but reads the text
+ * as it goes, in pieces of 64 KiB: an array of any length in the memory of its largest element. Both callbacks get
+ * `userdata`. Blocks as `read` does. */
 OBJSTORE_API objstore_status objstore_create_all_from_json_stream(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags,
     objstore_json_read read,
@@ -3195,33 +3238,37 @@ OBJSTORE_API objstore_status objstore_create_all_from_json_stream(
     OBJSTORE_CHECKS(null(transaction, read), nullable(convert, free_userdata, count), closed(transaction),
                     kind(transaction), write(transaction), class(class_id), enum(policy), flags(flags));
 
-/** The same of a file, which is read as it goes. NOT_FOUND: there is none at `path`. IO: it cannot be read. */
+/** Creates or updates an object from each element of a JSON array in a file, which is read as it goes. Otherwise as
+ * objstore_create_all_from_json. NOT_FOUND: no file at `path`. IO: it cannot be read. */
 OBJSTORE_API objstore_status objstore_create_all_from_json_file(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags, objstore_text path,
     objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, uint64_t *count)
     OBJSTORE_CHECKS(null(transaction), nullable(convert, free_userdata, count), closed(transaction), kind(transaction),
                     write(transaction), class(class_id), enum(policy), flags(flags), text(path), name(path));
 
-/** An object as JSON text, in `buffer`: an object of all its properties, in the order of their declaration. Lists and
- * sets are arrays, maps objects. A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2
- * links of links, 100 is the most (OUT_OF_RANGE). An object that lies deeper, or that is being written already (a
- * cycle), is its primary key, or {"$ref": "Dog", "$id": 12}, class and object key, where its class has none; {"$ref":
- * "Dog", "$id": null} where its primary key is null; {"$ref": "City", "$id": {"country": "CH", "name": "Bern"}} where
- * it is of several properties. With EXTENDED a link in a MIXED value is always, at any depth, such a one, with the
- * primary key as "$id", and keys of maps that would be taken for Extended JSON get one more "$"; without it links in
- * MIXED values come back as what is written: objects, numbers, texts. objstore_create_from_json reads all, but for
- * objects and lists in sets of MIXED elements, which only EXTENDED tells apart. Embedded objects are always written;
- * more than 200 objects inside each other are OUT_OF_RANGE. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
- * `json` (NULL: not wanted) is the text, in the buffer and NUL-terminated. Cost: O(bytes), memory for them twice. */
+/** Writes an object as JSON text, into `buffer`: a JSON object of all its properties, in the order of their
+ * declaration. Lists and sets are arrays, maps objects. `json` (NULL: not wanted) is the text, in the buffer and
+ * NUL-terminated. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0. Cost: O(bytes), memory for them twice.
+ *
+ * A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2 links of links, 100 is the most
+ * (OUT_OF_RANGE). An object that lies deeper, or that is being written already (a cycle), is a reference: its primary
+ * key, or, where its class has none, class and object key, {"$ref": "Dog", "$id": 12}. Where its primary key is null it
+ * is {"$ref": "Dog", "$id": null}; where the key is of several properties, {"$ref": "City", "$id": {"country": "CH",
+ * "name": "Bern"}}. Embedded objects are always written; more than 200 objects inside each other are OUT_OF_RANGE.
+ *
+ * With EXTENDED a link in a MIXED value is always, at any depth, such a {"$ref": …}, with the primary key as "$id", and
+ * keys of maps that would be taken for Extended JSON get one more "$". Without it links in MIXED values come back as
+ * what is written: objects, numbers, texts. objstore_create_from_json reads all of it, except objects and lists in sets
+ * of MIXED elements, which only EXTENDED tells apart. */
 OBJSTORE_API objstore_status objstore_to_json(objstore_view *view, objstore_object object, uint32_t depth,
                                               uint32_t flags, objstore_buffer *buffer, objstore_text *json)
     OBJSTORE_CHECKS(null(view, buffer), nullable(json), closed(view), kind(view), store(object), deleted(object),
                     range(depth), flags(flags), buffer(buffer));
 
-/** The value of a property as JSON text, as it stands in that of its object: a list, set or map, too. With steps what a
- * path leads to, inside a mixed value or a collection of them (objstore_mixed_get). A link in it is an object with
- * `depth` 1, a reference with 0 (in MIXED values with EXTENDED always).
- * Errors: those of a path. NOT_FOUND: there is nothing at the end of it. The rest as objstore_to_json. */
+/** Writes the value of a property as JSON text, as it stands in that of its object: a list, set or map, too. With steps
+ * it writes what a path leads to, inside a mixed value or a collection of them (objstore_mixed_get). A link in it is an
+ * object with `depth` 1, a reference with 0 (in MIXED values with EXTENDED always). Otherwise as objstore_to_json.
+ * Errors: those of a path. NOT_FOUND: there is nothing at the end of it. */
 OBJSTORE_API objstore_status objstore_property_to_json(objstore_view *view, objstore_object object,
                                                        objstore_property_id property_id, const objstore_value *steps,
                                                        size_t step_count, uint32_t depth, uint32_t flags,
@@ -3230,9 +3277,9 @@ OBJSTORE_API objstore_status objstore_property_to_json(objstore_view *view, objs
                     property(property_id), array(steps, step_count), count(step_count), steps(steps), range(depth),
                     flags(flags), buffer(buffer));
 
-/** The objects of results as a JSON array, handed to `write` in pieces of some 64 KiB, on the calling thread: memory
- * for one object and one piece. Of a frozen view all objects are as they were at one time; of one that moves, or is
- * written, each as it is when its turn comes, and left out where it is gone. `write` may call the library, but not
+/** Writes the objects of results as a JSON array, handed to `write` in pieces of some 64 KiB, on the calling thread:
+ * memory for one object and one piece. Of a frozen view all objects are as they were at one time; of one that moves, or
+ * is written, each as it is when its turn comes, and left out where it is gone. `write` may call the library, but not
  * close the results or their view. After an error what was handed over is the beginning of a text. */
 OBJSTORE_API objstore_status objstore_results_to_json(objstore_results *results, uint32_t depth, uint32_t flags,
                                                       objstore_json_write write, void *userdata,
@@ -3240,15 +3287,16 @@ OBJSTORE_API objstore_status objstore_results_to_json(objstore_results *results,
     OBJSTORE_CHECKS(null(results, write), nullable(free_userdata), closed(results), kind(results), range(depth),
                     flags(flags));
 
-/** A value as JSON text: of any kind but links and collections (WRONG_TYPE). Of a DOCUMENT the whole. */
+/** Writes a value as JSON text: of any kind but links and collections (WRONG_TYPE). A DOCUMENT is written whole. */
 OBJSTORE_API objstore_status objstore_value_to_json(objstore_value value, uint32_t flags, objstore_buffer *buffer,
                                                     objstore_text *json)
     OBJSTORE_CHECKS(null(buffer), nullable(json), flags(flags), text(value), buffer(buffer));
 
-/** The value of a JSON text, for a MIXED property: a DOCUMENT, borrowed from `buffer`, or, where the text is but one
- * other value, that. `flags`: OBJSTORE_JSON_EXTENDED, RELAXED, or 0. INVALID_JSON, INVALID_UTF8, with a position.
- * INVALID_ARGUMENT: a key that comes twice. OUT_OF_RANGE: a number, or lists and maps more than 100 deep. Cost:
- * O(bytes), some 400 MB/s, and memory for 48 bytes a value. */
+/** Reads a JSON text as a value for a MIXED property: a DOCUMENT, borrowed from `buffer`, or, where the text is only
+ * one other value, that value. `flags`: OBJSTORE_JSON_EXTENDED, RELAXED, or 0. Cost: O(bytes), some 400 MB/s, and
+ * memory for 48 bytes a value.
+ * INVALID_JSON, INVALID_UTF8, with a position. INVALID_ARGUMENT: a key that comes twice. OUT_OF_RANGE: a number, or
+ * lists and maps more than 100 deep. */
 OBJSTORE_API objstore_status objstore_value_from_json(objstore_text json, uint32_t flags, objstore_buffer *buffer,
                                                       objstore_value *value)
     OBJSTORE_CHECKS(null(buffer, value), flags(flags), text(json), buffer(buffer));
