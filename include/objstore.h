@@ -50,6 +50,7 @@
  *      happened is OBJSTORE_ERR_OUTCOME_UNKNOWN: the disk refused to sync (or showed damage in what was to be
  *      synced), and the transaction is either whole or absent. The store is then read-only (OBJSTORE_ERR_POISONED)
  *      in all processes until the last of them has closed it. Open it again and look.
+ *
  *      A transaction reads the newest commit, which may not be durable or shown to readers yet. A transaction that
  *      leaves nothing (unchanged, cancelled, refused) therefore ends, too, only when what it has read is durable and
  *      shown: no process sees less afterwards than it has seen before. OUTCOME_UNKNOWN then says that what the
@@ -67,6 +68,7 @@
  *      has its own. Closing a dead handle is allowed and touches nothing shared; every other call returns
  *      OBJSTORE_ERR_FORKED. Open the file again in the child, which holds no lock of its parent. exec() is safe
  *      (everything is close-on-exec).
+ *
  *      A callback may call fork: where it returns in the child, the call that it belongs to ends there with FORKED.
  *      The child of a handler on the worker thread has that thread alone: where the handler returns, the child ends,
  *      with status 0.
@@ -75,19 +77,25 @@
  *      Other programs. Do not open, copy, move, truncate or delete the files of an open store by other means. If
  *      another program truncates the file or its -lock (any program that may write it can do so), the processes that
  *      have the store open die of SIGBUS, as with any mapped file. To copy an open store use objstore_copy; a store
- *      that all processes have closed is its single file. Replaced files. If the file of an open store is deleted,
- *      replaced or moved away all the same (or its path leads elsewhere since a chroot), the process gets
- *      OBJSTORE_ERR_REPLACED, at the latest when it writes, and touches nothing of a new store in that place. What was
- *      written before is in the file that was moved once all processes have closed it; until then that file needs its
- *      log, which stays behind, and which is removed when another store is opened there. Permissions. The files beside
- *      a store, and copies of it, have its mode, owner and group, whatever the umask. A process that may write the
- *      store may write its lock file, and with that can stop the others; one that clears there which versions are read
- *      lets other processes overwrite and cut what a reader still looks at, as if it had done so to the store itself. A
- *      new store has the permissions that umask leaves of 0666; one that its owner could not read and write then is not
- *      made (IO). File sizes. OUT_OF_SPACE comes for a limit of file sizes, too (ulimit -f), if SIGXFSZ is ignored: by
- *      default that signal ends the process. /proc. A store in a file needs /proc: objstore_open reads the id of the
- *      running system there (/proc/sys/kernel/random/boot_id), and is OBJSTORE_ERR_IO in a chroot or container that
- *      does not show it.
+ *      that all processes have closed is its single file.
+ *
+ *      Replaced files. If the file of an open store is deleted, replaced or moved away all the same (or its path leads
+ *      elsewhere since a chroot), the process gets OBJSTORE_ERR_REPLACED, at the latest when it writes, and touches
+ *      nothing of a new store in that place. What was written before is in the file that was moved once all processes
+ *      have closed it; until then that file needs its log, which stays behind, and which is removed when another store
+ *      is opened there.
+ *
+ *      Permissions. The files beside a store, and copies of it, have its mode, owner and group, whatever the umask. A
+ *      process that may write the store may write its lock file, and with that can stop the others; one that clears
+ *      there which versions are read lets other processes overwrite and cut what a reader still looks at, as if it
+ *      had done so to the store itself. A new store has the permissions that umask leaves of 0666; one that its owner
+ *      could not read and write then is not made (IO).
+ *
+ *      File sizes. OUT_OF_SPACE comes for a limit of file sizes, too (ulimit -f), if SIGXFSZ is ignored: by default
+ *      that signal ends the process.
+ *
+ *      /proc. A store in a file needs /proc: objstore_open reads the id of the running system there
+ *      (/proc/sys/kernel/random/boot_id), and is OBJSTORE_ERR_IO in a chroot or container that does not show it.
  *
  *   7. File systems. Network and user-space file systems (NFS, 9p, virtiofs, FUSE) cannot share a file between
  *      processes: OBJSTORE_ERR_INCOMPATIBLE_FILE_SYSTEM, unless opened with OBJSTORE_CONFIG_EXCLUSIVE.
@@ -103,17 +111,21 @@
  *      links that are followed) returns OUT_OF_RANGE where a small stack has no room for that depth; 1 MiB is enough
  *      for all that the limits allow. The library's own threads have the process's default size, for your handlers and
  *      hooks.
+ *
  *      Signals. The library uses none. Handlers run on your threads only (the library's threads block all signals),
  *      and a wait that a signal interrupts returns.
+ *
  *      Cancellation. pthread_cancel ends a thread inside objstore_wait; in other calls it acts when they have
  *      returned, in callbacks never (with PTHREAD_CANCEL_ASYNCHRONOUS nothing of this holds). A transaction that an
  *      ended thread leaves open stays open until it is cancelled, or the store closed.
+ *
  *      Memory. OUT_OF_MEMORY comes before a call begins, where the system gives it no address space (a limit of the
  *      process, or a system without overcommit): a reserve of 4 MiB lets calls that have begun run to their end.
  *      Memory that grows with arguments, with the objects of a class or of an index range, and with the changes of a
  *      transaction, is allocated beforehand; memory for objects that a scan finds, and for JSON text that is read or
  *      written, while they grow.
- *      dlclose leaves the library where it is, since threads that used it may end later.
+ *
+ *      Unloading. dlclose leaves the library where it is, since threads that used it may end later.
  *
  *  Handles
  *      objstore, objstore_schema, objstore_config, objstore_view, objstore_results, objstore_changes, objstore_token
@@ -965,6 +977,7 @@ OBJSTORE_API objstore_status objstore_schema_set_stored_name(objstore_schema *sc
                                                              objstore_text name, objstore_text stored_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, stored_name),
                     name(class_name, name, stored_name));
+
 /** Sets the name that a class has in the file, as objstore_schema_set_stored_name does for a property. */
 OBJSTORE_API objstore_status objstore_schema_set_stored_class_name(objstore_schema *schema, objstore_text class_name,
                                                                    objstore_text stored_name)
@@ -1158,9 +1171,11 @@ OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
  *  What objstore_open does to a file when it is given a schema (objstore_config_set_schema).
  *
  *  With any version. A class that the file lacks is added. A class of the file that the schema lacks stays, and can be
- *  used by code that knows its name (objstore_schema_drop_class: it is dropped). A class in both must have the same
- *  properties of the same kinds, flags, targets and defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which
- *  names class and property. A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH.
+ *  used by code that knows its name (objstore_schema_drop_class: it is dropped). A version below the file's is
+ *  OBJSTORE_ERR_SCHEMA_MISMATCH.
+ *
+ *  With the file's version. A class in both must have the same properties of the same kinds, flags, targets and
+ *  defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property.
  *
  *  With a version above the file's the properties may differ, and no object is rewritten:
  *  - A property that the file lacks is added. Existing objects have its default, or null, or zero or empty where it
@@ -1192,10 +1207,10 @@ OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
  *  NO_SUCH_CLASS, NO_SUCH_PROPERTY or NO_SUCH_INDEX. A handle that was opened without a schema is never refused.
  * ================================================================================================ */
 
-/** Says that files are to lose a class of that name. Where a file with a lower schema version has one, it loses the
- * class with all its objects, permanently (their links and embedded objects, too; what they cascade to stays). The
- * class id is not given out again, and is OBJSTORE_ERR_NO_SUCH_CLASS from then on; a class of that name that is added
- * later is another one. Nothing happens to files that have no such class, so the call can stay in the program.
+/** Drops a class of that name from files. A file with a lower schema version that has one loses the class with all its
+ * objects, permanently (their links and embedded objects, too; what they cascade to stays). The class id is not given
+ * out again, and is OBJSTORE_ERR_NO_SUCH_CLASS from then on; a class of that name that is added later is another one.
+ * Nothing happens to files that have no such class, so the call can stay in the program.
  * INVALID_SCHEMA: a bad name, or a class of the schema. objstore_open: SCHEMA_MISMATCH where the version is not higher
  * than the file's, or where a class that stays has a property that leads to the dropped one; the error names it. */
 OBJSTORE_API objstore_status objstore_schema_drop_class(objstore_schema *schema, objstore_text class_name)
@@ -1923,7 +1938,7 @@ OBJSTORE_API objstore_status objstore_create_embedded(
 
 enum {
     OBJSTORE_FROM_EXACT = 0x1,          /* a list of values has one for every property of its class */
-    OBJSTORE_FROM_IGNORE_UNKNOWN = 0x2 /* names that a class does not have are ignored */
+    OBJSTORE_FROM_IGNORE_UNKNOWN = 0x2  /* names that a class does not have are ignored */
 };
 
 /** Creates the object that nested values describe, or, with a policy other than ERROR, updates the one that has its
@@ -2303,8 +2318,8 @@ OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, obj
 /* ================================================================================================
  *  11. Mixed values and documents
  *
- *  A MIXED property holds null, a value of any kind up to UUID, or a *document*: a list, or a map with strings as keys,
- *  whose values are null, of a kind up to UUID, or again lists and maps, 100 deep at most. Kinds are kept: an int of 64
+ *  A MIXED property holds null, a value of any kind up to LINK, or a *document*: a list, or a map with strings as keys,
+ *  whose values are null, of a kind up to LINK, or again lists and maps, 100 deep at most. Kinds are kept: an int of 64
  *  bits comes back as that int, a double never becomes an int, a bool is only a bool. objstore_get, set, create, upsert
  *  and the rest take and give such values like others; a document as one packed piece of bytes (kind DOCUMENT),
  *  borrowed or copied like a text:
@@ -2333,7 +2348,7 @@ OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, obj
  *      value   := u8 kind · content            how long it is, is known from outside
  *      content := NULL nothing · BOOL u8 0 or 1 · INT 1, 2, 4 or 8 bytes, the fewest that do, signed · FLOAT 4 ·
  *                 DOUBLE 8 · DECIMAL128 16 · STRING, BINARY its bytes · TIMESTAMP i64 seconds, u32 nanoseconds ·
- *                 OBJECT_ID 12 · UUID 16
+ *                 OBJECT_ID 12 · UUID 16 · LINK u32 class id, u32 0, i64 object key
  *      LIST    := u8 w (1, 2, 4) · count (w bytes) · ends (count × w) · count × value
  *      MAP     := u8 w · count (w bytes) · ends (2 × count × w) · count × { key, as UTF-8 · value }, keys ascending
  *      ends: where each item ends, from the beginning of the first; w: the smallest that count and last end fit in
@@ -3163,9 +3178,10 @@ OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
  *  exact in DECIMAL128; whatever would be infinite, or not exact where it must be, is OUT_OF_RANGE. In a MIXED property
  *  an integer is an INT, or beyond 64 bits a DECIMAL128, any other number a DOUBLE.
  *
- *  Text out: integers and decimals digit by digit, floats and doubles as the shortest number that is nearest to no
- *  other. NaN and the infinities have no form: OUT_OF_RANGE, unless a flag says otherwise. TIMESTAMP is a string, ISO
- *  8601 in UTC with as many digits of a second as there are; BINARY base64; OBJECT_ID and UUID their hexadecimal text.
+ *  Text out: integers and decimals digit by digit, floats and doubles as the shortest number that reads back as the
+ *  same value. NaN and the infinities have no form: OUT_OF_RANGE, unless a flag says otherwise. TIMESTAMP is a string,
+ *  ISO 8601 in UTC with as many digits of a second as there are; BINARY base64; OBJECT_ID and UUID their hexadecimal
+ *  text.
  *
  *  OBJSTORE_JSON_EXTENDED, in and out, writes and takes values that JSON has no form for as MongoDB's Extended JSON has
  *  them: {"$date": …}, {"$binary": …}, {"$oid": …}, {"$uuid": …}, {"$numberDecimal": …}, and of NaN and infinities
