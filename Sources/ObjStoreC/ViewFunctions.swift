@@ -68,10 +68,10 @@ private func end(
         if needsTransaction, view.kind != .transaction {
             throw StoreError(.notInWrite, "\(argument) is a \(view.kind) view, not a transaction")
         }
-        if view.isOfChanges {
+        if view.isPartOfChanges {
             throw StoreError(.wrongView, "\(argument): the view belongs to a change set, with which it is closed")
         }
-        if view.isBodys {
+        if view.isEndedByBody {
             throw StoreError(
                 .inCallback,
                 """
@@ -207,7 +207,7 @@ public func objstore_write(
     return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) {
         (box: StoreBox) throws(StoreError) in
         let view = try box.store.begin()
-        view.isBodys = true
+        view.isEndedByBody = true
         let handle: OpaquePointer
         do throws(StoreError) {
             handle = try Handles.open(.view, view, parent: store, isLent: true)
@@ -216,7 +216,7 @@ public func objstore_write(
             throw error
         }
         let result = try userdata.call { body(handle, $0) }
-        view.isBodys = false
+        view.isEndedByBody = false
         // Nobody may use the view any more. It was lent: nobody else has closed it.
         guard case .mine = Handles.claim(handle, .view, "transaction") else {
             throw StoreError(.internalError, "the transaction of a body was closed")

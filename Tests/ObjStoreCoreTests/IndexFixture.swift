@@ -55,7 +55,7 @@ final class IndexFile: StorageFile, @unchecked Sendable {
                 }
                 defer { self.end += minimum * PageSize.page }
                 return (self.end / PageSize.page, minimum)
-            }, giveBack: { page, count in self.end = min(self.end, page * PageSize.page) })
+            }, release: { page, count in self.end = min(self.end, page * PageSize.page) })
         let root = try flush(placer)
         try placer.finish(self)
         arena.reset()

@@ -71,7 +71,7 @@ final class LeafTestFile {
                 nextPage += count
                 return (page, count)
             },
-            giveBack: { [self] (page, count) in for index in page..<page + count { freePages.append(index) } })
+            release: { [self] (page, count) in for index in page..<page + count { freePages.append(index) } })
         let root = try flush(writer)
         let file = MemoryFile(base: base, capacity: capacity)
         try writer.finish(file)

@@ -177,7 +177,7 @@ struct CollectionPlace {
         _ none: T, _ body: (View, CollectionID, UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> T
     ) -> T {
         reading(none) { (view, id) throws(StoreError) in
-            if view.lends { return try body(view, id, nil) }
+            if view.canLend { return try body(view, id, nil) }
             var buffer = OutputBuffer()
             defer { OutputBuffer.free(&buffer) }
             return try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in try body(view, id, buffer)

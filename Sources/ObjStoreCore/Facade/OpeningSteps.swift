@@ -266,8 +266,8 @@ extension Store {
     /// Shows the application a transaction that it cannot end.
     func lend(_ transaction: WriteTransaction, _ body: (View) throws(StoreError) -> Void) throws(StoreError) {
         let view = try register(View(store: self, transaction: transaction))
-        view.isBodys = true
-        defer { view.giveBack() }
+        view.isEndedByBody = true
+        defer { view.detach() }
         try body(view)
     }
 

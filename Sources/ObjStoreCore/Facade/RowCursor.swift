@@ -160,7 +160,7 @@ package struct RowCursor {
         try access { (row) throws(StoreError) in
             let column = try row.column(propertyID, kind), position = try row.position()
             guard let bytes = try row.cluster.bytes(position, column) else { return (nil, 0, true) }
-            if buffer == nil, row.lends { return (bytes.baseAddress, bytes.count, false) }
+            if buffer == nil, row.canLend { return (bytes.baseAddress, bytes.count, false) }
             let copy = try row.handOut(
                 Value(kind: kind, pointer: bytes.baseAddress, count: bytes.count), column, buffer)
             return (copy.pointer, copy.count, false)
@@ -203,7 +203,7 @@ package struct RowCursor {
         return try body(&self)
     }
 
-    private var lends: Bool { view._withUnsafeGuaranteedRef { $0.lends } }
+    private var canLend: Bool { view._withUnsafeGuaranteedRef { $0.canLend } }
     private func lock() { view._withUnsafeGuaranteedRef { $0.lock.lock() } }
     private func unlock() { view._withUnsafeGuaranteedRef { $0.lock.unlock() } }
 

@@ -60,7 +60,7 @@ extension Store {
     /// A frozen view of a version of a change set.
     package func view(of changes: ChangeSet, before: Bool) throws(StoreError) -> View {
         let view = View(store: self, snapshot: before ? changes.before : changes.after, kind: .frozen)
-        view.isOfChanges = true
+        view.isPartOfChanges = true
         return try register(view)
     }
 }

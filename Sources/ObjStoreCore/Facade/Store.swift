@@ -30,7 +30,7 @@ package final class Store: @unchecked Sendable {
     /// Of what works on the store's files and is not inside of a view's lock.
     let calls = CallGate()
     /// It is about to be closed, or the program is tired of waiting: nobody goes on waiting for other writers.
-    let endOfWaits: EndOfWaits
+    let waitCancellation: WaitCancellation
     /// Views that must be closed with the store; they do not keep themselves alive through it.
     private var views: [ObjectIdentifier: ViewTether] = [:]
     /// The open transaction, which lives until it is closed.
@@ -46,7 +46,7 @@ package final class Store: @unchecked Sendable {
         mode = configuration.mode
         durability = configuration.durability
         writeTimeout = configuration.writeTimeout
-        endOfWaits = EndOfWaits(asking: configuration.onWait)
+        waitCancellation = WaitCancellation(asking: configuration.onWait)
         self.names = names
         order = DeclaredOrder(draft)
         enumerations = Enumerations(draft)
@@ -75,7 +75,7 @@ package final class Store: @unchecked Sendable {
     /// Closes the view again where the store was closed meanwhile.
     func register(_ view: View) throws(StoreError) -> View {
         let isOpen = lock.withLock { () -> Bool in
-            if closed || (endOfWaits.isHere && view.kind == .transaction) { return false }
+            if closed || (waitCancellation.isCancelled && view.kind == .transaction) { return false }
             if view.kind == .transaction { transaction = view } else { views[ObjectIdentifier(view)] = view.tether }
             return true
         }
@@ -158,7 +158,7 @@ package final class Store: @unchecked Sendable {
 
     func begin(timeout: Int64, isTry: Bool) throws(StoreError) -> WriteTransaction {
         let transaction = try WriteTransaction.begin(
-            shared.database, timeout: nanoseconds(timeout), isTry: isTry, until: endOfWaits)
+            shared.database, timeout: nanoseconds(timeout), isTry: isTry, until: waitCancellation)
         shared.didBegin()
         return transaction
     }
@@ -179,7 +179,7 @@ package final class Store: @unchecked Sendable {
 
     package func checkpoint() throws(StoreError) {
         try upkeep("checkpoint") { () throws(StoreError) in
-            try shared.database.checkpoint(timeout: nanoseconds(writeTimeout), until: endOfWaits)
+            try shared.database.checkpoint(timeout: nanoseconds(writeTimeout), until: waitCancellation)
         }
     }
 
@@ -194,7 +194,7 @@ package final class Store: @unchecked Sendable {
     /// Makes the file as small as what lives in it, while others read and write; see `Database.compact`.
     package func compact(_ progress: ProgressCallback) throws(StoreError) {
         try upkeep("compact") { () throws(StoreError) in
-            try shared.database.compact(timeout: nanoseconds(writeTimeout), until: endOfWaits, progress)
+            try shared.database.compact(timeout: nanoseconds(writeTimeout), until: waitCancellation, progress)
         }
     }
 
@@ -218,7 +218,7 @@ package final class Store: @unchecked Sendable {
     /// when no call is in progress any more. `.inCallback`: from inside a change handler, and nothing has happened.
     package func endWaits() throws(StoreError) {
         try hub.stop()
-        endOfWaits.come()
+        waitCancellation.cancel()
     }
 
     /// Ends observers and wakes who waits, cancels transactions, closes views, and, as the last handle of the

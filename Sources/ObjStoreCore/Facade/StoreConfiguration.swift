@@ -139,7 +139,7 @@ package struct StoreConfiguration: Sendable {
         if let changes = limits[.checkpointOperations] { options.checkpointOperations = Int(changes) }
         if let bytes = limits[.transactionBytes] { options.transactionBytes = Int(bytes) }
         if let idle = limits[.checkpointIdle] { options.checkpointIdle = nanoseconds(idle) }
-        if let onWait { options.endOfOpening = EndOfWaits(asking: onWait) }
+        if let onWait { options.openCancellation = WaitCancellation(asking: onWait) }
         options.accessModel = accessModel
         options.openTimeout = nanoseconds(limits[.openTimeout] ?? Limit.openTimeout.standard)
         return options

@@ -20,7 +20,7 @@ extension View {
             do throws(StoreError) {
                 try shared.database.checkFreeSpace(
                     outcome.used, isWhole: outcome.isSound, timeout: nanoseconds(store.writeTimeout),
-                    until: store.endOfWaits, finding: finding)
+                    until: store.waitCancellation, finding: finding)
             } catch {
                 guard error.isDamage else { throw error }
                 try finding("free space: \(error.message)")

@@ -67,7 +67,7 @@ extension View {
     }
 
     /// Calls `body` with the elements from `start` on, as many as there are but at most `limit`: where each is among
-    /// them, its key (of maps; else null) and its value. Texts are copied into `buffer` first, or borrowed (`lends`)
+    /// them, its key (of maps; else null) and its value. Texts are copied into `buffer` first, or borrowed (`canLend`)
     /// where there is none. Returns how many.
     package func elements(
         _ id: CollectionID, from start: Int, limit: Int, wantsKeys: Bool, _ buffer: UnsafeMutablePointer<OutputBuffer>?,
@@ -82,7 +82,7 @@ extension View {
                 try elements.forEach(from: start, limit: limit) { (key, value) throws(StoreError) in
                     // A mixed element is bytes in the store, but need not be a text.
                     let value = try cls.out(value, position)
-                    if !lends, value.pointer != nil || wantsKeys && key.pointer != nil {
+                    if !canLend, value.pointer != nil || wantsKeys && key.pointer != nil {
                         throw cannotLend(cls, position)
                     }
                     body(count, key, value)
@@ -115,7 +115,7 @@ extension View {
         _ buffer: UnsafeMutablePointer<OutputBuffer>?
     ) throws(StoreError) {
         guard let buffer else {
-            if lends { return }
+            if canLend { return }
             for index in 0..<count where keys?[index].pointer != nil || values?[index].pointer != nil {
                 throw cannotLend(cls, position)
             }

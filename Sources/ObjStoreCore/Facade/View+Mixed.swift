@@ -99,7 +99,7 @@ extension View {
             } catch {
                 throw cls.naming(error, position)
             }
-            if buffer == nil, !lends, !keys.isEmpty { throw cannotLend(cls, position) }
+            if buffer == nil, !canLend, !keys.isEmpty { throw cannotLend(cls, position) }
             var failure: StoreError?
             keys.withUnsafeMutableBufferPointer { keys in
                 do throws(StoreError) {

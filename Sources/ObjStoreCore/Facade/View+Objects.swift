@@ -155,7 +155,7 @@ extension View {
 
     // MARK: Reading
 
-    /// One property. Text is copied into `buffer`, or borrowed (`lends`) where there is none.
+    /// One property. Text is copied into `buffer`, or borrowed (`canLend`) where there is none.
     package func value(
         _ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?
     ) throws(StoreError) -> Value {
@@ -227,7 +227,7 @@ extension View {
                 }
                 var value = try reader.value(row, positions[index])
                 if _slowPath(value.kind == .mixed) { value = try cls.mixedValue(value, positions[index]) }
-                if buffer == nil, !lends, value.pointer != nil { throw cannotLend(cls, positions[index]) }
+                if buffer == nil, !canLend, value.pointer != nil { throw cannotLend(cls, positions[index]) }
                 values[index] = value
             }
             if let buffer { try OutputBuffer.copy(values, properties.count, into: buffer) }
@@ -243,7 +243,7 @@ extension View {
         if _slowPath(value.kind == .mixed) { copy = try cls.mixedValue(value, position) }
         guard copy.kind.hasBytes else { return copy }
         guard let buffer else {
-            if lends { return copy }
+            if canLend { return copy }
             throw cannotLend(cls, position)
         }
         try OutputBuffer.copy(&copy, 1, into: buffer)

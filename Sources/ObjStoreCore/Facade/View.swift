@@ -10,7 +10,7 @@ internal import Synchronization
 /// ```
 /// Frozen views are read without a lock from any thread; a thread says that it is inside one by a store into its own
 /// record (`cthread.h`), so that a store can wait for it before it closes the view. Calls on the others are serialised
-/// by the view's lock, so that they may move between threads. What is borrowed from a view lives as long as `lends`
+/// by the view's lock, so that they may move between threads. What is borrowed from a view lives as long as `canLend`
 /// says.
 package final class View: @unchecked Sendable {
     package enum Kind: Int32, Sendable {
@@ -39,12 +39,12 @@ package final class View: @unchecked Sendable {
     /// Changes whenever rows may lie elsewhere, which they compare. A value that is written where the old one stood
     /// moves none.
     var layout: UInt64 = 1
-    /// Given to the body of a `write`, who ends it: nobody else may.
-    package var isBodys = false
+    /// Given to the body of a `write`: only that `write` may end it.
+    package var isEndedByBody = false
     /// A transaction that is being copied: who is told of the progress may read it.
     var isCopied = false
-    /// Part of a change set, with which it is closed: nobody else may.
-    package var isOfChanges = false
+    /// Belongs to a change set, which alone closes it.
+    package var isPartOfChanges = false
     private let closed = Atomic<Bool>(false)
     /// Of live and frozen views: by it the store closes them.
     let tether = ViewTether()
@@ -122,8 +122,8 @@ package final class View: @unchecked Sendable {
         if let seen { try shared.database.confirm(seen, store.durability) }
     }
 
-    /// Closes the view of a transaction that goes on.
-    func giveBack() {
+    /// Closes the view without ending its transaction.
+    func detach() {
         lock.withLock {
             transaction = nil
             didMove()
@@ -214,7 +214,7 @@ package final class View: @unchecked Sendable {
     }
 
     /// Whether text may be borrowed: until the view is closed, or the transaction's next write.
-    package var lends: Bool { kind != .live }
+    package var canLend: Bool { kind != .live }
 
     // MARK: Access
 

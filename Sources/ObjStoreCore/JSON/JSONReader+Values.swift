@@ -261,7 +261,7 @@ extension JSONReader {
     /// Bytes of the window, where they stay as long as the values.
     private func kept(_ start: Int, _ end: Int) throws(StoreError) -> UnsafeRawBufferPointer {
         let source = UnsafeRawPointer(window.base + start), count = end - start
-        if window.lends { return UnsafeRawBufferPointer(start: source, count: count) }
+        if window.canLend { return UnsafeRawBufferPointer(start: source, count: count) }
         let copy = try texts.room(count)
         copy.copyMemory(from: source, byteCount: count)
         texts.use(count)

@@ -13,7 +13,7 @@ final class JSONWindow {
     /// How many bytes there are.
     private(set) var count: Int
     /// Texts may be borrowed: the memory does not move.
-    var lends: Bool { owned == nil }
+    var canLend: Bool { owned == nil }
 
     /// What came before the window.
     private var bytesBefore = 0, linesBefore = 0

@@ -27,7 +27,7 @@ package final class ExtentWriter {
     /// Takes a run of at least `minimum` and at most `wanted` free pages: (first page, count).
     private let takeRun: (_ minimum: Int, _ wanted: Int) throws(StoreError) -> (page: Int, count: Int)
     /// Gives back the unused end of a run.
-    private let giveBack: (_ page: Int, _ count: Int) -> Void
+    private let release: (_ page: Int, _ count: Int) -> Void
 
     private var position = 0
     private var runEnd = 0
@@ -46,13 +46,13 @@ package final class ExtentWriter {
     package init(
         version: UInt64, seed: UInt64, arena: Arena, estimate: Int,
         takeRun: @escaping (Int, Int) throws(StoreError) -> (page: Int, count: Int),
-        giveBack: @escaping (Int, Int) -> Void
+        release: @escaping (Int, Int) -> Void
     ) {
         self.version = version
         self.seed = seed
         self.arena = arena
         self.takeRun = takeRun
-        self.giveBack = giveBack
+        self.release = release
         remaining = estimate
     }
 
@@ -153,7 +153,7 @@ package final class ExtentWriter {
 
     private func closeRun() {
         fillPage()
-        if position < runEnd { giveBack(position / PageSize.page, (runEnd - position) / PageSize.page) }
+        if position < runEnd { release(position / PageSize.page, (runEnd - position) / PageSize.page) }
         runEnd = position
     }
 

@@ -256,7 +256,7 @@ package final class FreeSpace {
     }
 
     /// Pages that were taken and not written.
-    func giveBack(page: Int, count: Int) {
+    func release(page: Int, count: Int) {
         for p in page..<(page + count) {
             live[p] = 0
             setReady(p)

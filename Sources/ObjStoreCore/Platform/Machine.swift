@@ -221,7 +221,7 @@ open class ExclusiveLock: @unchecked Sendable {
     /// Waits at most `timeout` nanoseconds (negative: for ever, 0: not at all). False = not acquired.
     open func acquire(timeout: Int64) throws(StoreError) -> Bool { fatalError("abstract") }
     /// The same for a wait that may come to nothing: then it ends, false, some milliseconds later.
-    package func acquire(timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool {
+    package func acquire(timeout: Int64, until end: WaitCancellation?) throws(StoreError) -> Bool {
         try acquire(timeout: timeout)
     }
     open func release() { fatalError("abstract") }

@@ -87,7 +87,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
         try acquire(timeout: timeout, until: nil)
     }
 
-    package override func acquire(timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool {
+    package override func acquire(timeout: Int64, until end: WaitCancellation?) throws(StoreError) -> Bool {
         if file.isInherited { _ = try file.descriptor("lock") }  // throws, and never touches the queue
         let deadline = timeout > 0 ? cs_monotonic_ns() &+ timeout : timeout
         queue.lock()
@@ -128,7 +128,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
     }
 
     /// Until this thread owns the lock (true) or the deadline. `queue` is locked at the call and unlocked at the end.
-    private func waitForTurn(until deadline: Int64, or end: EndOfWaits?) -> Bool {
+    private func waitForTurn(until deadline: Int64, or end: WaitCancellation?) -> Bool {
         if spinForTurn(until: deadline) { return true }
         var waiter = Waiter(since: cs_monotonic_ns())
         return withUnsafeMutablePointer(to: &waiter) { (waiter) -> Bool in
@@ -182,9 +182,10 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
     }
 
     /// Sleeps until called; false at the deadline, or when its end has come.
-    private func sleep(_ waiter: UnsafeMutablePointer<Waiter>, until deadline: Int64, or end: EndOfWaits?) -> Bool {
+    private func sleep(_ waiter: UnsafeMutablePointer<Waiter>, until deadline: Int64, or end: WaitCancellation?) -> Bool
+    {
         while cs_load32(waiter) == Waiter.asleep {
-            if let end, end.isHere { return false }
+            if let end, end.isCancelled { return false }
             var remaining: Int64 = -1
             if deadline >= 0 {
                 remaining = deadline - cs_monotonic_ns()
@@ -197,7 +198,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
     }
 
     /// Gets the lock for the process, for the owner. `deadline`: 0 = one try, negative = none.
-    private func takeForProcess(until deadline: Int64, or end: EndOfWaits?) throws(StoreError) -> Bool {
+    private func takeForProcess(until deadline: Int64, or end: WaitCancellation?) throws(StoreError) -> Bool {
         if mustPause {
             mustPause = false
             if deadline != 0 { nap(RealLock.pause, until: deadline) }
@@ -206,7 +207,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
         while true {
             if try tryForProcess() { return true }
             if deadline == 0 || (deadline > 0 && cs_monotonic_ns() >= deadline) { return false }
-            if let end, end.isHere { return false }
+            if let end, end.isCancelled { return false }
             if let words {
                 let seen = words.releases.current
                 cs_store64(words.waiters.address, 1)

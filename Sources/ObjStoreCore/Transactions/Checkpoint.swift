@@ -19,7 +19,7 @@ extension Database {
     package func checkpoint(
         atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1, cutsAll: Bool = false,
         isIdle: Bool = false,
-        isFull: Bool = false, until end: EndOfWaits? = nil
+        isFull: Bool = false, until end: WaitCancellation? = nil
     ) throws(StoreError) {
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
         guard try wait(for: locks.checkpoint, timeout: timeout, until: end) else {
@@ -48,7 +48,7 @@ extension Database {
     }
 
     private func checkpointLocked(
-        clean: Bool, deadline: Int64, cutsAll: Bool, shrinksLog: Bool, isFull: Bool, until end: EndOfWaits?
+        clean: Bool, deadline: Int64, cutsAll: Bool, shrinksLog: Bool, isFull: Bool, until end: WaitCancellation?
     ) throws(StoreError) {
         let isSuspect = shared.intent.load() != 0
         if isSuspect { try makeNewestMetaCertain() }
@@ -136,7 +136,7 @@ extension Database {
 
     /// Gives the file system back what lies behind the newest version's pages. A meta that is durable says so already;
     /// what a failed commit has grown the file by goes, too.
-    private func cutFile(_ deadline: Int64, until end: EndOfWaits?) throws(StoreError) {
+    private func cutFile(_ deadline: Int64, until end: WaitCancellation?) throws(StoreError) {
         guard
             try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic()), until: end)
         else { return }
@@ -255,7 +255,7 @@ extension Database {
             moveHead(entry, from: version)
             return entry
         } catch {
-            current.space.giveBack(page: run.page, count: run.count)
+            current.space.release(page: run.page, count: run.count)
             if error.code == .corrupt { allocator = nil }
             throw error
         }

@@ -5,7 +5,7 @@ extension Database {
     /// the log have room for it **and for a checkpoint**. Returns the entry of HEAD. `isTry`: who would have to wait is
     /// `.busy`, and not late.
     func lockForWriting(
-        timeout: Int64, isTry: Bool, until end: EndOfWaits? = nil
+        timeout: Int64, isTry: Bool, until end: WaitCancellation? = nil
     ) throws(StoreError) -> SharedState.RingEntry {
         try checkOpen()
         if options.isReadOnly { throw StoreError(.readOnly, "the store was opened read-only") }
@@ -74,7 +74,7 @@ extension Database {
         }
     }
 
-    private func acquireWriter(timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool {
+    private func acquireWriter(timeout: Int64, until end: WaitCancellation?) throws(StoreError) -> Bool {
         if InjectedBug.active(.lockStolen) {
             if try !locks.writer.acquire(timeout: 0) { stolenLocks += 1 }
             return true
@@ -97,19 +97,21 @@ extension Database {
         return false
     }
 
-    func wait(for lock: ExclusiveLock, timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool {
+    func wait(for lock: ExclusiveLock, timeout: Int64, until end: WaitCancellation?) throws(StoreError) -> Bool {
         try Database.wait(for: lock, timeout: timeout, until: end, machine)
     }
 
     static func wait(
-        for lock: ExclusiveLock, timeout: Int64, until end: EndOfWaits?, _ machine: Machine
+        for lock: ExclusiveLock, timeout: Int64, until end: WaitCancellation?, _ machine: Machine
     ) throws(StoreError) -> Bool {
         guard let end else { return try lock.acquire(timeout: timeout) }
         return try end.acquire(lock, timeout: timeout, machine)
     }
 
     /// WRITER for work of the store's own.
-    package func acquireWriterForUpkeep(timeout: Int64 = -1, until end: EndOfWaits? = nil) throws(StoreError) -> Bool {
+    package func acquireWriterForUpkeep(
+        timeout: Int64 = -1, until end: WaitCancellation? = nil
+    ) throws(StoreError) -> Bool {
         guard try wait(for: locks.writer, timeout: timeout, until: end) else { return false }
         shared.setKeeper(instance)
         return true
@@ -202,7 +204,7 @@ extension Database {
 
     /// On a full disk only: what was deleted before HEAD can be written again, whichever meta a power cut leaves, and a
     /// log that has grown gives its space back. What cannot be done is told by the write that needs it.
-    private func makeRoom(timeout: Int64, until end: EndOfWaits?) throws(StoreError) {
+    private func makeRoom(timeout: Int64, until end: WaitCancellation?) throws(StoreError) {
         do throws(StoreError) {
             // One for each meta.
             for _ in 0..<2 { try checkpoint(timeout: timeout, isFull: true, until: end) }

@@ -11,7 +11,7 @@
 /// it: so a checkpoint stands between the steps. What a pinned version needs stays where it is.
 extension Database {
     /// How long to wait for it.
-    private typealias Turn = (timeout: Int64, end: EndOfWaits?)
+    private typealias Turn = (timeout: Int64, end: WaitCancellation?)
 
     private static let rowsPerStep = 1 << 17
     private static let bytesPerStep = 8 << 20
@@ -20,7 +20,7 @@ extension Database {
     ///   - timeout: nanoseconds to wait for each turn to write; negative: for ever.
     ///   - end: of such waits.
     package func compact(
-        timeout: Int64, until end: EndOfWaits? = nil, _ progress: ProgressCallback
+        timeout: Int64, until end: WaitCancellation? = nil, _ progress: ProgressCallback
     ) throws(StoreError) {
         let turn: Turn = (timeout, end)
         var done: UInt64 = 0

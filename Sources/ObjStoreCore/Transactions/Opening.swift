@@ -75,7 +75,7 @@ extension Database {
         }
         let instance = max(1, machine.random64() >> 3)
         let locks = Locks(machine, file, instance: instance)
-        guard try wait(for: locks.open, timeout: options.openTimeout, until: options.endOfOpening, machine) else {
+        guard try wait(for: locks.open, timeout: options.openTimeout, until: options.openCancellation, machine) else {
             throw StoreError(.timeout, "another process was opening or closing \(path) for too long")
         }
         defer { locks.open.release() }
@@ -506,7 +506,7 @@ extension Database {
         let writer = ExtentWriter(
             version: 1, seed: seed, arena: arena, estimate: PageSize.page,
             takeRun: { (minimum, wanted) throws(StoreError) in space.takeRun(minimum: minimum, wanted: wanted)! },
-            giveBack: { space.giveBack(page: $0, count: $1) })
+            release: { space.release(page: $0, count: $1) })
         let encoded = ByteBuffer()
         SchemaCodec.append(Schema(classes: [], version: 0), to: encoded)
         let (schema, schemaPointer) = try arena.allocate(bytes: NodeHeader.size + encoded.count, capacity: 0)

@@ -52,7 +52,7 @@ extension WriteTransaction {
     }
 
     private func giveBackEmptied() {
-        for page in space.spilled.takeEmptied() { database.allocator?.space.giveBack(page: page, count: 1) }
+        for page in space.spilled.takeEmptied() { database.allocator?.space.release(page: page, count: 1) }
     }
 
     /// The spilled pages become pages like those that the commit takes. Returns what lies there.

@@ -38,7 +38,7 @@ package struct StoreOptions: Sendable {
     /// Nanoseconds to wait for other processes at open; negative: for ever.
     package var openTimeout: Int64 = 30_000_000_000
     /// Of the first one in the process that opens the file.
-    package var endOfOpening: EndOfWaits?
+    package var openCancellation: WaitCancellation?
     /// The largest string or binary, in bytes.
     package var valueLimit = 64 << 20
     /// So many bytes of changed pages a transaction keeps in memory; more are written into the file ahead of the

@@ -43,7 +43,7 @@ package final class WriteTransaction {
     /// Takes the writer lock; waits at most `timeout` nanoseconds (negative: for ever): `.timeout`, or `.busy` of who
     /// only tries.
     package static func begin(
-        _ database: Database, timeout: Int64 = -1, isTry: Bool = false, until end: EndOfWaits? = nil
+        _ database: Database, timeout: Int64 = -1, isTry: Bool = false, until end: WaitCancellation? = nil
     ) throws(StoreError) -> WriteTransaction {
         let entry = try database.lockForWriting(timeout: timeout, isTry: isTry, until: end)
         do throws(StoreError) {
@@ -155,7 +155,7 @@ package final class WriteTransaction {
     /// Undoes the takes of an attempt that came to nothing: the next one may use the pages.
     private func giveBackPages() {
         claimSpilled()
-        for run in memory.takenRuns { database.allocator?.space.giveBack(page: run.page, count: run.count) }
+        for run in memory.takenRuns { database.allocator?.space.release(page: run.page, count: run.count) }
         memory.takenRuns.removeAll(keepingCapacity: true)
         group = Group()
     }

@@ -25,8 +25,8 @@ final class WriterMemory {
                 database.memory!.takenRuns.append(run)
                 return run
             },
-            giveBack: { [unowned database] page, count in
-                database.allocator!.space.giveBack(page: page, count: count)
+            release: { [unowned database] page, count in
+                database.allocator!.space.release(page: page, count: count)
                 let last = database.memory!.takenRuns.count - 1
                 database.memory!.takenRuns[last].count -= count
             })

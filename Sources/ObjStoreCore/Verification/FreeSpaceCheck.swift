@@ -12,7 +12,7 @@ extension Database {
     /// be free. Takes the writer's lock for as long as a look at every page takes; waits at most `timeout` nanoseconds
     /// for it (negative: for ever).
     func checkFreeSpace(
-        _ reached: UsedUnitsOfVersion, isWhole: Bool, timeout: Int64, until end: EndOfWaits,
+        _ reached: UsedUnitsOfVersion, isWhole: Bool, timeout: Int64, until end: WaitCancellation,
         finding: (String) throws(StoreError) -> Void
     ) throws(StoreError) {
         if options.isReadOnly {
