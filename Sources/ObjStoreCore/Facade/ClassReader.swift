@@ -1,5 +1,5 @@
-/// Reads properties of objects of one class in one view, with everything looked up once: what property access of the
-/// Swift interface stands on.
+/// Reads properties of objects of one class in one view, with everything looked up once: property access of the Swift
+/// interface is built on it.
 ///
 /// A frozen view costs the way to the row; the others move, so their lock is taken, and the row of the last object is
 /// kept. Owns nothing: whoever uses it keeps the view alive.

@@ -6,7 +6,7 @@
 ///  the file has             id, age, name          since name was added later, or another program made the class
 /// ```
 /// Each handle of a store has its own; nothing of it is in the file. What a program does not declare comes last, as it
-/// stands in the file.
+/// is in the file.
 package struct DeclaredOrder: Sendable {
     /// Names of properties, by the class; all as the file has them.
     private var names: [String: [String]] = [:]

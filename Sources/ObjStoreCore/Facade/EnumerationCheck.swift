@@ -30,7 +30,7 @@ final class EnumerationCheck {
     private let all: Enumerations
     /// By class index; a schema that changed is another object.
     private var known: [UInt32: (cls: ClassSchema, properties: [PropertyEnumerations?]?)] = [:]
-    /// The one that was asked for last.
+    /// The one that was looked up last.
     private var last: (cls: ClassSchema, properties: [PropertyEnumerations?]?)?
 
     init(_ all: Enumerations) { self.all = all }

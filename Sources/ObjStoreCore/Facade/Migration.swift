@@ -3,7 +3,7 @@
 /// ```
 ///  the file's schema ──► interim ── callback ──► the program's
 ///                          │                       what became required has no null any more, keys are unique,
-///                          │                       indexes and keys are made of what there is now
+///                          │                       indexes and keys are built from what there is now
 ///                          └ what was there stays as loose as it was, nothing else has changed its values yet
 /// ```
 /// Both steps are members of one group: they survive as a whole or not at all.

@@ -6,7 +6,7 @@
 ///  one transaction     │ the schema becomes the program's; it had a lower version: migration
 ///                      │ it had none at all: initialData
 ///  ────────────────────┴──────────────────────────────────────────────────────────────
-///  nobody else has it open: compaction, if wanted
+///  no one else has it open: compaction, if wanted
 /// ```
 package struct OpeningSteps: Sendable {
     /// A store whose content a new one begins with.
@@ -48,8 +48,8 @@ extension Store {
         }
     }
 
-    /// Deletes the file that differs, and makes another one. Who has it open may be one that is about to do the same:
-    /// then it is looked at again for a while.
+    /// Deletes the file that differs, and makes another one. The process that has it open may be about to do the same:
+    /// then this is checked again for a while.
     private static func openAnew(
         _ configuration: StoreConfiguration, _ path: String, _ machine: Machine
     ) throws(StoreError) -> Store {
@@ -58,12 +58,12 @@ extension Store {
         defer { configuration.accessModel?.close() }
         while true {
             var isBusy = false
-            // Who may use the one may use the other. Where another one was faster there is none by now.
+            // Users of the one may use the other. Where another one was faster there is none by now.
             if configuration.accessModel == nil {
                 configuration.accessModel = try? machine.open(try machine.resolve(path), .readOnly)
             }
             do throws(StoreError) { try StoreFiles.delete(path, machine: machine) } catch {
-                // Somebody else was faster, or is about to be.
+                // Another process was faster, or is about to be.
                 isBusy = error.code == .busy && machine.monotonic() < end
                 guard isBusy || error.code == .notFound else { throw error }
                 if isBusy { ThreadIdentity.sleep(1_000_000) }
@@ -227,7 +227,7 @@ extension Store {
                 writes: mode == .readWrite)
         }
         guard let merged = try merge(schema) else { return schema }
-        // A number alone is no reason to refuse who only reads.
+        // A number alone is no reason to refuse a reader.
         let addsNothing =
             merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
         if mode != .readWrite {

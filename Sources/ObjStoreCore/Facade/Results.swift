@@ -1,8 +1,8 @@
-/// Objects that were found, with the question: the list stands still until it is updated, whatever is written.
+/// The objects that a query found, with the query: the list does not change until it is updated, whatever is written.
 ///
 /// Its objects may have been deleted since. Any thread.
 package final class Results: @unchecked Sendable {
-    /// `property op value`; nil asks for all objects of the class.
+    /// `property op value`; nil: all objects of the class.
     struct Question {
         let propertyID: UInt32
         let comparison: Comparison
@@ -19,7 +19,7 @@ package final class Results: @unchecked Sendable {
     private let lock = Lock()
     /// Ascending where no index gave them their order; replaced as a whole, never changed.
     private var keys = KeyBuffer()
-    /// What the list was found in.
+    /// The view that the list was found in.
     private var version: UInt64 = 0
 
     init(_ view: View, _ classID: UInt32, _ question: Question?, range: IndexQuestion? = nil) {
@@ -29,7 +29,7 @@ package final class Results: @unchecked Sendable {
         self.range = range
     }
 
-    /// Asks again in the view as it stands now; returns whether the list is another.
+    /// Runs the query again in the view as it is now; returns whether the list changed.
     package func update() throws(StoreError) -> Bool {
         let (new, version) = try view.serialised { () throws(StoreError) in (try ask(), try view.versionUnlocked()) }
         return lock.withLock {
@@ -45,7 +45,7 @@ package final class Results: @unchecked Sendable {
         return try view.keys(classID, question)
     }
 
-    /// The list as it stands now: stays as it is, whoever updates meanwhile.
+    /// The list as it is now; later updates do not change it.
     package func list() -> KeyBuffer { lock.withLock { keys } }
     func listAndVersion() -> (KeyBuffer, UInt64) { lock.withLock { (keys, version) } }
 

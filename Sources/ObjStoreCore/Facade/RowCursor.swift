@@ -1,4 +1,4 @@
-/// A place on one object of a class, for reading its properties one by one, fast: plain memory of the caller.
+/// A cursor on one object of a class, for reading its properties one by one, fast: plain memory of the caller.
 ///
 /// It resolves its view once; then a read of a frozen view costs a comparison and the read. The other views move:
 /// their lock is taken, and where they have moved the row looks for its object again.
@@ -11,7 +11,7 @@ package struct RowCursor {
     private let classID: UInt32
     private let isFrozen: Bool
     private var state: State
-    /// The object it stands on, or stood on when that was deleted; -1 before the first.
+    /// The object it is on, or was on when that was deleted; -1 before the first.
     private var key: Int64
     private var head: UnsafeRawPointer?
     private var slot: Int
@@ -40,7 +40,7 @@ package struct RowCursor {
 
     // MARK: Moving
 
-    /// Steps to the next object; false = there is none, and the row stands behind the last.
+    /// Steps to the next object; false = there is none, and the row is behind the last.
     package mutating func next() throws(StoreError) -> Bool {
         try access { (row) throws(StoreError) in
             switch row.state {
@@ -66,7 +66,7 @@ package struct RowCursor {
         }
     }
 
-    /// Puts the row on an object; on failure it stands on none.
+    /// Puts the row on an object; on failure it is on none.
     package mutating func seek(_ object: ObjectID) throws(StoreError) {
         try access { (row) throws(StoreError) in
             row.state = .nowhere
@@ -97,7 +97,7 @@ package struct RowCursor {
     /// An int, bool (0 or 1), or the bits of a float or double; nil = null. `.wrongType` unless the property is of that
     /// kind.
     ///
-    /// The way of a frozen view stands by itself, without a closure: the row is then read where it lies.
+    /// Frozen views have their own path, without a closure: the row is then read in place.
     @inline(__always)
     private mutating func number(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int64? {
         if _fastPath(isFrozen) {
@@ -189,8 +189,8 @@ package struct RowCursor {
 
     // MARK: Inside
 
-    // Whatever a read can end in is `mutating`: it gets the row where it lies. Others would get a copy, made before
-    // every read, from which the processor cannot read on until it is written.
+    // Every function that a read can end in is `mutating`: it gets the row in place. Others would get a copy, made
+    // before every read, from which the processor cannot read on until it is written.
 
     /// Runs `body` alone and with everything looked up.
     @inline(__always)

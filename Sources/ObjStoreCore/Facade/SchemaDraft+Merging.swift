@@ -1,4 +1,4 @@
-/// Meeting a file: what its schema becomes.
+/// Merging with the schema of a file.
 extension SchemaDraft {
     /// What the file's schema becomes when the application opens it with this one; nil: it stays as it is.
     ///

@@ -17,7 +17,7 @@ package final class SharedStore: @unchecked Sendable {
     let identity: FileIdentity?
     /// What opening and closing are serialised by.
     private let key: String
-    /// Who asks for something else later is told `.configMismatch`.
+    /// Opening with something else later is `.configMismatch`.
     private let flags: StoreConfiguration.Flags
     private let limits: [StoreConfiguration.Limit: Int64]
     let log: LogSink?
@@ -34,7 +34,7 @@ package final class SharedStore: @unchecked Sendable {
     private var writerThread: UInt = 0
     /// Open views, transactions included.
     private var viewCount = 0
-    /// How many live and frozen views stand on a version.
+    /// How many live and frozen views are on a version.
     private var standing: [UInt64: Int] = [:]
     /// The open transaction of this process.
     private var writerView: Unmanaged<View>?
@@ -65,7 +65,7 @@ package final class SharedStore: @unchecked Sendable {
         var stores: [SharedStore] = []
         /// Paths and names that some thread is opening.
         var opening: Set<String> = []
-        /// Of the process that filled it; a forked child begins anew.
+        /// Of the process that filled it; a forked child starts over.
         var owner = ForkGuard()
     }
     private nonisolated(unsafe) static var registry = Registry()
@@ -82,8 +82,8 @@ package final class SharedStore: @unchecked Sendable {
         }
     }
 
-    /// For the simulated machine, whose processes are killed inside of this one: their stores are found by nobody any
-    /// more, and none of their code runs.
+    /// For the simulated machine, whose processes are killed inside of this one: their stores are never found again,
+    /// and none of their code runs.
     package static func forgetAll() {
         withRegistry { registry in
             for store in registry.stores { _ = Unmanaged.passRetained(store) }
@@ -122,7 +122,7 @@ package final class SharedStore: @unchecked Sendable {
         return try body()
     }
 
-    /// Nil: the file was there, and was deleted before it was open; who may make one begins anew.
+    /// Nil: the file was there, and was deleted before it was open; a caller that may create one starts over.
     private static func openAlone(
         _ configuration: StoreConfiguration, key: String, path: String, machine: Machine
     ) throws(StoreError) -> SharedStore? {
@@ -256,7 +256,7 @@ package final class SharedStore: @unchecked Sendable {
         }
     }
 
-    /// Gives up one handle; the last one closes the store, and what that throws says what the file is like now.
+    /// Releases one handle; the last one closes the store, and what that throws says in what state the file is.
     func leave() throws(StoreError) {
         if fork.isChild { return }
         try SharedStore.alone(key) { () throws(StoreError) in try leaveAlone() }
@@ -340,7 +340,7 @@ package final class SharedStore: @unchecked Sendable {
     /// Memory that the open transaction of this process takes.
     var arenaBytes: Int { lock.withLock { writerView?.strong }?.arenaBytes ?? 0 }
 
-    /// Keeps what was handed out of a schema as long as the store is open.
+    /// Keeps what was handed out of a schema while the store is open.
     func keep(_ schema: Schema) {
         lock.withLock { if !schemas.contains(where: { $0 === schema }) { schemas.append(schema) } }
     }

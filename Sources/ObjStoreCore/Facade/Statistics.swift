@@ -121,7 +121,8 @@ extension Database {
         result.mappedBytes = try mapping(forPages: 1).map.bytes
     }
 
-    /// Free space is known to whoever may write; while somebody does, the numbers are those of the last time.
+    /// Free space is known to the holder of the writer lock only; while another has it, the numbers are those of the
+    /// last time.
     private func fillSpace(_ result: inout StoreStatistics) throws(StoreError) {
         if !options.isReadOnly, try acquireWriterForUpkeep(timeout: 0) {
             defer { releaseWriterAfterUpkeep() }

@@ -68,7 +68,7 @@ extension Store {
 extension Store {
     /// One object, from what a live view shows on: at most one deletion or modification at a time.
     ///
-    /// - Parameter propertyIDs: modifications of other properties are not told; nil: of all.
+    /// - Parameter propertyIDs: modifications of other properties are not reported; nil: of all.
     /// Errors: wrongView (of a view that is not live), wrongStore, noSuchClass, noSuchObject, noSuchProperty.
     package func observe(
         _ object: ObjectID, in view: View, properties propertyIDs: [UInt32]?, handler: @escaping Observer.Handler
@@ -96,13 +96,13 @@ extension ObservedQuery {
 }
 
 extension Results {
-    /// What the question finds, against the list as it stands now.
+    /// What the query finds, against the list as it is now.
     ///
     /// - Parameters:
-    ///   - hub: who delivers; nil: the store's.
-    ///   - propertyIDs: modifications of other properties are not told; nil: of all.
-    /// Errors: wrongView for results of a frozen view or a transaction, and where the view has moved since they
-    /// were asked (the version that the list is of may be gone).
+    ///   - hub: delivers; nil: the store's.
+    ///   - propertyIDs: modifications of other properties are not reported; nil: of all.
+    /// Errors: wrongView for results of a frozen view or a transaction, and if the view has moved since they were found
+    /// (the version that the list is of may be gone).
     package func observe(
         initial: Bool, on hub: ObserverHub? = nil, properties propertyIDs: [UInt32]? = nil,
         handler: @escaping Observer.Handler

@@ -18,7 +18,7 @@ package final class Store: @unchecked Sendable {
     package let wasCreated: Bool
     package let wasRecovered: Bool
 
-    /// The version of the file as this opening has made it; nil where it has not, or somebody has changed it. Only
+    /// The version that this opening gave the file; nil if it has not, or if the file was changed since. Only
     /// opening touches it.
     var ownVersion: UInt64?
 
@@ -29,7 +29,7 @@ package final class Store: @unchecked Sendable {
     private var closed = false
     /// Of what works on the store's files and is not inside of a view's lock.
     let calls = CallGate()
-    /// It is about to be closed, or the program is tired of waiting: nobody goes on waiting for other writers.
+    /// Cancelled when it is about to be closed, or the program does not want to wait longer: waits for other writers end.
     let waitCancellation: WaitCancellation
     /// Views that must be closed with the store; they do not keep themselves alive through it.
     private var views: [ObjectIdentifier: ViewTether] = [:]
@@ -163,7 +163,7 @@ package final class Store: @unchecked Sendable {
         return transaction
     }
 
-    /// Ends the transaction that is open; nobody is its writer any more, whatever comes of it.
+    /// Ends the transaction that is open; the store has no writer afterwards, also on failure.
     func end<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
         shared.willEnd()
         return try body()
@@ -171,7 +171,7 @@ package final class Store: @unchecked Sendable {
 
     package func flush() throws(StoreError) {
         try upkeep("flush") { () throws(StoreError) in
-            // Nobody would find what is durable there. (The store's own thread flushes all the same.)
+            // What is durable there could not be found again. (The store's own thread flushes all the same.)
             try shared.database.checkInPlace()
             try shared.database.flush()
         }
@@ -214,14 +214,15 @@ package final class Store: @unchecked Sendable {
 
     // MARK: Closing
 
-    /// Ends observers, and wakes who waits: for changes, or to begin a transaction. Before `close`, for who closes only
-    /// when no call is in progress any more. `.inCallback`: from inside a change handler, and nothing has happened.
+    /// Ends observers, and wakes threads that wait for changes, or to begin a transaction. Before `close`, for callers
+    /// that close only when no call is in progress any more. `.inCallback`: from inside a change handler, and nothing
+    /// has happened.
     package func endWaits() throws(StoreError) {
         try hub.stop()
         waitCancellation.cancel()
     }
 
-    /// Ends observers and wakes who waits, cancels transactions, closes views, and, as the last handle of the
+    /// Ends observers and wakes waiting threads, cancels transactions, closes views, and, as the last handle of the
     /// process, closes the store. The handle is closed whatever is thrown, except for `.inCallback` (from inside a
     /// change handler). Waits for calls of other threads on its views.
     package func close() throws(StoreError) {

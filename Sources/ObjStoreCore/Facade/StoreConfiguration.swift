@@ -1,6 +1,6 @@
 /// How to open a store: what an application asked for, before anything is opened.
 ///
-/// A value: who opens with it may change it afterwards.
+/// A value: the caller may change it after opening with it.
 package struct StoreConfiguration: Sendable {
     package enum Place: Equatable, Sendable {
         case none
@@ -40,7 +40,7 @@ package struct StoreConfiguration: Sendable {
             }
         }
 
-        /// Where nobody asks for another.
+        /// The default.
         var standard: Int64 {
             let options = StoreOptions()
             return switch self {
@@ -64,7 +64,7 @@ package struct StoreConfiguration: Sendable {
         package static let deliverOnWorker = Flags(rawValue: 1)
         package static let exclusive = Flags(rawValue: 2)
         package static let withoutLog = Flags(rawValue: 4)
-        /// Of the opening, and so of no interest to others who open the store.
+        /// Of the opening, and so of no interest to other openers.
         package static let deletesWhereItDiffers = Flags(rawValue: 8)
         package static let all = Flags(rawValue: 15)
     }
@@ -76,17 +76,17 @@ package struct StoreConfiguration: Sendable {
     /// Nil: the file is taken as it is.
     package var schema: SchemaDraft?
     package var schemaVersion: UInt64 = 1
-    /// Nil: not asked for, which goes with any other handle.
+    /// Nil: not requested, which agrees with any other handle.
     package var flags: Flags?
     package var log: LogSink?
-    /// Is asked now and then by who waits for other writers; throws where it is not to go on.
+    /// Called now and then while waiting for other writers; throws to end the wait.
     package var onWait: (@Sendable () throws(StoreError) -> Void)?
-    /// Is told of each failure of a handler that the store's own thread calls, where nobody waits for it.
+    /// Gets each failure of a handler that the store's own thread calls, since no caller waits for it.
     package var onDeliveryFailure: (@Sendable (StoreError) -> Void)?
     package var steps = OpeningSteps()
     /// A file that is made gets the access of this one.
     var accessModel: StorageFile?
-    /// Only what was asked for.
+    /// Only what was requested.
     package private(set) var limits: [Limit: Int64] = [:]
 
     package init() {}
@@ -113,9 +113,9 @@ package struct StoreConfiguration: Sendable {
         self.durability = durability
     }
 
-    /// The flags that all who have the store open must ask for.
+    /// The flags that all openers of the store must agree on.
     var sharedFlags: Flags? { flags?.subtracting(.deletesWhereItDiffers) }
-    /// A store with another schema is deleted, and begins anew.
+    /// A store with another schema is deleted and recreated.
     var deletesWhereItDiffers: Bool { flags?.contains(.deletesWhereItDiffers) ?? false }
 
     /// Milliseconds, or negative: for ever.
@@ -146,7 +146,7 @@ package struct StoreConfiguration: Sendable {
     }
 }
 
-/// Milliseconds (negative: for ever) as the core counts; a time that does not fit is for ever.
+/// Milliseconds (negative: for ever) as the core counts; a time that does not fit is infinite.
 func nanoseconds(_ milliseconds: Int64) -> Int64 {
     milliseconds < 0 || milliseconds > Int64.max / 1_000_000 ? -1 : milliseconds * 1_000_000
 }

@@ -18,7 +18,7 @@ extension View {
         defer { lock.unlock() }
         let transaction = try writing()
         isCopied = true
-        // Who changes something next has to look for its class, and is refused.
+        // The next change has to look for its class, and is refused.
         written = nil
         defer { isCopied = false }
         try StoreFiles.makeStore(of: .transaction(transaction), at: path, in: shared, machine: machine) {
@@ -45,7 +45,7 @@ extension StoreFiles {
         }
     }
 
-    /// A new store at `target` with the content of the one at `path`, which nobody may be writing.
+    /// A new store at `target` with the content of the one at `path`, which no process may be writing.
     ///
     /// Errors: `.alreadyExists`: something is at `target`; `.notFound`, `.notAStore`, `.needsLog` and others of the one
     /// that is copied; `.corrupt`: it has another digest. Returns the root of what was made.

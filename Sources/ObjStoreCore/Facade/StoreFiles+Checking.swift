@@ -1,4 +1,4 @@
-/// Checking and salvaging the files of a store that nobody has open.
+/// Checking and salvaging the files of a store that is not open anywhere.
 extension StoreFiles {
     /// What a check of a file comes to.
     package struct Check: Sendable {
@@ -49,9 +49,9 @@ extension StoreFiles {
         return Salvaged(losses: summary.losses, version: summary.version)
     }
 
-    /// Makes a new store at `path`, filled by `fill`: under a temporary name, closed, synced, then renamed. Who may
-    /// read and write `model` may do so here. `source`: the store that it is made of; what has a name beside that one
-    /// is in its way.
+    /// Makes a new store at `path`, filled by `fill`: under a temporary name, closed, synced, then renamed. Users that
+    /// may read and write `model` may do so here. `source`: the store that it is made of; what has a name beside that
+    /// one is in its way.
     static func makeStore<T>(
         at path: String, of source: String?, like model: StorageFile?, machine: Machine,
         _ fill: (Database) throws(StoreError) -> T
@@ -65,7 +65,7 @@ extension StoreFiles {
         let temporary = target + ".copy-" + String(machine.random64(), radix: 36)
         let fork = ForkGuard()
         defer {
-            // What is still there was not finished; in a forked child it is the parent's, who goes on.
+            // What is still there was not finished; in a forked child it is the parent's, which continues.
             if !fork.isChild {
                 for name in [temporary, temporary + "-log", temporary + "-lock", SideNames.temporary(temporary)] {
                     try? machine.removeIfPresent(name)
@@ -94,15 +94,15 @@ extension StoreFiles {
             try machine.renameNew(temporary, to: target)
             try machine.syncFolder(of: target)
         } catch {
-            // It may have its name already, but not for certain. Who has opened it meanwhile keeps it.
+            // It may have its name already, but not for certain. A process that has opened it meanwhile keeps it.
             try? delete(target, only: identity, machine: machine)
             throw error.code == .syncFailed ? StoreError(.io, error.message).system(error.systemError) : error
         }
         return result
     }
 
-    /// What an error of a store that nobody else has seen, and that goes, is to who wanted it: nothing is poisoned or
-    /// unknown to him.
+    /// How an error of a store that no other code has seen, and that is removed, appears to the caller: to it nothing
+    /// is poisoned or unknown.
     private static func notMade(_ path: String, _ error: StoreError) -> StoreError {
         guard [.poisoned, .outcomeUnknown, .syncFailed].contains(error.code) else { return error }
         let reason =

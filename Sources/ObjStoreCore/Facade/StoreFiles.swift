@@ -7,7 +7,7 @@ extension View {
         return findings
     }
 
-    /// Tells `finding` one by one what is wrong; what it throws ends the check.
+    /// Passes to `finding` one by one what is wrong; what it throws ends the check.
     package func verify(_ progress: ProgressCallback, finding: (String) throws(StoreError) -> Void) throws(StoreError) {
         try store.checkOpen()
         let snapshot = try pinnedSnapshot("verify")
@@ -44,7 +44,8 @@ package enum StoreFiles {
         return Meta.isStore(file)
     }
 
-    /// Removes a store that nobody has open. `.notFound`, `.notAStore`, `.busy`. `identity`: only if it is that file.
+    /// Removes a store that is not open anywhere. `.notFound`, `.notAStore`, `.busy`. `identity`: only if it is that
+    /// file.
     package static func delete(
         _ path: String, only identity: FileIdentity? = nil, machine: Machine = RealMachine.shared
     ) throws(StoreError) {
@@ -58,8 +59,8 @@ package enum StoreFiles {
         }
     }
 
-    /// Runs `body` with the file, which has the path and which nobody has open, or opens. `identity`: only if it is
-    /// that file.
+    /// Runs `body` with the file, which has the path, and which no process has open, or opens. `identity`: only if it
+    /// is that file.
     private static func alone(
         with path: String, only identity: FileIdentity?, _ machine: Machine,
         _ body: (StorageFile) throws(StoreError) -> Void
@@ -87,12 +88,12 @@ package enum StoreFiles {
         // Where it cannot be removed it stays: the opening says why it failed.
         try? alone(with: path, only: identity, machine) { (file) throws(StoreError) in
             guard let meta = Database.newestMeta(try Database.readMetas(file))?.meta, meta.isClean else { return }
-            // The first version is of a file that nobody has written to.
+            // The first version is that of a file that was never written to.
             guard meta.version == 1 || meta.root == root else { return }
             do throws(StoreError) { try removeFiles(of: file, path, machine) } catch {
-                // Somebody is at work there; or its place is another store's.
+                // Another process is at work there; or its place is another store's.
                 if error.code == .busy || error.code == .replaced { return }
-                // What stands beside it is not a store's, is why it could not be opened, and stays.
+                // What is next to it is not a store's, is the reason why it could not be opened, and stays.
                 if try machine.leads(path, to: file) { try machine.remove(path) }
             }
         }

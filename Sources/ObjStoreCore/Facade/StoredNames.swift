@@ -4,7 +4,7 @@
 ///  the program          the file, and programs that map nothing
 ///  Person.firstName ──► people.first_name
 /// ```
-/// Both names are taken where a name is asked for. What is told has the program's: classes, properties, JSON. Each
+/// Both names are accepted as arguments. Results have the program's: classes, properties, JSON. Each
 /// handle of a store has its own; nothing of them is in the file, and errors speak of what the file has.
 package struct StoredNames: Sendable {
     private struct ClassNames {

@@ -1,4 +1,4 @@
-/// What a sum, an extreme or an average is asked of.
+/// The objects and the property that a sum, an extreme or an average is taken over.
 package enum AggregateKind: Int32, Sendable {
     case sum = 1
     case minimum = 2

@@ -1,4 +1,4 @@
-/// Scopes inside a transaction whose changes can be undone while it goes on.
+/// Scopes inside a transaction whose changes can be undone while it continues.
 extension View {
     /// Begins one inside those that are open; see `WriteTransaction.beginSavepoint`.
     package func beginSavepoint() throws(StoreError) -> UInt64 {
@@ -57,7 +57,7 @@ extension View {
         }
     }
 
-    /// Whatever it does, what was read before may lie elsewhere, or be something else.
+    /// Whatever it does, what was read before may have moved or changed.
     private func ending<T>(_ body: (WriteTransaction) throws(StoreError) -> T) throws(StoreError) -> T {
         if kind != .transaction { throw notInWrite }
         lock.lock()

@@ -1,4 +1,4 @@
-/// Asking with one comparison. An index is used where there is one, else the column is scanned.
+/// Queries with one comparison. An index is used where there is one, else the column is scanned.
 extension View {
     package func count(_ classID: UInt32, where condition: Condition) throws(StoreError) -> Int {
         try serialised { () throws(StoreError) in try countUnlocked(classID, condition) }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A place from which a store is seen: live, frozen or as a transaction.
+/// How a store is seen: live, frozen or inside a transaction.
 ///
 /// ```
 ///               what it sees                         moves       writes
@@ -23,7 +23,7 @@ package final class View: @unchecked Sendable {
     package let store: Store
     package let shared: SharedStore
     let lock = Lock()
-    /// Who is inside of `atOnce`, and what others wait for; 0: nobody. Under `lock`.
+    /// The thread inside `atOnce`, and what others wait for; 0: none. Under `lock`.
     var atOnceThread: UInt = 0, atOnceGate: Lock?
 
     /// Of live and frozen views; nil once closed.
@@ -32,16 +32,16 @@ package final class View: @unchecked Sendable {
     private(set) var lookUp: VersionTrees?
     /// Of transactions; nil once it ended.
     package private(set) var transaction: WriteTransaction? { didSet { written = nil } }
-    /// The class that was written last, of the transaction: to find it anew costs more than many a change.
+    /// The class that was written last, of the transaction: looking it up again costs more than many changes.
     var written: (classID: UInt32, state: Unmanaged<ClassState>)?
-    /// Changes whenever what was read may be another.
+    /// Changes whenever what was read may be different.
     private(set) var epoch: UInt64 = 1
-    /// Changes whenever rows may lie elsewhere, which they compare. A value that is written where the old one stood
+    /// Changes whenever rows may lie elsewhere, which they compare. A value that is written in place of the old one
     /// moves none.
     var layout: UInt64 = 1
     /// Given to the body of a `write`: only that `write` may end it.
     package var isEndedByBody = false
-    /// A transaction that is being copied: who is told of the progress may read it.
+    /// A transaction that is being copied: the progress callback may read it.
     var isCopied = false
     /// Belongs to a change set, which alone closes it.
     package var isPartOfChanges = false

@@ -1,4 +1,4 @@
-/// What objects have beside single values: embedded objects, lists, sets and maps.
+/// What objects have besides single values: embedded objects, lists, sets and maps.
 extension Assembler {
     /// Gives a property what a value describes; returns whether something changed.
     @discardableResult

@@ -1,5 +1,5 @@
-/// Copies of texts and binaries that a caller passed, for who changes the store in several steps: they may lie in its
-/// pages.
+/// Copies of texts and binaries that a caller passed, for callers that change the store in several steps: the originals
+/// may lie in its pages.
 final class KeptBytes {
     private var blocks: [UnsafeMutableRawPointer] = []
 

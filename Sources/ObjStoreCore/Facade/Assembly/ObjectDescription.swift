@@ -1,4 +1,5 @@
-/// An object of a view as one of another store, mostly, is made of it: with all that its links lead to.
+/// Describes an object of a view, with everything that its links lead to, so that it can be created elsewhere, mostly
+/// in another store.
 ///
 /// ```
 ///  Person#1 ──► Dog#3 ──► Toy#5         parts: Toy#5, Dog#3, Dog#4, Person#1

@@ -1,4 +1,4 @@
-/// What objects that were made are to link to, and is not there yet.
+/// Links of created objects to objects that do not exist yet.
 final class WaitingLinks {
     enum Target {
         case given(Value)
@@ -50,7 +50,7 @@ final class WaitingLinks {
 
     private var waiting: [(place: Place, what: Waiting)?] = []
     private var indexes: [Place: Int] = [:]
-    /// Several calls use it: who made it connects the links.
+    /// Several calls use it: its creator connects the links.
     let isShared: Bool
 
     init(isShared: Bool) { self.isShared = isShared }
