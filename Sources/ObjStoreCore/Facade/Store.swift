@@ -29,7 +29,7 @@ package final class Store: @unchecked Sendable {
     private var closed = false
     /// Of what works on the store's files and is not inside of a view's lock.
     let calls = CallGate()
-    /// Cancelled when it is about to be closed, or the program does not want to wait longer: waits for other writers end.
+    /// Cancelled when it is about to be closed, or the program does not want to wait longer: all its waits end.
     let waitCancellation: WaitCancellation
     /// Views that must be closed with the store; they do not keep themselves alive through it.
     private var views: [ObjectIdentifier: ViewTether] = [:]

@@ -6,7 +6,7 @@ internal import CSystem
 /// offsets into one blob. A value that will
 /// not fit a segment already lies in an extent of its own; its row then holds the 24-byte cell.
 ///
-/// Plain pointers without an owner, so that appending costs no reference counting: who makes one frees it.
+/// Plain pointers without an owner, so that appending costs no reference counting: its creator frees it.
 struct ColumnBuffer {
     let kind: ValueKind
     let numbers: UnsafeMutablePointer<Int64>

@@ -83,7 +83,7 @@ struct ColumnDecoder {
             }
             if StringSegment.hasLong(part) {
                 for index in 0..<count where StringSegment.isLong(part, index) {
-                    // The cell of a deleted row stays behind; its extent is gone, and nobody looks at it.
+                    // The cell of a deleted row stays behind; its extent is gone, and it is never read.
                     buffer.long[(row + index) >> 6] |= 1 << UInt64((row + index) & 63)
                     buffer.anyLong = true
                 }

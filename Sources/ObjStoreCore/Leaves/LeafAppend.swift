@@ -18,7 +18,7 @@ extension LeafEditor {
         // Skipped keys need the bitmap; a long gap goes through the builder.
         if slot != rows, LeafHead.presence(head) == nil || slot - rows > 32 { return false }
         if !(try canAppend(head, slot, values)) { return false }
-        // Nothing of the values may lie in memory that an earlier column's part is about to give up.
+        // Nothing of the values may lie in memory that an earlier column's part is about to free.
         let staged = scratch.allocate(specs.count * MemoryLayout<Value>.stride + 1).bindMemory(
             to: Value.self, capacity: specs.count)
         for column in 0..<specs.count {

@@ -1,7 +1,7 @@
 internal import CSystem
 
 /// Changes leaves of a write transaction: single values and rows in place where they fit the packed parts,
-/// else by encoding the column, or laying out the head, anew.
+/// else by encoding the column again, or laying out the head again.
 ///
 /// A leaf is given by the ref of its dirty head; the ref stays the same, the memory behind it may move with
 /// every call. Values must have the column's kind, or be null where that is allowed.
@@ -77,7 +77,7 @@ final class LeafEditor {
         return ref
     }
 
-    /// Gives up what a leaf has of columns that the class no longer has.
+    /// Frees what a leaf has of columns that the class no longer has.
     func dropUnknownColumns(_ leaf: Ref) throws(StoreError) {
         let head = head(leaf), extents = LeafExtents(space.source)
         var unknown = false
@@ -88,7 +88,7 @@ final class LeafEditor {
         if unknown { try layOutAnew(leaf, replacing: nil, presence: false) }
     }
 
-    /// Gives up a leaf whose rows live on in another: long values stay with the columns that the class still has.
+    /// Frees a leaf whose rows live on in another: long values stay with the columns that the class still has.
     func discardKnown(_ leaf: Ref) throws(StoreError) {
         let head = try space.source.node(leaf, .leafHead), extents = LeafExtents(space.source)
         var rest = 0
@@ -125,7 +125,7 @@ final class LeafEditor {
         }
     }
 
-    /// Replaces one column's lines and lays the head out anew; optionally adds the bitmap of existing rows.
+    /// Replaces one column's lines and lays the head out again; optionally adds the bitmap of existing rows.
     private func layOutAnew(
         _ leaf: Ref, replacing column: Int?, _ main: ColumnImage? = nil, _ second: ColumnImage? = nil, presence: Bool
     )
@@ -306,7 +306,7 @@ final class LeafEditor {
         if value > entry.max { line.storeBytes(of: value, toByteOffset: 16, as: Int64.self) }
     }
 
-    /// Unpacks a number column, or one that the leaf does not have yet, changes one row and encodes it anew.
+    /// Unpacks a number column, or one that the leaf does not have yet, changes one row and encodes it again.
     private func reencode(_ leaf: Ref, _ column: Int, _ slot: Int, _ value: Value) throws(StoreError) {
         try reencode(leaf, column) { (buffer, head) throws(StoreError) in
             let spec = specs[column]
@@ -323,8 +323,8 @@ final class LeafEditor {
         }
     }
 
-    /// Changes a number in several rows and encodes their column once. Tells `body` of each row that gets a value;
-    /// where one cannot, nothing happens to the leaf.
+    /// Changes a number in several rows and encodes their column once. Calls `body` for each row that gets a value; if
+    /// one cannot, nothing happens to the leaf.
     func changeNumbers(
         _ leaf: Ref, _ keys: UnsafeBufferPointer<Int64>, _ column: Int, _ change: NumberChange,
         _ body: (_ key: Int64, _ value: Value) -> Void
@@ -358,7 +358,7 @@ final class LeafEditor {
         return failure
     }
 
-    /// Encodes a column anew from what `fill` puts into an empty buffer; false: it stays as it is.
+    /// Encodes a column again from what `fill` puts into an empty buffer; false: it stays as it is.
     private func reencode(
         _ leaf: Ref, _ column: Int, _ fill: (inout ColumnBuffer, _ head: UnsafeRawPointer) throws(StoreError) -> Bool
     ) throws(StoreError) {

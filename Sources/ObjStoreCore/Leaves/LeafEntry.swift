@@ -165,7 +165,7 @@ package struct LeafSegment {
     @inline(__always) var born: UInt32 { line.load(fromByteOffset: 16, as: UInt32.self) }
 }
 
-/// Where the ref, length, hash and birth of one part stand in a dirty head: in a line of the directory or in
+/// Where the ref, length, hash and birth of one part are in a dirty head: in a line of the directory or in
 /// a table of segments.
 struct PartSlot {
     let refAddress: UnsafeMutableRawPointer

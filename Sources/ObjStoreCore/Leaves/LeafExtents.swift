@@ -1,4 +1,4 @@
-/// Everything that a leaf's head refers to: visited, given up, or placed in the file.
+/// Everything that a leaf's head refers to: visited, freed, or placed in the file.
 package struct LeafExtents {
     let source: PageSource
 
@@ -71,9 +71,9 @@ package struct LeafExtents {
         }
     }
 
-    // MARK: Giving up
+    // MARK: Freeing
 
-    /// Gives up the parts of one line, not the long values.
+    /// Frees the parts of one line, not the long values.
     func discardParts(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ space: WriteSpace) {
         let epoch = LeafHead.bornEpoch(head)
         forEachPart(head, entry) { raw, bytes, born, _, _ in
@@ -81,7 +81,7 @@ package struct LeafExtents {
         }
     }
 
-    /// Gives up all that one line refers to.
+    /// Frees all that one line refers to.
     func discardColumn(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ space: WriteSpace) throws(StoreError) {
         try forEachLongValue(head, entry) { cell throws(StoreError) in
             space.discardPart(Ref(raw: cell.ref), bytes: cell.bytes, born: cell.born)
@@ -89,7 +89,7 @@ package struct LeafExtents {
         discardParts(head, entry, space)
     }
 
-    /// Gives up a leaf and everything it refers to.
+    /// Frees a leaf and everything it refers to.
     func discardLeaf(_ leaf: Ref, _ space: WriteSpace) throws(StoreError) {
         let head = try source.node(leaf, .leafHead)
         for index in LeafExtents.entries(head) {

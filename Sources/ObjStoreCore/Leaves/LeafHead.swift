@@ -162,7 +162,7 @@ package enum LeafHead {
     }
 
     /// Room that an inline part of `bytes` bytes takes in a head: a power of two, so that a small leaf that
-    /// grows row by row is laid out anew only when a part has doubled. In a full leaf nothing is wasted:
+    /// grows row by row is laid out again only when a part has doubled. In a full leaf nothing is wasted:
     /// its inline parts are bitmaps of 512 bytes.
     @inline(__always) static func inlineRoom(_ bytes: Int) -> Int {
         bytes <= 64 ? 64 : 1 &<< (Int.bitWidth &- (bytes &- 1).leadingZeroBitCount)

@@ -5,8 +5,8 @@
 ///  sparse   slot 0   1   2   3   …        few of the keys of a long range are left: rows stand side by side, and a
 ///           key  k0 <k1 <k2 <k3 <         column of their own, with the id `LeafKeys.column`, has key - keyBase
 /// ```
-/// Sparse leaves are made by compaction only, never of the last leaf of a tree: keys only grow, so nobody adds to one.
-/// It holds every key from its `keyBase` up to that of the next leaf.
+/// Sparse leaves are made by compaction only, never of the last leaf of a tree: keys only grow, so nothing is added to
+/// one. It holds every key from its `keyBase` up to that of the next leaf.
 package struct LeafKeys {
     /// Greater than the id of any column: its line is the last of the columns.
     package static let column = UInt32.max

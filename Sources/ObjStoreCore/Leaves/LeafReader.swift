@@ -94,7 +94,7 @@ package struct LeafReader {
         return try part(entry.aux, .fingerprints, head, entry.auxBytes, entry.auxHash, entry.auxBorn)
     }
 
-    /// Asks for what a value will be read from.
+    /// Prefetches what a value will be read from.
     @inline(__always)
     func prefetch(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int) {
         guard entry.hasMain, !entry.isMainInline else { return }

@@ -142,7 +142,7 @@ package struct DictionaryDraft {
     }
 
     package var bytes: Int { TextDictionary.blobOffset(values: values, rows: rows) + blob }
-    /// Whether it is worth its while.
+    /// Whether it pays off.
     var halves: Bool { 2 * bytes <= TextDictionary.plainBytes(rows: rows, total: total) }
 
     /// Adds a row. False: there are too many values.

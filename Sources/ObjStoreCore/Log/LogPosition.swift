@@ -1,4 +1,4 @@
-/// The part of the log file that is the ring now. Growing means going on in a larger region.
+/// The part of the log file that is the ring now. Growing means continuing in a larger region.
 package struct LogRegion: Equatable, Sendable {
     /// Byte offset in the log file.
     package var offset = 0

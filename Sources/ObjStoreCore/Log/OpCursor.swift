@@ -8,11 +8,11 @@
 ///      }
 ///  }
 /// ```
-/// What nobody takes of an operation is passed over. Values point into the record's bytes.
+/// Parts of an operation that are not taken are skipped. Values point into the record's bytes.
 struct OpCursor {
     private var reader: ByteReader
-    /// The one in force: it says how many values a created object has. An operation that changes it is read; who does
-    /// not follow it puts back his own.
+    /// The one in force: it says how many values a created object has. Set when an operation that changes it is read; a
+    /// caller that does not follow it restores its own.
     var schema: Schema
     /// The operation that `next` has come to. Of a schema, class and key mean nothing.
     private(set) var code = OpLog.Code.schema
@@ -20,7 +20,7 @@ struct OpCursor {
     private(set) var key: Int64 = 0
     /// Values of a created object, or changes of an updated one, that were not taken yet.
     private var left = 0
-    /// There is a splice or an edit that nobody has taken.
+    /// There is a splice or an edit that was not taken.
     private var hasPart = false
 
     init(_ reader: ByteReader, schema: Schema) {
@@ -31,7 +31,7 @@ struct OpCursor {
     /// Bytes of the record that were not read yet.
     var remaining: Int { reader.remaining }
 
-    /// Goes on to the next operation; false where there is none any more. `.corrupt`.
+    /// Advances to the next operation; false if there is none. `.corrupt`.
     mutating func next() throws(StoreError) -> Bool {
         try passOver()
         if reader.isAtEnd { return false }

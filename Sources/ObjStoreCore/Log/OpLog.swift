@@ -31,7 +31,7 @@ package final class OpLog {
         package var kind: ChangeKind
         package var firstKey: Int64
         package var count: Int64
-        /// Bit i: the property at position i changed; bit 63 stands for it and all behind it.
+        /// Bit i: the property at position i changed; bit 63 represents it and all behind it.
         package var columns: UInt64
 
         /// Becomes the run that is both, if there is one.
@@ -237,7 +237,7 @@ package final class OpLog {
         uncounted = (before.all + Int(count), before.deleted + (kind == .deleted ? Int(count) : 0))
     }
 
-    /// Nothing where there were too many runs: who wants to know compares the versions.
+    /// Nothing if there were too many runs: a reader that needs them compares the versions.
     func encodeSummary(into buffer: ByteBuffer) {
         if uncounted != nil { return }
         buffer.appendVarint(UInt64(runs.count))

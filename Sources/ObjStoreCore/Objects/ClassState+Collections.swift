@@ -46,7 +46,7 @@ extension ClassState {
         }
     }
 
-    /// Whether what a log says was done to a collection can be done to it: the elements may stand in it and, in sets
+    /// Whether what a log says was done to a collection can be done to it: the elements are valid in it and, in sets
     /// and maps, between their neighbours.
     func isFit(_ splice: Op.Splice, _ key: Int64, _ property: Int) throws(StoreError) -> Bool {
         let kind = schema.columns[property].kind

@@ -16,7 +16,7 @@ extension ClassState {
         // First what is logged: values may lie in the leaf that changes.
         let mark = ops.mark
         if schema.hasEncodedIndexes {
-            // What changes together is replayed together: no compound key stands between the old and the new one.
+            // What changes together is replayed together: no compound key exists between the old and the new one.
             ops.update(schema, key: row.key, positions, values, count)
         } else {
             for index in 0..<count {
@@ -165,7 +165,7 @@ extension WriteTransaction {
         ops.becomeSummary()
     }
 
-    /// Gives up everything that a class has; its node follows when the transaction is written.
+    /// Frees everything that a class has; its node follows when the transaction is written.
     private func dropAll(_ cls: ClassSchema) throws(StoreError) {
         let number = Int(cls.id), root = try space.source.node(base.root, .root)
         guard number < NodeHeader.count(root), !RootNode.classNode(root, number).isNull else { return }

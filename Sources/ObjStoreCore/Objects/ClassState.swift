@@ -5,7 +5,7 @@
 /// transaction fit for nothing but cancelling.
 package final class ClassState {
     package let schema: ClassSchema
-    /// The links that lead to objects of the class: who deletes one makes them null (`WriteTransaction.delete`).
+    /// The links that lead to objects of the class: deleting one makes them null (`WriteTransaction.delete`).
     let incoming: [IncomingLink]
     /// Its own links whose targets go when an object goes.
     let owning: [OwningLink]
@@ -20,13 +20,13 @@ package final class ClassState {
     let linkPlaces = LinkPlaces()
     /// In the order of `schema.mixedInverses`.
     let mixedInverses: [MixedInverse]
-    /// Those of one property, with the property, for those who change one object: nothing is counted.
+    /// Those of one property, with the property, for changes of one object: nothing is counted.
     let indexed: UnsafeMutableBufferPointer<(property: Int, index: Unmanaged<IndexWriter>)>
     /// The others.
     let compounds: [CompoundIndex]
     private let compoundCount: Int
     private let hasConstraints: Bool
-    /// `generatesKeys`, for those who create one object.
+    /// `generatesKeys`, for creating one object.
     private(set) var isCountingKeys = false
     /// Where keys of compound indexes are made that are only looked up.
     let lookUpKey = IndexKey()
@@ -34,8 +34,9 @@ package final class ClassState {
     /// Shared by all processes: a key is never given out twice, also not after a cancelled transaction.
     let sharedNextKey: UnsafeMutablePointer<Int64>
     var storedNextKey: Int64 = 0
-    /// Of a class whose primary key is generated: above all that were generated, or given up to `greatestKept`. It goes
-    /// back with the transaction, and is another counter than that of object keys, which no value of a user ever moves.
+    /// Of a class whose primary key is generated: above all that were generated, or assigned up to `greatestKept`. It
+    /// goes back with the transaction, and is another counter than that of object keys, which no value of a user ever
+    /// moves.
     var generatedKeys = GeneratedKeys()
     package internal(set) var objectCount = 0
     var hasChanges = false
@@ -109,7 +110,7 @@ package final class ClassState {
         for collection in collections { collection.begin(root: .null) }
         for inverse in inverses { inverse.begin(root: .null, nextKey: 0) }
         for inverse in mixedInverses { inverse.begin(root: .null) }
-        // What a class had that is gone was given up before (`WriteTransaction.change(to:)`).
+        // What a dropped class had was freed before (`WriteTransaction.change(to:)`).
         if schema.isDropped {
             hasChanges = dropping
         } else if !ref.isNull {
@@ -157,7 +158,7 @@ package final class ClassState {
                 hasChanges = true
             }
         }
-        // What was given out in vain since the first one opened the store is less than that.
+        // What was reserved and not used since the first one opened the store is less than that.
         guard sharedNextKey.pointee &- storedNextKey < ClassState.mostKeysInVain else {
             throw StoreError(
                 .corrupt,
@@ -184,7 +185,7 @@ package final class ClassState {
 
     // MARK: Savepoints
 
-    /// How the class stood when a savepoint began.
+    /// The state of the class when a savepoint began.
     struct Mark {
         fileprivate var cluster: Ref
         fileprivate var indexes: [Ref]
@@ -269,10 +270,10 @@ package final class ClassState {
 
     /// The int primary key for an object that is created next: above all that there are, and above all that were given
     /// here up to `GeneratedKeys.greatestKept`, so that none of those comes twice, also when the greatest is deleted.
-    /// Where nothing is left above those, only what there is counts: nobody uses up a class by a key that is gone.
+    /// Where nothing is left above those, only existing ones count: a class is not used up by a key that is gone.
     func generateKey(_ bounds: Enumeration?) throws(StoreError) -> Int64 { try generateKeys(1, bounds) }
 
-    /// The first of so many that follow each other. `.outOfRange`: one would be beyond the bounds.
+    /// The first of this many that follow each other. `.outOfRange`: one would be beyond the bounds.
     func generateKeys(_ count: Int, _ bounds: Enumeration?) throws(StoreError) -> Int64 {
         // At least 0, so that keys begin with 1.
         let last = try indexes[0].bound(atLeast: generatedKeys.greatest)
@@ -310,10 +311,10 @@ package final class ClassState {
 
     /// Object keys go up to here; each is given once.
     static let greatestObjectKey: Int64 = 1 << 62 - 1
-    /// Fewer are given to transactions that come to nothing, while somebody has the store open.
+    /// Fewer are reserved by transactions that are cancelled, while the store is open.
     static let mostKeysInVain: Int64 = 1 << 48
 
-    /// The keys of so many new objects. They are not given again, whatever becomes of the transaction.
+    /// The keys of this many new objects. They are not given again, whatever becomes of the transaction.
     @inline(__always)
     func takeObjectKeys(_ count: Int) throws(StoreError) -> Int64 {
         let first = sharedNextKey.pointee
@@ -498,7 +499,7 @@ package final class ClassState {
         return count
     }
 
-    /// Gives up all trees; nothing is logged.
+    /// Frees all trees; nothing is logged.
     func discardAll() throws(StoreError) {
         try cluster.discardAll()
         for index in indexes { try index.removeAll() }
@@ -562,7 +563,7 @@ package final class ClassState {
 
     // MARK: Commit
 
-    /// Places what changed as far as no savepoint holds it; the transaction goes on. Everything borrowed is void.
+    /// Places what changed as far as no savepoint holds it; the transaction continues. Everything borrowed is void.
     func spill(into writer: ExtentWriter) throws(StoreError) {
         _ = try cluster.flush(into: writer)
         for index in indexes { try index.spill(into: writer) }

@@ -159,7 +159,7 @@ package struct CollectionElements {
         return found
     }
 
-    /// Where an equal value (of sets) or key (of maps) is, or would stand.
+    /// Where an equal value (of sets) or key (of maps) is, or would be.
     package func search(_ wanted: Value) throws(StoreError) -> (index: Int, found: Bool) {
         if CollectionCell.isInTree(cell) {
             let (position, found) = try tree.search(owner, wanted)

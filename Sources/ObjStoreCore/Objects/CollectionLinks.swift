@@ -77,7 +77,7 @@ extension ClassState {
         else {
             return try elements.forEachLink(selection, body)
         }
-        // Behind the last one a walk need not go on.
+        // Behind the last one a walk need not continue.
         let count = try inverses[schema.inversePosition(of: property)!].reader(ofLinksTo: target).linkCount(
             from: elements.owner, to: target)
         guard let indexes = try linkPlaces.indexes(of: target, count: count, property, elements, range) else {
@@ -88,7 +88,7 @@ extension ClassState {
         }
     }
 
-    /// So many are walked through in less time than the inverse is asked.
+    /// Walking through this many takes less time than a look-up in the inverse.
     private static let manyElements = 1000
 }
 

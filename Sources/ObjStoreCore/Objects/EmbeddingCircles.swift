@@ -13,7 +13,7 @@ struct EmbeddingCircles {
     }
     private let schema: Schema
     private let index: (IncomingLink) throws(StoreError) -> IndexReader
-    /// Of objects that were asked about, and of those in which they lie.
+    /// Of objects that were looked up, and of those in which they lie.
     private var isRooted: [Place: Bool] = [:]
 
     /// - Parameter index: that of a link, or its inverse.

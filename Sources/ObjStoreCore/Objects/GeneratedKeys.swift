@@ -1,6 +1,6 @@
 /// Which int primary keys a class has had: the next that is generated is above them.
 ///
-/// Users may give any int as a key. What is kept for ever would be used up by one of `Int64.max`; so keys beyond
+/// Users may give any int as a key. A permanent maximum would be used up by a single key of `Int64.max`; so keys beyond
 /// `greatestKept` count only as long as their object is there: the index knows it.
 struct GeneratedKeys {
     static let greatestKept: Int64 = 1 << 61

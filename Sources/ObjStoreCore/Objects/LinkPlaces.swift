@@ -1,16 +1,16 @@
-/// Where the links of large lists and maps of a class stand, for who deletes one by one what they lead to.
+/// Where the links of large lists and maps of a class are, for deleting one by one what they lead to.
 ///
 /// ```
 ///  delete Dog#7, Dog#3, …     each walks through Person#1.dogs as far as its link, until the list is known:
 ///  target ──► block that its link was in ──► less those before it that went since: where it is
 ///  #7         50,750: 812,000 to 812,015     31                                    811,969 to 811,984
 /// ```
-/// What it says is a guess, since a list may be changed by anybody: the links are looked for there, and the inverse
+/// What it says is a guess, since a list may be changed by other code: the links are looked for there, and the inverse
 /// says how many there are. A wrong guess costs a walk, and the list is not known any more.
 final class LinkPlaces {
     private var known: [KnownPlaces] = []
 
-    /// An object may stand in several lists.
+    /// An object may be in several lists.
     private static let most = 4
     /// Learning a list costs a few walks through it.
     private static let walks = 4
@@ -138,7 +138,7 @@ private final class KnownPlaces {
         return true
     }
 
-    /// From the lowest target to the highest, which the heads of leaves tell nearly, and if that is too much the links
+    /// From the lowest target to the highest, which the heads of leaves bound, and if that is too much, the links give
     /// exactly; nil: they lie too far apart.
     private func span(
         _ elements: CollectionElements, _ range: Range<Int>

@@ -106,7 +106,7 @@ extension WriteTransaction {
 }
 
 extension ClassState {
-    /// The objects whose link compares as asked, but for one.
+    /// The objects whose link satisfies the comparison, except one.
     fileprivate func origins(
         _ comparison: Comparison, _ target: Value, _ property: Int, without: Int64?
     ) throws(StoreError) -> KeyBuffer {

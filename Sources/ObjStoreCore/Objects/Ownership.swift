@@ -127,8 +127,8 @@ extension WriteTransaction {
         return true
     }
 
-    /// Deletes embedded objects and what is embedded in them, but not what their links cascade to: nobody has deleted
-    /// them. Returns how many of each class.
+    /// Deletes embedded objects and what is embedded in them, but not what their links cascade to: those are not
+    /// deletions by the program. Returns how many of each class.
     func leaveOut(_ classIndex: Int, _ keys: [Int64]) throws(StoreError) -> [Int: Int] {
         let all = try victims(keys.map { (classIndex, $0) }, onlyEmbedded: true)
         try delete(all)
@@ -136,7 +136,7 @@ extension WriteTransaction {
     }
 
     /// Calls `body` with the key of each object of a class, from a key on, and how many links lead to it, until it
-    /// returns false. Returns the key to go on with; nil: that was all.
+    /// returns false. Returns the key to continue with; nil: that was all.
     @discardableResult
     func forEachParentCount(
         of state: ClassState, from first: Int64 = .min, _ body: (Int64, Int) throws(StoreError) -> Bool
@@ -172,7 +172,7 @@ extension ClassState {
         if !value.isNull { body(value.low) }
     }
 
-    /// Who links to what by a property.
+    /// Which objects link to which by a property.
     func linkIndex(_ property: Int, isCollection: Bool) throws(StoreError) -> IndexReader {
         if isCollection { return try inverses[schema.inversePosition(of: property)!].reader() }
         return try indexes[schema.indexPosition(of: property)!].reader()

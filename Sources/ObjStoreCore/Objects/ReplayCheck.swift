@@ -2,10 +2,10 @@ internal import Glibc
 
 /// Whether what an operation of a log says was done can be done.
 ///
-/// A record's hash proves that it is whole, and nothing about who wrote it. So recovery and salvage ask here before
-/// they apply an operation: what fits is applied as it was, and harms no tree. Recovery refuses the log with what does
-/// not fit, salvage leaves it out; that is also the one that sees to what this does not look at: unique values, and
-/// that what links lead to is there.
+/// A record's hash proves that it is whole, but not its origin. So recovery and salvage check here before they apply an
+/// operation: what fits is applied as it was, and harms no tree. Recovery refuses the log with what does not fit,
+/// salvage leaves it out; that is also the one that sees to what this does not look at: unique values, and that what
+/// links lead to is there.
 extension WriteTransaction {
     /// Why an operation does not fit what there is; nil: it does.
     func misfit(_ op: Op) throws(StoreError) -> String? {

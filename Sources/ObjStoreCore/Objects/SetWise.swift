@@ -155,7 +155,8 @@ extension ClassState {
 
 extension ClusterWriter {
     /// Changes a column of numbers in rows of one leaf, which `keys` lead to, and encodes it once. Nothing happens to
-    /// the tree where a row is missing or a sum does not fit; `body`, which hears of each row, may have been called.
+    /// the tree where a row is missing or a sum does not fit; `body`, which is called for each row, may have been
+    /// called.
     func changeNumbers(
         _ keys: UnsafeBufferPointer<Int64>, _ column: Int, _ change: NumberChange,
         _ body: (_ key: Int64, _ value: Value) -> Void

@@ -4,7 +4,7 @@
 ///  delete Dog#1 … Dog#9000            one after the other: 9,000 walks through the list
 ///  Person#3.dogs  [#1, #7, #2, …]     together: one
 /// ```
-/// A collection that has one of them only is left to the deletion of that one, as is a set, which is asked for it.
+/// A collection that has one of them only is left to the deletion of that one, as is a set, in which it is looked up.
 extension WriteTransaction {
     /// - Parameter keys: ascending. Those that have links themselves and are deleted, too, are left alone.
     func removeSharedLinks(to keys: KeyBuffer, of state: ClassState, fromMixed: Bool) throws(StoreError) {
@@ -37,7 +37,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Who has links to two of the targets at least, ascending.
+    /// The owners with links to at least two of the targets, ascending.
     private static func shared(
         _ targets: KeyBuffer, but gone: KeySet?, _ owners: (Int64) throws(StoreError) -> KeyBuffer
     ) throws(StoreError) -> KeyBuffer {
@@ -58,7 +58,7 @@ extension WriteTransaction {
     }
 }
 
-/// Ascending keys that are asked for often: as bits, unless they lie far from each other.
+/// Ascending keys that are looked up often: as bits, unless they lie far from each other.
 private struct KeySet {
     private let keys: KeyBuffer
     private let first: Int64

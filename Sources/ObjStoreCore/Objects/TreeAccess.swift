@@ -1,5 +1,5 @@
-/// The classes, objects, indexes and elements that somebody sees: those of a version, or of the transaction that
-/// changes them. What is read holds as long as the version is pinned, or until the next write of the transaction.
+/// The classes, objects, indexes and elements that a reader sees: those of a version, or of the transaction that
+/// changes them. What is read is valid while the version is pinned, or until the next write of the transaction.
 package enum TreeAccess {
     case version(Snapshot)
     case transaction(WriteTransaction)
@@ -72,7 +72,7 @@ package enum TreeAccess {
 
     // MARK: Indexes
 
-    /// - Parameter asksLong: it is asked for keys of which it has only the beginning.
+    /// - Parameter asksLong: it is searched for keys of which it has only the beginning.
     func withIndex<T>(
         _ cls: ClassSchema, at position: Int, asksLong: Bool, _ body: (IndexReader) throws(StoreError) -> T
     ) throws(StoreError) -> T {

@@ -1,4 +1,4 @@
-/// Whether a value may stand in a property: its type, null, UTF-8, size.
+/// Whether a property may have a value: its type, null, UTF-8, size.
 package enum ValueCheck {
     @inline(__always)
     package static func check(_ value: Value, for property: Int, of cls: ClassSchema, limit: Int) throws(StoreError) {
@@ -15,7 +15,7 @@ package enum ValueCheck {
         _ value: Value, _ property: Int, _ cls: ClassSchema, _ limit: Int
     ) throws(StoreError) -> Bool {
         switch value.kind {
-        // What a link leads to is checked by who knows the transaction: `View.checkLink`.
+        // What a link leads to is checked where the transaction is known: `View.checkLink`.
         case .bool, .int, .double, .float, .decimal128, .objectID, .uuid, .link: return true
         // A cell, which was made here; `checkStored` looks at those of files.
         case .mixed: return true
@@ -97,7 +97,7 @@ package enum ValueCheck {
     }
 
     /// Whether key (of a map) and value may be an element of a stored collection, and, of sets and maps, whether it
-    /// stands behind `last`.
+    /// comes after `last`.
     static func check(
         key: Value, value: Value, elementOf property: Int, _ cls: ClassSchema, after last: OwnedValue?,
         longestKey: Int = .max

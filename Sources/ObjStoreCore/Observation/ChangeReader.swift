@@ -6,13 +6,13 @@
 package final class ChangeReader {
     package let from: Snapshot
     package let to: Snapshot
-    /// By class id, for the classes that were asked for and changed.
+    /// By class id, for the requested classes that changed.
     package private(set) var classes: [UInt32: ClassChanges] = [:]
     /// Found by comparing.
     package private(set) var isCompared = false
 
     private var collectors: [ChangeCollector?]
-    /// The classes that were asked for, and those that their objects have inside.
+    /// The requested classes, and those that their objects have inside.
     private let wanted: [Bool]
     private let database: Database
 
@@ -48,7 +48,7 @@ package final class ChangeReader {
 
     private func followLog() throws(StoreError) -> Bool {
         if database.shared.prepared.load() == 0 { return false }
-        // The first write of a session begins the log anew behind the version that everybody stood on: the ring
+        // The first write of a session starts a new log behind the version that all were on: the ring
         // knows, a snapshot that was taken before does not.
         let entry = database.shared.ringEntry(from.version)
         if entry.version == from.version, try follow(entry.log) { return true }
@@ -58,8 +58,8 @@ package final class ChangeReader {
 
     /// False where the chain of records does not lead to `to`: overwritten, or not enough said.
     ///
-    /// The record may be overwritten while it is read. Version, epoch, the hash of the record before and its
-    /// own hash tell; and at the end the chain must be the one that the published ring entry names.
+    /// The record may be overwritten while it is read. Checked by version, epoch, the hash of the record before and its
+    /// own hash; and at the end the chain must be the one that the published ring entry names.
     private func follow(_ start: LogPosition) throws(StoreError) -> Bool {
         for index in collectors.indices { collectors[index] = nil }
         let sameSchema = try from.schemaRef() == to.schemaRef()

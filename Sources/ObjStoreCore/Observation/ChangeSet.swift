@@ -1,19 +1,19 @@
-/// What an observer is told: which objects went, came and changed between two versions.
+/// What an observer gets: which objects were deleted, inserted and modified between two versions.
 ///
-/// Immutable but for who is told; it pins both versions as long as anybody holds it, so that deleted objects can still
-/// be read.
+/// Immutable except for the observer it is for; it pins both versions while it is referenced, so that deleted objects
+/// can still be read.
 package final class ChangeSet: @unchecked Sendable {
     package let classID: UInt32
     package let before: Snapshot
     package let after: Snapshot
-    /// The first one of an observer that asked for it: no lists.
+    /// The first one of an observer that requested it: no lists.
     package let isInitial: Bool
     /// Found by comparing two versions, so late was it: only real changes.
     package let isCompared: Bool
     package let changes: ClassChanges
     /// Of a result list; nil for a whole class.
     package let indices: Indices?
-    /// Who is told.
+    /// The observer it is for.
     weak var observer: Observer?
     /// Set by a handler that could not do its work: it comes again, with what is committed meanwhile.
     package var isUntold = false

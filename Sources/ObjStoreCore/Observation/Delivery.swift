@@ -1,5 +1,5 @@
-/// How the observers of a hub are told: something is due, a thread that the application lends comes, and calls the
-/// handlers of those whose classes have changed.
+/// How change sets are delivered to the observers of a hub: something is due, a thread that the application lends
+/// comes, and calls the handlers of those whose classes have changed.
 extension ObserverHub {
     // MARK: Waking
 
@@ -29,7 +29,7 @@ extension ObserverHub {
         if deliversOnWorker { database.watch.wake() }
     }
 
-    /// Tells that something is due, where `isDue` (under the lock) says so and it was not told before.
+    /// Signals that something is due, if `isDue` (under the lock) says so and it was not signalled before.
     private func raise(where isDue: () -> Bool) {
         let isNew = lock.withLock { isDue() && due.raise() }
         if isNew { onDue?() }
@@ -108,7 +108,7 @@ extension ObserverHub {
     /// For the store's own thread. What fails is thrown by the application's next `deliver` or `wait`.
     func deliverOnWorker() {
         do throws(StoreError) { _ = try deliver() } catch {
-            // The handler returned in a child, which has this thread alone, and nobody who would end it.
+            // The handler returned in a child, which has this thread alone, and nothing that would end it.
             if fork.isChild { ForkGuard.endChild() }
             lock.withLock { if workerFailure == nil { workerFailure = error } }
         }
@@ -133,13 +133,13 @@ extension ObserverHub {
 
     private func leave(_ thread: UInt, calls: Int, looksAgain: Bool) {
         ThreadIdentity.leaveHandler()
-        // A handler called fork, and this is the child: what other threads held there is held for ever.
+        // A handler called fork, and this is the child: what other threads held is held there for ever.
         if fork.isChild { return }
         database.watch.count(calls)
         raise {
             deliverers.removeAll { $0 == thread }
             // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
-            // quiet until the next commit, or who polls would spin.
+            // quiet until the next commit, or a poller would spin.
             let isBehind = observers.contains { $0.runner == nil && ($0.wantsInitial || $0.knownVersion < noticed) }
             return isBehind && looksAgain && !isClosed
         }
@@ -170,9 +170,9 @@ extension ObserverHub {
         database.machine.wake(handlerReturned)
     }
 
-    /// What an observer is told now; nil: nothing. Moves it on to `newest`.
+    /// What an observer gets now; nil: nothing. Moves it on to `newest`.
     ///
-    /// An initial change set is of that version: what was committed since the observer began is in it, and not told
+    /// An initial change set is of that version: what was committed since the observer began is in it, and not reported
     /// again.
     private func changes(
         for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]

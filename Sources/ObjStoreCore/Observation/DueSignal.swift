@@ -1,6 +1,6 @@
-/// Tells those who wait for change sets that some may be due: once, until somebody has come to deliver them.
+/// Signals waiters for change sets that some may be due: once, until a thread has come to deliver them.
 ///
-/// A descriptor is made for those who poll; it is readable as long as the signal is raised. Not synchronised.
+/// A descriptor is made for pollers; it is readable as long as the signal is raised. Not synchronised.
 struct DueSignal {
     private(set) var event: EventDescriptor?
     private(set) var isRaised = false
@@ -22,7 +22,7 @@ struct DueSignal {
         return true
     }
 
-    /// Before who delivers looks at what is due: what comes later raises it again.
+    /// Before the delivering thread looks at what is due: what comes later raises it again.
     mutating func drain() {
         isRaised = false
         event?.drain()

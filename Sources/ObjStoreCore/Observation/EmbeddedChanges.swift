@@ -1,5 +1,5 @@
-/// Tells owners what happened inside of their embedded objects: a change there is a modification of the owner, in the
-/// property that holds it, up to the object that is embedded in none.
+/// Reports to owners what happened inside of their embedded objects: a change there is a modification of the owner, in
+/// the property that holds it, up to the object that is embedded in none.
 ///
 /// ```
 /// Person#7 ──address──► Address#3 ──rooms──► Room#9       Room#9.name was written
@@ -24,7 +24,7 @@ struct EmbeddedChanges {
         return all
     }
 
-    /// Marks owners as modified, where their class is among those asked for. O(log n) for each object that changed and
+    /// Marks owners as modified, if their class is among the requested ones. O(log n) for each object that changed and
     /// each object around it.
     ///
     /// - Parameter classes: by class id; has what happened to the objects themselves.

@@ -54,7 +54,8 @@ package struct ObservedQuery: Sendable {
         return query
     }
 
-    /// Only modifications of one of the properties (positions in `cls`); what comes and goes is told all the same.
+    /// Only modifications of one of the properties (positions in `cls`); insertions and deletions are reported all the
+    /// same.
     package func modified(in properties: [Int], of cls: ClassSchema) -> ObservedQuery {
         var query = self
         query.columnIDs = properties.map { cls.columns[$0].id }
@@ -91,12 +92,12 @@ package struct ObservedQuery: Sendable {
         return keys
     }
 
-    /// Asks one version about single objects.
+    /// Queries one version about single objects.
     struct Test {
         private let reader: ClusterReader
         private let property: Int
         private let condition: Condition
-        /// Of a collection of links, or of a mixed property that is asked for links inside.
+        /// Of a collection of links, or of a mixed property that is searched for links inside.
         private let inverse: IndexReader?
 
         init?(_ query: ObservedQuery, in snapshot: Snapshot) throws(StoreError) {

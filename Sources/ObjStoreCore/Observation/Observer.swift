@@ -1,4 +1,4 @@
-/// One observer: what it looks at, what it knows, and whom it tells.
+/// One observer: what it looks at, what it knows, and its handler.
 ///
 /// Its state is that of its hub, under the hub's lock; what belongs to a delivery (`known`, `ranks`) is touched
 /// only by the thread that has claimed it.
@@ -12,12 +12,12 @@ package final class Observer: @unchecked Sendable {
 
     // Under the hub's lock.
     var isClosed = false
-    /// Where it stands in the hub's list.
+    /// Its place in the hub's list.
     var place: Int?
     /// The thread that delivers to it now.
     var runner: UInt?
     var wantsInitial: Bool
-    /// The version that it was told about last; `known` is that version while nobody delivers.
+    /// The version that it got last; `known` is that version while no thread delivers.
     var knownVersion: UInt64
 
     // Of the thread that has claimed it.

@@ -1,5 +1,5 @@
-/// The observers of one handle on a store: who they are, from when to when. Delivery.swift has how they are told, on
-/// threads that the application lends.
+/// The observers of one handle on a store: which ones, from when to when. Delivery.swift has how change sets reach
+/// them, on threads that the application lends.
 ///
 /// ```
 /// commit, any process ─► PUBLISHED, futex ─► ChangeWatch (one thread a store) ─► descriptor readable
@@ -14,7 +14,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     let deliversOnWorker: Bool
     /// Called when something is due, instead of the descriptor; by any thread, with no lock held.
     let onDue: (@Sendable () -> Void)?
-    /// Told of each failure on the store's own thread, where nobody waits for it.
+    /// Gets each failure on the store's own thread, since no caller waits for it.
     let onFailure: (@Sendable (StoreError) -> Void)?
     let fork = ForkGuard()
     let lock = Lock()
@@ -24,7 +24,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     /// Observers that are being made.
     private var reserved = 0
     private(set) var isClosed = false
-    /// Whether, and by what, delivery was told that something is due.
+    /// Whether, and by what, delivery was signalled that something is due.
     var due = DueSignal()
     /// The newest version that the watch has reported.
     var noticed: UInt64 = 0
@@ -32,14 +32,14 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     var deliverers: [UInt] = []
     var workerFailure: StoreError?
 
-    /// Changes whenever a handler returns; who closes a running observer sleeps on it.
+    /// Changes whenever a handler returns; a thread that closes a running observer sleeps on it.
     let handlerReturned: SharedWord
 
     /// - Parameters:
     ///   - deliversOnWorker: handlers are called by the store's thread, as soon as something is due.
-    ///   - onDue: the one who uses the hub waits by other means than a descriptor, and its handlers are the library's
+    ///   - onDue: the user of the hub waits by other means than a descriptor, and its handlers are the library's
     ///     own: they return at once.
-    ///   - onFailure: told of what fails on the store's thread: a handler, or reading the changes.
+    ///   - onFailure: gets what fails on the store's thread: a handler, or reading the changes.
     package init(
         _ database: Database, deliversOnWorker: Bool = false, onDue: (@Sendable () -> Void)? = nil,
         onFailure: (@Sendable (StoreError) -> Void)? = nil
@@ -132,7 +132,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
 
     func close(_ observer: Observer, waits: Bool) {
         if fork.isChild { return }
-        // Waiting inside a handler could be for ever: the other one may be waiting for this one.
+        // Waiting inside a handler could deadlock: the other one may be waiting for this one.
         let mayWait = waits && !ThreadIdentity.isInHandler
         var finishes = false
         while true {
@@ -153,7 +153,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         database.watch.remove(self)
     }
 
-    /// Wakes those who wait; nothing is delivered any more. Handlers that run now go on: `close` waits for them.
+    /// Wakes waiters; nothing is delivered any more. Handlers that run now continue: `close` waits for them.
     ///
     /// Throws `inCallback` inside a handler of this hub, and inside one of another hub while this one's run.
     package func stop() throws(StoreError) {

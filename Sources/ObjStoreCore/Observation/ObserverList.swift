@@ -1,6 +1,6 @@
 /// The observers of a hub, in the order in which they began; one leaves at the same cost however many there are.
 ///
-/// Who leaves makes a hole; the holes are closed when there are as many of them as observers.
+/// One that leaves makes a hole; the holes are closed when there are as many of them as observers.
 struct ObserverList {
     private var places: [Observer?] = []
     private(set) var count = 0

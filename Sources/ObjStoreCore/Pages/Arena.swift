@@ -100,7 +100,7 @@ package final class Arena {
     /// Sets the used length; at most the capacity.
     @inline(__always) func setBytes(_ ref: Ref, _ bytes: Int) { table.block(ref.arenaIndex).pointee.bytes = bytes }
 
-    /// Gives up a dirty extent that is no longer wanted.
+    /// Frees a dirty extent that is no longer needed.
     func discard(_ ref: Ref) {
         let block = table.block(ref.arenaIndex)
         guard let pointer = block.pointee.pointer else { return }
@@ -129,7 +129,7 @@ package final class Arena {
         count = kept
     }
 
-    /// Forgets the last extents, but for the first `kept`, as far as they were given up, so that their refs are given
+    /// Forgets the last extents, but for the first `kept`, as far as they were freed, so that their refs are used
     /// again.
     func trim(_ kept: Int) {
         while count > kept, table.block(count - 1).pointee.pointer == nil { count -= 1 }

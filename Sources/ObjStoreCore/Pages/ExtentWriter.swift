@@ -26,7 +26,7 @@ package final class ExtentWriter {
     private let arena: Arena
     /// Takes a run of at least `minimum` and at most `wanted` free pages: (first page, count).
     private let takeRun: (_ minimum: Int, _ wanted: Int) throws(StoreError) -> (page: Int, count: Int)
-    /// Gives back the unused end of a run.
+    /// Returns the unused end of a run.
     private let release: (_ page: Int, _ count: Int) -> Void
 
     private var position = 0
@@ -36,10 +36,10 @@ package final class ExtentWriter {
     private(set) var bytesPlaced = 0
     private var vectors: [WriteVector] = []
     private var spans: [(offset: Int, firstVector: Int)] = []
-    /// What stands where, for `PageSource.checked`.
+    /// What is where, for `PageSource.checked`.
     private var marks: [(unit: Int, mark: UInt16)] = []
     private var mapping: Mapping?
-    /// The dirty extents that were placed, where the transaction goes on afterwards and wants their memory back.
+    /// The dirty extents that were placed, where the transaction continues afterwards and reuses their memory.
     private(set) var spilled: [Ref] = []
     private var isSpilling = false
 
@@ -148,7 +148,7 @@ package final class ExtentWriter {
         spans.append((position, vectors.count))
     }
 
-    /// Everything is placed: what is left of the last run is given back.
+    /// Everything is placed: what is left of the last run is returned.
     func endRuns() { closeRun() }
 
     private func closeRun() {

@@ -42,7 +42,7 @@ package final class FreeSpace {
         for page in 0..<min(FreeSpace.firstPage, pages) { live[page] = UInt8(PageSize.unitsPerPage) }
     }
 
-    /// More pages at the end of the file, ready at once (nobody has ever referred to them).
+    /// More pages at the end of the file, ready at once (nothing has ever referred to them).
     func extend(to newPages: Int, isReady: Bool) {
         guard newPages > pages else { return }
         let more = newPages - pages
@@ -94,7 +94,7 @@ package final class FreeSpace {
     func pagesToEmpty(units: Int, slack: Int) -> [UInt64]? {
         var last = pages - 1
         while last >= FreeSpace.firstPage, live[last] == 0 { last -= 1 }
-        // What is live needs so many pages if it lies close together; some room stays.
+        // The number of pages that live units would need if packed; some room stays.
         let liveUnits = live[FreeSpace.firstPage...].reduce(0) { $0 + Int($1) }
         let needed = FreeSpace.firstPage + liveUnits / PageSize.unitsPerPage
         if last < needed + needed / 8 + slack { return nil }
@@ -237,7 +237,7 @@ package final class FreeSpace {
         readyCount -= 1
     }
 
-    /// Whether a run of that length is there, without taking it. Every commit asks: the answer is mostly the run
+    /// Whether a run of that length is there, without taking it. Every commit needs this: the answer is mostly the run
     /// that was found the last time, and searching starts far from where `takeRun` takes next.
     func hasRun(_ count: Int) -> Bool {
         if isRun(reserve, count) { return true }
@@ -255,7 +255,7 @@ package final class FreeSpace {
         return true
     }
 
-    /// Pages that were taken and not written.
+    /// Returns pages that were taken and not written.
     func release(page: Int, count: Int) {
         for p in page..<(page + count) {
             live[p] = 0
@@ -314,7 +314,7 @@ package final class FreeSpace {
         }
     }
 
-    /// Nobody lives who could look at an old version: all limbo is free.
+    /// No process lives that could look at an old version: all limbo is free.
     func releaseAll() {
         recent.removeAll()
         recentHead = 0

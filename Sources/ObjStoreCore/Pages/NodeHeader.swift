@@ -1,5 +1,5 @@
 /// The 32 bytes that every node of the file begins with. Parts of a leaf (column segments, fingerprints)
-/// have no header: their length, hash and birth stand in the leaf's directory.
+/// have no header: their length, hash and birth are in the leaf's directory.
 ///
 /// ```
 ///  0        2        4                 8                16               24               32
@@ -54,8 +54,9 @@ package enum NodeHeader {
     }
 }
 
-/// What a node is: a number in its first two bytes, which is part of what a first touch checks. Each kind stands beside
-/// the code that knows it (`extension NodeKind` there), with its own look at what its nodes say about themselves.
+/// What a node is: a number in its first two bytes, which is part of what a first touch checks. Each kind is declared
+/// next to the code that knows it (`extension NodeKind` there), with its own look at what its nodes say about
+/// themselves.
 ///
 /// ```
 ///  1 root   2 schema   3 classRoot   4 freeMap   5 leafHead   6 clusterInner
@@ -79,7 +80,7 @@ package struct NodeKind: Equatable, Sendable, BitwiseCopyable, CustomStringConve
 
     @inline(__always) package static func == (a: NodeKind, b: NodeKind) -> Bool { a.rawValue == b.rawValue }
 
-    /// Asked once per node and content, after its hash was found right.
+    /// Called once per node and content, after its hash was found right.
     func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool { check(node, bytes) }
 
     /// For messages.

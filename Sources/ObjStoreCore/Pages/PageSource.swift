@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// What one version of the store is read through: the mapped file, what of it was checked already and,
+/// The source through which one version of the store is read: the mapped file, what of it was checked already and,
 /// inside a write transaction, the arena. A value of a few words: copy it into a local before a loop.
 ///
 /// `node` and `part` are the only ways from a ref to memory. The first touch of an extent in a process
@@ -62,7 +62,7 @@ package struct PageSource: @unchecked Sendable {
     @inline(__always)
     static func mark(_ kind: UInt16, _ ref: Ref) -> UInt16 { 0x8000 | kind &<< 9 | UInt16(truncatingIfNeeded: ref.tag) }
 
-    /// Asks the processor to fetch the beginning of an extent that will be needed soon.
+    /// Prefetches the beginning of an extent that will be needed soon.
     @inline(__always)
     func prefetch(_ ref: Ref) {
         if ref.raw < UInt64(limit) { cs_prefetch(base + Int(ref.raw & ~Ref.tagMask)) }

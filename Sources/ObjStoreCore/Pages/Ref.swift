@@ -9,7 +9,7 @@
 /// +---+--------------------------------------------------+
 /// ```
 /// The tag is nine bits of the content hash (which covers the birth version): a stale or lost write is
-/// seen on first touch. The full hash stands in the node's header or, for parts of a leaf, in the
+/// seen on first touch. The full hash is in the node's header or, for parts of a leaf, in the
 /// parent's entry. Raw value 0 is the null ref: offset 0 is a meta page, never a node.
 package struct Ref: Equatable, Sendable {
     package var raw: UInt64
@@ -22,7 +22,7 @@ package struct Ref: Equatable, Sendable {
     package static let dirtyBit: UInt64 = 1 << 63
     static let tagMask: UInt64 = 0x1ff
 
-    /// The hash covers the birth, so its bits stand for both.
+    /// The hash covers the birth, so its bits represent both.
     static func tag(ofHash hash: UInt64, born: UInt64) -> UInt64 {
         (InjectedBug.active(.birthTagOnly) ? born : hash) & tagMask
     }

@@ -1,4 +1,4 @@
-/// Memory for one operation, given back all at once.
+/// Memory for one operation, freed all at once.
 final class Scratch {
     private var block: UnsafeMutableRawPointer?
     private static let blockBytes = 64 * 1024

@@ -1,11 +1,11 @@
 /// The pages of the file that an open transaction has filled already, because its arena had become too large.
 ///
 /// ```
-///  arena ──spill──► pages of this version, which nobody else can see
+///  arena ──spill──► pages of this version, which no one else can see
 ///    ▲                 │ changed again: copied back, and given up here;
 ///    └─────────────────┘ a page with nothing left is free for the next spill
 /// ```
-/// No version refers to them before the commit, so their extents need no limbo: what the transaction gives up is used
+/// No version refers to them before the commit, so their extents need no limbo: what the transaction frees is used
 /// again at once. Except where a savepoint may come back to it: then it counts as freed by the version, like an extent
 /// of an older one.
 package final class SpilledPages {
@@ -40,8 +40,8 @@ package final class SpilledPages {
         for page in placed { pages[page.page] = Page(liveUnits: page.liveUnits, savepoint: savepoint) }
     }
 
-    /// Gives up an extent of the version. False: a savepoint may come back to it; or it is none that was written here,
-    /// whatever a damaged file says of its birth: the commit finds out.
+    /// Frees an extent of the version. False: a savepoint may come back to it; or it was not written here, whatever a
+    /// damaged file says of its birth: the commit finds out.
     package func giveUp(unit: Int, units: Int) -> Bool {
         if units == 0 { return false }
         let range = unit..<unit + units
@@ -92,7 +92,7 @@ package final class SpilledPages {
 
     func release(_ mark: Mark) { savepoint = mark.outer }
 
-    /// Nobody refers any more to what was written since the mark.
+    /// Nothing refers any more to what was written since the mark.
     func rollBack(to mark: Mark) {
         savepoint = mark.outer
         // In the order of the file: what a seed does must not depend on the order of a table.

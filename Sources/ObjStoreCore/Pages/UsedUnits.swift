@@ -1,5 +1,5 @@
-/// Which units of a file a walk has reached. An extent has one place in one tree: who reaches it twice has found
-/// damage, and stops before a few nodes that share their children become a walk without end.
+/// Which units of a file a walk has reached. An extent has one place in one tree: a walk that reaches it twice has
+/// found damage, and stops before a few nodes that share their children make it endless.
 final class UsedUnits {
     private let words: UnsafeMutablePointer<UInt64>
     private let count: Int

@@ -23,14 +23,14 @@ package final class WriteSpace {
     /// Bytes of full leaves that were appended since something was spilled.
     private var appended = 0
     private(set) var spillLimit = Int.max
-    /// Whether a class may have become unusable in this transaction: if not, nobody need look at each.
+    /// Whether a class may have become unusable in this transaction: if not, not each has to be checked.
     var mayBeBroken = false
     /// Memory for one operation on a leaf.
     let scratch = Scratch()
     /// Refs from this one on are of extents that may be changed in place. Dirty ones before it are what an open
     /// savepoint would go back to: they are copied like extents of the file.
     private var firstOwn = Ref.dirtyBit
-    /// Dirty extents that were copied or given up since a savepoint began, which still needs them.
+    /// Dirty extents that were copied or freed since a savepoint began, which still needs them.
     private var superseded: [Ref] = []
 
     package init(arena: Arena, source: PageSource) {
@@ -111,7 +111,7 @@ package final class WriteSpace {
         try arena.reserve(ref, capacity: capacity)
     }
 
-    /// Gives up a node (not what it refers to).
+    /// Frees a node (not what it refers to).
     func discardNode(_ ref: Ref, _ kind: NodeKind) throws(StoreError) {
         if ref.isNull { return }
         if isOwn(ref) { return arena.discard(ref) }
@@ -119,7 +119,7 @@ package final class WriteSpace {
         giveUp(ref, bytes: NodeHeader.bytes(node), born: NodeHeader.born(node))
     }
 
-    /// Gives up a part of a leaf.
+    /// Frees a part of a leaf.
     func discardPart(_ ref: Ref, bytes: Int, born: UInt64) {
         if ref.isNull { return }
         if isOwn(ref) { return arena.discard(ref) }
@@ -138,7 +138,7 @@ package final class WriteSpace {
 
     // MARK: Savepoints
 
-    /// How the space stood when a savepoint began.
+    /// The state of the space when a savepoint began.
     package struct Mark {
         fileprivate var extents: Int
         fileprivate var freed: Int
@@ -162,7 +162,7 @@ package final class WriteSpace {
         return mark
     }
 
-    /// Nobody will go back to the mark.
+    /// The mark will not be returned to.
     package func release(_ mark: Mark) {
         firstOwn = mark.firstOwn
         spillsAt = mark.spillsAt
@@ -182,7 +182,7 @@ package final class WriteSpace {
         superseded.removeLast(superseded.count - kept)
     }
 
-    /// Forgets every extent that was made since the mark, and every one that was given up is there again.
+    /// Forgets every extent that was made since the mark, and restores every one that was freed.
     package func rollBack(to mark: Mark) {
         arena.truncate(mark.extents)
         freed.removeLast(freed.count - mark.freed)
@@ -206,7 +206,7 @@ package final class WriteSpace {
         if appended > spillLimit / 4 { spillsAt = min(spillsAt, arena.capacityInUse - 1) }
     }
 
-    /// The extents of `writer` lie in the file: their memory is given back, and `source` sees them.
+    /// The extents of `writer` lie in the file: their memory is freed, and `source` sees them.
     func didSpill(_ writer: ExtentWriter, _ source: PageSource) {
         for ref in writer.spilled { arena.discard(ref) }
         arena.trim(Ref(raw: firstOwn).arenaIndex)

@@ -2,8 +2,8 @@ internal import CSystem
 
 /// Calls of the application's functions from inside of the library's.
 package enum ApplicationCall {
-    /// Runs one: `pthread_cancel` does not act in it, and what called it ends where it came back in a forked child, in
-    /// which nothing of the parent may go on.
+    /// Runs one: `pthread_cancel` does not act in it, and its caller ends if it returned in a forked child, in which
+    /// nothing of the parent may continue.
     ///
     /// Errors: `.forked`.
     @discardableResult

@@ -1,15 +1,15 @@
 internal import CSystem
 
-/// Calls that must be over before what they work on is closed: who closes waits for those of other threads.
+/// Calls that must be over before what they work on is closed: closing waits for those of other threads.
 ///
-/// A call enters first and asks then whether all is closed; who closes says so first and waits then. One of them sees
+/// A call enters first and then checks whether it is closed; closing sets that first and then waits. One of them sees
 /// the other.
 final class CallGate: @unchecked Sendable {
     private let lock = Lock()
     /// The threads that are inside, one entry a call. Under `lock`.
     private var threads: [UInt] = []
     private var isWaitedFor = false
-    /// A futex word: how many calls have ended while somebody waited.
+    /// A futex word: how many calls have ended while a thread waited.
     private let ended: UnsafeMutablePointer<UInt32>
 
     init() {
@@ -36,7 +36,7 @@ final class CallGate: @unchecked Sendable {
         if wakes { cs_futex_wake_local(ended, .max) }
     }
 
-    /// Those of this thread go on: it closes from inside of them.
+    /// Those of this thread continue: it closes from inside of them.
     func waitForOthers() {
         let me = ThreadIdentity.current
         while true {

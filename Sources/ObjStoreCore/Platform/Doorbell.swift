@@ -1,8 +1,8 @@
-/// A word that counts rings, which threads and processes sleep on, and beside it how many do: ringing costs
-/// no system call while nobody sleeps.
+/// A word that counts rings, which threads and processes sleep on, and beside it how many do: ringing costs no system
+/// call while none sleeps.
 ///
-/// In shared memory: `0 rings · 8 sleepers`. A sleeper that is killed stays counted; then every ring asks the
-/// system, which finds nobody.
+/// In shared memory: `0 rings · 8 sleepers`. A sleeper that is killed stays counted; then every ring makes a system
+/// call, which finds none.
 package struct Doorbell: Sendable {
     private let word, sleepers: SharedWord
 
@@ -22,14 +22,14 @@ package struct Doorbell: Sendable {
         sleepers.add(~0)
     }
 
-    /// Wakes at most `count` sleepers; who was about to sleep does not.
+    /// Wakes at most `count` sleepers; a thread that was about to sleep does not.
     package func ring(_ machine: Machine, count: Int32 = .max) {
         word.add(1)
         if sleepers.load() != 0 { machine.wake(word, count: count) }
     }
 
-    /// Wakes all, whatever the number of sleepers says: for who waits for one of them to end, when somebody may have
-    /// written nonsense into the shared memory.
+    /// Wakes all, whatever the number of sleepers says: for a caller that waits for one of them to end, when the shared
+    /// memory may have been overwritten with nonsense.
     func ringForSure(_ machine: Machine) {
         word.add(1)
         machine.wake(word, count: .max)

@@ -2,7 +2,7 @@ internal import CSystem
 
 /// A file descriptor that is readable while something is due: for poll, epoll, asyncio, libdispatch.
 ///
-/// Stays open until the last reference goes, so that nobody waits on a number that means another file.
+/// Stays open until the last reference goes, so that no thread waits on a number that means another file.
 package final class EventDescriptor: @unchecked Sendable {
     package let descriptor: Int32
 

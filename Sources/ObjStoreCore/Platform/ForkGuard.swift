@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// Tells an object whether it was inherited through `fork()`: made when the object is made, asked in every call.
+/// Tells an object whether it was inherited through `fork()`: made with the object, checked in every call.
 ///
 /// A child shares its parent's pins and locks but must not touch them. What it opens itself is its own
 /// and works. See `Sources/CSystem/fork.c`.
@@ -16,7 +16,7 @@ package struct ForkGuard: Sendable {
     /// One load and one comparison.
     package var isChild: Bool { cs_fork_generation() != birth }
 
-    /// In a child that has nothing but a thread of the library's, on which a callback has returned: nobody else would
+    /// In a child that has nothing but a thread of the library's, on which a callback has returned: nothing else would
     /// end it.
     static func endChild() -> Never { _exit(0) }
 

@@ -3,7 +3,7 @@ internal import CSystem
 /// Mistakes that tests switch on to prove that the checks would find them; never set in production.
 ///
 /// Named after what goes wrong; numbers C… and rows are those of `docs/state-machine.md`, which says which
-/// assertion catches each. A switch costs a load and a predicted branch; none stands on a reader's path. Numbers and no
+/// assertion catches each. A switch costs a load and a predicted branch; none is on a reader's path. Numbers and no
 /// enumeration, so that the library that is shipped has none of the names: `InjectedBug+Names.swift` of the simulation
 /// has them.
 package struct InjectedBug: Equatable, Sendable {
@@ -18,7 +18,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
     /// Row 2: the intent of a dead checkpointer is no pin.
     @inline(__always) package static var intentReaped: InjectedBug { InjectedBug(1) }
-    /// Row 2: a failed meta sync drops the intent and goes on.
+    /// Row 2: a failed meta sync drops the intent and continues.
     @inline(__always) package static var checkpointNoPoison: InjectedBug { InjectedBug(2) }
     /// Row 3: the writer lock is taken from a living owner.
     @inline(__always) package static var lockStolen: InjectedBug { InjectedBug(3) }
@@ -97,7 +97,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var stranded: InjectedBug { InjectedBug(45) }
     /// Row 4: a second shared state beside the first.
     @inline(__always) package static var twoSharedStates: InjectedBug { InjectedBug(46) }
-    /// For fuzzing: damage gets past hashes and tags, as in a file that somebody made on purpose.
+    /// For fuzzing: damage gets past hashes and tags, as in a file forged on purpose.
     @inline(__always) package static var hashUnchecked: InjectedBug { InjectedBug(47) }
     /// Section 3: pages are reused although readers have pinned them.
     @inline(__always) package static var pinsIgnored: InjectedBug { InjectedBug(48) }
@@ -107,7 +107,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var rewriteUnchecked: InjectedBug { InjectedBug(50) }
     /// C12: the first write builds on whatever meta is there.
     @inline(__always) package static var prepareAnyMeta: InjectedBug { InjectedBug(51) }
-    /// A dead reader's slot is cleared by who does not own it.
+    /// A dead reader's slot is cleared by a process that does not own it.
     @inline(__always) package static var reapUnowned: InjectedBug { InjectedBug(52) }
     /// C17: the reserve for the free map does not follow its size.
     @inline(__always) package static var reserveOnePage: InjectedBug { InjectedBug(53) }
@@ -115,7 +115,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var bornBeforeDied: InjectedBug { InjectedBug(54) }
     /// 4.7: a clean meta is shown that may stand in the page cache only.
     @inline(__always) package static var cleanTrusted: InjectedBug { InjectedBug(55) }
-    /// A writer that waited for the lock goes on while the store closes.
+    /// A writer that waited for the lock continues while the store closes.
     @inline(__always) package static var closeAdmitsWriters: InjectedBug { InjectedBug(56) }
     /// Row 14: some updates are not in the log.
     @inline(__always) package static var updateUnlogged: InjectedBug { InjectedBug(57) }
@@ -141,27 +141,27 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var mixedLinkKept: InjectedBug { InjectedBug(67) }
     /// A class becomes embedded although some of its objects have no parent.
     @inline(__always) package static var orphansEmbedded: InjectedBug { InjectedBug(68) }
-    /// 4.7.5: recovery's meta is written before the pages that it stands for are durable.
+    /// 4.7.5: recovery's meta is written before the pages that it covers are durable.
     @inline(__always) package static var recoveryUnsynced: InjectedBug { InjectedBug(69) }
     /// C13: a write of a checkpoint that failed counts as one that left nothing.
     @inline(__always) package static var intentCleared: InjectedBug { InjectedBug(70) }
-    /// C14: recovery does not ask for errors of writes before it, and writes on.
+    /// C14: recovery does not check for errors of earlier writes, and continues writing.
     @inline(__always) package static var oldErrorsKept: InjectedBug { InjectedBug(71) }
     /// 4.11: a transaction without changes ends before others can see what it read.
     @inline(__always) package static var endsUnconfirmed: InjectedBug { InjectedBug(72) }
     /// 4.4: a relaxed commit is acknowledged though poison came before it was published.
     @inline(__always) package static var poisonOvertakes: InjectedBug { InjectedBug(73) }
-    /// 4.9: who closes takes locks when it is not seen to live any more.
+    /// 4.9: a closing process takes locks after it has released LIVE.
     @inline(__always) package static var liveGivenUpFirst: InjectedBug { InjectedBug(74) }
-    /// 4.12: a writer does not ask whether its file still has its name.
+    /// 4.12: a writer does not check whether its file still has its name.
     @inline(__always) package static var replacedUnseen: InjectedBug { InjectedBug(75) }
-    /// 4.12: a writer asks whether its file has a name, and not whether it is the one it was opened by.
+    /// 4.12: a writer checks that its file has a name, but not that it is the one it was opened by.
     @inline(__always) package static var movedUnseen: InjectedBug { InjectedBug(76) }
-    /// 4.7: who finds nobody alive takes the lock file of that name, though others may use it.
+    /// 4.7: an opener that finds no process alive takes the lock file of that name, though others may use it.
     @inline(__always) package static var lockFileKept: InjectedBug { InjectedBug(77) }
     /// 4.7: a clean store that was put in another one's place is opened beside the log of that one.
     @inline(__always) package static var foreignLogKept: InjectedBug { InjectedBug(78) }
-    /// 4.7: who names a log or lock file does not check again that the path is its store's.
+    /// 4.7: a process that names a log or lock file does not check again that the path is its store's.
     @inline(__always) package static var namesUnasked: InjectedBug { InjectedBug(79) }
     /// 4.6: on a full disk no meta moves on, so that pages of what was deleted stay in use.
     @inline(__always) package static var fullStays: InjectedBug { InjectedBug(80) }

@@ -9,8 +9,8 @@ open class Machine: @unchecked Sendable {
     /// Opens or creates a file. Symbolic links are resolved by the caller (`resolve`).
     open func open(_ path: String, _ mode: OpenMode) throws(StoreError) -> StorageFile { fatalError("abstract") }
     /// Makes the file `path`, unless there is one. It gets its name when `fill` has written all of it and it is synced:
-    /// nobody finds half of it, and who is killed before leaves nothing behind, where the file system has files
-    /// without a name. The name is durable after `syncFolder`. Its access is that of `model`
+    /// no process finds half of it, and one that is killed before leaves nothing behind, where the file system has
+    /// files without a name. The name is durable after `syncFolder`. Its access is that of `model`
     /// (`StorageFile.takeAccess`), or what the process gives new files.
     open func create(
         _ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void
@@ -47,10 +47,10 @@ open class Machine: @unchecked Sendable {
     open func makeLock(_ file: StorageFile, byte: Int64) -> ExclusiveLock { fatalError("abstract") }
     /// Whether another open file description holds a lock on any byte of the range.
     open func isLocked(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool { fatalError("abstract") }
-    /// Whether this file has the bytes to itself or shares them with others who call this, until it is closed:
+    /// Whether this file has the bytes to itself or shares them with others that call this, until it is closed:
     /// `isLocked` is true for them. The file need only be readable.
     open func lockShared(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool { fatalError("abstract") }
-    /// New memory, all zeros, which others share who open `path` then; what had the name loses it. Its access is that
+    /// New memory, all zeros, shared by all that open `path` afterwards; what had the name loses it. Its access is that
     /// of `model`. Only the first `SharedMemory.firstPart` bytes may be touched before `reserveAll`.
     open func createShared(_ path: String, bytes: Int, like model: StorageFile) throws(StoreError) -> SharedMemory {
         fatalError("abstract")
@@ -135,13 +135,13 @@ open class StorageFile: @unchecked Sendable {
     open func nameCount() throws(StoreError) -> Int { fatalError("abstract") }
     /// Whether some name still leads to the file.
     package final func hasName() throws(StoreError) -> Bool { try nameCount() > 0 }
-    /// Gives this new file the access of another: who may read or write that one may do so here, and nobody else. Owner
-    /// and group as far as this process may give them away; where the group cannot be the same, it may do what all
-    /// others may.
+    /// Gives this new file the access of another: users that may read or write that one may do so here, and no others.
+    /// Owner and group as far as this process may give them away; where the group cannot be the same, it may do what
+    /// all others may.
     open func takeAccess(of other: StorageFile) throws(StoreError) {}
     open func close() { fatalError("abstract") }
 
-    /// The same for a file that was there before; false where it is somebody else's.
+    /// The same for an existing file; false if it belongs to another user.
     public final func canTakeAccess(of other: StorageFile) -> Bool {
         do throws(StoreError) { try takeAccess(of: other) } catch { return false }
         return true
@@ -194,9 +194,9 @@ open class SharedMemory: @unchecked Sendable {
 public struct LockWords: Sendable {
     /// 0, or the instance that has the lock.
     public var owner: SharedWord
-    /// Counts releases that somebody may have slept for.
+    /// Counts releases that a thread may have slept for.
     public var releases: SharedWord
-    /// Not 0: somebody of some process sleeps, or slept and was killed.
+    /// Not 0: a thread of some process sleeps, or slept and was killed.
     public var waiters: SharedWord
     /// This process, as others find it in `owner`.
     public var instance: UInt64
@@ -220,17 +220,17 @@ open class ExclusiveLock: @unchecked Sendable {
     public init() {}
     /// Waits at most `timeout` nanoseconds (negative: for ever, 0: not at all). False = not acquired.
     open func acquire(timeout: Int64) throws(StoreError) -> Bool { fatalError("abstract") }
-    /// The same for a wait that may come to nothing: then it ends, false, some milliseconds later.
+    /// The same for a wait that may be cancelled: it then returns false some milliseconds later.
     package func acquire(timeout: Int64, until end: WaitCancellation?) throws(StoreError) -> Bool {
         try acquire(timeout: timeout)
     }
     open func release() { fatalError("abstract") }
-    /// By the owner: whether others see that the lock is this process's. False where somebody has written over the word
-    /// that says so.
+    /// By the owner: whether others see that the lock is this process's. False if the word that says so was
+    /// overwritten.
     open var isStillHeld: Bool { true }
     /// Gives the lock words in memory that all processes share, so that taking and releasing it needs no system call,
     /// and a process that waits for another one sleeps until the release. All processes attach before their first use,
-    /// while nobody has the lock; the words live as long as the lock is used.
+    /// while the lock is free; the words live as long as the lock is used.
     open func attach(_ words: LockWords) {}
 
     public final func acquire() throws(StoreError) { _ = try acquire(timeout: -1) }

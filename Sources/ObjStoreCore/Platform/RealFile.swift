@@ -44,8 +44,8 @@ package final class RealFile: StorageFile, @unchecked Sendable {
             }
             throw systemError(code, "\(action) \(path)")
         }
-        // Opening reads a few blocks here and there; reading ahead would cost more than them. Those who read all ask
-        // for much at once.
+        // Opening reads a few blocks here and there; reading ahead would cost more than them. Code that reads
+        // everything reads much at once.
         cs_advise_random(held.pointee.fd)
         do throws(StoreError) {
             opened = try status("open")
@@ -54,7 +54,7 @@ package final class RealFile: StorageFile, @unchecked Sendable {
             }
         } catch {
             close()
-            // Who asked for a new file and gets none does not know that there is one.
+            // A caller that requested a new file and gets none does not know that there is one.
             if mode == .createNew { unlink(path) }
             throw error
         }
@@ -149,7 +149,7 @@ package final class RealFile: StorageFile, @unchecked Sendable {
         }
     }
 
-    /// Throws where this process, who has just made the file, could not open it again: with a umask that takes that
+    /// Throws if this process, which has just made the file, could not open it again: with a umask that takes that
     /// from its owner, too.
     func checkReopening(as path: String) throws(StoreError) {
         let mode = try status("look at").st_mode & 0o777
@@ -170,7 +170,7 @@ package final class RealFile: StorageFile, @unchecked Sendable {
         .system(EACCES)
     }
 
-    /// Others who share the bytes may have them, too. False: somebody has one of them alone.
+    /// Others that share the bytes may have them, too. False: a process has one of them exclusively.
     func lockShared(_ bytes: Range<Int64>) throws(StoreError) -> Bool {
         state.withLock { wasLocked = true }
         let code = cs_lock_shared(try descriptor("lock"), bytes.lowerBound, Int64(bytes.count))
@@ -204,8 +204,8 @@ package final class RealFile: StorageFile, @unchecked Sendable {
         }
     }
 
-    /// Loops over the kernel's limits: at most 1024 vectors a call, and any call may write less than asked.
-    /// A call that writes nothing is an error, not a reason to go on.
+    /// Loops over the kernel's limits: at most 1024 vectors a call, and any call may write less than requested.
+    /// A call that writes nothing is an error, not a reason to continue.
     package static func writeAll(
         _ vectors: UnsafePointer<WriteVector>, count: Int, at start: Int, path: String,
         pwritev: (UnsafePointer<WriteVector>, Int32, Int64) -> Int64
@@ -256,13 +256,13 @@ package final class RealFile: StorageFile, @unchecked Sendable {
     /// All or nothing. The caller holds the lock under which the file grows.
     ///
     /// ext4 keeps what it got before the disk was full. So space is taken behind the end of the file
-    /// first: then giving it back cannot cut off anything, and the file never looks longer than it is.
+    /// first: then freeing it cannot cut off anything, and the file never looks longer than it is.
     package override func reserve(_ size: Int) throws(StoreError) {
         let descriptor = try descriptor("grow")
         let old = try self.size()
         if old >= size { return }
         if old == 0 {
-            // An empty file has nothing that giving back could cut off.
+            // An empty file has nothing that freeing could cut off.
             if cs_fallocate(descriptor, false, 0, Int64(size)) == 0 { return }
             let code = cs_errno()
             if code == EOPNOTSUPP || code == ENOSYS { return try writeZeros(from: 0, to: size) }
@@ -317,7 +317,7 @@ package final class RealFile: StorageFile, @unchecked Sendable {
         guard let map = cs_held_map(try descriptor("map"), bytes, false) else {
             throw systemError(cs_errno(), "map \(bytes) bytes of \(path)")
         }
-        // Reading ahead around each fault makes a cold object 18 times as slow; scans ask ahead themselves.
+        // Reading ahead around each fault makes a cold object 18 times as slow; scans prefetch themselves.
         // Only advice: where it is refused, everything still works.
         madvise(map.pointee.base, bytes, MADV_RANDOM)
         return RealFileMap(map)

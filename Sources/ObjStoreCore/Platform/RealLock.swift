@@ -5,19 +5,19 @@ internal import CSystem
 ///     threads ──► spin a little ──► queue (first come, first served) ──► owner ──► word that all processes share
 ///
 /// - The word names the process that has the lock (`LockWords.owner`): taken by compare-and-exchange, released by a
-///   store, and taken from a dead process by whoever finds it there. What tells that a process lives is a lock of
+///   store, and taken from a dead process by whoever finds it there. A process is known to live by a lock of
 ///   the kernel's that it keeps as long as the file is open. Before `attach` an OFD lock on one byte of the file does
 ///   the same for two system calls.
 /// - It belongs to the process: one thread of it, the owner, tries to get it. An owner that releases leaves it to the
 ///   process's other threads.
 /// - A released lock is free for whoever runs: handing it to a thread that sleeps would leave it idle
 ///   until that thread is awake, with every commit (a convoy). One thread at a time spins for it, and each
-///   release wakes the first of the queue, to be the next one that spins. So that nobody starves, the
+///   release wakes the first of the queue, to be the next one that spins. So that no process starves, the
 ///   first one is given the lock outright once it has waited for `patience`, at most once in that time.
 /// - While another process waits, the lock changes hands at most `turn` times before it is free among processes
 ///   for `pause`, or until the other process has had it.
-/// - Who waits for another process sleeps on a word that all processes share, which the releaser bumps. Never
-///   longer than `longestSleep`: a killed owner wakes nobody. Before `attach` it sleeps with a growing back-off.
+/// - A thread that waits for another process sleeps on a word that all processes share, which the releaser bumps. Never
+///   longer than `longestSleep`: a killed owner wakes no thread. Before `attach` it sleeps with a growing back-off.
 ///
 /// The shared words are touched without the simulation's hook: this lock is never part of one.
 /// One object per file and byte: the kernel would grant the byte twice to one description (asserted).
@@ -71,10 +71,10 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
         taken.deallocate()
     }
 
-    /// By the owner, or while nobody uses the lock.
+    /// By the owner, or while the lock is not in use.
     package override func attach(_ words: LockWords) { queue.withLock { self.words = words } }
 
-    /// Threads of this process that stand in the queue; for tests.
+    /// Threads of this process in the queue; for tests.
     package var queued: Int {
         queue.withLock {
             sequence(first: first, next: { $0?.pointee.next }).prefix { $0 != nil }.count
@@ -296,7 +296,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
         settle()
     }
 
-    /// The lock is free, or another thread's: sees to it that somebody of this process takes it, or it is free for
+    /// The lock is free, or another thread's: makes sure that a thread of this process takes it, or it is free for
     /// other processes. Unlocks the queue.
     private func settle() {
         if isTaken { return queue.unlock() }  // its owner comes back here
@@ -308,7 +308,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
     private func releaseForProcess() {
         isOurs = false
         guard let words else { return file.unlockByte(byte) }
-        // Not a store: who was taken for dead has nothing to release.
+        // Not a store: an owner that was taken for dead has nothing to release.
         _ = cs_cas64(words.owner.address, words.instance, 0)
         if words.waiters.current == 0 { return }
         cs_store64(words.waiters.address, 0)
@@ -324,20 +324,20 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
         if last == waiter { last = previous }
     }
 
-    /// Unlocks the queue. The waiter lies on its thread's stack and may be gone once it sees the grant; a
-    /// wake of the address alone harms nobody.
+    /// Unlocks the queue. The waiter lies on its thread's stack and may be gone once it sees the grant; a wake of the
+    /// address alone is harmless.
     private func call(_ waiter: UnsafeMutablePointer<Waiter>, _ grant: UInt32) {
         cs_store32(waiter, grant)
         queue.unlock()
         cs_futex_wake_local(waiter, 1)
     }
 
-    /// A thread that stands in the queue; the first four bytes are its futex word.
+    /// A thread in the queue; the first four bytes are its futex word.
     private struct Waiter {
         static let asleep: UInt32 = 0
         /// The lock was free: awake, and to look for itself.
         static let called: UInt32 = 1
-        /// The lock is this thread's, and it stands in the queue no more.
+        /// The lock is this thread's, which is no longer in the queue.
         static let owner: UInt32 = 2
 
         var grant: UInt32 = Waiter.asleep

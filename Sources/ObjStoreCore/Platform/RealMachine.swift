@@ -57,7 +57,7 @@ package final class RealMachine: Machine, @unchecked Sendable {
         do throws(StoreError) {
             try file.takeAccess(of: model)
             // A hole could not be filled later on a full disk: SIGBUS. New memory is mostly used by readers of a store
-            // that nobody writes, who touch its first part only.
+            // that no process writes, which touch its first part only.
             try file.writeZeros(from: 0, to: SharedMemory.firstPart)
             return try file.mapShared(bytes, isNew: true)
         } catch {
@@ -115,7 +115,7 @@ package final class RealMachine: Machine, @unchecked Sendable {
             0x0102_1994,  // tmpfs
             0x8584_58F6:  // ramfs
             .coherent
-        default:  // NFS, 9p, FUSE and virtiofs, SMB, ... and what nobody has looked at
+        default:  // NFS, 9p, FUSE and virtiofs, SMB, ... and what has not been examined
             .incoherent
         }
     }

@@ -1,6 +1,6 @@
 internal import CCrypto
 
-/// The SHA-256 of a file's content: says that a file is the very one somebody meant. By libcrypto.
+/// The SHA-256 of a file's content: proves that a file is the very one that was meant. By libcrypto.
 package struct SHA256: Equatable, Sendable {
     private let bytes: [UInt8]
 

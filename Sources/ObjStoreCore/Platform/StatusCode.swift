@@ -57,6 +57,6 @@ public enum StatusCode: Int32, Sendable {
     case schemaMismatch = 89
 
     case internalError = 99
-    /// A sync failed. Never leaves the core: whoever waited is told `outcomeUnknown`, everybody later `poisoned`.
+    /// A sync failed. Never leaves the core: waiting callers get `outcomeUnknown`, later ones `poisoned`.
     case syncFailed = 1000
 }

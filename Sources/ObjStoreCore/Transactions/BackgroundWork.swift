@@ -30,7 +30,7 @@ package final class BackgroundWork: @unchecked Sendable {
         machine = database.machine
     }
 
-    /// The thread starts with the first commit: who only reads has none.
+    /// The thread starts with the first commit: a process that only reads has none.
     private func start() {
         guard thread == nil, !isStopped,
             let new = try? machine.startThread("objstore", { [unowned self] in self.run($0) })
@@ -118,7 +118,7 @@ package final class BackgroundWork: @unchecked Sendable {
         }
     }
 
-    /// Whether relaxed commits must be synced now; who asks does it.
+    /// Whether relaxed commits must be synced now; the caller does it.
     private func takeDueSync() -> Bool {
         lock.withLock {
             guard let deadline = syncDeadline, deadline <= machine.monotonic() else { return false }

@@ -1,4 +1,4 @@
-/// Who wants to hear of new versions, and of what is due for the thread that notices them (`ObserverHub`).
+/// Gets notified of new versions, and of what is due for the thread that notices them (`ObserverHub`).
 protocol VersionListener: AnyObject {
     /// It has observers, or is about to.
     var isNeeded: Bool { get }
@@ -10,7 +10,7 @@ protocol VersionListener: AnyObject {
     func deliverOnWorker()
 }
 
-/// Notices new versions, of this and other processes: one thread a store, only while somebody observes.
+/// Notices new versions, of this and other processes: one thread a store, only while there are observers.
 ///
 /// It sleeps on the shared EVENT word, which every publication changes, and never polls.
 final class ChangeWatch: @unchecked Sendable {
@@ -57,9 +57,9 @@ final class ChangeWatch: @unchecked Sendable {
         }
     }
 
-    /// If the hub has no observers any more. The last hub to go ends the thread. Who asks for that never waits for a
-    /// handler that runs there, which may be waiting for him: the thread then ends by itself, and the next `add`, or
-    /// the end of the store, puts it away.
+    /// If the hub has no observers any more. The last hub to go ends the thread. A caller that requests that never
+    /// waits for a handler that runs there, which may be waiting for it: the thread then ends by itself, and the next
+    /// `add`, or the end of the store, puts it away.
     func remove(_ hub: any VersionListener) {
         if isOnThread {
             lock.withLock { if !hub.isNeeded { hubs.removeAll { $0 === hub } } }
@@ -123,7 +123,7 @@ final class ChangeWatch: @unchecked Sendable {
                 for hub in hubs { hub.notice(published) }
             }
             for hub in hubs where hub.isDueOnWorker {
-                // Who stops the thread knows from here on that he must not wait for it.
+                // A caller that stops the thread knows from here on that it must not wait for it.
                 guard
                     lock.withLock({ () -> Bool in
                         isDelivering = !self.stops

@@ -10,9 +10,9 @@
 extension Database {
     /// - Parameters:
     ///   - version: nothing to do when the durable meta has passed it.
-    ///   - timeout: waits at most so many nanoseconds for another checkpoint and for a writer (negative: for ever).
+    ///   - timeout: waits at most this many nanoseconds for another checkpoint and for a writer (negative: for ever).
     ///   - cutsAll: the file loses all that is free at its end.
-    ///   - isIdle: nobody has written for a while: a log that has grown goes back to its first size.
+    ///   - isIdle: there was no write for a while: a log that has grown goes back to its first size.
     ///   - isFull: there is no room on the disk: as `isIdle`, and another one where nothing has changed, since what is
     ///     free by the newest meta is not free by the one before it.
     ///   - end: of waiting for others.
@@ -81,7 +81,7 @@ extension Database {
             round = try writeCheckpointRecord(after: head, region: region, clean: clean, cutsAll: cutsAll)
             freeMap = encodeFreeMap(at: round.version, in: round.freeMap)
         }
-        // The free map is that of R: taken before others go on.
+        // The free map is that of R: taken before others continue.
         guard let (image, freeMapRef) = freeMap else {
             throw StoreError(.internalError, "the free map does not fit in the pages that were taken for it")
         }
@@ -118,7 +118,7 @@ extension Database {
         if round.filePages < head.filePages { try cutFile(deadline, until: end) }
     }
 
-    /// How many pages the file has from this checkpoint on: where many at its end are free, and pinned by nobody, most
+    /// How many pages the file has from this checkpoint on: if many at its end are free, and not pinned, most
     /// of them are cut off; nearly all of them when the store is closed, and by compaction. Under WRITER.
     private func pagesAfterCheckpoint(_ space: FreeSpace, clean: Bool, cutsAll: Bool) -> Int {
         let ready = space.readyAtEnd, least: Int, kept: Int
@@ -148,8 +148,8 @@ extension Database {
         if try file.size() > bytes { try file.truncate(bytes) }
     }
 
-    /// Which meta is durable, as the file says, too: a wrong word may not lead to the loss of the one that the store
-    /// stands on.
+    /// Which meta is durable, as the file says, too: a wrong word may not lead to the loss of the one that the store is
+    /// based on.
     private func durableMeta() throws(StoreError) -> (slot: Int, generation: UInt64) {
         let slot = shared.durableSlot.load(), generation = shared.generation.load()
         let generations = try readMetas().map { $0?.generation ?? 0 }
@@ -181,7 +181,7 @@ extension Database {
         metaIsDurable(meta, slot: slot)
     }
 
-    /// In the order in which others look: pins first (`intent` still stands), then space, then visibility.
+    /// In the order in which others look: pins first (`intent` is still set), then space, then visibility.
     func metaIsDurable(_ meta: Meta, slot: Int) {
         shared.metaPins[slot].store(meta.version)
         shared.durableSlot.store(UInt64(slot))
@@ -249,7 +249,7 @@ extension Database {
             let entry = SharedState.RingEntry(
                 version: version, root: head.root, filePages: record.filePages, log: record.end, isCheckpoint: true,
                 freeMap: run, barrier: 0)
-            // The pin of R stands before anybody can see R.
+            // The pin of R is set before any process can see R.
             if !InjectedBug.active(.intentLate) { shared.intent.store(version) }
             try checkAlone(after: head.version)
             moveHead(entry, from: version)
@@ -282,7 +282,7 @@ extension Database {
         return run
     }
 
-    /// The free map at R as it will stand in the file, and its ref. Nil when it does not fit in R's pages. Under
+    /// The free map at R as it will be in the file, and its ref. Nil when it does not fit in R's pages. Under
     /// WRITER.
     private func encodeFreeMap(at version: UInt64, in run: PageRun) -> (image: ByteBuffer, ref: Ref)? {
         FreeMapNode.encode(allocator!.space, version: version, run: run, seed: seed)
@@ -307,7 +307,7 @@ extension Database {
             ? try zeroed(LogRegion(offset: now.offset + now.bytes, bytes: bytes)) : LogRegion()
     }
 
-    /// So many times its first size a log may have beside the smallest store.
+    /// How many times its first size a log may have beside the smallest store.
     private static let smallLog = 8
 
     /// Whether the ring is another one than the first, which no meta needs any more that a power cut may leave.

@@ -2,8 +2,8 @@
 /// preconditions, space, and the commit point.
 extension Database {
     /// Takes WRITER and makes sure that one more version can be written: not poisoned, the ring of roots and
-    /// the log have room for it **and for a checkpoint**. Returns the entry of HEAD. `isTry`: who would have to wait is
-    /// `.busy`, and not late.
+    /// the log have room for it **and for a checkpoint**. Returns the entry of HEAD. `isTry`: a call that would have to
+    /// wait is `.busy`, and not late.
     func lockForWriting(
         timeout: Int64, isTry: Bool, until end: WaitCancellation? = nil
     ) throws(StoreError) -> SharedState.RingEntry {
@@ -83,11 +83,11 @@ extension Database {
         return timeout == 0 ? try acquireAfterUpkeep() : false
     }
 
-    /// For who does not want to wait for another writer: a checkpoint is none. It has the lock for microseconds, or for
-    /// as long as somebody stops it.
+    /// For callers that do not want to wait for another writer: a checkpoint is none. It has the lock for microseconds,
+    /// or for as long as the process is stopped.
     private func acquireAfterUpkeep() throws(StoreError) -> Bool {
         let end = machine.monotonic() + 1_000_000_000
-        // It may be over when one asks, or be about to say so.
+        // It may be over at the time of the check, or be about to say so.
         var unsure = 3
         while unsure > 0 {
             let isKept = shared.isKept
@@ -144,7 +144,7 @@ extension Database {
             <= UInt64(position.region.bytes)
     }
 
-    /// Under WRITER: the ring lies in the log, of which this asks once.
+    /// Under WRITER: the ring lies in the log, which is checked once.
     private func checkRegion(_ region: LogRegion) throws(StoreError) {
         if region == knownRegion { return }
         guard region.offset >= LogFile.headerSize, region.bytes >= PageSize.page,
@@ -203,7 +203,7 @@ extension Database {
     }
 
     /// On a full disk only: what was deleted before HEAD can be written again, whichever meta a power cut leaves, and a
-    /// log that has grown gives its space back. What cannot be done is told by the write that needs it.
+    /// log that has grown gives its space back. What cannot be done is reported by the write that needs it.
     private func makeRoom(timeout: Int64, until end: WaitCancellation?) throws(StoreError) {
         do throws(StoreError) {
             // One for each meta.
@@ -236,7 +236,7 @@ extension Database {
         }
     }
 
-    /// Throws where somebody else may write, too: the words in the lock file that say who does are not what this
+    /// Throws if another process may write, too: the words in the lock file that name the writer are not what this
     /// process has left there. `.corrupt`, which poisons, since what the other one does is built on the same pages.
     func checkAlone(after head: UInt64) throws(StoreError) {
         if InjectedBug.active(.lockStolen) || InjectedBug.active(.headBeforeLog) || InjectedBug.active(.groupHead) {
@@ -262,7 +262,7 @@ extension Database {
         shared.head.store(entry.version)
     }
 
-    /// A check of hash, tag or structure failed on what this process is to build on: nobody may write on.
+    /// A check of hash, tag or structure failed on what this process is to build on: no process may continue to write.
     func poisonIfDamaged(_ error: StoreError) {
         if error.code == .corrupt { setPoison() }
     }

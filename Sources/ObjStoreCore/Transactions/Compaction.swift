@@ -6,9 +6,9 @@
 ///       [live][free][live][live][free][live] ─► [live][live][live][live][free][free]
 ///  3. the end   a checkpoint says how long the file is now, and cuts it      (Checkpoint)
 /// ```
-/// No step changes what an application sees: its version has no operations, observers hear nothing, and a recovery that
-/// misses it misses nothing. A page that was emptied is free when no reader can see it any more and both metas are past
-/// it: so a checkpoint stands between the steps. What a pinned version needs stays where it is.
+/// No step changes what an application sees: its version has no operations, observers are not notified, and a recovery
+/// that misses it misses nothing. A page that was emptied is free when no reader can see it any more and both metas are
+/// past it: so there is a checkpoint between the steps. What a pinned version needs stays where it is.
 extension Database {
     /// How long to wait for it.
     private typealias Turn = (timeout: Int64, end: WaitCancellation?)

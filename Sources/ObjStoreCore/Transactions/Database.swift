@@ -23,8 +23,8 @@ package final class Database: @unchecked Sendable {
     /// Kept in every meta, known or not.
     package let compatible: UInt32
 
-    /// The log, once this process has opened it: a store that nobody wrote to since it was cleanly closed may
-    /// have none.
+    /// The log, once this process has opened it: a store that was not written to since it was cleanly closed may have
+    /// none.
     private var openedLog: LogFile?
     /// Private free space. Under WRITER.
     var allocator: Allocator?
@@ -52,7 +52,7 @@ package final class Database: @unchecked Sendable {
     var lastSpace = (0, 0, 0)
     /// The last ring that was found to lie in the log. Under WRITER.
     var knownRegion = LogRegion()
-    /// The file had so many pages.
+    /// The file had this many pages.
     private var knownPages = 0
     /// Opening it replayed a log.
     package internal(set) var wasRecovered = false
@@ -84,7 +84,7 @@ package final class Database: @unchecked Sendable {
         static let first: Int64 = 1 << 62
         /// Of `-log.new`: see `SideNames`.
         static let names = first + 4
-        /// Shared by those who read the file and believe that nobody writes it.
+        /// Shared by readers that assume that the file is not being written.
         static let immutable: Range<Int64> = (first + 8)..<(first + 16)
         static let liveBase: Int64 = first + 16
         static func liveByte(_ instance: UInt64) -> Int64 { liveBase + Int64(instance & ((1 << 61) - 1)) }
@@ -98,7 +98,7 @@ package final class Database: @unchecked Sendable {
             live = machine.makeLock(file, byte: Locks.liveByte(instance))
         }
 
-        /// Tells whether another instance has the store open; dead is who holds LIVE no more.
+        /// Tells whether another instance has the store open; an instance that no longer holds LIVE is dead.
         static func isAlive(_ machine: Machine, _ file: StorageFile) -> @Sendable (UInt64) throws(StoreError) -> Bool {
             { (other) throws(StoreError) in
                 let byte = liveByte(other)
@@ -180,9 +180,9 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// A mapping for a version with so many pages, as the ring says, and how many of them can be read: what lies behind
-    /// the end of the file (nothing of it is in use, if it was cut since) would end the process. Asks the system only
-    /// where the file has grown.
+    /// A mapping for a version with that many pages, as the ring says, and how many of them can be read: what lies
+    /// behind the end of the file (nothing of it is in use, if it was cut since) would end the process. Makes a system
+    /// call only if the file has grown.
     func mapping(forVersionOf pages: Int) throws(StoreError) -> (mapping: Mapping, pages: Int) {
         let (now, known) = stateLock.withLock { (currentMapping, knownPages) }
         if pages <= known, pages * PageSize.page <= now.map.bytes { return (now, pages) }
@@ -237,8 +237,8 @@ package final class Database: @unchecked Sendable {
         if closed { throw StoreError(.closedHandle, "the store is closed") }
     }
 
-    /// Throws where the path does not lead to the file any more: it was deleted, replaced, or moved away. Nobody would
-    /// find what is written there, and whose log stands beside the path is for who has the path to say.
+    /// Throws where the path does not lead to the file any more: it was deleted, replaced, or moved away. What is
+    /// written there would never be found, and the store that has the path decides whose log is next to it.
     func checkInPlace() throws(StoreError) {
         if InjectedBug.active(.replacedUnseen) { return }
         try checkNotReplaced()
@@ -246,8 +246,8 @@ package final class Database: @unchecked Sendable {
     }
 
     /// The same, under WRITER, for transactions that follow each other within a moment: a look at a path takes as long
-    /// as a small commit. In less than `shortestMove` nobody, not even this thread, has moved the file between them;
-    /// and what another process does is seen a millisecond later.
+    /// as a small commit. In less than `shortestMove` nothing, not even this thread, can have moved the file between
+    /// them; and what another process does is seen a millisecond later.
     func checkInPlaceSoon() throws(StoreError) {
         var now = machine.monotonic()
         if now - lastWritten > options.shortestMove || now - lastInPlace > 1_000_000 {
@@ -266,7 +266,7 @@ package final class Database: @unchecked Sendable {
         if InjectedBug.active(.movedUnseen) { return try file.hasName() }
         do throws(StoreError) { return try machine.leads(path, to: file) } catch {
             if error.systemError == ENOTDIR { return false }
-            // Who is another user since, and may not look there, goes by what the file says.
+            // A process that has become another user since, and may not look there, goes by what the file says.
             guard error.systemError == EACCES else { throw error }
             return try file.hasName()
         }
@@ -358,7 +358,7 @@ package final class Database: @unchecked Sendable {
         announce()
     }
 
-    /// Wakes everybody who waits for DURABLE or poison, and the observers.
+    /// Wakes all threads that wait for DURABLE or poison, and the observers.
     func announce() {
         shared.endAllRounds(machine)
         shared.event.ring(machine)

@@ -4,9 +4,9 @@ extension Database {
     func finishCommit(_ version: UInt64, _ durability: StoreOptions.Durability) throws(StoreError) {
         defer { background?.didCommit(self) }
         if durability == .full { return try waitForCommit(version) }
-        // Visible at once, unless a summary that a power cut would take away stands before it.
+        // Visible at once, unless there is a summary before it that a power cut would take away.
         if behindBarrier(version) == version || InjectedBug.active(.relaxedPastBarrier) {
-            // What nobody is shown any more, nobody is told to be there.
+            // What is no longer shown to readers is not acknowledged.
             guard shared.raisePublished(to: version) || InjectedBug.active(.poisonOvertakes) else {
                 throw unknownOutcome(version)
             }
@@ -18,8 +18,8 @@ extension Database {
     }
 
     /// A transaction that began on `version` ends and leaves nothing: without changes, cancelled or refused. What it
-    /// read may not be shown to others yet, and a power cut may take it: nobody is told of the end before the commit
-    /// that it stands on is finished.
+    /// read may not be shown to others yet, and a power cut may take it: the end is not reported before the commit that
+    /// it is based on is finished.
     func confirm(_ version: UInt64, _ durability: StoreOptions.Durability) throws(StoreError) {
         if InjectedBug.active(.endsUnconfirmed) { return }
         try shared.checkVersions()
@@ -60,8 +60,8 @@ extension Database {
         )
     }
 
-    /// Returns when the version is on the medium. One waiter syncs the log for everybody; who it is decides the
-    /// sync lock, which a dead one loses.
+    /// Returns when the version is on the medium. One waiter syncs the log for all; the sync lock decides which one,
+    /// and is lost by a dead one.
     package func waitDurable(_ version: UInt64) throws(StoreError) {
         var deadline: Int64 = 0
         while true {
@@ -86,7 +86,7 @@ extension Database {
         }
     }
 
-    /// How long to leave the next sync to those who are expected to commit presently; nil: not at all.
+    /// How long to leave the next sync to threads that are expected to commit presently; nil: not at all.
     private func timeForOthers(_ durable: UInt64, until deadline: inout Int64) -> Int64? {
         let patience = shared.syncPatience
         if patience.commits < 2 { return nil }
@@ -102,7 +102,7 @@ extension Database {
         do throws(StoreError) {
             if shared.durable.load() & ~SharedState.poisonBit >= version {
                 locks.sync.release()
-                // Somebody may have found the lock taken meanwhile.
+                // Another thread may have found the lock taken meanwhile.
                 shared.endAllRounds(machine)
                 return
             }

@@ -12,7 +12,7 @@ package struct Meta: Equatable, Sendable {
     static let formatVersion: UInt32 = 1
 
     package var uuid: (UInt64, UInt64) = (0, 0)
-    /// Changes when the file is made anew (created, copied, compacted): a log of another one is not ours.
+    /// Changes when the file is recreated (created, copied, compacted): a log of another one is not ours.
     package var incarnation: UInt64 = 0
     /// The meta with the higher one is newer.
     package var generation: UInt64 = 0

@@ -1,9 +1,9 @@
 /// Creating, opening, joining and closing a store.
 ///
-/// Everything happens under the OPEN lock: who finds nobody alive recovers and makes the shared state anew,
-/// who finds somebody joins it.
+/// Everything happens under the OPEN lock: an opener that finds no process alive recovers and recreates the shared
+/// state, otherwise it joins it.
 extension Database {
-    /// Opens a store. `path` is that of the `db` file; `-log` and `-lock` stand beside it. `isKnown`: it is resolved,
+    /// Opens a store. `path` is that of the `db` file; `-log` and `-lock` are next to it. `isKnown`: it is resolved,
     /// and the file was there a moment ago.
     package static func open(
         _ path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)? = nil, isKnown: Bool = false
@@ -29,7 +29,7 @@ extension Database {
         throw StoreError(.busy, "\(path) is deleted again and again")
     }
 
-    /// How often a file that somebody deletes in the meantime is looked for.
+    /// How often a file that is deleted in the meantime is looked for.
     static let attempts = 100
 
     /// Nil: the file was deleted before it was open; there may be another one, or none.
@@ -79,7 +79,7 @@ extension Database {
             throw StoreError(.timeout, "another process was opening or closing \(path) for too long")
         }
         defer { locks.open.release() }
-        // Who had the lock may have deleted the file.
+        // The process that had the lock may have deleted the file.
         guard try machine.leads(path, to: file) else { return nil }
         let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive)) || InjectedBug.active(.twoSharedStates)
         if options.isExclusive {
@@ -113,7 +113,7 @@ extension Database {
 
     // MARK: The session page
 
-    /// Page 2: which lock file and which life of it belong to who has the store open now.
+    /// Page 2: which lock file and which life of it belong to the processes that have the store open now.
     ///
     /// `0 "objsess\u{1}" · 8 device, inode of the lock file · 24 nonce · 32 boot id (16) · 48 incarnation ·
     /// 56 u32 layout version · 64 generation of a meta that is known to be durable, or 0 ·
@@ -123,7 +123,7 @@ extension Database {
         static let magic: UInt64 = 0x0173_7365_736a_626f
         static let offset = 2 * PageSize.page
         static let size = 88
-        /// In the word of the layout version: nobody may join.
+        /// In the word of the layout version: no process may join.
         static let exclusive: UInt64 = 1 << 63
 
         static func write(
@@ -170,9 +170,9 @@ extension Database {
 
     // MARK: Shared memory
 
-    /// The memory of who finds nobody alive. That of the last session serves again where it certainly is nobody else's:
-    /// its file is named by this very store. Else a new one: somebody may still use what has the name, who had a store
-    /// open that was deleted or replaced.
+    /// The memory of an opener that finds no process alive. That of the last session serves again if it certainly is
+    /// not in use elsewhere: its file is named by this very store. Else a new one: what has the name may still be used
+    /// by a process that had a store open that was deleted or replaced.
     private static func makeShared(
         _ file: StorageFile, _ slot: Int, _ meta: Meta, path: String, options: StoreOptions, machine: Machine
     ) throws(StoreError) -> (SharedState, isNew: Bool) {
@@ -193,9 +193,9 @@ extension Database {
             (_) throws(StoreError) in
             try retireLockFile(name, bytes, of: session?.identity, machine)
             // A clean store needs no log. That of a store which was replaced by a copy of itself is of the same
-            // incarnation, and may still be written by who had the old one open.
+            // incarnation, and may still be written by processes that had the old one open.
             if meta.isClean, !InjectedBug.active(.foreignLogKept), try isLogOrLink(path + "-log", machine) {
-                // The meta may stand in the page cache only, where a close died: the one before it needs the log.
+                // The meta may be in the page cache only, where a close died: the one before it needs the log.
                 try writeMeta(meta, slot: slot, to: file)
                 try file.sync()
                 try machine.removeIfPresent(path + "-log")
@@ -217,7 +217,7 @@ extension Database {
         return try LogFile.isLog(file)
     }
 
-    /// What is none was put there by somebody else, and stays.
+    /// What is none was put there by another program, and stays.
     static func removeLog(_ name: String, _ machine: Machine) throws(StoreError) {
         if try isLogOrLink(name, machine) { try machine.removeIfPresent(name) }
     }
@@ -233,7 +233,7 @@ extension Database {
         return SharedState.isOurs(first) || size == bytes || size == SharedMemory.firstPart
     }
 
-    /// Removes the lock file beside a store that goes. What is none was put there by somebody else, and stays.
+    /// Removes the lock file beside a store that goes. What is none was put there by another program, and stays.
     static func removeLockFile(_ name: String, _ machine: Machine) throws(StoreError) {
         let file: StorageFile
         do throws(StoreError) { file = try machine.open(name, .side) } catch {
@@ -251,7 +251,7 @@ extension Database {
         _ name: String, _ bytes: Int, of session: SharedState.Identity?, _ machine: Machine
     ) throws(StoreError) {
         let old: StorageFile
-        // What cannot be opened (a symbolic link, somebody else's) only loses its name.
+        // What cannot be opened (a symbolic link, another user's) only loses its name.
         do throws(StoreError) { old = try machine.open(name, .side) } catch { return }
         defer { old.close() }
         let identity = try old.identity(), names = try old.nameCount()
@@ -283,7 +283,7 @@ extension Database {
                 file, slot, metas, bytes: bytes, path: path, options: options, machine: machine, shared: shared,
                 locks: locks, instance: instance, probe: probe)
         } catch {
-            // A file that cannot be opened gets no lock file for good: who comes next makes it anew.
+            // A file that cannot be opened keeps no lock file: the next opener recreates it.
             if isNew {
                 try? SideNames.holding(of: path, for: file, timeout: 0, machine) { (_) throws(StoreError) in
                     try machine.remove(path + "-lock")
@@ -417,8 +417,8 @@ extension Database {
         return ", as meta \(damaged ^ 1) says (meta \(damaged), which is damaged, may have been the newer one)"
     }
 
-    /// What is wrong with a file of so many bytes; nil: nothing. A close cuts the file: where the meta that it wrote is
-    /// damaged, the one before it is of a longer file, from which nothing was cut that is needed.
+    /// What is wrong with a file of this many bytes; nil: nothing. A close cuts the file: where the meta that it wrote
+    /// is damaged, the one before it is of a longer file, from which nothing was cut that is needed.
     static func lengthProblem(_ metas: [Meta?], _ bytes: Int) -> String? {
         guard let (slot, meta) = newestMeta(metas), meta.filePages * PageSize.page > bytes else { return nil }
         let wanted = meta.filePages * PageSize.page
@@ -431,14 +431,14 @@ extension Database {
     }
 
     /// The log of that store; nil where there is none, or another one's. `.replaced` where the path leads to another
-    /// store: what stands beside it may be the log of a copy.
+    /// store: what is next to it may be the log of a copy.
     static func openLog(
         _ store: StorageFile, _ path: String, uuid: (UInt64, UInt64), incarnation: UInt64, seed: UInt64,
         _ machine: Machine
     ) throws(StoreError) -> LogFile? {
         let found = try openSide(path + "-log", machine)
         do throws(StoreError) {
-            // Asked when it is open: the log is the one that stood beside the store at that time, or an older one.
+            // Checked when it is open: the log is the one that was next to the store at that time, or an older one.
             if !InjectedBug.active(.namesUnasked), try !machine.leads(path, to: store) { throw replaced(path) }
             if let found, try LogFile.matches(found, uuid: uuid, incarnation: incarnation) {
                 return LogFile(file: found, seed: seed)
@@ -558,7 +558,7 @@ extension Database {
         return database
     }
 
-    /// A file that nobody writes: no locks, no shared state, nothing but a clean file that can be read.
+    /// A file that no process writes: no locks, no shared state, nothing but a clean file that can be read.
     private static func openImmutable(
         _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
@@ -617,22 +617,23 @@ extension Database {
         var failure: StoreError?
         do throws(StoreError) {
             pins.releaseAll()
-            // Nobody else can come or close now. Who dies leaves the store to the recovery of the next one.
+            // No other process can open or close now. A process that dies here leaves the store to the recovery of the
+            // next one.
             let isLast = !(try machine.isLocked(file, bytes: Locks.allLive))
             if InjectedBug.active(.liveGivenUpFirst) { locks.live.release() }
-            // Nobody else knows that a sync was due. Before LIVE is given up: from then on others take the locks from
-            // who has them.
+            // No other process knows that a sync was due. Before LIVE is released: from then on others take the locks
+            // from their owner.
             if !isLast && mayOweSync && !shared.isPoisoned && !InjectedBug.active(.closeUnsynced) {
                 try waitDurable(shared.published.load())
             }
             if !InjectedBug.active(.liveGivenUpFirst) { locks.live.release() }
-            // A file that nobody can find any more is left as it is: its log may be that of the store in its place.
+            // A file that can no longer be found is left as it is: its log may be that of the store in its place.
             if isLast && !shared.isPoisoned && shared.prepared.load() != 0, try file.hasName() {
                 try checkpoint(clean: true)
                 try Session.noteDurable(file, shared.generation.load())
             }
             if isLast && !shared.isPoisoned && options.leavesFileAlone {
-                // Where the folder has another name, or none, nothing stands beside the path.
+                // Where the folder has another name, or none, nothing is next to the path.
                 do throws(StoreError) { try removeSideFiles() } catch { if error.code != .replaced { throw error } }
             }
         } catch {
@@ -641,11 +642,11 @@ extension Database {
         if let failure { throw failure }
     }
 
-    /// Under OPEN: who comes next makes them anew.
+    /// Under OPEN: the next opener recreates them.
     private func removeSideFiles() throws(StoreError) {
         try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) { (_) throws(StoreError) in
-            // A log that nobody has written to was made for a meta that is not clean, whose writing failed; it may
-            // stand in the file all the same, and needs the log.
+            // A log that was never written to was made for a meta that is not clean, whose writing failed; it may be in
+            // the file all the same, and needs the log.
             if try Database.newestMeta(readMetas())?.meta.isClean == true {
                 try Database.removeLog(path + "-log", machine)
             }

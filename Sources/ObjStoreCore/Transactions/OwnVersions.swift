@@ -1,6 +1,6 @@
 /// Which versions this process committed: all others come from other processes.
 ///
-/// Ranges, ascending. Bounded: what nobody asks about any more is forgotten, and after so many ranges also the
+/// Ranges, ascending. Bounded: what is not looked up any more is forgotten, and after a number of ranges also the
 /// oldest, which then count as another process's.
 final class OwnVersions: @unchecked Sendable {
     private static let limit = 4096

@@ -13,7 +13,7 @@ final class PinTable: @unchecked Sendable {
     private let shared: SharedState
     private let machine: Machine
     private let instance: UInt64
-    /// Whether an instance still lives; asked about slots of others when the table is full.
+    /// Whether an instance still lives; checked for slots of others when the table is full.
     private let isAlive: (UInt64) throws(StoreError) -> Bool
 
     private let lock = Lock()
@@ -58,7 +58,7 @@ final class PinTable: @unchecked Sendable {
         }
     }
 
-    /// Pins HEAD, which need not be PUBLISHED yet. Under WRITER: nobody frees a page of it meanwhile.
+    /// Pins HEAD, which need not be PUBLISHED yet. Under WRITER: no page of it is freed meanwhile.
     func pin(head entry: SharedState.RingEntry) throws(StoreError) {
         if join(entry.version) != nil { return }
         let slot = try claimSlot()

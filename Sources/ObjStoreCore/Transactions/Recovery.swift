@@ -1,4 +1,4 @@
-/// Making a store usable when nobody has it open: after a power cut, after the last process was killed, and
+/// Making a store usable when no process has it open: after a power cut, after the last process was killed, and
 /// the small part of it that a cleanly closed store needs before its first write.
 extension Database {
     /// Alone, under OPEN. Trusts nothing that it did not write and sync itself, except what a valid meta
@@ -10,7 +10,7 @@ extension Database {
         // Old write-back errors are reported now, not to the first commit.
         if !InjectedBug.active(.oldErrorsKept) { try syncQuietly(log.file) }
         if !InjectedBug.active(.recoveryTrustsMeta) {
-            // The meta may stand in the page cache only, and clean there.
+            // The meta may be in the page cache only, and clean there.
             try Database.writeMeta(meta, slot: slot, to: file)
         }
         if !InjectedBug.active(.oldErrorsKept) { try file.sync() }
@@ -23,7 +23,7 @@ extension Database {
         if InjectedBug.active(.recoveryReuses) { state.space.forgetLivePages() }
         allocator = state
 
-        // Replay in one batch into fresh pages. The version goes on even when there was nothing to replay: the
+        // Replay in one batch into fresh pages. The version advances even when there was nothing to replay: the
         // new epoch's chain begins with it.
         let version = scan.version + (InjectedBug.active(.noEpoch) ? 0 : 1)
         var entry = SharedState.RingEntry(
@@ -67,7 +67,7 @@ extension Database {
         try trimLog(to: region)
     }
 
-    /// Gives back what the log file has behind its region, which no meta that a power cut may leave needs. Under CKPT,
+    /// Frees what the log file has behind its region, which no meta that a power cut may leave needs. Under CKPT,
     /// or alone.
     func trimLog(to region: LogRegion) throws(StoreError) {
         let file = try requireLog().file, end = region.offset + region.bytes
@@ -132,7 +132,7 @@ extension Database {
     /// The ring at the beginning of the file, as after a clean open: it grows when it must.
     var firstRegion: LogRegion { LogRegion(offset: LogFile.headerSize, bytes: options.logBytes) }
 
-    /// Where the ring goes on after a recovery.
+    /// Where the ring continues after a recovery.
     private func freshRegion() throws(StoreError) -> LogRegion {
         let region = firstRegion
         let end = region.offset + region.bytes
@@ -146,7 +146,7 @@ extension Database {
         return region
     }
 
-    /// The shared state is made anew; only then may others join.
+    /// The shared state is recreated; only then may others join.
     func startSharedState(_ meta: Meta, slot: Int, otherPin: UInt64, identity: SharedState.Identity, isPrepared: Bool) {
         shared.initialize(identity, firstVersion: meta.version)
         shared.setRingEntry(
@@ -196,21 +196,21 @@ extension Database {
             (meta.version == head.version && (!meta.isClean || meta.log.chain == head.log.chain))
                 || InjectedBug.active(.prepareAnyMeta)
         else {
-            // What this session was opened on stood in the page cache only, and is gone.
+            // What this session was opened on was in the page cache only, and is gone.
             setPoison()
             throw poisonedError
         }
-        // As in recovery: the meta that this session stands on becomes certain before anything is written. It is
-        // not clean where somebody died just here: then that one is it.
+        // As in recovery: the meta that this session is based on becomes certain before anything is written. It is not
+        // clean if a process died just here: then that one is it.
         do throws(StoreError) { try makeLog(meta) } catch {
-            // The folder's: whoever syncs it next would be told that all is well.
+            // The folder's: the next sync of it would report success.
             if error.code == .syncFailed { setPoison() }
             throw error
         }
         try Database.writeMeta(meta, slot: slot, to: file)
         try syncDB()
         var new = meta
-        // Who died just here may have been asked for a larger region than this process is to make.
+        // A process that died just here may have been configured for a larger region than this one is to make.
         let isNew = meta.isClean || meta.log.region != firstRegion
         if isNew {
             new.isClean = false
@@ -255,7 +255,7 @@ extension Database {
                 try existing.size() >= LogFile.headerSize + bytes,
                 existing.canTakeAccess(of: self.file)
             {
-                // Who made it may have died before its name was durable.
+                // Its creator may have died before its name was durable.
                 if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: name) }
                 return
             }
@@ -269,7 +269,7 @@ extension Database {
                 try SideNames.rename(new, of: path, to: name, machine)
             }
         } catch {
-            // Nothing relies on this file yet: a failed sync of it harms nobody.
+            // Nothing relies on this file yet: a failed sync of it is harmless.
             throw error.code == .syncFailed ? StoreError(.io, error.message) : error
         }
         if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: name) }

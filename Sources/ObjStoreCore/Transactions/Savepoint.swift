@@ -6,7 +6,7 @@
 ///                     └── roll back: B and C are undone; release: nothing is
 /// ```
 /// What the arena holds when one begins is not changed any more, but copied like pages of the file, until the savepoint
-/// ends: going back means to forget the copies. What waits (index changes, rows of a bulk insert) is brought into the
+/// ends: going back means discarding the copies. What waits (index changes, rows of a bulk insert) is brought into the
 /// trees first. So a savepoint costs what these merges cost, plus a copy of each extent that is changed again.
 struct Savepoint {
     let id: UInt64

@@ -2,9 +2,9 @@ internal import CSystem
 
 /// The words, the ring of roots and the table of pins that all processes on one file share (`db-lock`).
 ///
-/// Its content is disposable: the first opener makes it anew, and nobody trusts it after a reboot. Who may
-/// write which word, when, under which lock and in which order stands in `docs/state-machine.md`; this type
-/// only says where the words lie.
+/// Its content is disposable: the first opener recreates it, and it is not trusted after a reboot. Which process may
+/// write which word, when, under which lock and in which order is in `docs/state-machine.md`; this type only says where
+/// the words lie.
 ///
 /// ```
 ///     0  identity: magic, layout version, sizes, nonce, boot id, incarnation
@@ -40,7 +40,7 @@ package final class SharedState: @unchecked Sendable {
     package let limits: Limits
     private let memory: SharedMemory
     private var wasInitialized = false
-    /// The version whose entry is the first of the ring; the same for all who share the memory.
+    /// The version whose entry is the first of the ring; the same for all that share the memory.
     private var ringBase: UInt64 { cs_load64_relaxed(base + 56) }
     private let base: UnsafeMutableRawPointer
     var identity: FileIdentity { memory.identity }
@@ -144,7 +144,7 @@ package final class SharedState: @unchecked Sendable {
     /// lies behind the first page.
     func reserveAll() throws(StoreError) { try memory.reserveAll() }
 
-    /// Wipes everything; only under OPEN with nobody alive. New memory is clean, and most of it is never touched.
+    /// Wipes everything; only under OPEN with no process alive. New memory is clean, and most of it is never touched.
     package func initialize(_ identity: Identity, firstVersion: UInt64) {
         if !memory.isNew || wasInitialized {
             base.initializeMemory(as: UInt8.self, repeating: 0, count: SharedState.bytes(limits))
@@ -182,7 +182,8 @@ package final class SharedState: @unchecked Sendable {
     /// What a lock file begins with: nothing yet, or the magic.
     static func isOurs(_ first: UInt64) -> Bool { first == 0 || first == magic }
 
-    /// Tells those who still use the memory that another store has the place of theirs. Only the first page is touched.
+    /// Tells processes that still use the memory that another store has the place of theirs. Only the first page is
+    /// touched.
     func retire(_ machine: Machine) {
         guard base.load(as: UInt64.self) == SharedState.magic,
             base.load(fromByteOffset: 8, as: UInt32.self) == SharedState.layoutVersion
@@ -214,13 +215,13 @@ package final class SharedState: @unchecked Sendable {
         base + SharedState.ring + Int((version &- ringBase) % UInt64(limits.ringEntries)) * 128
     }
 
-    /// The entry where `version` stands or would stand. Stable while PUBLISHED <= version <= HEAD.
+    /// The entry where `version` is or would be. Stable while PUBLISHED <= version <= HEAD.
     package func ringEntry(_ version: UInt64) -> RingEntry {
         cs_yield()
         cs_fence()
         let p = entry(version)
         func word(_ offset: Int) -> UInt64 { cs_load64_relaxed(p + offset) }
-        // Who looks at PUBLISHED again afterwards must not look before the words were read.
+        // A reader that checks PUBLISHED again afterwards must not do so before the words were read.
         defer { cs_fence_acquire() }
         return RingEntry(
             version: word(0), root: Ref(raw: word(8)), filePages: Int(truncatingIfNeeded: word(16)),
@@ -232,7 +233,7 @@ package final class SharedState: @unchecked Sendable {
 
     package func setRingEntry(_ e: RingEntry) {
         cs_yield()
-        // Who sees a word of this entry sees the PUBLISHED that allowed the writer to replace the old one.
+        // A reader that sees a word of this entry sees the PUBLISHED that allowed the writer to replace the old one.
         cs_fence_release()
         let p = entry(e.version)
         func set(_ offset: Int, _ value: UInt64) { cs_store64_relaxed(p + offset, value) }
@@ -250,7 +251,7 @@ package final class SharedState: @unchecked Sendable {
         cs_fence()
     }
 
-    /// Clears the entry of a version that stands inside a group: a dead writer may have left one there.
+    /// Clears the entry of a version inside a group: a dead writer may have left one there.
     func clearRingEntry(_ version: UInt64) {
         cs_yield()
         cs_store64_release(entry(version), 0)
@@ -288,8 +289,8 @@ package final class SharedState: @unchecked Sendable {
 
     /// One sync of the log: which versions it covers, and its place in the sequence of rounds.
     ///
-    /// Who waits for a version sleeps on the doorbell of the round that covers it, so that the end of a round
-    /// wakes only those whom it concerns, and one more, who leads the next. A hint: what is durable says DURABLE.
+    /// A thread that waits for a version sleeps on the doorbell of the round that covers it, so that the end of a round
+    /// wakes only those that it concerns, and one more, which leads the next. A hint: what is durable says DURABLE.
     package struct SyncRound {
         /// Bits 0 and 1: number of the round; above: the last version that it covers.
         fileprivate let word: UInt64
@@ -337,14 +338,14 @@ package final class SharedState: @unchecked Sendable {
     }
     private static let longestPatience: Int64 = 1_000_000
 
-    /// Wakes who waits for whatever round.
+    /// Wakes the waiters of all rounds.
     func endAllRounds(_ machine: Machine) { for end in roundEnds { end.ring(machine) } }
 
     // MARK: Composite steps
 
     var isPoisoned: Bool { durable.load() & SharedState.poisonBit != 0 }
 
-    /// Compare-exchange maximum, refused once poisoned (PUBLISHED then DURABLE: who is acknowledged sees its commit).
+    /// Compare-exchange maximum, refused once poisoned (PUBLISHED then DURABLE: an acknowledged commit is visible).
     func advance(to version: UInt64) {
         if InjectedBug.active(.publishPlain) {
             if !isPoisoned { published.store(version); durable.store(version) }
@@ -359,7 +360,7 @@ package final class SharedState: @unchecked Sendable {
         raiseDurable(to: version)
     }
 
-    /// False where poison stands, or came before it was done: nobody is shown the version by this.
+    /// False if poison is set, or came before it was done: this does not show the version to any process.
     @discardableResult
     func raisePublished(to version: UInt64) -> Bool {
         while true {
@@ -376,7 +377,7 @@ package final class SharedState: @unchecked Sendable {
         }
     }
 
-    /// From now on nobody acknowledges anything.
+    /// From now on nothing is acknowledged.
     func poison() {
         while true {
             let now = durable.load()

@@ -1,4 +1,4 @@
-/// What the shared memory says is believed only where it can be true.
+/// Words of the shared memory are believed only if they can be true.
 ///
 /// Whoever may write a store may write its lock file, with any words and at any time. No check tells a wrong number
 /// from a right one. But what leads out of the file or the memory, makes arithmetic overflow, or contradicts the log is
@@ -6,16 +6,16 @@
 ///
 /// The words are looked at without the simulation's hook: on a sound machine nothing here has an effect.
 extension SharedState {
-    /// No store has had so many versions, or log bytes in one epoch.
+    /// No store has had that many versions, or log bytes in one epoch.
     private static let most: UInt64 = 1 << 62
-    /// No file has so many pages (64 TiB).
+    /// No file has that many pages (64 TiB).
     private static let mostPages = 1 << 34
 
     private static func nonsense(_ what: String) -> StoreError {
         StoreError(.corrupt, "the memory that all processes share (the store's lock file) makes no sense: \(what)")
     }
 
-    /// HEAD's entry in the ring. Who builds on an older one by mistake writes over what was acknowledged.
+    /// HEAD's entry in the ring. Building on an older one by mistake would overwrite what was acknowledged.
     func headEntry() throws(StoreError) -> RingEntry {
         while true {
             let version = head.load()
@@ -32,7 +32,7 @@ extension SharedState {
         }
     }
 
-    /// Whether an entry can be one, to be asked of one that nobody replaces meanwhile.
+    /// Whether an entry can be one; for one that is not replaced meanwhile.
     func check(_ entry: RingEntry) throws(StoreError) {
         let pages = entry.filePages, region = entry.log.region, map = entry.freeMap
         guard entry.version > 0, entry.version < SharedState.most, pages >= FreeSpace.firstPage,

@@ -1,5 +1,5 @@
-/// The names beside a store, `-log` and `-lock`, belong to whoever has the path; who changes what they lead to does so
-/// in here.
+/// The names beside a store, `-log` and `-lock`, belong to the store that has the path; what they lead to is changed
+/// only in here.
 ///
 /// The locks of a store belong to its file, and a path can have had two: one process still opens or prepares a store
 /// that was just deleted, another one makes the next. Each alone would find its file in its place, and a moment later
@@ -15,12 +15,12 @@
 /// ```
 ///
 /// The lock is one on the file that may become the next log, `-log.new`. It is always made new, and loses that name
-/// before the lock is given up. One that is there already is somebody's who works, or has died: it is locked, never
-/// written, and then removed. What cannot be one was put there by somebody else, and stays.
+/// before the lock is released. One that is there already belongs to a process that is at work, or has died: it is
+/// locked, never written, and then removed. What cannot be one was put there by another program, and stays.
 enum SideNames {
     /// Runs `body` where `file` still has the path, alone among all processes, with a new file that it may write and
-    /// give another name (`rename`); again where somebody has removed that file meanwhile.
-    /// Innermost: takes no other lock. `.replaced` where the path leads elsewhere; `.timeout`, after so many
+    /// give another name (`rename`); again if that file was removed meanwhile.
+    /// Innermost: takes no other lock. `.replaced` where the path leads elsewhere; `.timeout`, after that many
     /// nanoseconds (negative: never), or `.busy`, where they are 0.
     static func holding<R>(
         of path: String, for file: StorageFile, timeout: Int64, _ machine: Machine,
@@ -39,7 +39,7 @@ enum SideNames {
                 throw error
             }
             defer { lock.release() }
-            // Somebody may have taken it for one that was left behind.
+            // Another process may have taken it for one that was left behind.
             guard try machine.leads(name, to: own) else { continue }
             let result = Result { () throws(StoreError) in
                 if !InjectedBug.active(.namesUnasked), try !machine.leads(path, to: file) {
@@ -48,12 +48,12 @@ enum SideNames {
                 try own.takeAccess(of: file)
                 return try body(own)
             }
-            // Still under the lock: who waits for it sees that the file has lost its name. One that cannot be removed
+            // Still under the lock: waiters see that the file has lost its name. One that cannot be removed
             // the next one clears.
             let isNamed = (try? machine.leads(name, to: own)) == true
             if isNamed { try? machine.remove(name) }
             if case .failure = result {
-                // Somebody may have removed all that stood beside the store, together with it or not.
+                // All that was next to the store may have been removed, together with it or not.
                 if try !machine.leads(path, to: file) { throw Database.replaced(path) }
                 if !isNamed { continue }
             }
@@ -62,7 +62,7 @@ enum SideNames {
         throw StoreError(.busy, "\(name) is made and removed again and again")
     }
 
-    /// Gives the file its name for good. `.replaced`: somebody has removed it.
+    /// Gives the file its name for good. `.replaced`: it was removed.
     static func rename(_ own: StorageFile, of path: String, to name: String, _ machine: Machine) throws(StoreError) {
         guard try machine.leads(temporary(path), to: own) else { throw Database.replaced(path) }
         try machine.rename(temporary(path), to: name)
@@ -93,7 +93,7 @@ enum SideNames {
         }
     }
 
-    /// Waits for who works with it, and removes it where nobody does.
+    /// Waits for processes that work with it, and removes it if there is none.
     private static func clear(_ path: String, timeout: Int64, _ machine: Machine) throws(StoreError) {
         let name = temporary(path)
         let other: StorageFile

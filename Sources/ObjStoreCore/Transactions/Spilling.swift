@@ -24,7 +24,7 @@ extension WriteTransaction {
             for state in memory.openStates { try state.spill(into: writer) }
             if schemaRef.isDirty, space.isOwn(schemaRef) { schemaRef = try writer.node(schemaRef) }
             try writer.finish(database.file)
-            // While the transaction goes on.
+            // While the transaction continues.
             database.file.startWriting()
             database.shared.dbBytes.add(UInt64(writer.bytesPlaced))
             // They belong to the spilled pages from now on.

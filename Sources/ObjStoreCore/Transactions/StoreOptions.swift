@@ -4,7 +4,7 @@ package struct StoreOptions: Sendable {
     package enum Durability: Equatable, Sendable {
         /// When it is on the medium.
         case full
-        /// When it is visible; on the medium at most so many milliseconds later.
+        /// When it is visible; on the medium at most this many milliseconds later.
         case relaxed(milliseconds: Int)
         /// When it is visible; on the medium with the next checkpoint.
         case none
@@ -26,11 +26,11 @@ package struct StoreOptions: Sendable {
     /// First size of the log ring in bytes, and how far it may grow.
     package var logBytes = 1 << 20
     package var logBytesLimit = 64 << 20
-    /// A checkpoint is made in the background when the log behind the last one has so many bytes.
+    /// A checkpoint is made in the background when the log behind the last one has this many bytes.
     package var checkpointBytes = 32 << 20
-    /// And when so many objects were changed behind it by this process.
+    /// And when this many objects were changed behind it by this process.
     package var checkpointOperations = 1_000_000
-    /// And when nobody wrote for so many nanoseconds; negative: not then.
+    /// And when there was no write for this many nanoseconds; negative: not then.
     package var checkpointIdle: Int64 = 2_000_000_000
     package var shared = SharedState.Limits()
     /// A background thread makes checkpoints and syncs relaxed commits.
@@ -41,12 +41,12 @@ package struct StoreOptions: Sendable {
     package var openCancellation: WaitCancellation?
     /// The largest string or binary, in bytes.
     package var valueLimit = 64 << 20
-    /// So many bytes of changed pages a transaction keeps in memory; more are written into the file ahead of the
+    /// How many bytes of changed pages a transaction keeps in memory; more are written into the file ahead of the
     /// commit.
     package var transactionBytes = 64 << 20
-    /// The file grows by at least so many pages at a time.
+    /// The file grows by at least this many pages at a time.
     package var growthPages = 256
-    /// A checkpoint cuts off free pages at the end of the file where they are half of it, and at least so many.
+    /// A checkpoint cuts off free pages at the end of the file where they are half of it, and at least this many.
     package var cutPages = 1024
 
     /// Nanoseconds in which no file can be given another name (a rename takes 4,000).

@@ -6,7 +6,7 @@ package struct VersionTrees {
     private let version: UInt64
     private let classes: UnsafeBufferPointer<Unmanaged<ClassSchema>>
 
-    /// - Parameter schema: that of the version; who keeps the version keeps it as well.
+    /// - Parameter schema: that of the version; whatever keeps the version keeps it as well.
     init(source: PageSource, root: Ref, version: UInt64, schema: Schema) {
         self.source = source
         self.root = root
@@ -45,7 +45,7 @@ package struct VersionTrees {
             source: source, root: try tree(cls) { ClassNode.collectionRoot($0, column: cls.columns[property].id) })
     }
 
-    /// - Parameter longValues: needed where it is asked for keys of which it has only the beginning.
+    /// - Parameter longValues: needed for look-ups of keys of which it has only the beginning.
     func index(
         _ cls: ClassSchema, at position: Int, longValues: IndexLongValues? = nil
     ) throws(StoreError)
@@ -63,14 +63,14 @@ package struct VersionTrees {
         return try index(cls, at: position)
     }
 
-    /// Who has which links in a collection; nil where the property is no collection of links.
+    /// Which objects have which links in a collection; nil where the property is no collection of links.
     package func inverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
         guard let position = cls.inversePosition(of: property) else { return nil }
         return IndexReader(
             source: source, root: try tree(cls) { ClassNode.root($0, of: cls.inverses[position]) }, kind: .link)
     }
 
-    /// Who has which links in the values of a mixed property; nil where the property is none.
+    /// Which objects have which links in the values of a mixed property; nil where the property is none.
     func mixedInverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
         guard let position = cls.mixedPosition(of: property) else { return nil }
         return IndexReader(

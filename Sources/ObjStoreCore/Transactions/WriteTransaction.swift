@@ -24,7 +24,7 @@ package final class WriteTransaction {
     var savepoints: [Savepoint] = []
     /// How many have begun: each has a name of its own.
     var savepointCount: UInt64 = 0
-    /// The schema is another since a moment ago: classes that are looked at give up indexes that it does not have.
+    /// The schema is another since a moment ago: classes that are looked at free indexes that it does not have.
     var isChangingIndexes = false
     /// False in recovery, which is alone and holds OPEN instead.
     private let holdsWriter: Bool
@@ -40,7 +40,7 @@ package final class WriteTransaction {
         var firstVersion: UInt64 = 0
     }
 
-    /// Takes the writer lock; waits at most `timeout` nanoseconds (negative: for ever): `.timeout`, or `.busy` of who
+    /// Takes the writer lock; waits at most `timeout` nanoseconds (negative: for ever): `.timeout`, or `.busy` if it
     /// only tries.
     package static func begin(
         _ database: Database, timeout: Int64 = -1, isTry: Bool = false, until end: WaitCancellation? = nil
@@ -143,7 +143,7 @@ package final class WriteTransaction {
         return error
     }
 
-    /// `cancel` where nobody is told what was read.
+    /// `cancel` where nothing that was read is reported.
     package func abandon() {
         guard isActive else { return }
         isActive = false

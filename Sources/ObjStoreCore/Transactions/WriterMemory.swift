@@ -1,5 +1,5 @@
 /// What the write transactions of one process take turns with, under WRITER: their memory, and the writers of trees
-/// and pages. They are made once: making them anew would cost more than a small commit.
+/// and pages. They are made once: recreating them would cost more than a small commit.
 final class WriterMemory {
     let arena = Arena()
     let ops = OpLog()
@@ -49,7 +49,7 @@ final class WriterMemory {
         states = Array(repeating: nil, count: schema.classes.count)
     }
 
-    /// The transaction is over: what it took much memory for is given back, the rest waits for the next one.
+    /// The transaction is over: what took much memory is freed, the rest waits for the next one.
     func end() {
         arena.reset()
         for index in opened where states[index]?.close() == false { states[index] = nil }
@@ -75,7 +75,7 @@ final class WriterMemory {
 
     // MARK: Savepoints
 
-    /// The open classes as they stand.
+    /// The open classes as they are.
     func markStates() throws(StoreError) -> [(index: Int, mark: ClassState.Mark)] {
         var marks: [(index: Int, mark: ClassState.Mark)] = []
         for index in opened {

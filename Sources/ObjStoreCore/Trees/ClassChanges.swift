@@ -103,7 +103,7 @@ final class ChangeCollector {
         events.append(Event(key: key, mask: 1 << UInt64(property & 63), kind: .modified, word: UInt16(property >> 6)))
     }
 
-    /// A run of a summary, whose bit 63 stands for the property at 63 and all behind it.
+    /// A run of a summary, whose bit 63 represents the property at 63 and all behind it.
     func record(_ run: OpLog.Run) {
         var key = run.firstKey
         let end = run.firstKey + run.count

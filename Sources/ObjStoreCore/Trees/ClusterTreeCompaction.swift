@@ -13,7 +13,7 @@ extension ClusterWriter {
     private static let loose = 3
 
     /// Goes through the leaves from the one that has `key` on, until about `budget` rows have been moved. Returns the
-    /// key to go on with, nil at the end.
+    /// key to continue with, nil at the end.
     package func compactRows(from key: Int64, budget: Int) throws(StoreError) -> Int64? {
         _ = try settle()
         try findLastKey()
@@ -35,8 +35,8 @@ extension ClusterWriter {
         }
     }
 
-    /// Gives up what leaves have of columns that the class no longer has, from the leaf that has `key` on, until leaves
-    /// with about `budget` rows were changed. Returns the key to go on with, nil at the end.
+    /// Frees what leaves have of columns that the class no longer has, from the leaf that has `key` on, until leaves
+    /// with about `budget` rows were changed. Returns the key to continue with, nil at the end.
     package func dropColumns(from key: Int64, budget: Int) throws(StoreError) -> Int64? {
         _ = try settle()
         // What to change is found first: the walk must not see its own changes.
@@ -156,7 +156,7 @@ extension ClusterWriter {
         forgetPath()
     }
 
-    /// Builds the inner nodes anew where there are twice as many as needed.
+    /// Rebuilds the inner nodes if there are twice as many as needed.
     private func rebuildInner() throws(StoreError) {
         guard case .inner(let root) = try tree.rootNode(), ClusterInner.level(root) > 1 else { return }
         var leaves: [(key: Int64, ref: Ref, rows: Int)] = []

@@ -169,7 +169,7 @@ package struct ClusterReader: @unchecked Sendable {
         try LeafReader(source: source).value(row.head, columns[column], hint: column, row.slot)
     }
 
-    /// Asks for what the values of a row will be read from: misses side by side, not one after the other.
+    /// Prefetches what the values of a row will be read from: misses side by side, not one after the other.
     func prefetch(_ row: RowPosition, _ columns: UnsafePointer<Int>, _ count: Int) {
         for index in 0..<count { cs_prefetch(row.head + LeafHead.directory + columns[index] &<< 6) }
         let reader = LeafReader(source: source)
@@ -245,7 +245,7 @@ package struct LeafCursor {
         return try nextNode()
     }
 
-    /// Asks for the directory line of a leaf that comes `distance` leaves later.
+    /// Prefetches the directory line of a leaf that comes `distance` leaves later.
     @inline(__always)
     func prefetchHead(distance: Int, line: Int) {
         guard let node, index &+ distance &- 1 < NodeHeader.count(node) else { return }

@@ -67,7 +67,7 @@ extension ClusterWriter {
         return (ref, node)
     }
 
-    /// Takes the (empty, given up) leaf at the end of the path out of the tree.
+    /// Takes the (empty, freed) leaf at the end of the path out of the tree.
     func unlinkLeaf() throws(StoreError) {
         while let step = path.popLast() {
             let node = space.arena.table.pointer(step.ref)

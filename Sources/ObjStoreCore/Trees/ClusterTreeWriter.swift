@@ -1,7 +1,7 @@
 /// Changes the objects of one class inside a write transaction.
 ///
 /// Appending has two ways. A few rows go straight into the packed parts of the last leaf; bulk appends
-/// collect unpacked in a builder and are encoded when their leaf is full, or when somebody reads.
+/// collect unpacked in a builder and are encoded when their leaf is full, or when something reads.
 ///
 /// ```
 ///            root
@@ -344,7 +344,7 @@ package final class ClusterWriter {
         }
     }
 
-    /// Gives up every extent of the tree, which is empty afterwards. Cost: all heads are read.
+    /// Frees every extent of the tree, which is empty afterwards. Cost: all heads are read.
     package func discardAll() throws(StoreError) {
         try check()
         try change { () throws(StoreError) in

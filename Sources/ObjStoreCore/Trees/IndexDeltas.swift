@@ -101,7 +101,7 @@ struct IndexEntryBuffer {
 /// before, need none. Not an owner that cleans up by itself: `release` does.
 struct IndexDeltas {
     let isText: Bool
-    /// `pending` is asked.
+    /// `pending` is queried.
     private let byValue: Bool
     let seed: UInt64
     private let order: IndexOrder

@@ -7,7 +7,7 @@ internal import Glibc
 /// binary, and the 16 bytes of uuids and decimals) is compared byte by byte: `address` reaches the first `head`
 /// bytes, or all where the entry is `whole`.
 struct IndexEntry {
-    /// Numbers: order bits. Text: hash of the whole value (0 where nobody asks for it).
+    /// Numbers: order bits. Text: hash of the whole value (0 if it is not needed).
     var bits: UInt64
     var key: Int64
     /// Numbers: how many further entries the run has. Text: address of the bytes.
@@ -75,7 +75,7 @@ package struct IndexLimits: Sendable {
     package init() {}
     package static let standard = IndexLimits()
 
-    /// Bytes of a text that an entry stores; the rest is asked from `IndexLongValues`.
+    /// Bytes of a text that an entry stores; the rest is read from `IndexLongValues`.
     static let head = 64
 }
 
@@ -84,7 +84,7 @@ package struct IndexLimits: Sendable {
 ///
 /// The layer that owns the rows supplies it. For a reader: the row of the *same snapshot* that the index
 /// root belongs to. For a writer: the row of the transaction's **base** snapshot, whatever the transaction
-/// has done to the row since (the index is asked after rows were changed, and its entries are still those
+/// has done to the row since (the index is searched after rows were changed, and its entries are still those
 /// of the base). The writer itself remembers the long values that were inserted in the transaction.
 open class IndexLongValues {
     public init() {}
@@ -149,7 +149,7 @@ struct IndexOrder {
                 key: a.key, hash: a.bits, length: a.low, isWhole: false, a.extra, with: b.address, Int(b.low))
         }
         if a.key == b.key, a.bits == b.bits, a.low == b.low { return 0 }
-        // Both lie in rows, and asking for one may overwrite the other.
+        // Both lie in rows, and reading one may overwrite the other.
         let bytes = try whole(key: a.key, hash: a.bits, length: a.low)
         let copy = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 1)
         defer { copy.deallocate() }
@@ -185,7 +185,7 @@ struct IndexOrder {
 }
 
 extension IndexEntry {
-    /// The entry of a value that somebody hands in. Text is not copied: it lives as long as the caller says.
+    /// The entry of a value from a caller. Text is not copied: it lives as long as the caller says.
     ///
     /// Doubles, floats: -0.0 is 0.0, every NaN is the same and greater than infinity. Uuids and decimals come as
     /// `withIndexBytes` makes them.

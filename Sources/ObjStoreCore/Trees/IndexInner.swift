@@ -9,13 +9,13 @@
 ///  text     32 length of common prefix (2), 0 (6) | 40 offsets (2 bytes, one more than children) | counts | refs
 ///           | common prefix | suffixes
 /// ```
-/// Separator i (i > 0) is greater than every entry of child i-1 and not greater than any of child i; what
-/// stands at 0 is never compared. The separators before index `null separators` are null: only their key
-/// counts. Level 1 is above the leaves. A root is always an inner node; an empty index is the null ref.
+/// Separator i (i > 0) is greater than every entry of child i-1 and not greater than any of child i; what is at 0 is
+/// never compared. The separators before index `null separators` are null: only their key counts. Level 1 is above the
+/// leaves. A root is always an inner node; an empty index is the null ref.
 ///
 /// A text separator is cut after the first byte that differs. One that needs more than the 64 stored bytes
-/// (bit 15) stands for the first entry below it, which exists: whoever removes that entry replaces the
-/// separator, so that `IndexLongValues` can always be asked for it.
+/// (bit 15) represents the first entry below it, which exists: removing that entry replaces the separator, so that
+/// `IndexLongValues` always has it.
 package enum IndexInner {
     static let numbers: UInt8 = 1
     static let text: UInt8 = 3
@@ -201,7 +201,7 @@ package enum IndexInner {
             as: Int64.self)
     }
 
-    /// Whether separator `index` can only be compared by asking for a row.
+    /// Whether separator `index` can only be compared by reading a row.
     static func isLongSeparator(_ node: UnsafeRawPointer, _ index: Int) -> Bool {
         index > 0 && encoding(node) == text && view(node).word(index) & IndexLeaf.longBit != 0
     }

@@ -52,7 +52,7 @@ package enum IndexTree {
     }
 
     /// The same; what is wrong below a child goes to `damaged` with the child's ref, and where that does not throw, the
-    /// check goes on with the next child.
+    /// check continues with the next child.
     static func checkInvariants(
         _ root: Ref, _ source: PageSource, kind: ValueKind, unique: Bool, longValues: IndexLongValues?,
         damaged: (Ref, StoreError) throws(StoreError) -> Void, visit: (Value, Int64) throws(StoreError) -> Void
@@ -134,7 +134,7 @@ private final class IndexChecker {
                 total += try check(ref, level - 1, expected: below, damaged, visit)
             } catch {
                 try damaged(ref, error)
-                // Who goes on does not know what comes before the next entry.
+                // A check that continues does not know what comes before the next entry.
                 total += below
                 (last, bound) = (nil, nil)
             }

@@ -12,10 +12,10 @@ struct IndexPatch {
 /// ```
 ///   changes   [ c0 c1 | c2 | c3 c4 c5 ]        cut by the separators of the node
 ///                 v      v        v
-///   children    child 2  5        9            each gives back 0, 1 or more nodes
+///   children    child 2  5        9            each returns 0, 1 or more nodes
 /// ```
-/// As long as each gives back one, its ref and count are set in place; otherwise the node is put together
-/// anew from old and new children.
+/// As long as each returns one, its ref and count are set in place; otherwise the node is rebuilt from old and new
+/// children.
 extension IndexWriter {
     func mergeChanges() throws(StoreError) {
         builder.built.removeAll(keepingCapacity: true)
@@ -85,7 +85,7 @@ extension IndexWriter {
             if try setInPlace(&ref, &node, child, mark, level, isRebuilt: patches.count > patchMark) { continue }
             patches.append(IndexPatch(child: child, from: mark, to: builder.built.count, separates: false))
             if builder.built.count > mark, child > 0, IndexInner.isLongSeparator(node, child) {
-                // It stood for an entry that may be gone.
+                // It represented an entry that may be gone.
                 builder.built[mark].separator = try builder.entrySeparator(
                     try firstEntry(builder.built[mark].ref, level - 1))
                 patches[patches.count - 1].separates = true
@@ -121,9 +121,9 @@ extension IndexWriter {
         try builder.space.discardNode(ref, .indexInner)
     }
 
-    /// Whether the changes of a node above leaves fall into so many of its leaves that these would come out half empty,
-    /// each by itself. New objects of an index with few values come to the ends of these: a few leaves become many full
-    /// ones.
+    /// Whether the changes of a node above leaves are spread over so many of its leaves that these would come out half
+    /// empty, each by itself. New objects of an index with few values come to the ends of these: a few leaves become
+    /// many full ones.
     private func isScattered(_ node: UnsafeRawPointer, _ low: Int, _ high: Int) throws(StoreError) -> Bool {
         let count = NodeHeader.count(node), most = (high - low) * count / max(4 * IndexInner.total(node), 1)
         var at = low, touched = 0
@@ -197,7 +197,7 @@ extension IndexWriter {
         return try IndexInner.child(node, changes[change], order, byValue: unique) <= child
     }
 
-    /// Puts the one node that a child became in its place. False: the node must be put together anew.
+    /// Puts the one node that a child became in its place. False: the node must be rebuilt.
     private func setInPlace(
         _ ref: inout Ref, _ node: inout UnsafeRawPointer, _ child: Int, _ mark: Int, _ level: Int, isRebuilt: Bool
     ) throws(StoreError) -> Bool {
@@ -206,7 +206,7 @@ extension IndexWriter {
         let width = IndexInner.countWidth(node)
         guard UInt64(new.count) <= IndexColumn.limit(width) else { return false }
         if new.isSmall {
-            // In a node that is put together anew the neighbour's old ref may be void already.
+            // In a node that is rebuilt the neighbour's old ref may be void already.
             if isRebuilt { return false }
             if try hasRoomBeside(node, child, new, level) { return false }
         }

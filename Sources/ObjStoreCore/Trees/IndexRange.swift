@@ -41,7 +41,7 @@ extension IndexReader {
         _ comparison: Comparison, _ value: Value, _ body: (IndexMatches) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         try value.withIndexBytes { (value) throws(StoreError) -> T in
-            // NaN stands last, and is not greater than anything.
+            // NaN comes last, and is not greater than anything.
             guard let nan = kind.nan, comparison == .greater || comparison == .greaterOrEqual else {
                 return try body(try matches(comparison, value, end: nil))
             }

@@ -11,7 +11,7 @@ package struct IndexReader {
     let order: IndexOrder
 
     /// `longValues` supplies what texts have beyond 64 bytes, in the snapshot of `root`; the caller keeps it
-    /// alive. Other kinds, and text indexes where no value is that long, never ask.
+    /// alive. Other kinds, and text indexes where no value is that long, never use it.
     package init(source: PageSource, root: Ref, kind: ValueKind, longValues: IndexLongValues? = nil) {
         self.source = source
         self.root = root
@@ -174,7 +174,7 @@ package struct IndexReader {
 }
 
 extension PageSource {
-    /// Asks for a whole leaf: halving among texts touches most of its lines one after another.
+    /// Prefetches a whole leaf: halving among texts touches most of its lines one after another.
     @inline(__always)
     func prefetchLeaf(_ ref: Ref) {
         guard ref.raw < UInt64(limit) else { return }

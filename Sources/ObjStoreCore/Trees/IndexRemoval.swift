@@ -1,5 +1,5 @@
 extension IndexWriter {
-    /// Takes every pair away: the tree's extents are given up, changes that waited are forgotten.
+    /// Takes every pair away: the tree's extents are freed, pending changes are discarded.
     package func removeAll() throws(StoreError) {
         try merge()
         if root.isNull { return }

@@ -47,8 +47,8 @@ struct IndexText {
         return Int(target.low) < prefixLength ? 1 : 0
     }
 
-    /// Sign of entry `index` <=> target, by value; the target is whole and begins with the prefix. `key` is
-    /// asked only where a long value must be fetched.
+    /// Sign of entry `index` <=> target, by value; the target is whole and begins with the prefix. `key` is called only
+    /// if a long value must be fetched.
     @inline(__always)
     func compare(_ index: Int, _ target: IndexEntry, _ order: IndexOrder, key: (Int) -> Int64) throws(StoreError) -> Int
     {

@@ -5,10 +5,10 @@ internal import Glibc
 /// Changes wait in memory and are merged into the tree all at once, by `flush` or by the first read of a
 /// range. `find` in a unique index, or one that is made for it, sees tree and waiting changes together at once.
 ///
-/// Who calls keeps the index true: it removes only pairs that are there and inserts only pairs (in a unique
-/// index: values) that are not. An index of a constraint beside the primary key is not unique in this sense: any number
-/// of nulls stand in it, and who replays a log may come by two equal values between two changes. A breach is found by
-/// the merge at the latest and throws `.corrupt`.
+/// The caller keeps the index correct: it removes only pairs that are there and inserts only pairs (in a unique
+/// index: values) that are not. An index of a constraint beside the primary key is not unique in this sense: it has any
+/// number of nulls, and a replay of a log may see two equal values between two changes. A breach is found by the merge
+/// at the latest and throws `.corrupt`.
 ///
 /// A throw of `insert` or `remove` leaves what was there. A throw of a merge (out of memory, damaged page)
 /// leaves the writer unusable: every later call throws the same error, the transaction can only be cancelled.
@@ -25,7 +25,7 @@ package final class IndexWriter {
     package var root: Ref { didSet { greatest = nil } }
     var deltas: IndexDeltas
     private var failure: StoreError?
-    /// Of an index of ints, once it was asked for a few that are not there: no greater one is in the tree. New objects
+    /// Of an index of ints, once a few that are not there were looked up: no greater one is in the tree. New objects
     /// with growing keys need no look then.
     private var greatest: UInt64?
     private var misses = 0
@@ -40,7 +40,7 @@ package final class IndexWriter {
     var patches: ContiguousArray<IndexPatch> = []
 
     /// `root` is the tree in the transaction's base snapshot; `longValues` answers for that snapshot (see
-    /// there) and may be nil where no text is longer than 64 bytes. `isLookedUp`: `find` is asked often.
+    /// there) and may be nil where no text is longer than 64 bytes. `isLookedUp`: `find` is called often.
     package init(
         space: WriteSpace, root: Ref, kind: ValueKind, unique: Bool, isLookedUp: Bool = false,
         longValues: IndexLongValues? = nil,
@@ -221,7 +221,7 @@ package final class IndexWriter {
         return root
     }
 
-    /// Places the dirty nodes that no savepoint holds; the transaction goes on. What waits goes on waiting.
+    /// Places the dirty nodes that no savepoint holds; the transaction continues. What waits keeps waiting.
     func spill(into writer: ExtentWriter) throws(StoreError) {
         if root.isDirty { root = try write(root, .indexInner, writer) }
     }

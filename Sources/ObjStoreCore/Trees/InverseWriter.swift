@@ -11,7 +11,7 @@
 /// So the entries with low 0 are the owners, each once and ascending, and a list without repetitions pays nothing for
 /// them.
 ///
-/// Links that come and go are only noted; which entries change is found when somebody reads, or at the commit: sorted,
+/// Links that come and go are only noted; which entries change is found at the next read, or at the commit: sorted,
 /// those of a pair added up, and looked up once, unless the owner is new. What moves inside a list is no change. Errors
 /// as of `IndexWriter`.
 package final class InverseWriter {
@@ -93,7 +93,7 @@ package final class InverseWriter {
                         """
                     )
                 }
-                // Those of one pair are next to each other only where nobody else links there: the index puts them in
+                // Those of one pair are next to each other only if no other object links there: the index puts them in
                 // order.
                 for occurrence in min(count, count &+ net)..<max(count, count &+ net) {
                     var entry = IndexEntry(target: target, occurrence: UInt32(occurrence), owner: first.key)
@@ -122,8 +122,8 @@ package final class InverseWriter {
         return try index.reader()
     }
 
-    /// Reads the links to one object, and no others. Who deletes objects one by one asks each time something else than
-    /// what has just changed, which goes on waiting. Valid until the next change.
+    /// Reads the links to one object, and no others. Deleting objects one by one looks up each time something else than
+    /// what has just changed, which keeps waiting. Valid until the next change.
     func reader(ofLinksTo target: Int64) throws(StoreError) -> IndexReader {
         if waiting.excludes(target) {
             if let failure { throw failure }
@@ -156,8 +156,8 @@ package final class InverseWriter {
     }
 }
 
-/// The objects of which links have changed that may not be in the tree yet, and some others: bits by hash, kept as soon
-/// as somebody asks.
+/// The objects of which links have changed that may not be in the tree yet, and some others: bits by hash, kept from
+/// the first query on.
 private struct WaitingTargets {
     private var bits: UnsafeMutablePointer<UInt64>?
     private var isAsked = false

@@ -9,7 +9,7 @@
 /// does is one look-up, which is remembered for the transaction.
 ///
 /// A mixed value changes as a whole, and whoever changes it knows which pairs come and go. Of a collection single
-/// elements change: that links came or went is only noted. When somebody reads the inverse, at a savepoint and at the
+/// elements change: that links came or went is only noted. When the inverse is read, at a savepoint and at the
 /// commit the notes of a pair are added up: more than before, then it is in the inverse; less, then the collection is
 /// walked once for all such pairs of its owner, to see which are left.
 final class MixedInverse {
@@ -25,7 +25,7 @@ final class MixedInverse {
         let change: Int
     }
 
-    /// By class id, whether links lead to its objects: no entry, nobody has asked yet; "yes" may be out of date.
+    /// By class id, whether links lead to its objects: no entry: not queried yet; "yes" may be out of date.
     private var known: [UInt32: Bool] = [:]
 
     init(space: WriteSpace) { index = IndexWriter(space: space, root: .null, kind: .objectID, unique: false) }

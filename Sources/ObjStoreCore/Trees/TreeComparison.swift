@@ -77,7 +77,7 @@ package enum TreeComparison {
         try rows.compare(left, right, &changes)
     }
 
-    /// A subtree that a walk stands before.
+    /// A subtree that a walk is in front of.
     struct Subtree {
         var ref: Ref
         /// Lower bound of its keys; exact for leaves (level 0).
@@ -85,7 +85,7 @@ package enum TreeComparison {
         var level: Int
     }
 
-    /// Visits a tree from left to right, going down only where told.
+    /// Visits a tree from left to right, going down only on request.
     struct Walk {
         private let reader: ClusterReader
         private var path: [(node: UnsafeRawPointer, index: Int)] = []
@@ -277,7 +277,7 @@ struct LeafComparison {
         }
     }
 
-    /// Whether both directory lines stand for the same bytes; `segments`: all but the segments themselves.
+    /// Whether both directory lines represent the same bytes; `segments`: all but the segments themselves.
     private func sharesPages(
         _ spec: ColumnSpec, _ a: UnsafeRawPointer, _ left: LeafEntry?, _ b: UnsafeRawPointer, _ right: LeafEntry?
     ) -> (everything: Bool, segments: Bool) {

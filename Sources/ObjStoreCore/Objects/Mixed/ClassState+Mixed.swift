@@ -34,7 +34,7 @@ extension ClassState {
         let buffer = ByteBuffer(capacity: max(64, edit.bytes))
         edit.append(to: buffer)
         let value = Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
-        // Who never had links gets one only by what is new: nobody looks for them in the rest.
+        // An object that never had links gets one only by what is new: the rest is not searched for them.
         let part =
             edit.value.isEmpty
             ? Value.null : Value(kind: .mixed, pointer: edit.value.baseAddress, count: edit.value.count)

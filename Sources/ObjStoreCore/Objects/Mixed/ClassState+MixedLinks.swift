@@ -17,7 +17,7 @@ extension ClassState {
         return links
     }
 
-    /// Those of an object that exists; where the inverse is empty nobody looks at its values.
+    /// Those of an object that exists; if the inverse is empty its values are not looked at.
     func mixedLinks(of row: RowPosition) throws(StoreError) -> [MixedLink] {
         var links: [MixedLink] = []
         for (position, property) in schema.mixed.enumerated()

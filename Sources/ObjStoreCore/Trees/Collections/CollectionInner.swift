@@ -16,8 +16,8 @@ internal import CSystem
 ///                      | level | has heads | prefix bytes  | kind of head|  0   |
 ///                      +-------+-----------+---------------+-------------+------+
 /// ```
-/// The children of level 1 are leaves. Owners of neighbours may be equal: one's elements then go on in the next child.
-/// A root is always an inner node; a tree without elements is the null ref.
+/// The children of level 1 are leaves. Owners of neighbours may be equal: one's elements then continue in the next
+/// child. A root is always an inner node; a tree without elements is the null ref.
 ///
 /// A head is `KeyHead` of the child's first key, behind a prefix that the first keys of all children have, which are
 /// then of one owner and of the kind of the heads. Where heads are equal the first keys themselves decide.
@@ -115,7 +115,7 @@ package enum CollectionInner {
         node.storeBytes(of: ref.raw, toByteOffset: 32 &+ stride(node) &+ index << 3, as: UInt64.self)
     }
 
-    /// Children that stand from `from` to the end go to `to`, with their heads; what they leave behind becomes zero.
+    /// Moves the children from `from` to the end to `to`, with their heads; what they leave behind becomes zero.
     static func move(_ node: UnsafeMutableRawPointer, from: Int, to: Int) {
         let count = NodeHeader.count(node), stride = stride(node)
         if from == to { return }
@@ -138,7 +138,7 @@ package enum CollectionInner {
         node.storeBytes(of: head, toByteOffset: 32 &+ 3 &* stride(node) &+ index << 3, as: UInt64.self)
     }
 
-    /// What heads are taken of from now on; they must be set anew.
+    /// What heads are taken of from now on; they must be set again.
     static func setHeadKind(
         _ node: UnsafeMutableRawPointer, _ kind: ValueKind, prefix: UnsafeRawPointer?, _ length: Int
     ) {

@@ -11,7 +11,7 @@
 ///
 ///  owners    7        9              12
 ///  ends      2        5              6
-///  values    a  b  |  a  c  d  |  e          7's list begins here or in a leaf before, 12's may go on behind
+///  values    a  b  |  a  c  d  |  e          7's list begins here or in a leaf before, 12's may continue behind
 /// ```
 /// Lists and sets have values only; sets are in the order of their values, maps in that of their keys.
 struct CollectionLeaf {

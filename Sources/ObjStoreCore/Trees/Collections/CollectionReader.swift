@@ -179,7 +179,7 @@ package struct CollectionReader {
 
     // MARK: Walking
 
-    /// Stands on the element at a position, which must exist.
+    /// Moves to the element at a position, which must exist.
     package func cursor(at position: Int) throws(StoreError) -> CollectionCursor {
         if root.isNull { throw CollectionReader.damaged("there is no element at \(position)") }
         var cursor = CollectionCursor(self)
@@ -203,7 +203,7 @@ package struct CollectionCursor {
         leaf = CollectionLeaf(CollectionCursor.none)
     }
 
-    /// A leaf without elements, where a cursor stands before it stands anywhere.
+    /// A leaf without elements, where a cursor is before it is moved anywhere.
     private nonisolated(unsafe) static let none: UnsafeRawPointer = {
         let node = calloc(1, 128)! + 8
         NodeHeader.setWord(node, CollectionLeaf.word(owners: 0, columns: 1, ownerWidth: 0))
@@ -276,6 +276,6 @@ package struct CollectionCursor {
 
     /// What is left of the leaf from here on, at most `count` elements.
     func rest(_ count: Int) -> Range<Int> { index..<min(leaf.count, index + count) }
-    /// Stands on the last element of `rest`.
+    /// Moves to the last element of `rest`.
     mutating func skip(to index: Int) { self.index = index }
 }

@@ -3,7 +3,7 @@ internal import CSystem
 /// Changes of one element, and removals of some, in a leaf of numbers, in place: what most changes are.
 extension CollectionWriter {
     /// Sets or inserts one element, or removes some, where the leaf's columns are of numbers that hold the new one; nil
-    /// where the leaf has to be written anew.
+    /// if the leaf has to be rewritten.
     func spliced(
         _ ref: Ref, _ old: CollectionLeaf, _ positions: Range<Int>, _ new: ContiguousArray<CollectionElement>
     ) throws(StoreError) -> CollectionChild? {
@@ -45,7 +45,7 @@ extension CollectionWriter {
         ValueKind(rawValue: byte & ~CollectionColumn.longBit)?.hasOffsets ?? true
     }
 
-    /// Where the owner stands in a leaf of whose elements one is removed, set or inserted; nil where it is another
+    /// Where the owner is in a leaf of whose elements one is removed, set or inserted; nil where it is another
     /// change, or the leaf has no place for the element as it is.
     func ownerOfOne(_ old: CollectionLeaf, _ positions: Range<Int>, _ new: ContiguousArray<CollectionElement>) -> Int? {
         guard new.count <= 1, positions.count <= 1, old.values.kinds == nil, !old.values.mayHaveLong,
@@ -132,7 +132,7 @@ extension CollectionWriter {
 }
 
 extension CollectionColumn {
-    /// What stands for a value in the two words, above the bases; a text goes to the end of the blob.
+    /// What represents a value in the two words, above the bases; a text goes to the end of the blob.
     @inline(__always)
     func words(of stored: StoredValue) -> (low: UInt64, high: UInt64) {
         let low = stored.isText ? UInt64(blobBytes) : UInt64(bitPattern: stored.value.low)

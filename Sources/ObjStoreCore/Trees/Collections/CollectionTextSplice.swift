@@ -1,14 +1,14 @@
 internal import CSystem
 
 /// Changes of one element in a leaf with texts: their bytes go to the end of the blob, what a removed one leaves behind
-/// stays there until the leaf is full and written anew.
+/// stays there until the leaf is full and rewritten.
 ///
 /// ```
 ///  head  owners  ends │ lows … │+│ … highs … │+│ … blob │+ text│ …           the pieces between the places of change
 ///        copied, then changed  └─ copied piece by piece into scratch memory ─┘     are copied as they are
 /// ```
 extension CollectionWriter {
-    /// Removes, sets or inserts one element; nil where the leaf has to be written anew.
+    /// Removes, sets or inserts one element; nil if the leaf has to be rewritten.
     func splicedText(
         _ ref: Ref, _ old: CollectionLeaf, _ positions: Range<Int>, _ new: ContiguousArray<CollectionElement>
     ) throws(StoreError) -> CollectionChild? {

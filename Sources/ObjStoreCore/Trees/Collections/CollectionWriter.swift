@@ -23,9 +23,9 @@ package final class CollectionWriter {
     let hasHeads: Bool
     let limits: CollectionLimits
     package private(set) var root: Ref { didSet { known = nil } }
-    /// Where the elements of the owner that was asked about last are.
+    /// Where the elements of the owner that was looked up last are.
     private var known: (owner: Int64, range: Range<Int>)?
-    /// The elements that a call gives, and those of the leaf, or leaves, that are being written anew.
+    /// The elements that a call gives, and those of the leaf, or leaves, that are being rewritten.
     private var given: ContiguousArray<CollectionElement> = []
     private var work: ContiguousArray<CollectionElement> = []
 
@@ -83,7 +83,7 @@ package final class CollectionWriter {
         space.scratch.reset()
     }
 
-    /// Gives up the whole tree.
+    /// Frees the whole tree.
     package func discardAll() throws(StoreError) {
         if root.isNull { return }
         try discard(root, .collectionInner, above: nil)
@@ -427,7 +427,7 @@ package final class CollectionWriter {
                 CollectionChild(
                     owner: work[0].owner, ref: ref, count: plan.count, hasNewFirst: positions.lowerBound == 0))
         }
-        // Before the old leaf, in which texts lie, is given up.
+        // Before the old leaf, in which texts lie, is freed.
         let tail = positions.lowerBound == old.count ? new.count : 0
         let made = try leaves(tail: tail)
         try discardLong(old, positions)
@@ -488,9 +488,9 @@ package final class CollectionWriter {
         return CollectionChild(owner: elements.first!.owner, ref: ref, count: plan.count)
     }
 
-    // MARK: Giving up
+    // MARK: Freeing
 
-    /// Gives up a node with everything below it.
+    /// Frees a node with everything below it.
     private func discard(_ ref: Ref, _ kind: NodeKind, above: UnsafeRawPointer?) throws(StoreError) {
         if kind == .collectionLeaf {
             let leaf = try reader.leaf(ref)
@@ -504,7 +504,7 @@ package final class CollectionWriter {
         try space.discardNode(ref, kind)
     }
 
-    /// Gives up the long texts of some elements.
+    /// Frees the long texts of some elements.
     private func discardLong(_ leaf: CollectionLeaf, _ range: Range<Int>) throws(StoreError) {
         guard leaf.values.mayHaveLong else { return }
         for index in range {
