@@ -42,7 +42,7 @@ extension Store {
         }
     }
 
-    /// A task that waits for its turn, is having it, or was told something.
+    /// A task that waits for its turn, has it, or was resumed.
     private final class Turn<R: Sendable>: Sendable {
         private enum State {
             case new
@@ -87,7 +87,7 @@ extension Store {
             waiting?.resume(throwing: CancellationError())
         }
 
-        /// Tells the task, unless it was told that it is cancelled.
+        /// Resumes the task, unless it was resumed as cancelled.
         func end(_ result: sending Result<R, any Error>) {
             let told = state.withLock { state -> CheckedContinuation<R, any Error>? in
                 defer { state = .over }

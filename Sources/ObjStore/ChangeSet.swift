@@ -24,7 +24,7 @@ public struct ChangeSet<Element: Object>: Sendable {
 
     /// As a Realm Swift program reads it.
     public enum Kind: Sendable {
-        /// The first one of an observer: from here on it tells what changes.
+        /// The first one of an observer: from here on it reports changes.
         case initial(Results<Element>)
         /// Positions of deletions are those before the change, the others those in the results given here.
         case update(Results<Element>, deletions: [Int], insertions: [Int], modifications: [Int])
@@ -133,14 +133,14 @@ public enum ObjectChange<T: Object> {
     case deleted
 }
 
-/// A property of an object that is observed, with what it held before and after; nil stands for null.
+/// A property of an object that is observed, with what it held before and after; nil represents null.
 public struct PropertyChange {
     public let name: String
     public let oldValue: Any?
     public let newValue: Any?
 }
 
-/// Frozen objects of a ``ChangeSet``, made when they are asked for.
+/// Frozen objects of a ``ChangeSet``, made on first use.
 public struct ChangedObjects<Element: Object>: RandomAccessCollection, Sendable {
     private let keys: [Int64]
     private let sides: ChangeSides
@@ -170,7 +170,7 @@ public struct ChangedObjects<Element: Object>: RandomAccessCollection, Sendable 
     }
 }
 
-/// The two versions of a change set as spaces of objects, made when first asked for.
+/// The two versions of a change set as spaces of objects, made on first use.
 final class ChangeSides: Sendable {
     private let changes: ObjStoreCore.ChangeSet
     let live: ObjectSpace

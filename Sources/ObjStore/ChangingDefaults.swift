@@ -6,7 +6,7 @@ internal import ObjStoreCore
 typealias GivenValue = (property: ClassInfo.Property, value: Any?)
 
 extension ClassBinding {
-    /// A unique index that tells which object is updated.
+    /// A unique index that determines which object is updated.
     struct Identity {
         let indexID: UInt32
         /// In the order of the index.
@@ -57,7 +57,7 @@ extension ClassBinding {
         return parts + evaluated(missing.filter { !isPart($0) })
     }
 
-    /// The object that has these values; what is not given, its default stands for.
+    /// The object that has these values; a missing one is replaced by its default.
     private func find(_ given: [GivenValue], _ identity: Identity, _ view: View) throws(ObjStoreError) -> ObjectID? {
         var parts: [OwnedValue] = []
         for part in identity.properties {

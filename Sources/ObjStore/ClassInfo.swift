@@ -25,7 +25,7 @@ final class ClassInfo: @unchecked Sendable {
         var hasDefault: Bool { flags & Persisted<Int>._hasDefault != 0 }
         var isCascading: Bool { flags & Persisted<Int>._isCascading != 0 }
         var isGenerated: Bool { flags & Persisted<Int>._isGenerated != 0 }
-        /// What the declaration asks for; what does not fit the type is refused by the draft.
+        /// What the declaration requests; what does not fit the type is refused by the draft.
         var declaredFlags: SchemaDraft.Flags {
             let asked: [(UInt8, SchemaDraft.Flags)] = [
                 (Persisted<Int>._isPrimaryKey, .primaryKey), (Persisted<Int>._isIndexed, .indexed),
@@ -45,7 +45,7 @@ final class ClassInfo: @unchecked Sendable {
             type.valueKind == .mixed && (accessor._anyValue(object, offset) as? AnyValue)?.objects.isEmpty == false
         }
 
-        /// Has an object what an unmanaged one has at first? For who generates what is not given.
+        /// Has an object what an unmanaged one has at first? For callers that generate what is not given.
         func isNothing(_ object: Object) -> Bool {
             let encoder = _RowEncoder()
             encoder.begin(0)
@@ -84,7 +84,7 @@ final class ClassInfo: @unchecked Sendable {
     /// Inverses of links: not stored. Their indexes follow those of `properties`.
     let inverses: [Inverse]
     private let byName: [String: Int]
-    /// Where the index of each property lies in an object. Classes are known for ever: never freed.
+    /// Where the index of each property lies in an object. Classes are kept permanently: never freed.
     let indexOffsets: UnsafeBufferPointer<Int>
     /// Default expressions need not run for objects that are made for stored rows.
     let skipsDefaults: Bool
@@ -106,7 +106,7 @@ final class ClassInfo: @unchecked Sendable {
         (name.first.map { "AEIOUaeiou".contains($0) } ?? false ? "an " : "a ") + name
     }
 
-    /// Nil: it was not asked for yet.
+    /// Nil: it was not needed yet.
     static func found(_ type: Object.Type) -> ClassInfo? { known.withLock { $0[ObjectIdentifier(type)] } }
 
     /// Discovers the class at the first call. `.invalidSchema`: it cannot be read, and why.

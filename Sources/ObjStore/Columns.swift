@@ -12,7 +12,7 @@ public struct Column<Element: Object>: Sendable {
     }
 }
 
-/// What `insert` did with so many rows.
+/// How many rows `insert` created, changed or left as they were.
 public struct InsertCounts: Sendable, Hashable {
     public let created: Int
     /// Existing objects in which something was written.
@@ -130,7 +130,7 @@ private final class PackedColumn: @unchecked Sendable {
         self.init(Value._type.valueKind, count: values.count) { row, encoder in Value._encode(values[row], encoder) }
     }
 
-    /// Of a property whose default is evaluated anew for each object.
+    /// Of a property whose default is evaluated again for each object.
     convenience init(defaultsOf property: ClassInfo.Property, of type: Object.Type, count: Int) {
         self.init(property.type.valueKind, count: count) { _, encoder in
             property.accessor._encode(type.init(), property.offset, encoder)

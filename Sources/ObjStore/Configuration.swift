@@ -17,7 +17,7 @@ extension Store {
             case existing
             /// Reading, while others may write.
             case readOnly
-            /// Reading a file that nobody writes, for instance on a medium that cannot be written.
+            /// Reading a file that no process writes, for instance on a medium that cannot be written.
             case immutable
         }
 
@@ -27,13 +27,13 @@ extension Store {
         public var models: [Object.Type]
         /// Higher than the file's allows new properties, other defaults and indexes, properties that were renamed
         /// (``Object/formerNames``), properties that may be nil now, or must not (where none is), and properties that
-        /// are gone, whose values are dropped for ever; lower is `.schemaMismatch`. From 1. See ``migrationBlock``.
+        /// are gone, whose values are dropped permanently; lower is `.schemaMismatch`. From 1. See ``migrationBlock``.
         public var schemaVersion: UInt64 = 1
         /// What the program calls version 1, for messages.
         package var firstSchemaVersion: UInt64 = 1
         /// Names of classes that files are not to have any more: with a higher ``schemaVersion`` a file loses them with
-        /// all their objects, for ever. `.schemaMismatch`: a class that stays has a property that leads to one of them.
-        /// Where they are not there, nothing happens.
+        /// all their objects, permanently. `.schemaMismatch`: a class that stays has a property that leads to one of
+        /// them. Where they are not there, nothing happens.
         public var droppedClasses: [String] = []
         public var access = Access.readWrite
         public var durability = Durability.full
@@ -50,11 +50,11 @@ extension Store {
         /// do. The same wherever this process opens the store. What a handler throws there, or reports, goes to
         /// ``onError``.
         public var deliversOnWorker = false
-        /// For development: a file that has a class in another form than the models is deleted, and made anew. `.busy`:
-        /// somebody has it open. New classes, and a higher version alone, are no reason.
+        /// For development: a file that has a class in another form than the models is deleted and recreated. `.busy`:
+        /// it is open elsewhere. New classes, and a higher version alone, are no reason.
         public var deletesIfMigrationNeeded = false
         /// The path of a store whose content a new one begins with: copied when there is no file. It is only read, and
-        /// nobody may be writing it. Errors of opening: `.notFound`, `.notAStore`, `.needsLog` of the seed.
+        /// no process may be writing it. Errors of opening: `.notFound`, `.notAStore`, `.needsLog` of the seed.
         public var seedPath: String?
         /// What the file at ``seedPath`` must be, byte for byte: its SHA-256, in 64 hexadecimal digits. Checked when it
         /// is copied. Errors of opening: `.corrupt`: it has another one, and no file is left; `.invalidArgument`: it is
@@ -68,12 +68,13 @@ extension Store {
         /// gets the file's version. With it, properties can become required, get another type, and be the primary key.
         /// What it throws leaves the file as it was; opening throws it as for ``initialData``.
         public var migrationBlock: (@Sendable (_ migration: Migration, _ oldVersion: UInt64) throws -> Void)?
-        /// Whether to make the file smaller before it is used; asked of the first in the process that opens it, and
+        /// Whether to make the file smaller before it is used; called for the first opener in the process, and
         /// only where no other process has it open. Sizes in bytes. Usual is `{ $0 > 100 << 20 && $1 < $0 / 2 }`.
         public var compactsOnOpen: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
-        /// Is asked every 200 ms by calls that wait for another writer, or for who opens the file, on the thread that
-        /// waits; what it throws ends the call: an ``ObjStoreError`` as it is, any other one as `.cancelled` with its
-        /// description. `{ try Task.checkCancellation() }` lets the wait end with its task. It must not use the store.
+        /// Called every 200 ms by calls that wait for another writer, or for another opener of the file, on the thread
+        /// that waits; what it throws ends the call: an ``ObjStoreError`` as it is, any other one as `.cancelled` with
+        /// its description. `{ try Task.checkCancellation() }` lets the wait end with its task. It must not use the
+        /// store.
         public var onWait: (@Sendable () throws -> Void)?
         /// Is called with errors of property accessors outside of `write` and `checked`, on the thread where they
         /// happen; and with those of handlers that a thread of the library calls, on that thread. Nil: a line on
@@ -102,9 +103,9 @@ extension Store {
     public enum Durability: Sendable, Hashable {
         /// When it is on the medium: it survives a power cut.
         case full
-        /// When everybody sees it; on the medium at most so much later (1 ms to 60 s). Survives the process.
+        /// Visible to all; on the medium at most this much later (1 ms to 60 s). Survives the process.
         case relaxed(within: Duration = .milliseconds(100))
-        /// When everybody sees it; on the medium some time. Survives the process.
+        /// Visible to all; on the medium some time. Survives the process.
         case none
     }
 }
@@ -141,7 +142,7 @@ extension Store.Configuration {
             }
             try result.set(.writeTimeout, writeTimeout?.milliseconds ?? -1)
             try result.set(.openTimeout, openTimeout.milliseconds)
-            // Only what is asked for: it must be the same wherever this process opens the store.
+            // Only what is requested: it must be the same wherever this process opens the store.
             if deliversOnWorker { result.flags = .deliverOnWorker }
             if deletesIfMigrationNeeded { result.flags = (result.flags ?? []).union(.deletesWhereItDiffers) }
             let usual = Store.Configuration(path: "")

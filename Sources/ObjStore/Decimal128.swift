@@ -73,7 +73,8 @@ extension Decimal128: _PersistableValue {
         object._set(index, .decimal128(value.core))
     }
     public static func _encode(_ value: Decimal128, _ encoder: _RowEncoder) { encoder.append(.decimal128(value.core)) }
-    /// A decimal, also a `Decimal`, an integer, or the text of a decimal; never a double, whose digits nobody wrote.
+    /// A decimal, also a `Decimal`, an integer, or the text of a decimal; never a double, whose decimal digits are an
+    /// artefact.
     public static func _convert(_ value: Any?) -> Decimal128? {
         switch value {
         case let value as Decimal128: return value

@@ -38,7 +38,7 @@ final class ErrorCollector {
     }
 }
 
-/// Where a store's errors go that nobody collects.
+/// Where a store's errors go that are not collected.
 final class ErrorReports: Sendable {
     private let handler: (@Sendable (ObjStoreError) -> Void)?
     private let last = Guarded<ObjStoreError?>(nil)

@@ -7,7 +7,7 @@ public struct FileReport: Sendable {
         public let name: String
         /// Objects that can be read; of a salvage: that the new store has.
         public let objects: Int
-        /// Objects that cannot be read; nil: nobody knows how many.
+        /// Objects that cannot be read; nil: unknown.
         public let lost: Int?
         /// Of a salvage: how many objects lost their value of a property, in the order of properties.
         public internal(set) var lostValues: [(property: String, count: Int)] = []
@@ -38,7 +38,7 @@ extension Store {
     /// Checks the files of a store without opening it, also when it cannot be opened. Changes nothing.
     ///
     /// Both metas, root, schema, every object and index of the newest version, free space, and the log as far as its
-    /// chain goes. Damage is no error: the report then is not complete. While it runs nobody can open the store.
+    /// chain goes. Damage is no error: the report then is not complete. While it runs the store cannot be opened.
     ///
     /// Errors: `.notFound`, `.notAStore`, `.busy` (some process has it open: use ``verify()``), `.versionMismatch`,
     /// `.io`, `.cancelled`. Memory is bounded, but for the findings. O(size).

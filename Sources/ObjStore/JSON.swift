@@ -53,7 +53,7 @@ extension Object {
 }
 
 extension List {
-    /// The elements as a JSON array, as they stand in the text of their object: links are objects with `depth` 1,
+    /// The elements as a JSON array, as they are in the text of their object: links are objects with `depth` 1,
     /// references with 0.
     ///
     /// Errors: `.wrongView` for an unmanaged list; the rest as of ``Object/json(depth:format:)``.
@@ -77,7 +77,7 @@ extension Map {
 }
 
 extension AnyList {
-    /// The elements as a JSON array, as they stand in the text of their object. An unmanaged list is written as
+    /// The elements as a JSON array, as they are in the text of their object. An unmanaged list is written as
     /// ``AnyValue`` is.
     public func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String {
         guard let place else { return try AnyValue.list(self).json(format: format) }
@@ -86,7 +86,7 @@ extension AnyList {
 }
 
 extension AnyMap {
-    /// The entries as a JSON object, as they stand in the text of their object. An unmanaged one is written as
+    /// The entries as a JSON object, as they are in the text of their object. An unmanaged one is written as
     /// ``AnyValue`` is.
     public func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String {
         guard let place else { return try AnyValue.dictionary(self).json(format: format) }

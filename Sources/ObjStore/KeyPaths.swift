@@ -14,7 +14,7 @@ enum KeyPaths {
         let index: UInt32
     }
     private static let known = Guarded<[ObjectIdentifier: Known]>([:])
-    /// Literals are objects of the program; who makes key paths at run time makes new ones for ever.
+    /// Literals are objects of the program; code that makes key paths at run time makes new ones without end.
     private static let limit = 4096
 
     /// Errors: `.invalidQuery` where it does not lead to a `@Persisted` property of the class itself, or beyond one

@@ -26,7 +26,7 @@ extension Object: _OptionalPersistable {
         guard let value else { return object._setNull(index) }
         object._binding.unsafelyUnwrapped.takeUnretainedValue().setLink(object._key, index, to: value)
     }
-    /// A key path that goes on from here leads to a property of the other class, which the tracer is told, too.
+    /// A key path that continues from here leads to a property of the other class, which the tracer records, too.
     public static func _tracedOptional(_ tracer: _Tracer) -> Self? {
         (try? ClassInfo.of(self)).map { KeyPaths.prototype(self, $0, tracer) }
     }
@@ -83,7 +83,7 @@ public struct LinkingObjects<Element: Object>: Sendable {
     init() { found = nil }
     init(_ found: Results<Element>) { self.found = found }
 
-    /// Do they show one version for ever?
+    /// Do they permanently show one version?
     public var isFrozen: Bool { found?.isFrozen ?? false }
     /// Was their store closed? Those of a deleted object are empty.
     public var isInvalidated: Bool { found?.isInvalidated ?? false }

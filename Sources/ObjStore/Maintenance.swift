@@ -2,7 +2,7 @@ internal import ObjStoreCore
 
 /// How much there is in a store and how much was done; the numbers may be a commit apart. Sizes in bytes.
 public struct Statistics: Sendable {
-    /// The newest version that everybody sees.
+    /// The newest version that is visible to all.
     public let publishedVersion: UInt64
     /// The newest version that would survive a power cut now.
     public let durableVersion: UInt64
@@ -13,12 +13,12 @@ public struct Statistics: Sendable {
     public let liveBytes: Int
     /// Of the file: free to be used again.
     public let freeBytes: Int
-    /// Of the file: freed, but needed by a version that somebody holds.
+    /// Of the file: freed, but needed by a version that is held.
     public let pinnedBytes: Int
     public let logFileBytes: Int
     /// Of the log: needed by a recovery.
     public let logUsedBytes: Int
-    /// The oldest version that somebody holds, in any process; nil: nobody holds any.
+    /// The oldest version that is held, in any process; nil: none is.
     public let oldestPinnedVersion: UInt64?
     /// Processes that have the store open.
     public let processes: Int
@@ -89,7 +89,7 @@ extension Store {
     /// Makes the file about as small as what lives in it, while others read and write: in small steps, for each of
     /// which writers wait a few milliseconds. Nothing that anybody sees changes. The store moves to the newest version.
     ///
-    /// What a version needs that somebody holds, such as a ``Snapshot``, stays where it is, and is done by a later
+    /// What a held version (for example by a ``Snapshot``) needs stays where it is, and is done by a later
     /// call. Errors: `.alreadyInWrite`, `.readOnly`, `.timeout`, `.outOfSpace` (moving needs free space first), `.io`,
     /// `.poisoned`, `.corrupt`. What was done before stays done. O(size).
     public func compact() throws(ObjStoreError) {

@@ -43,8 +43,8 @@ extension Store {
         get throws(ObjStoreError) { try core { () throws(StoreError) in try hub.notifyDescriptor() } }
     }
 
-    /// Calls the handlers for whom something is due, on this thread; returns how many calls there were. Never waits for
-    /// writers.
+    /// Calls the handlers for which something is due, on this thread; returns how many calls there were. Never waits
+    /// for writers.
     ///
     /// Errors: the first one of a handler, after all were called (an ``ObjStoreError`` as it is, what accessors
     /// reported as in `write`, others as `.callback`); `.inCallback` inside a handler; `.closedHandle`, `.io`.

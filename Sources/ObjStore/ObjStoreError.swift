@@ -63,7 +63,7 @@ public struct ObjStoreError: Error, Sendable, Equatable {
         public static let outOfMemory = Code(rawValue: 60)
         public static let outOfSpace = Code(rawValue: 61)
         public static let io = Code(rawValue: 62)
-        /// The commit may or may not survive; the store is read-only until it is opened anew.
+        /// The commit may or may not survive; the store is read-only until it is reopened.
         public static let outcomeUnknown = Code(rawValue: 63)
         public static let poisoned = Code(rawValue: 64)
         /// The store's file was deleted or moved away, or another one has its place: close the store and open it again.

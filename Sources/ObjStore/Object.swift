@@ -38,8 +38,8 @@ nonisolated open class Object {
     /// `["fullName": "name", "fullName": "title"]`. A name may stay here for ever. See ``Configuration/schemaVersion``.
     open class var formerNames: KeyValuePairs<String, String> { [:] }
 
-    /// What the file calls properties that have other names here: `["firstName": "first_name"]`. By their names here
-    /// they are asked for and told; errors of the store have the file's. Of a whole class: ``storedName``.
+    /// What the file calls properties that have other names here: `["firstName": "first_name"]`. They are looked up and
+    /// listed by their names here; errors of the store have the file's. Of a whole class: ``storedName``.
     open class var storedNames: KeyValuePairs<String, String> { [:] }
 
     /// What the file calls the class; nil: as it is called here.
@@ -77,7 +77,7 @@ extension Object {
     /// Does the object belong to a store (or did, before it was deleted)?
     public final var isManaged: Bool { _binding != nil }
 
-    /// Does it show one version for ever?
+    /// Does it permanently show one version?
     public final var isFrozen: Bool { _space?.isFrozen ?? false }
 
     /// Was the object deleted, its creation rolled back, or its store closed? An unmanaged object never is.
@@ -86,7 +86,7 @@ extension Object {
         return binding._withUnsafeGuaranteedRef { !$0.exists(_key) }
     }
 
-    /// Do both stand for the same object of the same store, live or both of the same frozen version?
+    /// Do both represent the same object of the same store, live or both of the same frozen version?
     public final func isSameObject(as other: Object?) -> Bool {
         guard let other else { return false }
         if self === other { return true }
@@ -95,7 +95,7 @@ extension Object {
         return space.shows(otherSpace)
     }
 
-    /// The object as it is in the newest version that its store shows, for ever; itself when it is frozen.
+    /// The object as it is in the newest version that its store shows, permanently; itself when it is frozen.
     ///
     /// Keeps that version: let go of it. Errors: `.wrongView` for an unmanaged object and inside a write,
     /// `.noSuchObject`, `.closedHandle`.

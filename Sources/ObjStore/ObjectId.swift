@@ -23,7 +23,7 @@ public struct ObjectId: Sendable {
         high = 0
     }
 
-    /// An id that nobody else makes.
+    /// An id that is made only once.
     public static func generate() -> ObjectId { ObjectId(ObjectIDGenerator.next()) }
 
     /// From 24 hexadecimal digits; nil where the text is something else.

@@ -79,7 +79,7 @@ final class ObjectSpace: @unchecked Sendable {
         object._key = key
     }
 
-    /// What the live view shows now, for ever.
+    /// What the live view shows now, frozen.
     func freeze() throws(ObjStoreError) -> ObjectSpace {
         if isFrozen { return self }
         if handle.isWriting {

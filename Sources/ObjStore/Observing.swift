@@ -8,13 +8,13 @@ extension Results {
     /// modification of its owner.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of properties; modifications of others are not told, insertions and deletions are. Nil: of
+    /// - keyPaths: names of properties; modifications of others are not reported, insertions and deletions are. Nil: of
     ///     all.
     ///   - handler: called by `deliver()`, `wait()` or the worker, never by two threads at a time. It may read and
-    ///     write, and open and end observers; what it throws, `deliver()` throws. The live store shows what it is told,
+    ///     write, and open and end observers; what it throws, `deliver()` throws. The live store shows what it gets,
     ///     or newer.
     /// Returns the token that ends it: keep it. The cost of a change follows what changed, not the number of objects.
-    /// Errors: `.wrongView` (results of a ``Snapshot`` never change), `.readOnly` (a store that nobody writes to),
+    /// Errors: `.wrongView` (results of a ``Snapshot`` never change), `.readOnly` (a store that is never written to),
     /// `.noSuchProperty`, those of ``validate()``.
     @_disfavoredOverload
     public func observe(
@@ -64,7 +64,7 @@ extension Results {
 
     /// - Parameters:
     ///   - indexes: of the properties whose modifications count; nil: of all.
-    ///   - hub: who delivers; nil: the store's.
+    ///   - hub: delivers; nil: the store's.
     func observer(
         _ indexes: [UInt32]?, on hub: ObserverHub? = nil,
         _ handler: @escaping @Sendable (ChangeSet<Element>) -> StoreError?
@@ -106,7 +106,7 @@ extension _ObservableObject {
     /// all at once that was committed since the last call, in this or another process. As with results, `deliver()`,
     /// `wait()` or the worker call it.
     ///
-    /// - Parameter keyPaths: names of properties; others are not told. Nil: all.
+    /// - Parameter keyPaths: names of properties; others are not reported. Nil: all.
     /// Errors: `.wrongView` (the object is unmanaged or frozen), `.noSuchObject` (it was deleted, or is not committed
     /// yet), `.noSuchProperty`, `.readOnly`, `.closedHandle`.
     @_disfavoredOverload
@@ -182,7 +182,7 @@ extension ClassInfo {
 extension ObjectSpace {
     /// Calls a handler of the application; returns what it threw, or what accessors reported in it.
     fileprivate func telling(_ handler: () throws -> Void) -> StoreError? {
-        // Handlers see what they are told of. That the store is closed just now is no failure of theirs.
+        // Handlers see what is reported to them. That the store is closed just now is no failure of theirs.
         if !handle.isWriting { _ = try? view.refresh() }
         let collector = ErrorCollector()
         do {
@@ -202,9 +202,9 @@ extension Results {
     /// What changes, for a task: `for await change in results.changes { … }`.
     ///
     /// The first one is initial. A loop that is slower than the writers gets what happened meanwhile as one change set.
-    /// It ends when the task is cancelled or the store closed; where it cannot begin or go on for another reason, that
-    /// is reported as by accessors (`Configuration.onError`) and it ends. Nobody needs to call `deliver()`; no thread
-    /// waits.
+    /// It ends when the task is cancelled or the store closed; if it cannot begin or continue for another reason, that
+    /// is reported as by accessors (`Configuration.onError`) and it ends. There is no need to call `deliver()`; no
+    /// thread waits.
     public var changes: ChangeSequence<Element> { ChangeSequence(self) { () throws(ObjStoreError) in nil } }
 
     /// The same for insertions, deletions, and modifications of these properties only.
@@ -216,7 +216,7 @@ extension Results {
     }
 }
 
-/// The changes of results; see ``Results/changes``. Each loop over it begins anew.
+/// The changes of results; see ``Results/changes``. Each loop over it starts again.
 public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
     public typealias Failure = Never
     private let results: Results<Element>
@@ -283,7 +283,7 @@ final class ChangeSource<Element: Object>: Sendable {
         let signal = signal
         let hub = try core { () throws(StoreError) in try results.space.handle.store.makeHub { signal.raise() } }
         state.withLock { $0.hub = hub }
-        // The hub's observer, and it must not keep who ends it.
+        // The hub's observer, and it must not keep alive what ends it.
         _ = try results.observer(try indexes.get(), on: hub) { [weak self] change in
             self?.state.withLock { $0.due.append(change) }
             return nil
@@ -300,7 +300,7 @@ final class ChangeSource<Element: Object>: Sendable {
     }
 }
 
-/// Wakes one task; raised while nobody waits, the next one to wait goes on at once.
+/// Wakes one task; raised while none waits, the next one to wait continues at once.
 private final class DueSignal: Sendable {
     private enum State { case quiet, raised, waiting(CheckedContinuation<Void, Never>) }
     private let state = Guarded(State.quiet)

@@ -1,9 +1,9 @@
 internal import CRuntime
 internal import ObjStoreCore
 
-// A write is left when nobody can end it any more: its thread has ended inside of it, or a task began it with
-// `beginWrite` and went on, after an `await`, on another thread, or a handler that the library calls on its own thread
-// returned. It is cancelled then, and `onError` is told: see docs/decisions/0035-writes-left-open.md.
+// A write is left when nothing can end it any more: its thread has ended inside of it, or a task began it with
+// `beginWrite` and continued, after an `await`, on another thread, or a handler that the library calls on its own
+// thread returned. It is then cancelled, and `onError` called: see docs/decisions/0035-writes-left-open.md.
 
 /// How the end of a thread reaches a handle, without keeping it alive.
 final class WriteTether: Sendable {
@@ -32,7 +32,7 @@ final class WriteTether: Sendable {
         return number
     }
 
-    /// Cancels the open write that this thread has left, as `left` says; who is to be told.
+    /// Cancels the open write that this thread has left, as `left` says; returns where to report it.
     fileprivate func abandon(_ left: (StoreHandle) -> UInt64?) -> ErrorReports? {
         guard let handle = strong else { return nil }
         return handle.closeAbandoned(left(handle)) ? handle.reports : nil
@@ -44,7 +44,7 @@ final class ThreadWrites {
     private var tethers: [WriteTether] = []
 
     /// Cancels what tasks have left open that ran on this thread before, in any store. Before the thread waits for a
-    /// writer: who waits for such a write, on another thread, may be whom it waits for.
+    /// writer: a waiter for such a write, on another thread, may be what it waits for.
     static func abandonLeft() {
         guard let pointer = cr_ending() else { return }
         let tethers = Unmanaged<ThreadWrites>.fromOpaque(pointer)._withUnsafeGuaranteedRef(\.tethers)
@@ -100,7 +100,7 @@ extension StoreHandle {
     @inline(__always)
     static var currentTask: UInt64 { cr_task_number() }
 
-    /// Cancels a write that nobody can end, and tells so.
+    /// Cancels a write that nothing can end, and reports it.
     private func abandon(_ number: UInt64?, _ why: String) {
         if closeAbandoned(number) { reports.tell(ObjStore.abandoned(why)) }
     }

@@ -24,12 +24,12 @@ public protocol Persistable: SendableMetatype {
     /// What the property has while a key path is traced: a value from which computed properties lead to others, so that
     /// it is seen where a key path goes beyond the property.
     static func _traced(_ tracer: _Tracer) -> Self
-    /// The value as this type, where it is one; nil stands for null.
+    /// The value as this type, where it is one; nil represents null.
     static func _convert(_ value: Any?) -> Self?
     static func _encode(_ value: Self, _ encoder: _RowEncoder)
     static func _hash(_ value: Self, into hasher: inout Hasher)
 
-    // The same for who does not know the type. Requirements with default bodies, so that each type has a
+    // The same for code that does not know the type. Requirements with default bodies, so that each type has a
     // specialised version; `offset` is that of the wrapper in the object.
     static var _indexOffset: Int { get }
     static func _flags(_ object: Object, _ offset: Int) -> UInt8
@@ -200,8 +200,8 @@ extension Persistable {
         }
     }
 
-    // Fields by themselves, as `Persisted` has them: to change one of the wrapper's is to change the wrapper, for who
-    // looks at its index meanwhile, in the eyes of ThreadSanitizer.
+    // Fields by themselves, as `Persisted` has them: to change one of the wrapper's is to change the wrapper, for code
+    // that reads its index meanwhile, in the eyes of ThreadSanitizer.
     private static func flags(_ wrapper: UnsafeMutablePointer<Persisted<Self>>) -> UnsafeMutablePointer<UInt8> {
         (UnsafeMutableRawPointer(wrapper) + MemoryLayout<UInt32>.size).assumingMemoryBound(to: UInt8.self)
     }
@@ -278,7 +278,7 @@ extension _PersistableValue {
     public static func _setOptional(_ object: Object, _ index: UInt32, _ value: Self?) {
         if let value { _set(object, index, value) } else { object._setNull(index) }
     }
-    /// Not nil: a key path may go on from here.
+    /// Not nil: a key path may continue from here.
     public static func _tracedOptional(_ tracer: _Tracer) -> Self? { _traced(tracer) }
     public static func _convertOptional(_ value: Any) -> Self? { _convert(value) }
     public static func _encodeOptional(_ value: Self?, _ encoder: _RowEncoder) {

@@ -144,7 +144,7 @@ public struct Persisted<Value: Persistable> {
     }
 }
 
-/// What discovery asks of a field's type.
+/// What discovery needs from a field's type.
 protocol AnyPersisted {
     static var valueType: any Persistable.Type { get }
 }

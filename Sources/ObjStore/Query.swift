@@ -11,7 +11,7 @@ public struct Query<Value>: Sendable {
     init(_ node: QueryNode) { self.node = node }
 }
 
-// By its protocol: the compiler takes structs for classes that a superclass is asked of.
+// By its protocol: the compiler takes structs for classes when a superclass is required.
 extension Query where Value: _ObservableObject {
     public subscript<Property: Persistable>(dynamicMember keyPath: KeyPath<Value, Property>) -> Query<Property> {
         Query<Property>(QueryNode { () throws(ObjStoreError) in .property(try KeyPaths.property(keyPath).index) })
@@ -44,7 +44,7 @@ struct ComparisonNode: Sendable {
     let index: UInt32
     let comparison: Comparison
     let value: _QueryValue
-    /// Who has the link that `value` is anywhere inside.
+    /// Objects that have the link `value` anywhere inside.
     var isInside = false
 }
 
@@ -169,8 +169,8 @@ extension Query where Value: QueryOperand {
 }
 
 extension Query {
-    /// Who has a link to the object, as the value, as an element, or anywhere inside of a value of any type: the
-    /// inverse of a property that declares none, `store.objects(Shelter.self).where { $0.dogs.links(to: rex) }`. A
+    /// Objects that have a link to the object, as the value, as an element, or anywhere inside of a value of any type:
+    /// the inverse of a property that declares none, `store.objects(Shelter.self).where { $0.dogs.links(to: rex) }`. A
     /// property without links: `.wrongType`.
     public func links(to object: Object) -> Query<Bool> {
         .init(node.compared(.equal, object._queryValue, isInside: true))

@@ -3,15 +3,15 @@ internal import ObjStoreCore
 /// The objects of a class, all or those that satisfy a comparison, in the order of their creation; or a stretch of an
 /// index, in its order.
 ///
-/// Live: it shows what its store shows, and finds anew when that has moved. A loop visits the objects that were there
-/// when it began, whatever it changes. Results of a ``Snapshot`` never change. Any thread may use it.
+/// Live: it shows what its store shows, and runs the query again when that has moved. A loop visits the objects that
+/// were there when it began, whatever it changes. Results of a ``Snapshot`` never change. Any thread may use it.
 ///
 /// `count` is O(1) for all objects of a class; for a comparison O(log n) with an index, else a scan of one column. It,
 /// `first` and subscripts cannot throw: what goes wrong in them is treated as in property accessors (see
-/// ``Store/checked(_:)``), and the answer is 0, nil, or an invalid object. ``validate()`` tells beforehand.
+/// ``Store/checked(_:)``), and the answer is 0, nil, or an invalid object. ``validate()`` checks beforehand.
 public struct Results<Element: Object>: Sendable {
     let space: ObjectSpace
-    /// Nil: all objects. Failed: it never could be asked.
+    /// Nil: all objects. Failed: it was invalid from the start.
     let question: Result<ComparisonNode?, ObjStoreError>
     /// A stretch of an index, whose order they then have.
     let range: IndexQuestion?
@@ -29,7 +29,7 @@ public struct Results<Element: Object>: Sendable {
         self.range = range
     }
 
-    // MARK: Asking
+    // MARK: Querying
 
     /// Those that satisfy a comparison: `.where { $0.age < 2 }`.
     ///
@@ -109,12 +109,12 @@ public struct Results<Element: Object>: Sendable {
         return self
     }
 
-    /// Do they show one version for ever?
+    /// Do they permanently show one version?
     public var isFrozen: Bool { space.isFrozen }
     /// Was their store closed?
     public var isInvalidated: Bool { space.handle.store.isClosed }
 
-    /// The results in the version that the store shows now, for ever.
+    /// The results in the version that the store shows now, frozen.
     public func freeze() throws(ObjStoreError) -> Results { Results(try space.freeze(), question, range: range) }
 
     // MARK: Inside
@@ -225,7 +225,7 @@ extension Results: LiveCollection {
             return Pinned([])
         }
         let space = space
-        // The list stands still: it has them all.
+        // The list does not change: it has them all.
         return Pinned(bounds(list.count)) {
             space.materialise(Element.self, binding, (try? list.object(at: UInt64($0)))?.key ?? -1)
         }
@@ -247,7 +247,7 @@ extension Results: LiveCollection {
         /// Nil only where there is no list.
         private let space: ObjectSpace?
         private let list: (ObjStoreCore.Results, ClassBinding)?
-        /// Of who has counted before.
+        /// Of a caller that has counted before.
         private var walked: Pinned<Element>.Iterator?
         /// The next objects, fetched some at a time.
         private var chunk: [ObjectID] = []
@@ -285,7 +285,7 @@ extension Results: LiveCollection {
             inChunk = 0
             let start = fetched
             chunk = [ObjectID](unsafeUninitializedCapacity: Iterator.chunkSize) { memory, count in
-                // The list stands still: that its end is reached is no error.
+                // The list does not change: that its end is reached is no error.
                 count = (try? list.objects(from: UInt64(start), into: memory.baseAddress, capacity: memory.count)) ?? 0
             }
             fetched += chunk.count
@@ -343,7 +343,7 @@ extension View {
 }
 
 extension UInt64 {
-    /// The core's indexes have no sign: of one below 0 it would tell another. `.outOfRange`.
+    /// The core's indexes have no sign: for one below 0 it would report another. `.outOfRange`.
     init(index: Int, of count: Int, _ what: String) throws(StoreError) {
         guard index >= 0 else { throw StoreError(.outOfRange, "index \(index) of \(count.counted(what))") }
         self.init(index)

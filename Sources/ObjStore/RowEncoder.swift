@@ -27,7 +27,7 @@ public final class _RowEncoder {
         refusedProperty = nil
     }
 
-    /// A link. Whether its object may stand there, the core says.
+    /// A link. The core decides whether its object is allowed there.
     func append(_ object: Object?) {
         guard let object else { return append(.null) }
         if let binding = object._binding {
@@ -44,7 +44,7 @@ public final class _RowEncoder {
             .wrongView, "an unmanaged \(name) cannot be linked to: it is in no store; add it first", class: name)
     }
 
-    /// A value that cannot be written: null stands for it.
+    /// A value that cannot be written: replaced by null.
     func refuse(_ error: StoreError) {
         if refusal == nil { (refusal, refusedProperty) = (ObjStoreError(error), properties.last) }
         append(.null)

@@ -277,7 +277,7 @@ extension ObjStoreCore.Results {
     fileprivate var keys: [Int64] {
         let count = count
         return [ObjectID](unsafeUninitializedCapacity: count) { memory, filled in
-            // The list stands still: its end is where it was.
+            // The list does not change: its end is where it was.
             filled = (try? objects(from: 0, into: memory.baseAddress, capacity: count)) ?? 0
         }.map(\.key)
     }

@@ -29,8 +29,8 @@ public final class Store: Sendable {
         }
         var core = try configuration.core(infos)
         let reports = ErrorReports(configuration.onError)
-        // Nobody waits for what a handler does on the library's thread. That the store is being closed is no failure of
-        // a handler.
+        // No caller waits for what a handler does on the library's thread. That the store is being closed is no failure
+        // of a handler.
         core.onDeliveryFailure = { error in if error.code != .closedHandle { reports.tell(ObjStoreError(error)) } }
         let opened: ObjStoreCore.Store, view: View
         do throws(StoreError) {
@@ -87,8 +87,8 @@ public final class Store: Sendable {
     }
 
     /// The same where the result is not wanted, and must not be:
-    /// `Task { try store.write { tx in try tx.create(Dog.self) } }` would give an object to who waits for the task, and
-    /// objects are not `Sendable`. More general than the others, it is taken where they do not fit.
+    /// `Task { try store.write { tx in try tx.create(Dog.self) } }` would give an object to the code that awaits the
+    /// task, and objects are not `Sendable`. More general than the others, it is taken where they do not fit.
     public func write<R: ~Copyable>(_ body: (Transaction) throws -> R) throws {
         try handle.begin(.standard)
         try run { transaction in _ = try body(transaction) }
@@ -116,8 +116,8 @@ public final class Store: Sendable {
     /// Begins a write of this thread, which `commitWrite()` or `cancelWrite()` ends on the same thread.
     ///
     /// For where a closure does not fit; else `write` is safer. What property accessors report meanwhile,
-    /// `commitWrite()` throws. Not for tasks, which go on on any thread after an `await`. A write that its thread
-    /// leaves open when it ends, or its task when it goes on elsewhere, is cancelled: `.cancelled` goes to
+    /// `commitWrite()` throws. Not for tasks, which continue on any thread after an `await`. A write that its thread
+    /// leaves open when it ends, or its task when it continues elsewhere, is cancelled: `.cancelled` goes to
     /// ``Configuration/onError`` and ``lastError``, and `commitWrite()` is `.notInWrite`. Errors: as `write`.
     @available(
         *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
@@ -192,7 +192,7 @@ public final class Store: Sendable {
     }
 
     /// The live view after a write of its own. The write is done: that this fails is not its failure. Nor is it one
-    /// that the store was closed meanwhile: who closed it knows, and an unfinished write says so itself.
+    /// that the store was closed meanwhile: the closing code knows, and an unfinished write says so itself.
     private func follow() {
         do throws(StoreError) { _ = try space.view.refresh() } catch {
             if error.code != .closedHandle { handle.reports.report(ObjStoreError(error)) }
@@ -234,7 +234,7 @@ public final class Store: Sendable {
         return try ObjStore.core { () throws(StoreError) in try space.view.refresh() }
     }
 
-    /// What the store shows now, for ever. Keeps that version: let go of it.
+    /// What the store shows now, frozen. Keeps that version: let go of it.
     public func freeze() throws(ObjStoreError) -> Snapshot { Snapshot(try space.freeze()) }
 }
 
@@ -266,7 +266,7 @@ public final class Transaction: StoreWriting {
     var isOpen: Bool { space.handle.isWriting && space.handle.transactionNumber == number }
 
     /// Runs `body` as a scope of its own inside the transaction: when it throws, what it changed is undone and its
-    /// error is thrown; the transaction goes on, and whoever catches the error may commit the rest.
+    /// error is thrown; the transaction continues, and code that catches the error may commit the rest.
     ///
     /// Scopes nest. What property accessors reported in the body is thrown as well, and undoes it. Objects that were
     /// added in a body that threw are invalid. When the body itself cancels the transaction nothing is left to undo.

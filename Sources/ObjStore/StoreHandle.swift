@@ -44,7 +44,7 @@ final class StoreHandle: @unchecked Sendable {
     /// Of the write that is open; 0 = none.
     private let openNumber = Atomic<UInt64>(0)
     private let tether = WriteTether()
-    /// Of the writing thread; nobody else looks at the next three, but who takes an abandoned write.
+    /// Of the writing thread; no other thread reads the next three, except one that takes over an abandoned write.
     private(set) var transaction: View?
     private(set) var transactionNumber: UInt64 = 0
     /// Begun by `beginWrite`: no body of `write` ends it.
@@ -84,7 +84,7 @@ final class StoreHandle: @unchecked Sendable {
         tether.hold(self)
     }
 
-    /// Runs `body` with a store that shows a transaction, which somebody else began and ends.
+    /// Runs `body` with a store that shows a transaction, which other code began and ends.
     static func lend(
         _ view: View, _ infos: [ClassInfo], _ onError: (@Sendable (ObjStoreError) -> Void)?,
         _ body: (ObjectSpace) throws -> Void
@@ -151,7 +151,7 @@ final class StoreHandle: @unchecked Sendable {
         return writer != 0 && writer == UInt(cr_thread_id())
     }
 
-    /// The open write is this thread's; who takes it names its number, for it may be over.
+    /// The open write is this thread's; taking it over requires its number, for it may be over.
     var numberOfThisThread: UInt64? {
         let number = openNumber.load(ordering: .acquiring)
         return isThisThreads ? number : nil

@@ -28,7 +28,7 @@ extension StoreReading {
         return space.materialise(type, binding, object.key)
     }
 
-    /// The object that a reference stands for; nil: it was deleted, or is not there yet.
+    /// The object that a reference refers to; nil: it was deleted, or is not there yet.
     ///
     /// Errors: `.wrongStore`, `.noSuchClass`, `.closedHandle`.
     public func resolve<T: Object>(_ reference: Reference<T>) throws(ObjStoreError) -> T? {

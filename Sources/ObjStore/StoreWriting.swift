@@ -20,7 +20,7 @@ public enum UpdatePolicy: Sendable, Hashable {
 
 /// Changing objects: what ``Store`` (inside `write`) and ``Transaction`` have in common.
 ///
-/// Every call happens as a whole: one that throws has changed nothing, and the write can go on. Outside of a
+/// Every call happens as a whole: one that throws has changed nothing, and the write can continue. Outside of a
 /// write all of them throw `.notInWrite`.
 public protocol StoreWriting: StoreReading {}
 
@@ -105,9 +105,9 @@ extension StoreWriting {
     /// Creates an object from what a parser made of a text, such as `JSONSerialization`: dictionaries, arrays, texts,
     /// numbers and nulls.
     ///
-    /// As ``create(_:value:update:exact:)``, but names that are no properties are ignored, at any depth: who wrote the
-    /// text may know of more. Numbers are what they were written as: `true` is no integer, 1 no bool, 1.0 no integer. A
-    /// text is never a date, data or an id.
+    /// As ``create(_:value:update:exact:)``, but names that are no properties are ignored, at any depth: the author of
+    /// the text may know of more. Numbers are what they were written as: `true` is no integer, 1 no bool, 1.0 no
+    /// integer. A text is never a date, data or an id.
     @discardableResult
     public func create<T: Object>(
         _ type: T.Type, parsed tree: Any, update: UpdatePolicy = .error

@@ -1,4 +1,4 @@
-// What programs try to persist, and what they are told: else the compiler says only that a type does not conform to
+// What programs may try to persist, and the error for it: else the compiler says only that a type does not conform to
 // Persistable.
 
 #if canImport(FoundationEssentials)

@@ -20,7 +20,7 @@ final class ConfigBox {
     }
 
     func become(_ configuration: StoreConfiguration, _ callbacks: OpeningCallbacks) {
-        // What it had goes without the lock: the application may be told.
+        // The old one is released without the lock: the application may be called.
         let old = ConfigLock.withLock {
             defer { (self.configuration, self.callbacks) = (configuration, callbacks) }
             return (self.configuration, self.callbacks)
@@ -48,7 +48,7 @@ private func change(
 
 private func use(_ config: OpaquePointer?, _ body: (ConfigBox) throws(StoreError) -> Void) -> objstore_status {
     Handles.use(config, .config, "config") { (box: ConfigBox) throws(StoreError) in
-        // What it had goes without the lock: the application may be told.
+        // The old one is released without the lock: the application may be called.
         let old = box.content
         defer { withExtendedLifetime(old) {} }
         try ConfigLock.withLock { () throws(StoreError) in try body(box) }

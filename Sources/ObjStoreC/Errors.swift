@@ -70,7 +70,7 @@ func remember(
     }
 }
 
-/// For who prints up to the first NUL: one that a name of the application has is shown as \0.
+/// For callers that print up to the first NUL: one that a name of the application has is shown as \0.
 private func withoutNUL(_ text: String) -> String {
     guard text.utf8.contains(0) else { return text }
     return text.unicodeScalars.reduce(into: "") { shown, scalar in

@@ -2,7 +2,7 @@ internal import CSystem
 import CObjStore
 internal import ObjStoreCore
 
-/// What a handle stands for.
+/// What a handle refers to.
 enum HandleKind: UInt64 {
     case store = 1
     case schema = 2
@@ -35,7 +35,7 @@ enum HandleKind: UInt64 {
 ///   no shared cache line is written.
 /// - `pin`: may take long, or runs callbacks. Counted in the header.
 ///
-/// Closing makes the kind 0, so that nobody gets in any more, then waits until nobody is inside, closes the
+/// Closing makes the kind 0, so that no more calls get in, then waits until none is inside, closes the
 /// children in the same way, and gives the header a new generation.
 enum Handles {
     private static func withLock<T>(_ body: () -> T) -> T {
@@ -142,7 +142,7 @@ enum Handles {
         return .OBJSTORE_OK
     }
 
-    /// Runs a call that may take long or call back: what is closed inside the callback is then told so.
+    /// Runs a call that may take long or call back: what is closed inside the callback then gets an error.
     ///
     /// - Parameter ends: as of `use`.
     static func pin<Object: AnyObject>(
@@ -186,8 +186,7 @@ enum Handles {
 
     static var memoryIsLow: StoreError { StoreError(.outOfMemory, "the system has no memory left") }
 
-    /// For who stays inside of a handle that he is inside of, when the call has returned: one more pin, which is his to
-    /// take away.
+    /// For a caller that stays inside of a handle when the call has returned: one more pin, which it has to remove.
     static func keepPin(_ handle: OpaquePointer) -> UnsafeMutablePointer<UInt64> {
         let pins = pinsWord(cs_handle_of(UnsafeRawPointer(handle))!)
         cs_add64(pins, 1)
@@ -257,7 +256,7 @@ enum Handles {
         case inherited
     }
 
-    /// Makes a handle closed, waits until nobody is inside, closes its children; the caller then ends the object
+    /// Makes a handle closed, waits until no call is inside, closes its children; the caller then ends the object
     /// and calls `forget`.
     static func claim(_ handle: OpaquePointer, _ kind: HandleKind, _ argument: StaticString) -> Claim {
         guard !isSilent, let header = cs_handle_of(UnsafeRawPointer(handle)) else {
@@ -297,8 +296,8 @@ enum Handles {
         return false
     }
 
-    /// Waits until nobody is inside a closed header and all its children are gone, closing those. A child that is lent
-    /// to a callback is left to the call that lent it, which is inside: what the callback does with it goes on.
+    /// Waits until no call is inside a closed header and all its children are gone, closing those. A child that is lent
+    /// to a callback is left to the call that lent it, which is inside: what the callback does with it continues.
     private static func drain(_ header: UnsafeMutablePointer<cs_handle>) {
         var pause: Int64 = 1_000
         while true {
@@ -321,7 +320,7 @@ enum Handles {
         return index
     }
 
-    /// False: somebody else is closing it.
+    /// False: another thread is closing it.
     private static func closeChild(_ index: UInt32) -> Bool {
         let header = at(index)
         let state = cs_load64(header)
@@ -333,7 +332,7 @@ enum Handles {
         return true
     }
 
-    /// Gives up the object of a claimed handle, and makes the header free.
+    /// Releases the object of a claimed handle, and makes the header free.
     static func forget(_ handle: OpaquePointer) {
         let index = UInt32(truncatingIfNeeded: UInt(bitPattern: handle))
         let header = at(index)
@@ -357,7 +356,7 @@ enum Handles {
         }
     }
 
-    /// Closes a handle whose object needs no more than being let go. NULL is fine.
+    /// Closes a handle whose object only needs to be released. NULL is fine.
     static func close(
         _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, _ body: (AnyObject) -> Void = { _ in }
     ) -> objstore_status {
@@ -384,7 +383,7 @@ extension View: ClosedWithParent {
     func closeWithParent() { close() }
 }
 
-/// The application's userdata and how it is given back: exactly once, when the last reference goes.
+/// The application's userdata and how it is released: exactly once, when the last reference goes.
 final class Userdata: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?
     private let free: objstore_free_userdata?
@@ -431,7 +430,7 @@ final class Userdata: @unchecked Sendable {
     /// Whether the callback that returned last on this thread was left before it had finished.
     static var wasLeft: Bool { cs_thread_current()!.pointee.was_left }
 
-    /// The same around a function that somebody else calls; nil where it would make no difference.
+    /// The same around a function that other code calls; nil where it would make no difference.
     var around: CallAround? {
         guard mustFinish else { return nil }
         return { call in self.status { _ in unsafeBitCast(call(), to: objstore_status.self) }.rawValue }

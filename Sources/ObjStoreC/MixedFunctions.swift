@@ -34,7 +34,7 @@ func withPath<T>(
 }
 
 extension Value {
-    /// A value that may be a list or map of so many elements.
+    /// A value that may be a list or map of this many elements.
     fileprivate func storeCounted(to out: UnsafeMutablePointer<objstore_value>, storeTag: UInt32) {
         guard kind == .list || kind == .map else { return store(to: out, storeTag: storeTag) }
         var value = objstore_null()
@@ -43,7 +43,7 @@ extension Value {
         out.pointee = value
     }
 
-    /// A value that may be a list or map of so many elements.
+    /// A value that may be a list or map of this many elements.
     init(counted value: objstore_value) throws(StoreError) {
         self = try Value(value)
         if kind == .list || kind == .map { low = value.data.integer }

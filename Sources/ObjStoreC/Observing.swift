@@ -24,7 +24,7 @@ final class ChangesBox: ClosedWithParent {
 
     func closeWithParent() {}
 
-    /// Made when first asked for. `which`: 0 deletions, 1 insertions, 2 modifications.
+    /// Made on first use. `which`: 0 deletions, 1 insertions, 2 modifications.
     func objects(_ which: Int) -> UnsafeMutableBufferPointer<objstore_object> {
         lock.withLock {
             if let list = lists[which] { return list }
@@ -214,7 +214,7 @@ public func objstore_notify_fd(_ store: OpaquePointer?, _ fd: UnsafeMutablePoint
 private func delivering(
     _ store: OpaquePointer?, _ delivered: UnsafeMutablePointer<Int>?, _ body: (ObserverHub) throws(StoreError) -> Int
 ) -> objstore_status {
-    // Asked of an open handle only: a closed one is told so.
+    // Called for an open handle only: a closed one gets an error.
     let isInside = store.map(Handles.isInside) ?? false
     return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
         if isInside {

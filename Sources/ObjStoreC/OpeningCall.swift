@@ -12,7 +12,7 @@ struct OpeningCallbacks {
 /// One call of `objstore_open`: what it shows to callbacks, and what they answer.
 final class OpeningCall: @unchecked Sendable {
     private let callbacks: OpeningCallbacks
-    /// That of the store, as soon as somebody had to see it.
+    /// That of the store, as soon as it had to be shown.
     private var handle: OpaquePointer?
     /// What a callback ended the opening with; it is for the application to say why.
     private(set) var answer = objstore_status.OBJSTORE_OK
@@ -47,7 +47,7 @@ final class OpeningCall: @unchecked Sendable {
         return result
     }
 
-    /// The handle of the store, for good or as long as the opening goes on.
+    /// The handle of the store, permanently or while the opening lasts.
     func handle(of store: Store) throws(StoreError) -> OpaquePointer {
         if let handle { return handle }
         let made = try Handles.open(.store, StoreBox(store))

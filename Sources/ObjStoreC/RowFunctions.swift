@@ -81,7 +81,7 @@ public func objstore_row_object(
     return withRow(row) { (cursor) throws(StoreError) in object.pointee = ObjStoreC.object(try cursor.object()) }
 }
 
-/// A typed read: hands out the value and whether it is null, or an error where it is and nobody asked whether.
+/// A typed read: hands out the value and whether it is null, or an error if it is null and that was not requested.
 @inline(__always)
 private func read<T>(
     _ row: UnsafeMutablePointer<objstore_row>?, _ out: UnsafeMutablePointer<T>?, _ isNull: UnsafeMutablePointer<Bool>?,

@@ -126,7 +126,7 @@ private func addCollection(
     }
 }
 
-/// Flags of a property that can be asked for here.
+/// Flags of a property that can be requested here.
 func check(_ flags: UInt32, _ known: SchemaDraft.Flags) throws(StoreError) {
     let others = flags & ~known.rawValue
     if others == 0 { return }

@@ -56,7 +56,7 @@ public func objstore_close(_ store: OpaquePointer?) -> objstore_status {
     let state = cs_cancel_off()
     defer { cs_cancel_restore(state) }
     if !Handles.isInside(store) {
-        // Who waits is woken first: closing the handle waits for those calls.
+        // Waiting calls are woken first: closing the handle waits for those calls.
         let stopped = Handles.pin(store, .store, "store", ends: true) { (box: StoreBox) throws(StoreError) in
             try box.store.endWaits()
             return .OBJSTORE_OK
@@ -173,7 +173,7 @@ public func objstore_pins(
     }
 }
 
-/// The application's progress callback; none: nothing is asked.
+/// The application's progress callback; none: nothing is called.
 private func report(
     _ progress: objstore_progress?, _ userdata: Userdata, _ done: UInt64, _ total: UInt64
 ) throws(StoreError) {

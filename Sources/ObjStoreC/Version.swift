@@ -1,7 +1,6 @@
 import CObjStore
 
-/// "major.minor.patch" of the header this library was built with. Written once, never freed: the
-/// caller may keep the pointer for ever.
+/// "major.minor.patch" of the header this library was built with. Written once, never freed: the pointer stays valid.
 private nonisolated(unsafe) let versionText: UnsafePointer<CChar> = {
     let text = "\(OBJSTORE_VERSION_MAJOR).\(OBJSTORE_VERSION_MINOR).\(OBJSTORE_VERSION_PATCH)"
     let bytes = text.utf8CString

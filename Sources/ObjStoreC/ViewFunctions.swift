@@ -217,7 +217,7 @@ public func objstore_write(
         }
         let result = try userdata.call { body(handle, $0) }
         view.isEndedByBody = false
-        // Nobody may use the view any more. It was lent: nobody else has closed it.
+        // No call may use the view any more. It was lent: no other code has closed it.
         guard case .mine = Handles.claim(handle, .view, "transaction") else {
             throw StoreError(.internalError, "the transaction of a body was closed")
         }

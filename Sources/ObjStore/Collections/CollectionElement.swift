@@ -6,7 +6,7 @@ public protocol CollectionElement: SendableMetatype {
     static var _elementType: _PropertyType { get }
     /// Nil: what is stored is no value of this type.
     static func _element(_ value: _StoredValue) -> Self?
-    /// What stands for a value that cannot be read.
+    /// What replaces a value that cannot be read.
     static var _emptyElement: Self { get }
     static func _convertElement(_ value: Any?) -> Self?
     static func _encodeElement(_ value: Self, _ encoder: _RowEncoder)

@@ -85,7 +85,7 @@ struct CollectionPlace {
         return new
     }
 
-    // What is not there is told before anything changes.
+    // What is missing is reported before anything changes.
 
     func outOfRange(_ index: Int, _ count: Int) -> StoreError {
         StoreError(.outOfRange, "\(binding.path(self.index)): index \(index), \(count.elementsThere)")
@@ -150,7 +150,7 @@ struct CollectionPlace {
         }
     }
 
-    /// Asks about an element; an unmanaged object, or one of another store, is in no collection of a store.
+    /// Looks up an element; an unmanaged object, or one of another store, is in no collection of a store.
     func asking<Element: CollectionElement, T>(
         _ none: T, about element: Element, _ body: (View, CollectionID, Value) throws(StoreError) -> T
     ) -> T {
@@ -213,7 +213,7 @@ struct CollectionPlace {
     func pinned<Element: CollectionElement>(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> {
         let view = binding.space.current
         while true {
-            // The view may move between two questions: then both are asked again.
+            // The view may move between two reads: then both are repeated.
             let stamp = view.stamp, count = count, range = bounds(count)
             var elements: [Element] = []
             if !range.isEmpty {
@@ -230,7 +230,7 @@ struct CollectionPlace {
         if Element._isMixed {
             let place = AnyPlace(self, [step()])
             if let element = Element._element(_StoredValue(value: value, place: place)) { return element }
-            // What a link leads to is of a class that the application does not know: asking for it says so.
+            // What a link leads to is of a class that the application does not know: looking it up reports that.
             _ = place.value()
             return Element._emptyElement
         }

@@ -73,10 +73,10 @@ public final class List<Element: CollectionElement> {
     }
     public func removeAll() { if let place { place.clear() } else { elements.removeAll() } }
 
-    /// Removes the elements for which `condition` is true. It is asked about those that are there now, once about each,
-    /// in their order; then they are removed, all of them or none: what it removes or inserts itself shifts nothing.
+    /// Removes the elements for which `condition` is true. It is called for the current elements, once for each, in
+    /// their order; then they are removed, all of them or none: what it removes or inserts itself shifts nothing.
     public func removeAll(where condition: (Element) throws -> Bool) rethrows {
-        // Lists and dictionaries among the elements show what stands at their place.
+        // Lists and dictionaries among the elements show what is at their place.
         func content() -> [Element] {
             Element._isMixed ? pinned().map { Element._mapped($0) { $0 } ?? $0 } : Array(pinned())
         }
@@ -110,7 +110,7 @@ public final class List<Element: CollectionElement> {
     }
 
     public func replaceSubrange(_ range: some RangeExpression<Int>, with new: some Sequence<Element>) {
-        // Copied first: what comes may change the list when it is asked for.
+        // Copied first: evaluating the new elements may change the list.
         let new = Array(new)
         replace(range.range(of: _count), with: new, fits: false)
     }
@@ -125,7 +125,7 @@ public final class List<Element: CollectionElement> {
                 .outOfRange, "\(place.binding.path(place.index)): \(new.count.counted("element")) for \(range)")
         }
         if place.embeds { return replaceEmbedded(range, with: new, place, check) }
-        // What comes may be made of what goes: it is encoded now. What is wrong with it is told by the first of the two
+        // What comes may be made of what goes: it is encoded now. Errors in it are reported by the first of the two
         // steps.
         place.changing((), with: new) { (view, id, values) throws(StoreError) in
             try check(view, id)
@@ -178,7 +178,7 @@ public final class List<Element: CollectionElement> {
         }
     }
 
-    // MARK: Asking
+    // MARK: Searching
 
     /// The index of the first element that equals one. Cost: O(n).
     public func index(of element: Element) -> Int? {

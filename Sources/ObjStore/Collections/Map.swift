@@ -99,8 +99,8 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
 
     public func merge(_ other: some Sequence<(Key, Value)>) { merge(other.map { (key: $0, value: $1) }) }
 
-    /// The same; of a key that is there, or comes twice, `combine` makes one value of both. It is asked before anything
-    /// changes.
+    /// The same; of a key that is there, or comes twice, `combine` makes one value of both. It is called before
+    /// anything changes.
     public func merge(
         _ other: some Sequence<(key: Key, value: Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value
     ) rethrows {

@@ -19,7 +19,7 @@ public final class MutableSet<Element: _SingleElement> {
         insert(objectsIn: elements)
     }
 
-    /// Where an equal element stands in an unmanaged set, or would.
+    /// Where an equal element is in an unmanaged set, or would be.
     private func search(_ element: Element) -> (index: Int, found: Bool) {
         guard MutableSet.isOrdered(element) else {
             // Behind everything else.
@@ -121,7 +121,7 @@ public final class MutableSet<Element: _SingleElement> {
         elements.filter { Element._objects($0).allSatisfy(\.isManaged) }
     }
 
-    // MARK: Asking
+    // MARK: Searching
 
     public func contains(_ element: Element) -> Bool {
         guard let place else { return search(element).found }

@@ -1,4 +1,4 @@
-/// Where the elements of a list are after somebody has changed it.
+/// Where the elements of a list are after another change to it.
 struct Realigned {
     /// Of each element that there was; nil: it is gone.
     private var places: [Int?]

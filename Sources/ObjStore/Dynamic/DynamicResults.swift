@@ -5,7 +5,7 @@ public struct DynamicResults: Sendable {
     enum Question: Sendable {
         case all
         case comparison(ComparisonText, [Operand])
-        /// Who has a link to the object in that property.
+        /// Objects that have a link to the object in that property.
         case link(String, ObjectID)
     }
 
@@ -125,7 +125,7 @@ extension DynamicResults: LiveCollection {
     public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<DynamicObject> {
         guard let list = reporting(nil, { () throws(ObjStoreError) in try list() }) else { return Pinned([]) }
         let space = space
-        // The list stands still: it has them all.
+        // The list does not change: it has them all.
         return Pinned(bounds(list.count)) { DynamicObject((try? list.object(at: UInt64($0))) ?? .none, space) }
     }
     public func _walking<R>(_ body: (inout _Walk<DynamicObject>) -> R) -> R { cache.walks.with(body) }

@@ -1,6 +1,6 @@
 internal import ObjStoreCore
 
-/// Values for who knows no classes: what the core makes objects of, from what Swift has.
+/// Values for programs without model classes: what the core makes objects from, made from Swift values.
 extension _RowEncoder {
     /// Appends a value with everything that is nested in it: an array or another sequence as a list, a dictionary as a
     /// map.

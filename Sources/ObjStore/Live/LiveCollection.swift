@@ -1,8 +1,8 @@
 /// A collection that shows what its store has now, while this thread or another one changes it: ``Results``, ``List``,
 /// ``MutableSet``, ``LinkingObjects``, ``DynamicResults``, ``AnyList``.
 ///
-/// The algorithms of the standard library ask a collection for its end more than once, and stop the program when the
-/// answers differ. So each of them stands here on one ``Pinned`` list (docs/decisions/0034-live-collections.md):
+/// The algorithms of the standard library query the end of a collection more than once, and stop the program when the
+/// answers differ. So each of them works here on one ``Pinned`` list (docs/decisions/0034-live-collections.md):
 ///
 /// ```
 ///  results.map { … }, .prefix(2), [1..<3], .reversed(), .lazy …   the extension below: Pinned, read once
@@ -16,10 +16,9 @@ public protocol LiveCollection<Element>: RandomAccessCollection
 where Index == Int, Indices == Range<Int>, SubSequence == Pinned<Element> {
     /// How many there are now.
     var _count: Int { get }
-    /// The element that is there now. Where there is none (any more): one that stands for nothing, and `.outOfRange` is
-    /// reported.
+    /// The element that is there now. Where there is none (any more): a placeholder, and `.outOfRange` is reported.
     func _element(at index: Int) -> Element
-    /// The elements of one moment, or a part of them: `bounds` is told how many there are.
+    /// The elements of one moment, or a part of them: `bounds` gets how many there are.
     func _pinned(_ bounds: (_ count: Int) -> Range<Int>) -> Pinned<Element>
     /// Where generic code of this thread is in the collection.
     func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R
@@ -27,7 +26,7 @@ where Index == Int, Indices == Range<Int>, SubSequence == Pinned<Element> {
 }
 
 extension LiveCollection {
-    /// The elements as they are now, for ever; objects among them show what the store has.
+    /// The elements as they are now, permanently; objects among them show what the store has.
     public func pinned() -> Pinned<Element> { _pinned { 0..<$0 } }
 
     // MARK: Live
@@ -199,7 +198,7 @@ extension LiveCollection where Element: Equatable {
 }
 
 extension RangeExpression<Int> {
-    /// Which positions of so many it names, where one side may be open. An end before the start, as
+    /// Which positions of this many it names, where one side may be open. An end before the start, as
     /// `..<(results.count - 1)` of none has, is the positions between them, which are not there. What ends at the
     /// largest number there is ends before it: it is not there either.
     func range(of count: Int) -> Range<Int> {
@@ -244,7 +243,7 @@ extension LazySequenceProtocol where Element: LiveCollection {
 }
 
 extension LazySequenceProtocol {
-    /// The collections are taken when this is called, their elements when they are asked for.
+    /// The collections are taken when this is called, their elements when they are needed.
     public func flatMap<Live: LiveCollection>(
         _ transform: @escaping (Elements.Element) -> Live
     ) -> LazySequence<FlattenSequence<[Pinned<Live.Element>]>> {
@@ -254,7 +253,7 @@ extension LazySequenceProtocol {
     }
 }
 
-// MARK: Witnesses that are the same for everybody
+// MARK: Witnesses that are the same for all
 
 extension LiveCollection {
     /// What is there now may be less when it is copied.

@@ -1,9 +1,9 @@
 /// Elements of a ``LiveCollection`` as they were at one moment: what is taken from it, and what it is walked over by.
 ///
 /// Which elements there are, and in which order, no change of the store touches. Objects among them are live: one that
-/// was deleted since is invalid (``Object/isInvalidated``). Of ``Results`` the objects are made when they are asked
-/// for. Its indices are those that the elements had in the whole. It is a value: setting an element changes this one
-/// alone, neither the store nor the collection.
+/// was deleted since is invalid (``Object/isInvalidated``). Of ``Results`` the objects are made when they are accessed.
+/// Its indices are those that the elements had in the whole. It is a value: setting an element changes this one alone,
+/// neither the store nor the collection.
 public struct Pinned<Element> {
     public let startIndex: Int
     public let endIndex: Int
@@ -32,7 +32,7 @@ public struct Pinned<Element> {
 }
 
 extension Pinned: RandomAccessCollection, MutableCollection {
-    /// Like an array, it stops the program where there is no such element: what a `Pinned` has, it has for ever.
+    /// Like an array, it stops the program where there is no such element: what a `Pinned` has, it keeps.
     public subscript(index: Int) -> Element {
         get {
             check(index)
@@ -74,7 +74,7 @@ extension Pinned: RandomAccessCollection, MutableCollection {
 }
 
 extension Pinned {
-    /// The condition is asked once about each element; the standard library asks twice about the first ones.
+    /// The condition is called once for each element; the standard library calls it twice for the first ones.
     public func indices(where condition: (Element) throws -> Bool) rethrows -> RangeSet<Int> {
         var found = RangeSet<Int>()
         for index in indices where try condition(self[index]) { found.insert(contentsOf: index..<index + 1) }

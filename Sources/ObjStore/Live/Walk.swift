@@ -4,10 +4,10 @@ internal import ObjStoreCore
 /// Where generic code of one thread is in a live collection.
 ///
 /// Code that knows only that it has a `Collection` takes steps: how many, from where, the element here, the next index,
-/// is this the end? All of them get answers of one moment: how many there were when it first asked for the count or the
-/// end, and the list that is pinned when it first asks for an element, or a slice. Nothing says when an algorithm is at
-/// its end, and asks anew what the next one begins with. So a walk goes on until the thread has done something else
-/// between two steps (``ThisThread/step(_:)``), and then takes a step that a walk begins with:
+/// is this the end? All of them get answers of one moment: how many there were when it first read the count or the end,
+/// and the list that is pinned when it first reads an element, or a slice. Nothing says when an algorithm is at its
+/// end, and the next one begins with a new query. So a walk continues until the thread has done something else between
+/// two steps (``ThisThread/step(_:)``), and then takes a step that a walk begins with:
 ///
 /// ```
 ///              count, isEmpty, indices      startIndex                         endIndex
@@ -20,9 +20,9 @@ internal import ObjStoreCore
 public struct _Walk<Element> {
     private enum Place { case counted, amid, end, sliced }
 
-    /// Nil: no walk is going on.
+    /// Nil: no walk is in progress.
     private var count: Int?
-    /// Nil: nobody has asked for an element.
+    /// Nil: no element was read yet.
     private var pin: Pinned<Element>?
     private var place = Place.counted
     /// That it went to.
@@ -31,9 +31,9 @@ public struct _Walk<Element> {
     private var seen: Int?
     private var isBackwards = false
     private var hasMoved = false
-    /// Asked for the start: another walk may begin here.
+    /// The start was read: another walk may begin here.
     private var mayBegin = false
-    /// Who asks so often in one place waits for a change.
+    /// Code that queries one place this often waits for a change.
     private var questions = 0
     /// At the last step; and now.
     private var stay: UInt64 = 0
@@ -43,10 +43,11 @@ public struct _Walk<Element> {
 
     fileprivate var isOver: Bool { count == nil }
     private var wasElsewhere: Bool { now != stay || questions > 1000 }
-    /// At the end, and somebody has counted again: perhaps an algorithm that begins with it, as `map` does, and must
+    /// At the end, and the count was read again: perhaps an algorithm that begins with it, as `map` does, and must
     /// find as many, also where it is slow.
     private var isCountedAgain = false
-    /// And he goes on from the start, as `map` does at once: in between it waited for a lock of the allocator, perhaps.
+    /// And it continues from the start, as `map` does at once: in between it waited for a lock of the allocator,
+    /// perhaps.
     private var isStarting = false
     private var isAtEndAndElsewhere: Bool {
         guard place == .end, wasElsewhere else { return false }
@@ -75,7 +76,7 @@ public struct _Walk<Element> {
 
     fileprivate mutating func start() {
         guard count != nil else { return }
-        // Who has come to the start backwards is at his end.
+        // A walk that has come to the start backwards is at its end.
         if place == .amid, isBackwards, index == 0 { (place, isCountedAgain) = (.end, false) }
         if place == .amid, wasElsewhere { mayBegin = true }
         isStarting = place == .end
@@ -92,7 +93,7 @@ public struct _Walk<Element> {
         return count
     }
 
-    /// Goes on from an index: how many there are; nil: what is there now.
+    /// Continues from an index: how many there are; nil: what is there now.
     fileprivate mutating func leave(_ from: Int) -> Int? {
         if mayBegin && !stands(at: from) || isAtEndAndElsewhere { end() }
         return count
@@ -200,8 +201,8 @@ extension LiveCollection {
         }
         return target
     }
-    /// At most the end: who goes on until he meets it, and began another walk on the way, has come beyond it where the
-    /// collection has become shorter.
+    /// At most the end: an algorithm that continues until it meets it, and began another walk on the way, has passed it
+    /// if the collection has become shorter.
     func walkNext(_ index: Int) -> Int {
         let end = _walking { $0.leave(index) } ?? apart { _count }, next = index >= end ? end : index + 1
         _walking { $0.move(from: index, to: next) }
@@ -219,10 +220,10 @@ extension LiveCollection {
         if here != bounds { apart { _reportOutOfRange(bounds, pin.count) } }
         return pin[here]
     }
-    /// What a loop goes over, and is copied: who has just counted gets as many.
+    /// What a loop goes over, and is copied: code that has just counted gets as many.
     var walked: Pinned<Element>? { pin(_walking { $0.iterator() }) }
 
-    /// Who copies first and counts then gets as many, too.
+    /// Code that copies first and then counts gets as many, too.
     func walkCopy() -> ContiguousArray<Element> {
         if let walked { return walked._copyToContiguousArray() }
         let copy = apart { pinned()._copyToContiguousArray() }
@@ -241,7 +242,7 @@ extension LiveCollection {
         }
     }
 
-    /// What was counted may have changed before anybody asked for an element: what is gone is out of range.
+    /// What was counted may have changed before an element was read: what is gone is out of range.
     private func fit(_ pin: Pinned<Element>, _ count: Int) -> Pinned<Element> {
         if pin.count >= count { return pin[0..<count] }
         return Pinned(Array(pin) + (pin.count..<count).map { _element(at: $0) })

@@ -2,7 +2,7 @@ internal import ObjStoreCore
 
 /// A list of values of any type, in an ``AnyValue``.
 ///
-/// Of a managed object it shows what stands at its place in the document, and changes inside a write only; a change
+/// Of a managed object it shows what is at its place in the document, and changes inside a write only; a change
 /// writes the element alone to the log. What fails is reported as for properties (docs/swift.md).
 public final class AnyList {
     private var elements: [AnyValue] = [] { didSet { ThisThread.didMove() } }

@@ -2,7 +2,7 @@ internal import ObjStoreCore
 
 /// A dictionary from texts to values of any type, in an ``AnyValue``. Its keys are in ascending order of their UTF-8.
 ///
-/// Of a managed object it shows what stands at its place in the document, and changes inside a write only; a change
+/// Of a managed object it shows what is at its place in the document, and changes inside a write only; a change
 /// writes the value of that key alone to the log. What fails is reported as for properties (docs/swift.md).
 public final class AnyMap {
     typealias Content = [ExactKey<String>: AnyValue]

@@ -54,7 +54,7 @@ struct AnyPlace {
 
     func at(_ step: AnyStep) -> AnyPlace { AnyPlace(place, path + [step]) }
 
-    /// The list or dictionary that a document is, which stands here; nil: it is damaged.
+    /// The list or dictionary that a document is, which is here; nil: it is damaged.
     func nested(_ document: Value) -> AnyValue? {
         guard let kind = try? MixedNode(document.pointer, document.count).kind else { return nil }
         return kind == .list ? .list(AnyList(self)) : .dictionary(AnyMap(self))
@@ -79,7 +79,7 @@ struct AnyPlace {
         }
     }
 
-    // What a list or dictionary asks, in whose place another value may stand by now, or none: that is reported.
+    // Queries by a list or dictionary whose place may have another value by now, or none: that is reported.
 
     /// Everything in the list or dictionary, copied.
     func copy(_ kind: ValueKind) -> AnyValue {
@@ -188,7 +188,7 @@ struct AnyPlace {
         changingList { (view, id, count) throws(StoreError) in
             for index in [first, second] where index < 0 || index >= count { throw outOfRange(index, count) }
             if first == second { return }
-            // Lists and dictionaries among the elements show what stands at their place: copied before that changes.
+            // Lists and dictionaries among the elements show what is at their place: copied before that changes.
             func copied(_ index: Int) throws(StoreError) -> AnyValue {
                 var buffer = OutputBuffer()
                 defer { OutputBuffer.free(&buffer) }

@@ -121,7 +121,7 @@ extension ClassBinding {
 extension AnyValue: _SingleElement {
     public static var _elementType: _PropertyType { _type }
     public static var _emptyElement: AnyValue { AnyValue.none }
-    /// Lists and dictionaries show what stands at their place.
+    /// Lists and dictionaries show what is at their place.
     public static func _element(_ value: _StoredValue) -> AnyValue? {
         guard let place = value.place else { return nil }
         switch value.value.kind {

@@ -19,7 +19,7 @@ extension AnyValue {
         if elements.allSatisfy({ $0.reference == nil }) { return }
         _References.collecting { references in
             for value in elements { if let reference = value.reference { references.add(reference) } }
-            // Here, for what is collected goes before this function returns, and must be nobody else's.
+            // Here, for what is collected goes before this function returns, and must not be shared.
             elements = []
         }
     }
@@ -38,7 +38,7 @@ extension AnyValue {
     /// Those that are in no store yet. Nothing in a store leads to one.
     var unmanagedObjects: [Object] { objects { !$0 }.filter { $0._binding == nil } }
 
-    /// Of lists and dictionaries for which `isIn` is true: it is told whether they are managed.
+    /// Of lists and dictionaries for which `isIn` is true: it gets whether they are managed.
     private func objects(_ isIn: (Bool) -> Bool) -> [Object] {
         var found: [Object] = [], rest = [self]
         while let value = rest.popLast() {

@@ -39,7 +39,7 @@ public enum AnyValue {
     /// An element of a list; nil: it is none, or has no such element. Setting replaces one that is there, nil removes
     /// it.
     ///
-    /// Where it is no list, setting reports `.wrongType`: what a property has, somebody else may have changed.
+    /// Where it is no list, setting reports `.wrongType`: other code may have changed what a property has.
     public subscript(index: Int) -> AnyValue? {
         get {
             guard let list, list.indices.contains(index) else { return nil }
@@ -57,7 +57,7 @@ public enum AnyValue {
     /// The value of a key of a dictionary; nil: it is none, or does not have the key. Setting adds or replaces, nil
     /// removes.
     ///
-    /// Where it is no dictionary, setting reports `.wrongType`: what a property has, somebody else may have changed.
+    /// Where it is no dictionary, setting reports `.wrongType`: other code may have changed what a property has.
     public subscript(key: String) -> AnyValue? {
         get { dictionary?[key] }
         nonmutating set {

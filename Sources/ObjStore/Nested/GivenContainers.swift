@@ -85,7 +85,7 @@ extension ClassInfo {
     }
 
     /// The classes that the large Foundation puts into what it parses, as what they hold: this library does without it.
-    /// A number tells whether it is a bool, an integer or has a fraction.
+    /// A number knows whether it is a bool, an integer or has a fraction.
     static func native(_ object: AnyObject) -> Any? {
         switch String(describing: Swift.type(of: object)) {
         case "NSNull": nil
@@ -112,7 +112,7 @@ extension ClassInfo {
         return object as? Double ?? object
     }
 
-    /// By its text: the double that it tells is not always the nearest one.
+    /// By its text: the double that it returns is not always the nearest one.
     private static func decimal(_ object: AnyObject) -> Any {
         let text = "\(object)"
         if let integer = Int(text) { return integer }

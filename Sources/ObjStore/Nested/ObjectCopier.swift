@@ -157,7 +157,7 @@ extension Map {
 }
 
 private func detachedCollection<C: _CollectionProperty>(_ collection: C, _ depth: Int) throws(ObjStoreError) -> C {
-    // The elements themselves are asked for: they are not behind a link of a copied object.
+    // The elements themselves are requested: they are not behind a link of a copied object.
     try ObjectCopier.run(depth == .max ? .max : depth + 1) { (copier) throws(ObjStoreError) in copier.copy(collection) }
 }
 

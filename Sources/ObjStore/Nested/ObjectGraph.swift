@@ -93,8 +93,8 @@ struct ObjectGraph {
     ) throws(ObjStoreError) {
         let all = try order(from: roots), order = all.filter { !$0.binding.info.isEmbedded }
         let encoder = _RowEncoder()
-        // The store is as before if one of them fails. Who only creates takes back what was created, which costs less;
-        // but not by deleting what deletes others.
+        // The store is as before if one of them fails. A call that only creates undoes what was created, which costs
+        // less; but not by deleting what deletes others.
         var savepoint: UInt64?
         let updates =
             update != .error
@@ -237,7 +237,7 @@ struct ObjectGraph {
                 }
                 after.append((binding.properties[Int(property.index)], value))
                 if update != .error { return true }
-                // Not its default, which somebody may have.
+                // Not its default, which another object may have.
                 encoder.begin(binding.properties[Int(property.index)])
                 encoder.append(.null)
                 return true

@@ -1,6 +1,6 @@
 internal import ObjStoreCore
 
-// Objects in values of any type cannot be described where they stand, for a map there is a value: those that are not of
+// Objects in values of any type cannot be described in place, since a map there is a value: those that are not of
 // this store are made before what links to them.
 extension ValueFlattener {
     /// Calls `body` with a flattener, and takes back the objects that it made if that fails.

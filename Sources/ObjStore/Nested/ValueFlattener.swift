@@ -180,8 +180,8 @@ final class ValueFlattener {
     /// Whether it is null, or a collection without elements.
     var isNothing: Bool { encoder.isNothing }
 
-    /// Calls `body` with the array, and what is to be told of embedded objects; they are managed when the whole graph
-    /// is.
+    /// Calls `body` with the array, and what is to be reported of embedded objects; they are managed when the whole
+    /// graph is.
     func store<T>(
         _ managed: inout [ObjectGraph.Stored],
         _ body: (UnsafeBufferPointer<Value>, @escaping (Int, ObjectID) -> Void) throws(StoreError) -> T

@@ -56,7 +56,7 @@ package struct InsertCounts: Sendable {
 
 /// Many objects in one call.
 extension View {
-    /// Inserts rows of columns, as so many calls of `create` or `upsert` in order, all or none.
+    /// Inserts rows of columns, like one call of `create` or `upsert` for each in order, all or none.
     ///
     /// Everything is checked before the first change. Errors name the row in `position`.
     package func insert(
@@ -76,7 +76,7 @@ extension View {
                 do throws(StoreError) {
                     return try insert.apply(state, policy, keys)
                 } catch {
-                    // Nothing that was asked for is wrong: memory, or a damaged page. Half of it is done.
+                    // The request itself is not at fault: memory, or a damaged page. Half of it is done.
                     state.isBroken = true
                     throw error
                 }

@@ -18,7 +18,7 @@ extension Results {
     private static let header = 64
     private static let line = 48
 
-    /// Reads up to `limit` rows from `start` on, with the values of the view as it stands now.
+    /// Reads up to `limit` rows from `start` on, with the values of the view as it is now.
     package func read(
         from start: UInt64, limit: Int, _ properties: UnsafeBufferPointer<UInt32>,
         into buffer: UnsafeMutablePointer<OutputBuffer>

@@ -92,7 +92,7 @@ extension SchemaDraft {
         }
     }
 
-    /// Where the draft's classes stand once the file has them, and that every link leads to one of them.
+    /// Where the draft's classes are once the file has them, and that every link leads to one of them.
     private func classIndexes(in file: Schema) throws(StoreError) -> [String: Int] {
         var indexes: [String: Int] = [:], next = file.classes.count
         for cls in classes {
@@ -285,8 +285,8 @@ extension SchemaDraft {
             }
             if !SchemaDraft.sameDefault(there.defaultValue, property.defaultValue) {
                 if property.isPrimaryKey, !mayChange, property.defaultValue == nil || there.defaultValue == nil {
-                    // Not every language has defaults of keys in the schema: who says none takes what the file has, and
-                    // the first who says one gives it to the file.
+                    // Not every language has defaults of keys in the schema: a program without one takes what the file
+                    // has, and the first with one gives it to the file.
                     if property.defaultValue == nil || !writes { continue }
                 } else if !mayChange {
                     throw mismatch(

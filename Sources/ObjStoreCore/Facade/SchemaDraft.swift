@@ -85,7 +85,7 @@ package struct SchemaDraft: Sendable {
         package static let generated = Flags(rawValue: 0x20)
         package static let counter = Flags(rawValue: 0x40)
         package static let hasDefault = Flags(rawValue: 0x100)
-        /// What may be asked for; `hasDefault` is only told.
+        /// What may be requested; `hasDefault` is output only.
         package static let all = Flags(rawValue: 0x7f)
     }
 

@@ -11,7 +11,7 @@ package struct Condition {
     package let propertyID: UInt32
     package let comparison: Comparison
     package let value: Value
-    /// Who has the link that `value` is as the value or anywhere inside of it; the comparison is `equal`.
+    /// Objects that have the link `value` as the value or anywhere inside of it; the comparison is `equal`.
     package let isInside: Bool
 
     /// `value` is borrowed.

@@ -70,7 +70,8 @@ extension View {
     /// all elements of a collection. Objects that are described and have a primary key are updated by `policy`; with
     /// `modified`, what is there already is not written. Returns whether something changed.
     ///
-    /// - Parameter embedded: is told which embedded object the description at an index of `values` became; what it was
+    /// - Parameter embedded: is called with the embedded object that the description at an index of `values` became;
+    /// what it was
     ///   told counts when the call has returned.
     package func set(
         _ object: ObjectID, _ propertyID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy,

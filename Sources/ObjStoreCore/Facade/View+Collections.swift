@@ -7,7 +7,7 @@ package struct CollectionID: Sendable {
 }
 
 extension Value {
-    /// Which collection stands in a property, on its way out: owner and property in the words of the value.
+    /// Which collection is in a property, as output: owner and property in the words of the value.
     static func collection(_ kind: ValueKind, _ owner: ObjectID, _ propertyID: UInt32) -> Value {
         Value(
             kind: kind, low: owner.key, high: Int64(bitPattern: UInt64(owner.classID) | UInt64(owner.storeTag) << 32),

@@ -83,8 +83,8 @@ extension View {
         }
     }
 
-    /// The object that has these values, one for each property of a unique index. None has null: what is null is
-    /// nobody's, but for a primary key of one property.
+    /// The object that has these values, one for each property of a unique index. None has null: null belongs to no
+    /// object, except for a primary key of one property.
     package func find(by indexID: UInt32, _ values: UnsafeBufferPointer<Value>) throws(StoreError) -> ObjectID? {
         try serialised { () throws(StoreError) in
             let (cls, position) = try schema.index(indexID), index = cls.indexes[position]

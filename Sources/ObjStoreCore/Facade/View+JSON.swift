@@ -4,9 +4,9 @@
 /// maps objects. A link leads to another object, which is written in its place, or as a *reference*: its primary key,
 /// or `{"$ref": "Dog", "$id": 12}` where its class has none; with the primary key as `$id` where that is null, or of
 /// several properties (`{"$ref": "City", "$id": {"country": "CH", "name": "Bern"}}`: the parts alone would describe a
-/// new object). Embedded objects are always written, and count as no depth. References are what lies deeper than asked
-/// for, and an object that is being written already: so a cycle ends where it closes. In Extended JSON a link in a
-/// mixed value is always such a long one: an object would come back as a map.
+/// new object). Embedded objects are always written, and count as no depth. References are what lies deeper than
+/// requested, and an object that is being written already: so a cycle ends where it closes. In Extended JSON a link in
+/// a mixed value is always such a long one: an object would come back as a map.
 extension View {
     /// How deep links can be followed.
     package static let deepestJSON = 100
@@ -22,7 +22,7 @@ extension View {
         }
     }
 
-    /// Writes the value of a property as it stands in the text of its object, or what a path into mixed values leads
+    /// Writes the value of a property as it is in the text of its object, or what a path into mixed values leads
     /// to.
     package func write(
         _ object: ObjectID, _ propertyID: UInt32, _ path: [MixedStep], depth: Int, to writer: JSONWriter
@@ -183,7 +183,7 @@ private struct JSONExport {
         let reader = try view.reader(cls)
         guard let row = try view.row(cls, key, reader) else { throw cls.noSuchObject(key) }
         let primaryKey = cls.primaryKey == nil ? nil : try reader.value(row, cls.indexes[index].first)
-        // What stands there else is a number or a text: no link in a mixed value, and neither are null, or a map of the
+        // What else is there is a number or a text: no link in a mixed value, and neither are null, or a map of the
         // parts, anywhere.
         let isTagged = isTold || primaryKey?.isNull ?? true
         if isTagged { try writer.beginReference(to: view.store.names.name(cls)) }

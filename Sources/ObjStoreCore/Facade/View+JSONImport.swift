@@ -102,7 +102,7 @@ extension View {
         case .int, .float, .double, .decimal128, .mixed: if isNumber { return try JSONNumber.convert(value, to: kind) }
         default: break
         }
-        // Without its text, which is nobody's business.
+        // Without its text, which should not leak.
         let plain = value.kind == .double ? Value.double(value.asDouble) : value
         if let convert, kind != .mixed, let converted = try convert(plain, kind, propertyID) {
             guard converted.kind == kind || converted.isNull else {

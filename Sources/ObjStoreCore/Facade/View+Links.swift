@@ -10,7 +10,7 @@ extension View {
         try checkExists(object.key, position, cls, try linkTargets(position, cls))
     }
 
-    /// Who can say whether objects of a link's class exist. Of a transaction, serialised by the caller.
+    /// What knows whether objects of a link's class exist. Of a transaction, serialised by the caller.
     /// `.embedded` where they have a parent already.
     func linkTargets(_ position: Int, _ cls: ClassSchema) throws(StoreError) -> ClassState {
         let targets = try writing().state(ClassID.index(cls.columns[position].target))

@@ -4,7 +4,7 @@ final class CellBuffers {
     private static let kept = 1 << 16
 
     subscript(position: Int) -> ByteBuffer {
-        // Who keeps it does not keep a text of megabytes.
+        // Keeping it does not keep a text of megabytes.
         if let buffer = buffers[position], buffer.count <= CellBuffers.kept { return buffer }
         let buffer = ByteBuffer(capacity: 64)
         buffers[position] = buffer

@@ -143,7 +143,7 @@ extension View {
         return .changed
     }
 
-    /// The same for who knows the object already.
+    /// The same for callers that know the object already.
     func updateExisting(
         _ state: ClassState, _ key: Int64, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>,
         _ values: UnsafePointer<Value>
@@ -201,7 +201,7 @@ extension View {
         return try handOut(try reader.value(row, position), cls, position, buffer)
     }
 
-    /// Several properties of one object into `values`; on failure anything may stand there.
+    /// Several properties of one object into `values`; on failure their content is undefined.
     package func values(
         _ object: ObjectID, _ properties: UnsafeBufferPointer<UInt32>, _ buffer: UnsafeMutablePointer<OutputBuffer>?,
         into values: UnsafeMutablePointer<Value>
@@ -625,7 +625,7 @@ extension View {
     @inline(__always)
     private func checkCount(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) {
         if properties.count <= cls.columns.count { return }
-        // One may have been dropped since its id was asked for.
+        // One may have been dropped since its id was looked up.
         for id in properties { _ = try cls.position(id) }
         throw StoreError(
             .invalidArgument, "\(properties.count) properties are given, class \(cls.name) has \(cls.columns.count)"

@@ -64,7 +64,7 @@ extension View {
         }
     }
 
-    /// Up to so many entries of an index are walked to find the one with the least key.
+    /// At most this many entries of an index are walked to find the one with the least key.
     private static let fewMatches = 1000
 
     /// All, in the order of creation.
@@ -159,7 +159,7 @@ extension View {
         }
     }
 
-    /// Checks what is asked: the value must be of the property's kind, or null for equality; of a mixed one of any that
+    /// Checks the query: the value must be of the property's kind, or null for equality; of a mixed one of any that
     /// it can have; of a collection of links the link that
     /// is looked for among them (`equal`).
     private func prepare(

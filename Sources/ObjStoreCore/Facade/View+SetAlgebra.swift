@@ -10,7 +10,7 @@ package enum SetOperation: Int32, Sendable {
     case symmetricDifference = 4
 }
 
-/// How a set stands to other values.
+/// How a set relates to other values.
 package struct SetRelation: OptionSet, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -80,7 +80,7 @@ extension View {
         }
     }
 
-    /// How the set stands to the values. Cost: O(n + m log m), of few values O(m log n).
+    /// How the set relates to the values. Cost: O(n + m log m), of few values O(m log n).
     package func relation(
         _ id: CollectionID, to values: UnsafePointer<Value>?, _ count: Int
     ) throws(StoreError) -> SetRelation {
@@ -125,7 +125,7 @@ extension View {
         case others(Value, Int)
     }
 
-    /// A search costs as much as a walk through so many elements.
+    /// A search costs as much as a walk through this many elements.
     private static let search = 16
 
     private func merge(

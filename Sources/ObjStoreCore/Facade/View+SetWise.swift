@@ -1,6 +1,6 @@
 /// Changes of all objects of results, or of a collection's, in one call: all or nothing, without a call for each.
 ///
-/// Results are taken as they stand, in whatever view they were found. An object of them that was deleted since is
+/// Results are taken as they are, in whatever view they were found. An object of them that was deleted since is
 /// `.noSuchObject`, like in any other call, and nothing happens.
 extension View {
     // MARK: Results

@@ -152,7 +152,7 @@ package final class View: @unchecked Sendable {
         try store.register(View(store: store, snapshot: pinnedSnapshot("freeze"), kind: .frozen))
     }
 
-    /// What a live or frozen view stands on, to go on with after the view has moved.
+    /// The snapshot of a live or frozen view, for use after the view has moved.
     package func pinnedSnapshot(_ operation: String) throws(StoreError) -> Snapshot {
         try lock.withLock { () throws(StoreError) in
             guard kind != .transaction else {
@@ -264,7 +264,7 @@ package final class View: @unchecked Sendable {
         return try trees.find(cls, key, reader)
     }
 
-    /// The index of a property, which `body` asks about `value`; nil: there is none, or a text so long that no index
+    /// The index of a property, in which `body` looks up `value`; nil: there is none, or a text so long that no index
     /// can hold it. Serialised by the caller.
     func withIndex<T>(
         _ cls: ClassSchema, _ property: Int, asking value: Value, _ body: (IndexReader) throws(StoreError) -> T
@@ -275,7 +275,7 @@ package final class View: @unchecked Sendable {
 
     /// An index of a class. Serialised by the caller.
     ///
-    /// - Parameter asksLong: it is asked about keys that it has only the beginning of.
+    /// - Parameter asksLong: it is searched for keys that it has only the beginning of.
     func withIndex<T>(
         _ cls: ClassSchema, at position: Int, asksLong: Bool, _ body: (IndexReader) throws(StoreError) -> T
     ) throws(StoreError) -> T {

@@ -1,4 +1,4 @@
-/// Objects of a JSON text that stand for one value, as in MongoDB's Extended JSON, version 2: {"$oid": "…"}.
+/// Objects of a JSON text that represent one value, as in MongoDB's Extended JSON, version 2: {"$oid": "…"}.
 ///
 /// A map of the application that looks like one comes back as the map that it was: its key is written with one more
 /// `$`, which the reader takes away again.
@@ -41,7 +41,7 @@ enum ExtendedJSON {
         return (name, key)
     }
 
-    /// A map stands for itself: its keys become those of the application. One that is a reference is marked.
+    /// A map represents itself: its keys become those of the application. One that is a reference is marked.
     static func end(_ map: UnsafeMutableBufferPointer<Value>) {
         let values = UnsafeBufferPointer(map)
         if reference(values, 0) != nil { map[0].high = FlatValues.reference }
@@ -52,7 +52,7 @@ enum ExtendedJSON {
         }
     }
 
-    /// What an object stands for; nil: for itself.
+    /// What an object represents; nil: itself.
     ///
     /// - Parameter object: its flat values, `$` objects within already replaced.
     /// - Parameter texts: takes the bytes of a binary.

@@ -132,7 +132,7 @@ package enum JSONNumber {
 
     // MARK: Texts of numbers
 
-    /// The nearest double; infinite where it is too large. No locale is asked.
+    /// The nearest double; infinite where it is too large. No locale is involved.
     @inline(__always)
     package static func double(_ text: UnsafeRawBufferPointer) -> Double {
         let parts = NumberParts(text)

@@ -350,7 +350,7 @@ extension JSONReader {
 
     @inline(__always) func peek(_ ahead: Int = 0) throws(StoreError) -> UInt8? { try byte(index &+ ahead) }
 
-    /// Goes on to what is no blank, and returns it; nil at the end of the text.
+    /// Skips to the next byte that is no blank, and returns it; nil at the end of the text.
     @inline(__always)
     func skipBlanks() throws(StoreError) -> UInt8? {
         if _fastPath(index < window.count) {

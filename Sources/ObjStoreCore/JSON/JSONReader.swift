@@ -2,7 +2,7 @@
 ///
 /// ```
 /// let reader = JSONReader(elements: .memory(text))
-/// while try reader.next() { use(reader.values) }      values, and the texts in them, hold until the next call
+/// while try reader.next() { use(reader.values) }      values, and the texts in them, are valid until the next call
 /// ```
 /// Memory is needed for one element at a time, whatever the length of the text: its text, as far as that is read by
 /// pieces, and 48 bytes a value. What is read is RFC 8259, UTF-8, a byte order mark allowed: strings must be valid
@@ -17,7 +17,7 @@ package final class JSONReader {
         case read((UnsafeMutableRawBufferPointer) throws(StoreError) -> Int)
     }
 
-    /// Lists and maps may be nested so deep, the array whose elements are read not counted.
+    /// How deep lists and maps may be nested, the array whose elements are read not counted.
     package static let maximumDepth = FlatValues.deepest
     /// More digits than a number needs that a double is told from its neighbours by.
     package static let longestNumber = 4096
@@ -39,7 +39,7 @@ package final class JSONReader {
     private let readsElements: Bool
     private var state = State.beginning
 
-    /// Where the next byte stands in the window.
+    /// Where the next byte is in the window.
     var index = 0
     var flat = JSONValues()
     var texts = JSONTexts()
@@ -198,7 +198,7 @@ package struct JSONOptions: OptionSet, Sendable {
     package static let all: JSONOptions = [.relaxed, .extended]
 }
 
-/// Where in a JSON text a value stands: `[7].dogs[0].age`.
+/// Where in a JSON text a value is: `[7].dogs[0].age`.
 package enum JSONPath {
     /// The path to one of the values of an element, from the element.
     package static func text(_ values: UnsafeBufferPointer<Value>, _ index: Int) -> String {

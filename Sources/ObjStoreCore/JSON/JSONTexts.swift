@@ -24,7 +24,7 @@ struct JSONTexts: ~Copyable {
         }
     }
 
-    /// Room for so many bytes, of which `use` keeps those that are needed. Errors: `.outOfMemory`.
+    /// Room for this many bytes, of which `use` keeps those that are needed. Errors: `.outOfMemory`.
     @inline(__always)
     mutating func room(_ bytes: Int) throws(StoreError) -> UnsafeMutableRawPointer {
         if _slowPath(bytes > left || next == nil) {

@@ -96,7 +96,7 @@ final class JSONWindow {
     /// Of a byte of the window, in the whole text: from 0.
     @inline(__always) func offset(_ index: Int) -> Int { bytesBefore &+ index }
 
-    /// Where a byte stands, both from 1; columns are counted in bytes.
+    /// Where a byte is, both from 1; columns are counted in bytes.
     func place(offset: Int) -> (line: Int, column: Int) {
         var line = linesBefore + 1, start = lineStart, index = 0
         let end = min(max(offset - bytesBefore, 0), count)

@@ -30,7 +30,7 @@ package final class JSONWriter {
     /// Forgets what was written, not where in the text it is.
     package func removeText() { bytes.removeAll() }
 
-    /// Memory for a text or binary of so many bytes, escaped, and for what stands around it.
+    /// Memory for a text or binary of this many bytes, escaped, and for what surrounds it.
     private func expect(_ count: Int) throws(StoreError) { try bytes.expect(6 * count + 2 * open.count + 128) }
 
     // MARK: Structure
@@ -97,7 +97,7 @@ package final class JSONWriter {
 
     package var isExtended: Bool { options.contains(.extended) }
 
-    /// What stands between a value or key and what came before.
+    /// The separator between a value or key and what came before.
     private func next() {
         if isBehindKey {
             isBehindKey = false

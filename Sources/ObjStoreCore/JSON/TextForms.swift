@@ -199,7 +199,7 @@ package enum TextForms {
 }
 
 enum HexDigits {
-    /// What a hexadecimal digit stands for.
+    /// The value of a hexadecimal digit.
     @inline(__always)
     static func digit(_ byte: UInt8) -> UInt8? {
         if byte &- 0x30 <= 9 { return byte &- 0x30 }

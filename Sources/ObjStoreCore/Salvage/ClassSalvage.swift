@@ -8,7 +8,7 @@ struct ClassSalvage {
     let index: Int
     let cls: ClassSchema
 
-    /// Objects that the class should have; nil: nobody knows.
+    /// Objects that the class should have; nil: unknown.
     private(set) var expected: Int?
     /// Objects that were copied, and of those lost ones that the log deletes.
     private(set) var copied = 0
@@ -134,7 +134,7 @@ struct ClassSalvage {
                         key, "their primary key \(cls.properties[property].name) cannot be read: \(error.message)")
                     return false
                 }
-                // Whatever stood for it could be that of another object.
+                // Any replacement could be the value of another object.
                 if cls.properties[property].isUnique, !cls.columns[property].nullable {
                     lostObjects.append(
                         key, "their unique \(cls.properties[property].name) cannot be read: \(error.message)")
@@ -156,7 +156,7 @@ struct ClassSalvage {
             if let reason = try state.misfit(newKey: key, values) { throw StoreError(.corrupt, reason) }
             try state.replayCreate(key, values)
         } catch {
-            // Values that each may stand where it stands, and not all together, as in a key of several.
+            // Values that are each valid where they are, but not all together, as in a key of several.
             guard !target.transaction.isBroken, error.isDamage || error.isUnfit else { throw error }
             lostObjects.append(key, "they cannot be made again: \(error.message)")
             return false
@@ -173,7 +173,7 @@ struct ClassSalvage {
         return true
     }
 
-    /// Gives up values that another object has, where they are to be unique: for null, where that is allowed, else the
+    /// Drops values that another object has, where they are to be unique: for null, where that is allowed, else the
     /// object is lost. Objects of a sound class have none such; one whose value was lost may have got that of another.
     private mutating func makeUnique(
         _ state: ClassState, _ key: Int64, _ losses: inout [(property: Int, reason: String)]
@@ -215,7 +215,7 @@ struct ClassSalvage {
 }
 
 extension ClassSchema {
-    /// What stands for a value that is lost: null where that is allowed, else the default, or what objects have that
+    /// What replaces a value that is lost: null where that is allowed, else the default, or what objects have that
     /// are older than the property.
     package func substitute(_ property: Int) -> Value {
         if columns[property].nullable { return .null }

@@ -4,7 +4,7 @@ struct CollectionSalvage {
     let property: Int
     let tree: CollectionReader
 
-    /// Elements are inserted so many at a time.
+    /// How many elements are inserted at a time.
     private static let batch = 4096
 
     /// Gives the object with that key, which has none yet in `state`, its elements. Returns why some are lost; nil:

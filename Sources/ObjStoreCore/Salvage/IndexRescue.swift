@@ -1,7 +1,7 @@
 /// Values of an indexed property whose own pages are damaged, read from its index: the pairs (value, object key) of the
 /// same version, each of whose pages was checked.
 ///
-/// The index is walked once for each window of keys that are asked for, so that memory is bounded.
+/// The index is walked once for each window of requested keys, so that memory is bounded.
 struct IndexRescue {
     let source: PageSource
     let version: UInt64

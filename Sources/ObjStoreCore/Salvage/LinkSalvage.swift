@@ -107,7 +107,7 @@ struct LinkSalvage {
         return isLost
     }
 
-    /// The next objects that link to nothing, and where to go on.
+    /// The next objects that link to nothing, and where to continue.
     private func collect(
         _ index: Int, _ position: Int, _ linked: Int, from first: Int64, _ lost: inout LostKeys
     ) throws(StoreError) -> (broken: [Int64], next: Int64?) {

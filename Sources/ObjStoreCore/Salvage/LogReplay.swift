@@ -94,7 +94,7 @@ struct LogReplay {
         case .splice(let id, let key, let column, let splice):
             let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
             guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
-            // Where elements were lost, nobody knows what an index means.
+            // If elements were lost, an index has no meaning.
             if classes[Int(id)].lostValues[column]?.contains(key) == true {
                 return fail("changes of lost elements of class \(cls.name)")
             }

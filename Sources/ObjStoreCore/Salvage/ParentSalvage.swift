@@ -1,4 +1,4 @@
-/// Sees to it that each embedded object has one parent, when links to what is lost are gone.
+/// Makes sure that each embedded object has one parent, after links to what is lost are removed.
 ///
 /// ```
 ///  two parents   Person#1.home ──► Address#5 ◄── Person#2.places   the first one keeps it; the other loses its link
@@ -6,7 +6,7 @@
 ///  a circle      Part#8.inner ──► Part#9.inner ──► Part#8          left out, though each has a parent
 /// ```
 /// A store that this library made has none of these; one whose pages or log were lost in part may have lost parents,
-/// and one that somebody else made may have all.
+/// and one made by another program may have all.
 struct ParentSalvage {
     let target: SalvageTarget
 
@@ -124,7 +124,7 @@ struct ParentSalvage {
         }
     }
 
-    /// The next objects of a class that are meant, by their key and how many links lead to them, and where to go on.
+    /// The next objects of a class that are meant, by their key and how many links lead to them, and where to continue.
     private func collect(
         _ index: Int, from first: Int64, _ isMeant: (Int64, Int) throws(StoreError) -> Bool
     ) throws(StoreError) -> (found: [Int64], next: Int64?) {
@@ -143,7 +143,7 @@ extension ClassState {
     fileprivate func removeLinks(_ owner: Int64, _ property: Int, to target: Int64, keepsFirst: Bool) throws(StoreError)
     {
         var isFirst = keepsFirst
-        // Asked for each element, in their order.
+        // Called for each element, in their order.
         _ = try removeLinks(
             owner, property,
             where: .such { key in

@@ -3,7 +3,7 @@ internal import CSystem
 /// Scans of one column with one comparison, over all objects in key order. Deleted rows and nulls are skipped
 /// as `Comparison` says; leaves whose bounds exclude or include everything are not looked into.
 extension ClusterReader {
-    /// Asks ahead for what the next leaves of a scan will touch: the head of the sixth next, the first part of
+    /// Prefetches what the next leaves of a scan will touch: the head of the sixth next, the first part of
     /// the second next.
     @inline(__always)
     func prefetchAhead(_ cursor: LeafCursor, column: Int, aux: Bool) throws(StoreError) {

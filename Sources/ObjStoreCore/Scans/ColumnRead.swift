@@ -15,7 +15,7 @@ package struct ColumnTarget: @unchecked Sendable {
     /// `count + 1` offsets into `text`, the first 0.
     package var offsets: UnsafeMutablePointer<Int64>?
     package var text: TextBuffer?
-    /// One bit a row, least significant first: 1 = not null. Null where nobody asks.
+    /// One bit a row, least significant first: 1 = not null. Null if not requested.
     package var validity: UnsafeMutablePointer<UInt8>?
 
     package init(

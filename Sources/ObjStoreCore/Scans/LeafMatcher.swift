@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// Finds the rows of a leaf whose value in one column compares with a constant as asked.
+/// Finds the rows of a leaf whose value in one column satisfies a comparison with a constant.
 ///
 /// The comparison is prepared once: integers become a range, doubles a closed range, floats one or two ranges of
 /// bit patterns, decimals keep their order key, text its fingerprint. `notEqual` is the complement of `equal` among the
@@ -363,7 +363,7 @@ struct LeafMatcher {
         }
     }
 
-    /// (first word, second word) in lexical order: the first beyond, or equal and the second as asked.
+    /// (first word, second word) in lexical order: the first beyond, or equal and the second as requested.
     private func findPairs(
         _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>
     ) throws(StoreError) {

@@ -322,7 +322,7 @@ enum NumberKernels {
 
     // MARK: Sums
 
-    /// Sum of doubles in a fixed order of eight lanes. Asks for as much memory from `next` on as it reads: the
+    /// Sum of doubles in a fixed order of eight lanes. Prefetches as much memory from `next` on as it reads: the
     /// hardware does not look beyond a page of 4 KiB by itself.
     static func sumDoubles(_ part: UnsafeRawPointer, _ count: Int, next: UnsafeRawPointer) -> Double {
         typealias Lanes = SIMD8<Double>

@@ -10,7 +10,7 @@
 ///  inverse of a   the linked objects (`MixedInverse`)              firstMixedID + the property's column id
 ///  mixed one
 /// ```
-/// No id is given out twice in a class. What an index has for an object, `extract` says and nobody else.
+/// No id is given out twice in a class. What an index has for an object is decided by `extract` alone.
 package struct IndexSchema: Sendable {
     package let id: UInt32
     /// Positions in the class; 2 to 8 of a compound one.
@@ -113,7 +113,7 @@ package struct IndexSchema: Sendable {
         if !isEncoded { return try value(first) }
         key.removeAll()
         for (place, property) in properties.enumerated() { try append(try value(property), at: place, to: key) }
-        // Nulls make no two objects the same: nobody else has this key.
+        // Nulls make no two objects the same: no other object has this key.
         if isUnique && key.hasNull { key.append(objectKey: objectKey) }
         return key.value
     }

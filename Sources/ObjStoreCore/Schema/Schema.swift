@@ -7,7 +7,7 @@ package final class Schema: Sendable {
     /// The application's number; a migration raises it.
     package let version: UInt64
     private let byName: [String: Int]
-    /// `classes` without reference counting, for who keeps the schema.
+    /// `classes` without reference counting, for callers that keep the schema alive.
     nonisolated(unsafe) let table: UnsafeBufferPointer<Unmanaged<ClassSchema>>
     /// By class index: the links, and the collections of links, of all classes that lead to it.
     let incoming: [[IncomingLink]]
@@ -129,10 +129,11 @@ package final class ClassSchema: Sendable {
     package let collections: [Int]
     /// Some property is mixed: its values are converted on their way in.
     package let hasMixed: Bool
-    /// Of collections of links: who has which object among its elements. They stand behind `indexes` in `ClassNode`.
+    /// Of collections of links: which owners have which object among their elements. They are behind `indexes` in
+    /// `ClassNode`.
     package let inverses: [IndexSchema]
     /// Positions of the mixed properties and of the collections of mixed elements, and of each the inverse of the links
-    /// in its values. They stand behind `inverses` in `ClassNode`, whose node may be older than they.
+    /// in its values. They are behind `inverses` in `ClassNode`, whose node may be older than they.
     let mixed: [Int]
     package let mixedInverses: [IndexSchema]
     package let nextColumnID: UInt32
@@ -303,7 +304,7 @@ package struct PropertySchema: Sendable {
     package var columnID: UInt32
     package var isNullable: Bool
     package var isPrimaryKey: Bool
-    /// It was asked for; links have one anyway.
+    /// It was requested; links have one anyway.
     package var isIndexed: Bool
     /// Of a link, or a collection of links: the index of the class that it leads to; else nil.
     package var target: Int?
@@ -368,7 +369,7 @@ extension Value {
 }
 
 extension Schema {
-    /// Throws where the schema asks for what this library cannot write: it was not written by one, or only seems whole.
+    /// Throws if the schema requires what this library cannot write: it was not written by one, or only seems whole.
     func checkWritable() throws(StoreError) {
         for cls in classes {
             for property in cls.properties where !property.kind.isStorable {

@@ -12,8 +12,9 @@
 ///          flags: 1 unique, 2 primary key
 /// ```
 /// `indexes` follows where a class has, or had, compound indexes or unique properties, and counts as one more property:
-/// who does not know of it meets an unknown kind, and keeps away from a file whose constraints it would break. So does
-/// `traits`, which embedded classes have, last of all. A class that was dropped has no name and nothing but its traits.
+/// a library that does not know it meets an unknown kind, and keeps away from a file whose constraints it would break.
+/// So does `traits`, which embedded classes have, last of all. A class that was dropped has no name and nothing but its
+/// traits.
 package enum SchemaCodec {
     private static let indexes: UInt8 = 240
     private static let traits: UInt8 = 241

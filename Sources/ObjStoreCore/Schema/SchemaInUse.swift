@@ -6,8 +6,8 @@
 ///                       (a property more)             │                  │
 ///  process C                      opens with version 3 ┘ (one of A's is gone)
 /// ```
-/// Another process may give the file a higher version meanwhile. As long as all of this is there as it was, the program
-/// goes on: it does not know what was added. Where it is not, no call of it could be trusted to do what it did, and a
+/// Another process may give the file a higher version meanwhile. While all of this is there as it was, the program
+/// continues: it does not know what was added. Where it is not, no call of it could be trusted to do what it did, and a
 /// transaction is not begun.
 struct SchemaInUse {
     private let schema: Schema
@@ -24,7 +24,7 @@ struct SchemaInUse {
     }
 
     /// `.schemaMismatch`: the file has another version now, and something is gone, or is not what it was. What is there
-    /// changes with the version only, so that one comparison is what this costs.
+    /// changes with the version only, so this costs one comparison.
     mutating func check(_ now: Schema) throws(StoreError) {
         if _fastPath(now.version == checkedVersion) { return }
         for index in classes { try SchemaInUse.check(schema.classes[index], in: schema, now) }
@@ -55,13 +55,13 @@ struct SchemaInUse {
         }
         func key(_ cls: ClassSchema) -> UInt32? { cls.keyIndex.map { cls.indexes[$0].id } }
         if key(cls) != key(now) { throw mismatch("has another primary key") }
-        // Plain ones are asked by id, and unique ones are relied on.
+        // Plain ones are looked up by id, and unique ones are relied on.
         if let lost = cls.indexes.first(where: { index in !now.indexes.contains { $0.id == index.id } }) {
             throw mismatch("has no index any more", lost.isCompound ? "(\(cls.names(of: lost)))" : cls.names(of: lost))
         }
     }
 
-    /// What is not as it was. A column keeps its kind, elements and target for ever: of another kind is another
+    /// What is not as it was. A column keeps its kind, elements and target permanently: of another kind is another
     /// property.
     private static func difference(_ before: PropertySchema, _ now: PropertySchema) -> String? {
         if before.name != now.name { return "is called \(now.name) now" }

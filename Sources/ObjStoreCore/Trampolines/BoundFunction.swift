@@ -7,7 +7,7 @@ package typealias CallAround = (() -> Int32) -> Int32
 ///
 /// For callers that can pass a function but no userdata: `int32_t (*)(void *subject, void *ignored)`, the type
 /// of transaction bodies and change handlers. Any number may be alive, on any thread. Every call of it holds a
-/// reference to what it calls: who lets go from inside a call loses nothing before the call returns. About 40 ns a
+/// reference to what it calls: releasing it from inside a call frees nothing before the call returns. About 40 ns a
 /// call.
 ///
 /// The code outlives this object: a call that comes too late is answered with a status (`BoundCode`).

@@ -29,7 +29,7 @@ package enum CollectionOrder {
         }
     }
 
-    /// Asks the processor for the bytes of a text that will be compared.
+    /// Prefetches the bytes of a text that will be compared.
     @inline(__always)
     static func prefetch(_ value: Value) {
         if let bytes = value.pointer { cs_prefetch(bytes) }

@@ -30,7 +30,7 @@ package final class IndexKey {
 
     @inline(__always)
     func removeAll() {
-        // Who keeps it does not keep a long text.
+        // Keeping it does not keep a long text.
         if _slowPath(buffer.count > 1 << 16) { buffer = ByteBuffer(capacity: IndexKey.usual) }
         buffer.removeAll()
         hasNull = false

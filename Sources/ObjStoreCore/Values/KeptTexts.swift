@@ -1,4 +1,4 @@
-/// Copies of texts, and of cells of mixed values, one by one; they stay where they are as long as it.
+/// Copies of texts, and of cells of mixed values, one by one; they stay where they are for its lifetime.
 final class KeptTexts {
     private var blocks: [UnsafeMutableRawPointer] = []
     /// Of the last block.

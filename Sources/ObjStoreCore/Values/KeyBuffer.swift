@@ -10,7 +10,7 @@ package final class KeyBuffer {
         self.capacity = max(1, capacity)
         keys = .allocate(capacity: self.capacity)
     }
-    /// For about so many keys, as a file says, which may say anything: it grows with what really comes.
+    /// For about this many keys, according to a file, which may say anything: it grows with what really comes.
     /// Errors: `.outOfMemory`.
     package convenience init(expecting count: Int) throws(StoreError) {
         let capacity = min(max(16, count), KeyBuffer.mostExpected)

@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// Makes object ids that no other process makes: time, who makes it, a counter.
+/// Makes object ids that no other process makes: time, its maker, a counter.
 ///
 /// ```
 ///  0        4              9         12

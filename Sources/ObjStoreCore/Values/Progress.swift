@@ -1,7 +1,7 @@
 /// How far a long operation is; throws `.cancelled` to end it.
 package typealias ProgressCallback = (_ done: UInt64, _ total: UInt64) throws(StoreError) -> Void
 
-/// How far a check of a file is, told in steps of at least a 256th.
+/// How far a check of a file is, reported in steps of at least a 256th.
 struct StepProgress {
     let total: UInt64
     private let step: UInt64

@@ -1,4 +1,4 @@
-/// What an error says, for checks and salvages, which go on after some of them.
+/// What an error says, for checks and salvages, which continue after some of them.
 extension StoreError {
     /// Something in the file is wrong; others (cancelled, no memory, a failed read) end a check.
     var isDamage: Bool {
@@ -9,7 +9,7 @@ extension StoreError {
         }
     }
 
-    /// A value cannot stand in a property.
+    /// A value is not allowed in a property.
     var isUnfit: Bool {
         switch code {
         case .wrongType, .notNullable, .outOfRange, .invalidUTF8, .valueTooLarge: return true

@@ -1,4 +1,4 @@
-/// Walks the object tree of a class leaf by leaf and goes on behind what is damaged.
+/// Walks the object tree of a class leaf by leaf and continues behind what is damaged.
 ///
 /// Each node is checked before it is used: bounds, hash, tag, structure, level, order of keys, version. A node that
 /// fails is reported with the keys that its parent says are below it, and its siblings are visited all the same.
@@ -10,7 +10,7 @@ struct ClusterWalk {
     /// A subtree that cannot be read, or what contradicts itself in one that can.
     struct Damage {
         var keys: Range<Int64>
-        /// Rows that cannot be reached; 0 where all can, nil where nobody knows how many.
+        /// Rows that cannot be reached; 0 where all can, nil if unknown.
         var rows: Int?
         var message: String
     }

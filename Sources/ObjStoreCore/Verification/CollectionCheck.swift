@@ -1,5 +1,5 @@
 /// Checks the lists, sets or maps of one property: every node, the order of elements, their kinds, and that those in
-/// the tree and those in rows belong to objects that say so; of links also their inverse. It goes on behind what is
+/// the tree and those in rows belong to objects that say so; of links also their inverse. It continues behind what is
 /// damaged.
 struct CollectionCheck {
     let cls: ClassSchema
@@ -7,7 +7,7 @@ struct CollectionCheck {
     let version: UInt64
     let tree: CollectionReader
     let objects: ClusterReader
-    /// What the objects' own pages were found to have: it is not told again.
+    /// What the objects' own pages were found to have: it is not reported again.
     let known: Set<String>
 
     private let kind: ValueKind

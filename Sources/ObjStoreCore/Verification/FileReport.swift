@@ -4,7 +4,7 @@ package enum ReportEntry: Sendable, Equatable {
     case finding(String)
     /// Worth knowing, but no damage.
     case note(String)
-    /// What is known of a class in the end: objects that can be read, and how many cannot; nil = nobody knows.
+    /// What is known of a class in the end: objects that can be read, and how many cannot; nil = unknown.
     case cls(String, objects: Int, lost: Int?)
     /// How many objects of a class have lost their value of a property, and have another one now.
     case property(String, String, lost: Int)

@@ -71,7 +71,7 @@ enum FileVerifier {
             try say(.finding("log: its header is damaged, or it belongs to another store"))
         }
         try say(.note("log: \(chain.count) records can be applied, up to version \(chain.version)"))
-        // A power cut leaves such records, too: nobody was told that they are safe.
+        // A power cut leaves such records, too: they were never acknowledged.
         if chain.blocked > 0 {
             try say(
                 .note(

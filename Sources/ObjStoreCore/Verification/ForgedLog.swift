@@ -1,7 +1,7 @@
-/// A log as somebody would write it who knows the format: versions, chain and hashes are right, whatever its records
-/// say. For tests of those who read logs.
+/// A log as an attacker who knows the format would write it: versions, chain and hashes are right, whatever its records
+/// say. For tests of code that reads logs.
 package struct ForgedLog {
-    /// What records say is at the mercy of who made them; what else they have stays as it was.
+    /// What records say is up to their author; what else they have stays as it was.
     package struct Record {
         package var ops: [UInt8]
         /// It is no summary, so that its operations are applied.
@@ -81,7 +81,7 @@ package struct ForgedLog {
         return found
     }
 
-    /// Writes the records where those stood that it was made with, as many as find room.
+    /// Writes the records where those were that it was made with, as many as find room.
     package func write(into log: inout [UInt8]) {
         var position = meta.log, version = meta.version
         let buffer = ByteBuffer(), skip = ByteBuffer(), ops = ByteBuffer(), delta = ByteBuffer()

@@ -1,5 +1,5 @@
-/// A store's file as somebody would write it who knows the format: whatever its extents say, their hashes are right,
-/// and so are the refs to them. For tests of those who read files.
+/// A store's file as an attacker who knows the format would write it: whatever its extents say, their hashes are right,
+/// and so are the refs to them. For tests of code that reads files.
 ///
 /// ```
 ///  meta ──ref+tag──► root ──ref+tag──► class ──► … ──ref, tag, hash──► part          sealed from the parts upwards
@@ -43,11 +43,11 @@ package struct ForgedStore {
         }
     }
 
-    /// Where words stand that may be refs to the extents, by the unit that they lead to.
+    /// Where the words are that may be refs to the extents, by the unit that they lead to.
     private static func places(of extents: [VisitedExtent], _ base: UnsafeRawPointer, _ count: Int) -> [Int: [Int]] {
         var isMeant = [Bool](repeating: false, count: count / PageSize.unit + 1), places: [Int: [Int]] = [:]
         for extent in extents where extent.unit < isMeant.count { isMeant[extent.unit] = true }
-        // Those of long values stand anywhere in a part.
+        // Those of long values are anywhere in a part.
         for place in 0..<max(0, count - 7) {
             let unit = base.loadUnaligned(fromByteOffset: place, as: UInt64.self) >> 9
             if unit < UInt64(isMeant.count), isMeant[Int(unit)] { places[Int(unit), default: []].append(place) }
@@ -72,7 +72,7 @@ package struct ForgedStore {
                 return Extent(offset: offset, bytes: bytes, refs: refs(hash, visited.born))
             }
         }
-        // Of a part its parent knows length and hash, which stand behind the ref: see `LeafEntry`, its segments,
+        // Of a part its parent knows length and hash, which are behind the ref: see `LeafEntry`, its segments,
         // `LongValue`.
         for place in places {
             for (length, check) in [(8, 12), (16, 20), (20, 24)] {
@@ -117,7 +117,7 @@ package struct ForgedStore {
                 }
                 let ref = Ref(offset: extent.offset, hash: hash, born: born)
                 for place in extent.refs where place + 8 <= count {
-                    // Who was made to lead elsewhere goes on doing so.
+                    // A ref that was made to lead elsewhere keeps doing so.
                     guard Ref(raw: base.loadUnaligned(fromByteOffset: place, as: UInt64.self)).offset == extent.offset
                     else { continue }
                     base.storeBytes(of: ref.raw, toByteOffset: place, as: UInt64.self)

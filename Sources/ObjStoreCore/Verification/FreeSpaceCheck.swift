@@ -6,7 +6,7 @@ package struct UsedUnitsOfVersion {
 }
 
 extension Database {
-    /// Compares free space with what a version reaches, and tells each run of pages that is wrong.
+    /// Compares free space with what a version reaches, and reports each run of pages that is wrong.
     ///
     /// Exact where the version is still HEAD and all of it could be read; else no page that the version reaches may
     /// be free. Takes the writer's lock for as long as a look at every page takes; waits at most `timeout` nanoseconds
@@ -27,7 +27,7 @@ extension Database {
                 .timeout, "verify: another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
         }
         defer { releaseWriter() }
-        // Nobody will allocate from it any more: the next recovery makes it anew.
+        // No process will allocate from it any more: the next recovery rebuilds it.
         if shared.isPoisoned { return }
         let head = try shared.headEntry()
         try prepareAllocator(for: head)

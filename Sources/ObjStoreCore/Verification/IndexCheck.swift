@@ -9,7 +9,7 @@ struct IndexCheck {
     /// What the objects' own pages were found to have; see `ClusterCheck.messages`.
     let known: Set<String>
 
-    /// Contradictions that are told one by one; the others are counted.
+    /// Contradictions that are reported one by one; the others are counted.
     private static let told = 20
 
     /// Returns how many entries there are; nil where some cannot be read.

@@ -11,7 +11,7 @@ struct InverseCheck {
     private var links = 0
     private var contradictions = 0
 
-    /// Contradictions that are told one by one; the others are counted.
+    /// Contradictions that are reported one by one; the others are counted.
     private static let told = 20
 
     init(_ name: String, _ reader: IndexReader, entries: Int) {

@@ -11,7 +11,7 @@ struct MixedLinkCheck {
     /// Of a collection: its elements.
     let elements: CollectionReader?
 
-    /// Contradictions that are told one by one; the others are counted.
+    /// Contradictions that are reported one by one; the others are counted.
     private static let told = 20
 
     func run(

@@ -7,7 +7,7 @@ struct ParentCheck {
     let image: VersionImage
     let classIndex: Int
 
-    /// Contradictions that are told one by one; the others are counted.
+    /// Contradictions that are reported one by one; the others are counted.
     private static let told = 20
 
     func run(finding: (String) throws(StoreError) -> Void) throws(StoreError) {
@@ -34,7 +34,7 @@ struct ParentCheck {
                 next = try objects.next(row)
             }
         } catch {
-            // What is damaged, others tell.
+            // Damage is reported elsewhere.
             guard error.isDamage else { throw error }
         }
         if contradictions > ParentCheck.told {

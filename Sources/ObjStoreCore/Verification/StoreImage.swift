@@ -1,9 +1,9 @@
 internal import CSystem
 
-/// The files of a store that nobody has open, as they lie there: read without opening the store, and never written.
+/// The files of a store that is not open anywhere, as they are: read without opening the store, and never written.
 ///
 /// For what cannot be opened: it looks at both metas, also damaged ones, and at the last resort for root and schema by
-/// their hashes. While it is open nobody can open the store, as long as the file may be written to.
+/// their hashes. While it is open the store cannot be opened, if the file may be written to.
 package final class StoreImage {
     let path: String
     let machine: Machine
@@ -31,7 +31,7 @@ package final class StoreImage {
     /// A version that can be read, and how it was found.
     struct Version {
         var image: VersionImage
-        /// Where the log goes on; nil where nobody knows.
+        /// Where the log continues; nil if unknown.
         var meta: Meta?
         /// The meta is whole.
         var isVouched: Bool

@@ -1,9 +1,9 @@
 /// Reads everything that a version consists of and checks it: hashes, structure, order, every index against
-/// the objects, free space against pages in use. It goes on behind what is damaged, and tells every finding.
+/// the objects, free space against pages in use. It continues behind what is damaged, and reports every finding.
 package enum Verifier {
     /// How far a check is.
     package enum Step {
-        /// An extent of so many bytes was read and its hash compared.
+        /// An extent of this many bytes was read and its hash compared.
         case read(bytes: Int)
         /// An index entry was compared with its object, or the objects of a class with each other.
         case compared(entries: Int)
@@ -14,7 +14,7 @@ package enum Verifier {
         let used: UsedUnitsOfVersion
         /// Nothing was wrong.
         let isSound: Bool
-        /// Of each class: objects that can be read, and how many cannot; nil = nobody knows.
+        /// Of each class: objects that can be read, and how many cannot; nil = unknown.
         let classes: [(objects: Int, lost: Int?)]
     }
 
@@ -34,7 +34,7 @@ package enum Verifier {
         return findings
     }
 
-    /// Tells `finding` one by one what is wrong; what `step` or `finding` throw (`.cancelled`) ends the check.
+    /// Passes to `finding` one by one what is wrong; what `step` or `finding` throw (`.cancelled`) ends the check.
     static func check(
         _ image: VersionImage, step: (Step) throws(StoreError) -> Void, finding: (String) throws(StoreError) -> Void
     ) throws(StoreError) -> Outcome {

@@ -149,7 +149,7 @@ extension Assembler {
         try put(key, state, owner, link, place)
     }
 
-    /// On its own, for the stack of who goes deeper.
+    /// On its own, for the stack of the recursion.
     @inline(never)
     private func put(
         _ key: Int64, _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace

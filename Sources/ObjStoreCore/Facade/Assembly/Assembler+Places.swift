@@ -19,7 +19,7 @@ extension Assembler {
 
     // MARK: Elements
 
-    /// On its own, for the stack of who goes deeper.
+    /// On its own, for the stack of the recursion.
     @inline(never)
     private func fillElements(
         _ state: ClassState, _ key: Int64, _ position: Int, _ index: Int, isNew: Bool

@@ -49,7 +49,7 @@ extension Assembler {
         }
         guard let keyIndex = cls.keyIndex else { return nil }
         if flat[index].kind == .map {
-            // What has more is a description, and so is what nobody has yet.
+            // What has more is a description, and so is what does not exist yet.
             guard cls.primaryKey == nil, let parts = try keyParts(cls, keyIndex, index),
                 let found = try find(state, parts)
             else { return nil }
@@ -144,7 +144,7 @@ extension Assembler {
         return parts
     }
 
-    /// A link in a mixed value, where a reference stands there that says so itself: of Extended JSON. Null, and in
+    /// A link in a mixed value, if a reference is there that says so itself: of Extended JSON. Null, and in
     /// `missing`, where it may wait.
     func mixedReference(_ index: Int) throws(StoreError) -> Value? {
         guard flat[index].kind == .map, flat[index].high == FlatValues.reference,

@@ -25,10 +25,10 @@ final class Assembler {
         var by: Int?
         /// Links to objects that do not exist yet wait here; nil: such a link is an error.
         var waiting: WaitingLinks?
-        /// Is told which embedded object a description became; its index is that of where it begins.
+        /// Called with the embedded object that a description became; its index is that of where it begins.
         var embedded: ((_ index: Int, _ object: ObjectID) -> Void)?
         /// Makes a value of the kind that a property wants of one of another kind; nil: it cannot. Of a mixed property,
-        /// or a value inside a document, it is asked for all.
+        /// or a value inside a document, it is called for all.
         var convert: Convert?
 
         typealias Convert = (_ value: Value, _ kind: ValueKind, _ cls: ClassSchema, _ property: Int) throws(StoreError)
@@ -232,7 +232,7 @@ final class Assembler {
         }
     }
 
-    /// Who was found by another value keeps its primary key, but in a migration.
+    /// An object found by another value keeps its primary key, except in a migration.
     private func confirmKey(_ state: ClassState, _ existing: Int64, _ parts: Parts) throws(StoreError) {
         for part in parts.key where state.schema.isKeyPart(part.position) {
             if try !state.value(existing, part.position).isSame(as: part.value) {

@@ -17,7 +17,7 @@ final class Describer {
 
     /// Texts live as long as this object.
     ///
-    /// - Parameter depth: so many links on the way to an object are followed; behind them stands a link.
+    /// - Parameter depth: how many links on the way to an object are followed; beyond that, a link is written.
     /// `.invalidArgument`: a circle, `.outOfRange`: deeper than values can be nested.
     func describe(_ object: ObjectID, depth: Int) throws(StoreError) {
         try Stack.check()

@@ -109,7 +109,7 @@ extension View {
                 values[index] = .link(made[values[index].givenObject].unsafelyUnwrapped)
             }
         }
-        // Without a primary key it can only be created, unless that is what was asked for.
+        // Without a primary key it can only be created, unless that is what was requested.
         let hasKey = try classInfo(cls).keyIndex != 0
         defer { withExtendedLifetime(part.describer) {} }
         var result: Result<(ObjectID, UpsertOutcome), StoreError>!

@@ -25,11 +25,11 @@ package enum MixedCell {
         return Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
     }
 
-    /// Whether a value may stand in a mixed property, or in a document; returns how deep it is.
+    /// Whether a value is allowed in a mixed property, or in a document; returns how deep it is.
     @discardableResult
     static func admit(_ value: Value, limit: Int) throws(StoreError) -> Int {
         switch value.kind {
-        // What a link leads to is checked by who knows the transaction: `View.checkMixedLinks`.
+        // What a link leads to is checked where the transaction is known: `View.checkMixedLinks`.
         case .null, .bool, .int, .float, .double, .decimal128, .objectID, .uuid, .link: return 0
         case .string:
             if value.count >= limit { throw tooLarge(value.count, limit) }

@@ -86,7 +86,7 @@ package struct MixedContainer {
         return UnsafeRawBufferPointer(start: body + range.lowerBound, count: range.count)
     }
 
-    /// Where a key of a map stands, or would stand.
+    /// Where a key of a map is, or would be.
     package func search(_ key: UnsafeRawBufferPointer) throws(StoreError) -> (index: Int, found: Bool) {
         var low = 0, high = count
         while low < high {
@@ -160,7 +160,7 @@ package struct MixedContainer {
         /// Of the whole container.
         var newBytes: Int { 2 + newWidth * (newItems + 1) + newBodyBytes }
 
-        /// What stands before the items that come ...
+        /// What precedes the items that come ...
         func appendBefore(to buffer: ByteBuffer) {
             let width = newWidth, old = container
             buffer.append(old.kind.rawValue)

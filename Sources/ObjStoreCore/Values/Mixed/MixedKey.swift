@@ -18,7 +18,7 @@ internal import CSystem
 /// ```
 /// Inside a list or map, null is family 0 without content.
 extension IndexKey {
-    /// `value`: the cell of a mixed property, or a value that was given for one and may stand there.
+    /// `value`: the cell of a mixed property, or a value that was given for one and is allowed there.
     package func append(mixed value: Value) throws(StoreError) {
         if value.isNull { return try append(value) }
         let value = value.kind == .mixed ? try MixedNode(value.pointer, value.count).value() : value
@@ -27,10 +27,10 @@ extension IndexKey {
         try checkLength()
     }
 
-    /// What stands before all values of a value's family.
+    /// What sorts before all values of a value's family.
     func append(familyOf value: Value) throws(StoreError) { append(family: try MixedOrder.family(value)) }
 
-    /// What stands behind all values of a value's family that are in an order: no NaN is.
+    /// What sorts after all values of a value's family that are in an order: no NaN is.
     func append(endOfFamilyOf value: Value) throws(StoreError) {
         let family = try MixedOrder.family(value)
         if family != MixedOrder.numbers { return append(family: family + 1) }

@@ -32,7 +32,7 @@ package enum MixedOrder {
     }
 
     /// The order of the elements of a set, given as cells: a total one. Values that are equal, but of different kinds,
-    /// are different elements. What is damaged stands behind everything else, by its bytes: who reads it is told.
+    /// are different elements. Damaged values sort after everything else, by their bytes: readers get an error.
     static func compareCells(_ a: Value, _ b: Value) -> Int {
         switch (sound(a), sound(b)) {
         case (let x?, let y?): return compareElements(x, y)

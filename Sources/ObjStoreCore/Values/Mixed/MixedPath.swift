@@ -46,7 +46,7 @@ package enum MixedAction: UInt8 {
 extension MixedNode {
     /// The value that a path leads to; nil: a key or an index on the way is not there.
     ///
-    /// `.wrongType` where a step asks something that is no list or map, a list for a key, or a map for an index.
+    /// `.wrongType` where a step leads into something that is no list or map, a list for a key, or a map for an index.
     package func node(at path: ArraySlice<MixedStep>) throws(StoreError) -> MixedNode? {
         var node = self
         for position in path.indices {
