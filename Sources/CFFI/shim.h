@@ -2,7 +2,7 @@
  *
  * `ffi_type_*` are mutable C globals: Swift 6 refuses to touch them, and the address Swift takes
  * of a global (`&ffi_type_void`) need not be the global's own. So their addresses are handed out
- * by functions. libffi keeps these pointers; they are valid for ever.
+ * by functions. libffi keeps these pointers; they are never freed.
  */
 #ifndef OBJSTORE_CFFI_SHIM_H
 #define OBJSTORE_CFFI_SHIM_H

@@ -19,7 +19,7 @@ void cr_set_ending(const void *ending, void (*ended)(void *)) {
     __atomic_store_n(&told, ended, __ATOMIC_RELAXED);
     pthread_once(&once, start);
     cr_this_thread.ending = ending;
-    /* Without a key nobody is told: a write that a thread leaves open stays open until its store is closed. */
+    /* Without a key nothing is called: a write that a thread leaves open stays open until its store is closed. */
     if (has_key) pthread_setspecific(key, ending);
 }
 

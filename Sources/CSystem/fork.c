@@ -2,7 +2,7 @@
  *
  * A child inherits open file descriptions, and with them the parent's OFD locks: a child that only
  * sleeps would hold a killed parent's locks for ever. A map counts too, since it references the
- * description it was made from. So each descriptor and each map stands in a list, and the child
+ * description it was made from. So each descriptor and each map is in a list, and the child
  *   - closes every descriptor,
  *   - puts private memory (zeros) in the place of every map, at the same address: a stray access
  *     can neither crash nor touch what the parent shares with other processes,
@@ -10,7 +10,7 @@
  *
  * The list changes only under `gate`, which fork() takes as well: a fork sees no descriptor or map
  * that is not listed yet. posix_spawn and vfork run no handlers; exec closes descriptors and maps.
- * A bare clone() or _Fork() runs none either: there only the wiped word tells the child.
+ * A bare clone() or _Fork() runs none either: there only the wiped word reveals the child.
  */
 #define _GNU_SOURCE
 #include "csystem.h"

@@ -1,10 +1,10 @@
 /* A reserve of memory, so that a call that has begun can end.
  *
- * Swift ends the process where a small allocation fails. So the release library is linked with --wrap for what
- * allocates (scripts/build-lib): where the system has no memory left, the reserve is given back to it and the
- * allocation tried once more. From then on memory is low: a call that is about to begin asks for the reserve again, and
- * is refused with OUT_OF_MEMORY as long as there is none (Handles.swift). What a call needs that grows with its
- * arguments or the store is asked for beforehand (cs_memory_has), or in ways that can fail.
+ * Swift ends the process where a small allocation fails. So the release library is linked with --wrap for functions
+ * that allocate (scripts/build-lib): where the system has no memory left, the reserve is returned to it and the
+ * allocation tried once more. From then on memory is low: a call that is about to begin allocates the reserve again,
+ * and is refused with OUT_OF_MEMORY while it cannot (Handles.swift). What a call needs that grows with its arguments or
+ * the store is asked for beforehand (cs_memory_has), or in ways that can fail.
  *
  * Without the flags of the linker, as in the tests of the core, nothing here is called.
  */
@@ -16,10 +16,10 @@ uint32_t cs_memory_low = 1;             /* the first call makes the reserve */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static void *reserve;
-static uint32_t in_use;                 /* the reserve is given back, and not had again */
+static uint32_t in_use;                 /* the reserve is released, and not allocated again */
 
-/* Address space is what runs out (a limit of the process, or of a system that never promises more than it has); pages
- * that nobody touches cost nothing else. */
+/* Address space is what runs out (a limit of the process, or of a system that never promises more than it has);
+   untouched pages cost nothing else. */
 bool cs_memory_refill(void) {
     pthread_mutex_lock(&gate);
     if (!reserve) {
@@ -35,7 +35,7 @@ bool cs_memory_refill(void) {
     return full;
 }
 
-/* Until `unlock_gate`, nobody can have it again: a thread that is about to begin a call asks for it at every moment. */
+/* Until `unlock_gate`, no thread can take it again: one that is about to begin a call may try at any moment. */
 static void lock_and_give_back(void) {
     pthread_mutex_lock(&gate);
     if (reserve) munmap(reserve, CS_RESERVE_BYTES);
@@ -62,7 +62,7 @@ void *__real_realloc(void *, size_t) __attribute__((weak));
 void *__real_aligned_alloc(size_t, size_t) __attribute__((weak));
 int __real_posix_memalign(void **, size_t, size_t) __attribute__((weak));
 
-/* What may fail leaves the reserve to what may not, also to that of another thread, once it is given back. */
+/* What may fail leaves the reserve to what may not, also to that of another thread, once it is released. */
 static bool is_left_alone(size_t bytes) { return bytes > 1024 && __atomic_load_n(&in_use, __ATOMIC_RELAXED); }
 
 void *cs_try_malloc(size_t bytes) {

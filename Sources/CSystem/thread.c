@@ -74,7 +74,7 @@ struct cs_thread *cs_thread_make(void) {
         /* A cache line of its own: other threads look at it only when something is closed. */
         void *memory = 0;
         if (posix_memalign(&memory, 64, (sizeof *thread + 63) / 64 * 64) != 0) {
-            /* A thread that only asks for the last message needs one as well. Records are reused, and so are these. */
+            /* A thread that only reads the last message needs one as well. Records are reused, and so are these. */
             static struct { _Alignas(64) struct cs_thread record; } spare[16];
             static uint32_t taken;
             uint32_t next = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);

@@ -17,7 +17,7 @@ extension Realm {
         public var fileURL: URL? {
             didSet { if fileURL != nil, inMemoryIdentifier != nil { inMemoryIdentifier = nil } }
         }
-        /// Stores of one name in this process are one store, as long as somebody has it open.
+        /// Stores of one name in this process are one store, while it is open.
         public var inMemoryIdentifier: String? {
             didSet { if inMemoryIdentifier != nil, fileURL != nil { fileURL = nil } }
         }
@@ -95,7 +95,7 @@ extension Realm {
     }
 }
 
-/// What is open: `Realm()` in each function, as is usual, opens nothing anew.
+/// What is open: `Realm()` in each function, as is usual, opens nothing again.
 enum OpenStores {
     private struct Key: Hashable {
         let location: Store.Configuration.Location

@@ -35,7 +35,7 @@ extension Results {
     }
 }
 
-/// What cannot be told is reported, and is 0, or nil.
+/// What is unknown is reported, and is 0, or nil.
 extension Results {
     /// Of nothing it is 0.
     public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value>) -> Value {

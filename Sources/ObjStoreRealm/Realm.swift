@@ -1,7 +1,7 @@
 @_exported public import ObjStore
 
 // ObjStore in the spelling of Realm Swift, so that a program changes its import and little else. Without logic: what a
-// name does is what the ObjStore name that it stands for does. What cannot be done is not done, and its error is thrown
+// name does is what the ObjStore name behind it does. What cannot be done is not done, and its error is thrown
 // by the `write` around it, or reported (docs/decisions/0005-swift-setters.md), as by properties.
 
 public typealias AnyRealmValue = AnyValue
@@ -33,7 +33,7 @@ public struct Realm: Sendable {
         try self.init(configuration: configuration)
     }
 
-    /// A realm shows what is there now; one version for ever is what `store.freeze()` gives.
+    /// A realm shows what is there now; `store.freeze()` gives one fixed version.
     public var isFrozen: Bool { false }
 
     // MARK: Files

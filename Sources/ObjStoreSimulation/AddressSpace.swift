@@ -14,7 +14,7 @@ final class AddressSpace {
 
     deinit { release() }
 
-    /// Gives everything back now: objects of killed processes may keep this one alive for ever.
+    /// Releases everything now: objects of killed processes may keep this one alive for ever.
     func release() {
         if isReleased { return }
         isReleased = true

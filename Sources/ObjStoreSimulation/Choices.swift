@@ -131,7 +131,7 @@ package final class Choices {
     package var tears = false
     private var torn = 0
 
-    /// Of a history whose course is written down: what happens at a choice, or nil for the default course. Asked
+    /// Of a history whose course is written down: what happens at a choice, or nil for the default course. Consulted
     /// before the list, in histories that have one; choices of the workload included.
     package var decide: ((ChoiceKind, _ options: Int) -> Int?)?
 

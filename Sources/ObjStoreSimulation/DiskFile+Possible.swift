@@ -2,7 +2,7 @@
 internal import Glibc
 #endif
 
-/// What oracles ask a file: which contents may be on the medium now.
+/// Queries of oracles: which contents of a file may be on the medium now.
 extension DiskFile {
     /// Whether a power cut now could not change any byte of the range: the medium holds what is visible.
     package func isCertain(_ range: Range<Int>) -> Bool {

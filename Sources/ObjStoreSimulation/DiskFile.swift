@@ -11,7 +11,7 @@ internal import Glibc
 /// ```
 /// After a power cut a sector holds its durable value or *any* pending one. A failed sync makes its
 /// sectors clean whatever became of them: `lost` sectors are those whose visible value is then not on the
-/// medium although nobody will write it any more; they may be evicted, and the old value appears.
+/// medium although it will not be written any more; they may be evicted, and the old value appears.
 package final class DiskFile {
     package let id: Int
     package let sectorBytes: Int
@@ -29,7 +29,7 @@ package final class DiskFile {
     var isAnonymous = false
     /// Number of the last write.
     package private(set) var sequence = 0
-    /// Errors of writing back so far, and whether the last was reported to somebody.
+    /// Errors of writing back so far, and whether the last was reported to any process.
     var errors = 0
     var reported = true
     var locks: [Int64: ByteLock] = [:]

@@ -2,7 +2,7 @@
 /// preemption, a kill, a power cut or an error counts as one deviation each.
 package struct Exploration {
     package var bound = 1
-    /// Stops after so many histories.
+    /// Stops after this many histories.
     package var limit = Int.max
     /// Takes every n-th first deviation, from the i-th on, to share the work.
     package var part = (index: 0, of: 1)

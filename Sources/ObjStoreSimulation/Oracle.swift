@@ -1,7 +1,7 @@
-/// Watches a history from outside and knows what must hold; tells the world with `World.fail`.
+/// Watches a history from outside and knows what must hold; reports with `World.fail`.
 ///
 /// Called with all the knowledge of the simulation at hand (`DiskFile+Possible.swift`) and without
-/// scheduling points. The oracles of the commit protocol stand on this: at each write that it hits no
+/// scheduling points. The oracles of the commit protocol build on this: at each write that it hits no
 /// page of a meta that may be chosen, at each acknowledgement that whatever a power cut leaves leads to it.
 package protocol Oracle: AnyObject {
     /// Before the page cache changes. Only the part that is really written, of a failing write too;

@@ -80,7 +80,7 @@ package final class SimulatedFile: StorageFile, @unchecked Sendable {
         if count == 1 {
             try write(UnsafeRawBufferPointer(start: vectors[0].base, count: vectors[0].count), at: offset)
         } else {
-            // A buffer of its own: another task may write while this one stands between two pieces.
+            // A buffer of its own: another task may write while this one is between two pieces.
             var bytes = scratch
             scratch = []
             bytes.removeAll(keepingCapacity: true)

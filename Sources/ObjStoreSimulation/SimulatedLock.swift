@@ -15,8 +15,8 @@ final class ByteLock {
     }
 }
 
-/// An OFD lock behind a queue of the threads of its process. Who of several processes gets it is a
-/// choice of the scheduler.
+/// An OFD lock behind a queue of the threads of its process. Which of several processes gets it is a choice of the
+/// scheduler.
 package final class SimulatedLock: ExclusiveLock, @unchecked Sendable {
     private let file: SimulatedFile
     private let byte: Int64
@@ -39,7 +39,7 @@ package final class SimulatedLock: ExclusiveLock, @unchecked Sendable {
 
     package override func attach(_ words: LockWords) { isWord = true }
 
-    /// On the real machine the lock of who has given up LIVE is free for all who live.
+    /// On the real machine the lock of a process that has released LIVE is free for all live ones.
     private func checkLives() {
         let description = file.description
         guard isWord else { return }

@@ -128,7 +128,7 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
     package override func lockShared(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool {
         fiber_yield()
         let description = simulated(file).description
-        // Each has a byte of its own: as far as anybody can tell, they share all of them.
+        // Each has a byte of its own: as far as can be observed, they share all of them.
         guard let byte = bytes.first(where: { description.file.locks[$0]?.owner == nil }) else { return false }
         let lock = description.file.locks[byte] ?? ByteLock(byte)
         description.file.locks[byte] = lock

@@ -2,7 +2,7 @@ internal import CFibers
 internal import CSystem
 internal import ObjStoreCore
 
-/// A thread that the engine started by itself: a task of its process that nobody waits for in the end.
+/// A thread that the engine started by itself: a task of its process that is not waited for in the end.
 final class SimulatedThread: WorkerThread, @unchecked Sendable {
     private let world: World
     private let process: SimulatedProcess

@@ -115,7 +115,7 @@ extension World {
         }
     }
 
-    /// Somebody outside deletes the file of that name, or gives the name to a copy of `image`, as cp, mv and sync do:
+    /// An outside program deletes the file of that name, or gives the name to a copy of `image`, as cp, mv and sync do:
     /// all at once, and durable.
     ///
     /// - Parameter aside: the file that was there gets this name.

@@ -6,7 +6,7 @@ package import ObjStoreCore
 package enum SimulatedKernel: Sendable {
     /// Each description that was open at the time reports an error once (Linux from 4.13 on).
     case errseq
-    /// Who syncs first gets it, nobody else.
+    /// The first to sync gets it, no other.
     case once
 }
 
@@ -51,11 +51,11 @@ package final class World {
     package let options: Options
     package var statistics = Statistics()
     package weak var oracle: (any Oracle)?
-    /// Nothing fails and nobody is killed while false.
+    /// Nothing fails and no process is killed while false.
     package var faults = true
     /// Bytes that all files together may have; 0 = unbounded.
     package var capacity: Int
-    /// The wall clock tells the same time always.
+    /// The wall clock always shows the same time.
     package var clockStands = false
     /// Only these tasks run, for histories whose course is written down; nil: all.
     package var mayRun: ((SimulatedTask) -> Bool)?
@@ -167,7 +167,7 @@ package final class World {
         return task
     }
 
-    /// Everybody has come to an end, but for threads of the engine.
+    /// All tasks have ended, except threads of the engine.
     package var isIdle: Bool { tasks.allSatisfy { $0.isService } }
 
     /// The task whose code runs now.
@@ -180,14 +180,14 @@ package final class World {
     /// A scheduling point of the workload, as if it accessed a shared word here.
     package func pause() { fiber_yield() }
 
-    /// Runs one task up to its next access, then perhaps one event. False: nobody can run, or a violation.
+    /// Runs one task up to its next access, then perhaps one event. False: no task can run, or a violation.
     @discardableResult
     package func step() -> Bool {
         precondition(fiber_current() == nil, "a task cannot run the world")
         if violation != nil || !chooseRunnable() { return false }
         let count = awake.count
         if consecutive > 200 && count > 1 && awake[0] == indexOfCurrent() {
-            awake.append(awake.removeFirst())  // who spins for ever must let others run, in an enumeration too
+            awake.append(awake.removeFirst())  // a task that spins for ever must let others run, in an enumeration too
             consecutive = 0
         }
         let index = awake[pick(.schedule, count)]
@@ -212,7 +212,7 @@ package final class World {
         return violation == nil
     }
 
-    /// Steps until nobody can run, at most `limit`. Returns the number of steps.
+    /// Steps until no task can run, at most `limit`. Returns the number of steps.
     @discardableResult
     package func run(steps limit: Int) -> Int {
         var count = 0
@@ -223,7 +223,7 @@ package final class World {
     /// Which tasks there are, and what they wait for.
     package var tasksForReports: String { tasks.map { $0.description }.joined(separator: ", ") }
 
-    /// No more faults: everybody must come to an end within `limit` steps; else that is a violation.
+    /// No more faults: all must end within `limit` steps; else that is a violation.
     package func drain(limit: Int = 1_000_000) {
         faults = false
         for task in tasks { task.stalledUntil = 0 }
@@ -236,7 +236,7 @@ package final class World {
     /// Fills `awake` with the tasks that can run, the current one first.
     private func chooseRunnable() -> Bool {
         if collect() { return true }
-        // Everybody waits: time jumps to the first timeout.
+        // All wait: time jumps to the first timeout.
         var earliest = Int64.max
         for task in tasks where task.deadline < earliest && mayRun?(task) ?? true { earliest = task.deadline }
         if earliest == Int64.max { return false }

@@ -21,7 +21,8 @@ enum Output {
         }
     }
 
-    /// On standard output, with a new line behind it. A report that nobody got is as if nothing had been found out.
+    /// On standard output, with a new line behind it. A report that was not delivered is as if nothing had been found
+    /// out.
     static func report(_ text: String) throws(ExitCode) {
         var rest = Array((text + "\n").utf8)[...]
         while !rest.isEmpty {
@@ -37,7 +38,7 @@ enum Output {
 
     static func complain(_ text: String) { say(text + "\n") }
 
-    /// On standard error. Where that is closed nobody wants to know.
+    /// On standard error. If that is closed the output is not wanted.
     private static func say(_ text: String) {
         var text = text
         text.withUTF8 { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
@@ -81,7 +82,7 @@ enum Output {
         struct Class: Encodable {
             let name: String
             let objects: Int
-            /// Null: nobody knows.
+            /// Null: unknown.
             let lost: Int?
             let lostValues: [String: Int]
 

@@ -3,8 +3,8 @@ internal import CArguments
 internal import CObjStore
 internal import ObjStore
 
-/// `objstore`, the command-line tool: checks and salvages stores. It stands on the Swift interface and has no logic of
-/// its own.
+/// `objstore`, the command-line tool: checks and salvages stores. It is built on the Swift interface and has no logic
+/// of its own.
 @main
 struct Tool: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,7 +32,7 @@ struct Tool: ParsableCommand {
     }
 
     private static func run(_ arguments: [String]) throws(ExitCode) {
-        // Who asks for nothing is told what there is to ask; nothing was found sound.
+        // Without a command the usage is printed; nothing was found sound.
         guard !arguments.isEmpty else {
             Output.complain(helpMessage())
             throw Outcome.impossible

@@ -1,4 +1,4 @@
-/* Asks a store that another program wrote: how many objects of a class satisfy a comparison.
+/* Queries a store that another program wrote: how many objects of a class satisfy a comparison.
  *
  *      ./ask atlas.objstore City population '>' 1000000
  *      ./ask atlas.objstore City timezone '==' Europe/Zurich

@@ -45,7 +45,7 @@ static objstore_status store_reading(objstore_view *transaction, void *userdata)
     return objstore_upsert(transaction, city, OBJSTORE_POLICY_MODIFIED, p, values, CITY_PROPERTIES, NULL, NULL);
 }
 
-/* Somebody who takes a function and nothing else, as many do. */
+/* An interface that takes a function and nothing else, as many do. */
 static objstore_status run_in(objstore *store, objstore_write_body function) {
     return objstore_write(store, function, NULL, NULL);
 }
@@ -88,7 +88,7 @@ int main(void) {
         check(run_in(store, function));
         check(objstore_deliver(store, NULL));
         check(objstore_bound_close(bound));
-        /* From here on the function is an error, and calls nobody. */
+        /* From here on calling the function is an error, and calls nothing. */
         if (run_in(store, function) != OBJSTORE_ERR_CLOSED_HANDLE) return 1;
     }
     printf("%d calls\n", calls);

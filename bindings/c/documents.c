@@ -16,7 +16,7 @@
         }                                                                \
     } while (0)
 
-/* Prints a value of a flat array, and what is in it; returns where the next one stands. */
+/* Prints a value of a flat array, and what is in it; returns where the next one is. */
 static const objstore_value *print(const objstore_value *value) {
     const objstore_value *next = value + 1;
     int64_t i;

@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
     check(objstore_view_open(store, &view));
     check(objstore_find_rows(view, OBJSTORE_STR("Dog"), dog_rows, DOG_PROPERTIES, &dog, p));
     check(objstore_write(store, add_dogs, NULL, NULL));
-    check(objstore_view_refresh(view, NULL)); /* until now it stands where it stood */
+    check(objstore_view_refresh(view, NULL)); /* until now it is where it was */
     check(objstore_count(view, dog, &count));
     check(objstore_count_where(view, dog, p[AGE], OBJSTORE_LESS, objstore_int(2), &young));
     printf("%" PRIu64 " dogs, %" PRIu64 " of them younger than 2\n", count, young);

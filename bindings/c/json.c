@@ -28,8 +28,8 @@ static const objstore_property_row pet_rows[] = {
     {.name = "legs", .kind = OBJSTORE_KIND_INT, .default_value = OBJSTORE_INT_INIT(4)},
 };
 
-/* JSON has no points in time: here they are years. The library asks for each value that does not have its property's
-   type. */
+/* JSON has no points in time: here they are years. The library calls it for each value that does not have its
+   property's type. */
 static objstore_status from_year(objstore_property_id property, objstore_kind kind, objstore_value value,
     objstore_value *converted, bool *is_converted, void *userdata) {
     (void)property, (void)userdata;
@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
                                                  objstore_cstr(argv[1]), from_year, NULL, NULL, &count));
         printf("%" PRIu64 " from %s\n", count, argv[1]);
     }
-    /* What is wrong is refused as a whole, and the transaction goes on. */
+    /* What is wrong is refused as a whole, and the transaction continues. */
     if (objstore_create_from_json(transaction, person, OBJSTORE_POLICY_ERROR, 0,
             OBJSTORE_STR("{\"name\": \"Bob\",\n \"pets\": [{\"legs\": 3.5}]}"), NULL, NULL, NULL, NULL,
             NULL) != OBJSTORE_OK)

@@ -1,4 +1,4 @@
-/* Lists, sets, maps and links: people, the tags and scores of each, who owns which dog, and whom they walk.
+/* Lists, sets, maps and links: people, the tags and scores of each, who owns which dog, and which ones they walk.
  *
  *   cc -std=c99 -Iinclude bindings/c/lists.c -Lbuild/lib -lobjstore -Wl,-rpath,$PWD/build/lib -o lists && ./lists
  */

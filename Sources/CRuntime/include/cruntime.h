@@ -30,9 +30,9 @@ struct cr_thread {
      * whose values come from the store. */
     int32_t defaults;
     int32_t defaults_count;
-    /* Who collects errors that accessors report; NULL: nobody. */
+    /* Collects errors that accessors report; NULL: not collected. */
     const void *_Nullable collector;
-    /* What is told when the thread ends; NULL: nothing. */
+    /* What is called when the thread ends; NULL: nothing. */
     const void *_Nullable ending;
     /* What takes what objects that go led to; NULL: nothing. */
     const void *_Nullable references;

@@ -1,7 +1,7 @@
 /* What Swift cannot reach by itself: Linux system calls that Glibc's module does not show,
  * atomics on plain memory, and two words that tests set (a scheduler hook, injected bugs).
  *
- * What is hot is `static inline`, so that a call costs what it would cost in C. What needs _GNU_SOURCE
+ * Hot functions are `static inline`, so that a call costs what it would cost in C. What needs _GNU_SOURCE
  * is in csystem.c: defined here, it would give this module other structures than Swift's Glibc module
  * (fd_set), and no Swift file could then import both.
  * Only Sources/ObjStoreCore/Platform imports this module for system calls; the rest of the
@@ -110,14 +110,14 @@ static inline int64_t cs_pread(int32_t fd, void *buffer, size_t count, int64_t o
     CS_UNCANCELLED(do n = pread(fd, buffer, count, (off_t)offset); while (n < 0 && errno == EINTR));
     return n;
 }
-/* What is read next lies anywhere: the kernel reads only what is asked for. Best effort. */
+/* The next read may be anywhere: the kernel reads only what is requested. Best effort. */
 static inline void cs_advise_random(int32_t fd) { (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); }
 static inline int64_t cs_pwritev(int32_t fd, const struct iovec *vectors, int32_t count, int64_t offset) {
     ssize_t n;
     CS_UNCANCELLED(do n = pwritev(fd, vectors, count, (off_t)offset); while (n < 0 && errno == EINTR));
     return n;
 }
-/* Begins to write what is dirty, and waits for nothing. Errors are left to the next sync, which is told of them all the
+/* Begins to write what is dirty, and waits for nothing. Errors are left to the next sync, which gets them all the
    same. */
 void cs_start_writing(int32_t fd);
 static inline int32_t cs_fdatasync(int32_t fd) {
@@ -144,13 +144,13 @@ static inline int64_t cs_filesystem_type(int32_t fd) {
 }
 
 /* ---- open-file-description locks on single bytes ------------------------------------------ */
-/* 0 = got it, EAGAIN = somebody else has it, other = errno. */
+/* 0 = got it, EAGAIN = another process has it, other = errno. */
 int32_t cs_lock_byte(int32_t fd, int64_t byte, bool lock);
 /* The same for a lock that others may share, of a descriptor that need only be readable. */
 int32_t cs_lock_shared(int32_t fd, int64_t byte, int64_t length);
 /* Releases every lock of the description. 0 or errno. */
 int32_t cs_unlock_all(int32_t fd);
-/* 1 = somebody else holds some byte of [byte, byte + length), 0 = nobody, negative = -errno. */
+/* 1 = another process holds some byte of [byte, byte + length), 0 = none, negative = -errno. */
 int32_t cs_lock_probe(int32_t fd, int64_t byte, int64_t length);
 
 /* ---- fork (fork.c) ------------------------------------------------------------------------ */
@@ -161,9 +161,9 @@ static inline uint64_t cs_fork_generation(void) { return __atomic_load_n(&cs_for
 /* Must come before the first use of the two above and below; 0 or an errno. */
 int32_t cs_fork_start(void);
 
-/* One descriptor or one map that a forked child gives up. */
+/* One descriptor or one map that a forked child releases. */
 struct cs_held {
-    int32_t fd;                          /* -1: none, or given up */
+    int32_t fd;                          /* -1: none, or released */
     bool writable, replaced;
     void *base;                          /* NULL: no map */
     size_t bytes;

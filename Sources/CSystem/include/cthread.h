@@ -3,7 +3,7 @@
  * "Inside" is one plain store before a call and one after (a hazard pointer). Whoever closes a handle first
  * makes new calls impossible, then asks the kernel for a barrier on every running thread (membarrier), then
  * waits until no thread is inside any more: the price is paid by the closing call, a few microseconds, and
- * reading from many threads through one frozen view shares no cache line that anybody writes. A handle that
+ * reading from many threads through one frozen view shares no cache line that is written. A handle that
  * only its own thread was ever inside, as most transactions are, needs no barrier: the first other thread
  * says so in the header, with a fence.
  */
@@ -108,7 +108,7 @@ bool cs_any_inside(const void *handle);
 char *cs_error_room(struct cs_thread *thread, size_t bytes);
 
 /* ---- what a thread does between two steps ---------------------------------------------------------- */
-/* Around a step of whatever it goes through. Another number than that of the last step: it changed something in between
+/* Around a step of an algorithm. Another number than that of the last step: it changed something in between
  * (`moves`), waited (a voluntary switch that no page had to be read for), or had a processor for more than a
  * millisecond. Short of 20 us no thread has waited for another one. */
 /* What is added to the number: 1 where the thread was only busy. */
@@ -122,14 +122,14 @@ void cs_step_end(void);
 size_t cs_stack_left(void);
 
 /* ---- pthread_cancel ------------------------------------------------------------------------------ */
-/* A thread that is cancelled unwinds its stack without a word to what stands on it: locks stay locked, counts counted.
+/* A thread that is cancelled unwinds its stack without running any cleanup on it: locks stay locked, counts counted.
  * So calls that may sleep or call back do so with cancellation off, and it acts when they have returned; and what any
  * call does with files (csystem.h) is no point where it could act. */
 int32_t cs_cancel_off(void);
 void cs_cancel_restore(int32_t state);
 
-/* The one call that may sleep for ever is a point where it acts, on a frame that has nothing to give back but `*pins`,
- * which becomes one less. As poll: 1 ready, 0 not in so many milliseconds (negative: for ever), -1 a signal was
+/* The one call that may sleep for ever is a cancellation point, on a frame that has nothing to release but `*pins`,
+ * which becomes one less. As poll: 1 ready, 0 not in that many milliseconds (negative: for ever), -1 a signal was
  * handled. */
 int32_t cs_poll_pinned(int32_t fd, int32_t milliseconds, uint64_t *pins);
 
@@ -143,7 +143,7 @@ static inline bool cs_memory_is_low(void) {
 bool cs_memory_refill(void);
 /* Whether so much could be had now. */
 bool cs_memory_has(size_t bytes);
-/* As those of the C library, for who looks whether it got any: NULL where the reserve would have to help. */
+/* As those of the C library, for callers that check the result: NULL where the reserve would have to help. */
 void *cs_try_malloc(size_t bytes);
 void *cs_try_calloc(size_t count, size_t bytes);
 void *cs_try_realloc(void *old, size_t bytes);

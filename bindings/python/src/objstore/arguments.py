@@ -37,7 +37,7 @@ def switch(what: str, value: Any) -> bool:
 
 
 def seconds(what: str, value: Any, *, ever: bool = True) -> float | None:
-    """A number of seconds from 0 on; with `ever` None: for ever, which infinity says, too."""
+    """A number of seconds from 0 on; with `ever` None: for ever, like infinity."""
     if value is None and ever:
         return None
     or_none = ", or None for ever" if ever else ""

@@ -277,7 +277,7 @@ class InCallback(Error, RuntimeError):
 
 
 class Busy(Error, BlockingIOError):
-    """Somebody else has it: the writer's lock, the files."""
+    """Another thread or process has it: the writer's lock, the files."""
 
     code = Status.BUSY
 
@@ -337,7 +337,7 @@ class OutcomeUnknown(StorageError):
 
 
 class Poisoned(StorageError):
-    """A sync failed: reading goes on, writing does not, until everybody has closed the store."""
+    """A sync failed: reading continues, writing does not, until all processes have closed the store."""
 
     code = Status.POISONED
 

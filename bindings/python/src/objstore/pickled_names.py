@@ -1,7 +1,7 @@
 """The names by which pickles know what is in them.
 
-A pickle can be read when classes have changed since (README), and so when the modules of this package have: what stands
-in pickles of objects keeps the name that it had first, wherever it lies now.
+A pickle can be read when classes have changed since (README), and so when the modules of this package have: names in
+pickles of objects stay the ones that they had first, wherever it lies now.
 """
 
 import sys

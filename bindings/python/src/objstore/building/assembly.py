@@ -3,7 +3,7 @@
     {"name": "Jane", "dogs": [rex, ["Buster", 5]]}
         ─►   map 2 · "name" · "Jane" · "dogs" · list 2 · rex · map 2 · "name" · …
 
-Names stand for positions, too: a file may have its properties in another order than the class.
+Names represent positions, too: a file may have its properties in another order than the class.
 """
 
 import ctypes
@@ -37,7 +37,7 @@ _set_from = ffi.bind("objstore_set_from")
 
 
 class Part:
-    """What stands in the array beside values of properties; a kinds.Described."""
+    """What is in the array besides values of properties; a kinds.Described."""
 
     name = model_name = ""
     nullable = True
@@ -76,10 +76,10 @@ class Assembly:
         made: "copying.Made | None" = None,
         known_by: "tuple[int, tuple[Property, ...]] | None" = None,
     ) -> None:
-        """`made`: objects that are copied stand for these; without, unmanaged ones are added, and become the store's.
+        """`made`: objects that are copied replace these; without, unmanaged ones are added, and become the store's.
         `known_by`: the object is known by that unique index, and not by its primary key."""
         self._known_by = known_by
-        self._refers = True  # may a primary key stand for its object?
+        self._refers = True  # may a primary key represent its object?
         self._transaction = transaction
         self._store = transaction.store
         self._policy = policy
@@ -323,7 +323,7 @@ class Assembly:
             if node.prop.kind == LINK:
                 inner = self._transaction.get(binding, key, node.prop.index)
             elif node.prop.kind == kinds.SET:
-                continue  # nobody knows which is which
+                continue  # unknown which is which
             else:
                 owner = state.make(binding.model, self._store._unread(binding), key)
                 inner = getattr(owner, node.prop.name)[node.step]._o_key

@@ -58,7 +58,7 @@ def _is_description(prop: "Property", value: Any) -> bool:
 
 
 def is_copy_of_old(prop: "Property", value: Any) -> bool:
-    """Is it an unmanaged copy of what a migration had before, of a class as the file has it? It stands for a new
+    """Is it an unmanaged copy of what a migration had before, of a class as the file has it? It represents a new
     object."""
     is_of_file = isinstance(value, state.Slots) and getattr(type(value), "_objstore_of_file")
     return bool(is_of_file) and type(value) is not prop.target and kinds.is_loose(value)

@@ -2,7 +2,7 @@
 
     {"id": 1, "owner": 7}                                     the primary key
     {"id": 1, "latest": {"sensor": "north", "time": 7}}       all parts of one that is of several properties, and
-                                                              nothing else; where nobody has it, that describes a new
+                                                              nothing else; if no object has it, that describes a new
                                                               object
     {"id": 1, "owner": {"$ref": "Person", "$id": 7}}          as to_json() and to_dict() write one where the key alone
                                                               would mean something else; "$id" has the parts of one of

@@ -102,7 +102,7 @@ class Collection:
     def to_json(
         self, depth: int = 1, *, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
     ) -> str:
-        """The elements as JSON text, as they stand in that of their object: an array, of a dict an object. With `depth`
+        """The elements as JSON text, as they are in that of their object: an array, of a dict an object. With `depth`
         0 links are references, with 1 the objects that they lead to. The rest is as of Model.to_json."""
         view, (head, key, property_id) = self._view(), self._place  # the view: kept during the call
 
@@ -115,7 +115,7 @@ class Collection:
         self, view: "View", start: int, limit: int, keys: bool = False, values: bool = True, live: bool = True
     ) -> list[Any]:
         """Elements from `start` on, at most `limit` and BLOCK: values, or keys, or pairs of both. Lists and dicts that
-        are elements show what stands at their place, if they are to be `live`; else they are copies."""
+        are elements show what is at their place, if they are to be `live`; else they are copies."""
         s, space = take(), room()
         shape = self._shape
         # A value's place is said by its key.

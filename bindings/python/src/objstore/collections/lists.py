@@ -234,7 +234,7 @@ class List(LinkCollection, MutableSequence[T]):
         if self._shape.embeds:
             return self._move_all(transaction.handle, values)
         if self._has(transaction, range(len(values)), values):
-            return  # sorted already, or the same from both ends: nobody is to be told of a change
+            return  # sorted already, or the same from both ends: there is no change to report
         filling.replace(transaction, self._c, self._shape, values)
 
     def _move_all(self, handle: int, values: list[Any]) -> None:

@@ -68,7 +68,7 @@ _paths: list[_Path] = []
 
 class Nested:
     """A list or dict inside a mixed property of a managed object, or inside an element of a collection of any values.
-    Shows what stands at its place now, and is changed inside a write only. Any thread may use it."""
+    Shows what is at its place now, and is changed inside a write only. Any thread may use it."""
 
     __slots__ = ("_source", "_epoch", "_prop", "_head", "_key", "_property_id", "_path")
     __hash__ = None  # type: ignore[assignment]
@@ -157,7 +157,7 @@ class Nested:
     def to_json(
         self, depth: int = 1, *, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
     ) -> str:
-        """The list or dict as JSON text, as it stands in that of its object. With `depth` 0 links are references, with
+        """The list or dict as JSON text, as it is in that of its object. With `depth` 0 links are references, with
         1 the objects that they lead to. The rest is as of Model.to_json."""
         view = self._view()  # kept during the call
 
@@ -184,7 +184,7 @@ class Nested:
     # Changing
 
     def _is_at(self, source: "Source", place: tuple[int, int, int], path: tuple[int | str, ...]) -> bool:
-        """Does it show what stands there? Giving it to its own place, as `dog.extra["seen"] += …` does in the end,
+        """Does it show what is there? Giving it to its own place, as `dog.extra["seen"] += …` does in the end,
         writes nothing."""
         return self._source is source and (self._head, self._key, self._property_id) == place and self._path == path
 
@@ -220,7 +220,7 @@ class Nested:
         return self._change(_set, path, value)
 
     def _replace(self, content: Any) -> None:
-        """Another content, and nothing where it is the same to the bit: nobody is to be told of a change then."""
+        """Another content, and nothing where it is the same to the bit: there is no change to report then."""
         prop: Any = self._prop  # for a message
         self._source._writing(prop)
         now, wanted = self.copy(), kinds.convert(self._prop, content)

@@ -196,7 +196,7 @@ class _Texts(_Writing):
 
 
 class _Number:
-    """The number of an object, or the name of a class, where they stand in a reference; a kinds.Described."""
+    """The number of an object, or the name of a class, where they are in a reference; a kinds.Described."""
 
     kind, nullable, path, type_name = kinds.INT, True, "a reference", "int"
     enum: "type[enum.Enum] | None" = None
@@ -219,7 +219,7 @@ def _name(obj: Any) -> Any:
 
 
 def _join(tree: Any, line: str, pieces: list[str]) -> None:
-    """The text of a tree of dicts, lists and texts. `line`: what begins a new one; nothing: they all stand in one."""
+    """The text of a tree of dicts, lists and texts. `line`: what begins a new one; nothing: they all are in one."""
     if isinstance(tree, str):
         pieces.append(tree)
         return

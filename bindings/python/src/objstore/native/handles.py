@@ -74,7 +74,7 @@ class Handle:
 
 
 class Bag(Generic[T]):
-    """Objects as long as somebody else has them. As a weakref.WeakSet, but nothing runs when one of them goes."""
+    """Objects while they are referenced elsewhere. As a weakref.WeakSet, but nothing runs when one of them goes."""
 
     __slots__ = ("_references", "_looks")
 
@@ -102,9 +102,9 @@ class Block:
     """What can be used in a with statement, and ends then even where its __exit__ does not run to its end.
 
     `with x:` takes x.__exit__ before it calls x.__enter__, and keeps what it got as long as the block lasts. What it
-    gets here is a call of that function, which nobody else has: no frame does, and so no traceback. When it is gone and
-    the block has not said that it is over, x._leave() is called, at once. So an exception before the first line of
-    __exit__, or behind the last one of __enter__, leaves nothing open, whoever keeps that exception."""
+    gets here is a call of that function, which has no other reference: no frame does, and so no traceback. When it is
+    gone and the block has not said that it is over, x._leave() is called, at once. So an exception before the first
+    line of __exit__, or behind the last one of __enter__, leaves nothing open, whoever keeps that exception."""
 
     __slots__ = ()
     _instead = ""  # what to do instead of copying it

@@ -5,8 +5,8 @@ c_int64, and in the calling conventions of 64-bit Linux an integer and a pointer
 integer and pointer parameter is declared as a *word* (c_void_p); only structures passed by value have their own
 type. None is NULL, an array or byref(x) its address, a negative number its two's complement.
 
-Who keeps the interpreter lock. Calls that may wait (open, begin, commit, close, copy, scans …) release it. Calls
-that finish in well under a microsecond and wait for nobody keep it: giving it up costs as much as the call, and
+Which calls keep the interpreter lock. Calls that may wait (open, begin, commit, close, copy, scans …) release it. Calls
+that finish in well under a microsecond and do not wait keep it: releasing it costs as much as the call, and
 getting it back while another thread computes takes up to sys.getswitchinterval(), 5 ms.
 """
 

@@ -152,7 +152,7 @@ def named(value: Any) -> str:
 
 
 class _Named:
-    """Stands for an object where one shows what has it."""
+    """Represents an object in output that shows its owner."""
 
     def __init__(self, obj: Any) -> None:
         self._obj = obj

@@ -37,7 +37,7 @@ _INFO_BYTES = ctypes.sizeof(ffi.ChangesInfo)
 
 
 class Changes(Generic[M]):
-    """What commits changed since the observer was told last. Each change is told once, in order.
+    """What commits changed since the observer's last call. Each change is reported once, in order.
 
         deletions                 positions in the list as it was before
         insertions                positions in the list as it is after
@@ -172,7 +172,7 @@ class Changes(Generic[M]):
     # For observers
 
     def _narrow(self, properties: "list[Property] | None", key: int | None) -> bool:
-        """Leaves out modifications of other properties, and other objects. Is there anything left to tell?"""
+        """Leaves out modifications of other properties, and other objects. Is there anything left to report?"""
         if self.is_initial:
             return True
         if key is not None:

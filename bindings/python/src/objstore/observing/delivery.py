@@ -1,7 +1,7 @@
 """Delivery of changes: what handlers raise gets out of it (see calls), and what they could not take comes again.
 
-Handlers are called on threads that Python lent. Where it was somebody else (a C program that delivers), nobody is
-there to raise it to: then sys.excepthook shows it.
+Handlers are called on threads that Python lent. If it was other code (a C program that delivers), there is no caller to
+raise it to: then sys.excepthook shows it.
 """
 
 import ctypes
@@ -28,12 +28,12 @@ class Call:
     def __init__(self) -> None:
         self.handler: Any = None  # when it is about to be called
         self.is_over = False  # it returned: what is raised later is not its own
-        self.status = 0  # to tell the library
+        self.status = 0  # to report to the library
 
 
 def guarded(function: Callable[[Any, Call], None], given: Any) -> int:
     """Calls a handler from inside a callback, whose result this is. Where it could not begin, or a signal handler
-    interrupted it, the library is not told that the callback has ended: the change set comes again."""
+    interrupted it, the library does not learn that the callback has ended: the change set comes again."""
     call = Call()
     try:
         function(given, call)

@@ -25,7 +25,7 @@ M = TypeVar("M", bound=Model)
 
 
 class _Arrivals(Generic[M]):
-    """What came and was not taken yet; and who waits for it. Any thread may deliver."""
+    """What came and was not taken yet; and its waiter. Any thread may deliver."""
 
     def __init__(self) -> None:
         self.changes: deque[Changes[M]] = deque()
@@ -70,9 +70,9 @@ def _wake(waiter: "asyncio.Future[None]") -> None:
 class ChangeStream(Generic[M], Block):
     """The changes of some results, one after the other, from the moment on when it was made: `results.changes()`.
 
-    Waits for the store's descriptor in the running loop: no thread, no polling. Nothing is delivered while nobody waits
-    for it, so commits that come while a change is worked on are put together into the next one. Waiting delivers to the
-    other observers of the store, too; what they raise goes to the loop's exception handler.
+    Waits for the store's descriptor in the running loop: no thread, no polling. Nothing is delivered while no task
+    waits for it, so commits that come while a change is worked on are put together into the next one. Waiting delivers
+    to the other observers of the store, too; what they raise goes to the loop's exception handler.
 
     Ends when it is closed or garbage, and with the store. As a context manager it is closed at the end of the block.
     """

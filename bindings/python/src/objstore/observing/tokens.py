@@ -1,4 +1,4 @@
-"""Observers: who is told of changes, and until when.
+"""Observers: which functions are called with changes, and until when.
 
 The library hands back a number with each call, and the number finds its token. So one C callback serves all
 observers, and a call that is on its way while the token ends finds nothing, and does nothing.
@@ -73,7 +73,7 @@ class Token(Block):
         """Ends the observer. Its handler is not called again; if it runs on another thread, that call is waited for,
         except inside of a handler and of a write. Closing twice is allowed."""
         if not self._is_closed:
-            _tokens.pop(self._number, None)  # first: a call on its way does nothing, and is not waited for in vain
+            _tokens.pop(self._number, None)  # first: a call on its way does nothing, and is not waited for
             status = _token_close(self._cell)
             self._is_closed = True
             if status not in (0, Status.CLOSED_HANDLE):  # its store was closed, or this comes again

@@ -155,7 +155,7 @@ def _member(prop: "Property", convert: Callable[..., Any]) -> Callable[..., Any]
     return member
 
 
-# One C function for each shape of signature: they are never given back, so none is while it runs.
+# One C function for each shape of signature: they are never released, so none is while it runs.
 _functions: dict[tuple[tuple[str, ...], bool], tuple[Any, int]] = {}
 
 
@@ -178,5 +178,5 @@ def _called_for_nothing(*arguments: Any) -> None:
     _called(*arguments)
 
 
-_nowhere = ffi.Function(lambda: None)  # stands for a function whose signature the library is going to refuse
+_nowhere = ffi.Function(lambda: None)  # represents a function whose signature the library is going to refuse
 _NOWHERE: int = ctypes.cast(_nowhere, c_void_p).value or 0

@@ -6,7 +6,7 @@ from ..errors import NoSuchProperty
 
 
 class Elsewhere(property):
-    """Stands in a class for a property that only the other of the two versions has, and says so."""
+    """Replaces in a class a property that only the other of the two versions has, and says so."""
 
     def __init__(self, class_name: str, name: str, message: str) -> None:
         super().__init__(self._refuse, self._refuse_value, None)

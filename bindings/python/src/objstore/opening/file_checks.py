@@ -1,4 +1,4 @@
-"""Checking and salvaging the files of a store that nobody has open."""
+"""Checking and salvaging the files of a store that is not open anywhere."""
 
 import ctypes
 import os
@@ -25,7 +25,7 @@ class ClassReport:
     objects: int
     """That can be read; after salvage(): that the new store has."""
     lost: int | None
-    """Objects that cannot be read; None: nobody knows how many."""
+    """Objects that cannot be read; None: unknown."""
     lost_values: dict[str, int] = field(default_factory=dict)
     """After salvage(): how many objects lost their value of a property, by the property's name."""
 

@@ -55,7 +55,7 @@ class Migration:
         self._signs = Signs()
 
     def begin(self) -> None:
-        """Before its function is called; end() is called whatever comes."""
+        """Before its function is called; end() is always called."""
         self._add_names()
 
     def objects(self, class_name: str) -> Iterator[tuple[Any, Any]]:
@@ -132,7 +132,7 @@ class Migration:
             self._tell_names(model, old)
 
     def _tell_names(self, model: type[Model], old: type[Model]) -> None:
-        """Who takes a name of the other version is told what it is called here."""
+        """A name of the other version raises an error that says what it is called here."""
         known, renamed = properties_of(model), {}
         for prop in known:
             before = next(

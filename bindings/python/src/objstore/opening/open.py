@@ -47,12 +47,12 @@ def open(
 ) -> Store:
     """Opens a store, and creates or recovers it where necessary.
 
-    path            the file; beside it lie path-log and path-lock while somebody has it open
+    path            the file; beside it lie path-log and path-lock while it is open
     memory          instead of a path: in memory. Stores of one name are one; "" is a new one each time
     models          the model classes to use; those that the file lacks are added, those that it has beside them are not
                     seen through this store. None: the classes that the file has, whatever they are, as
                     store.models["Dog"]; what other programs change in them is seen by the next who opens
-    schema_version  raise it when a model got a new property, lost one, which drops its values for ever, calls one
+    schema_version  raise it when a model got a new property, lost one, which drops its values permanently, calls one
                     otherwise (see field(formerly=…)), or when one may be None now, or must not any more. Programs that
                     have the file open with a lower one go on where all that their models have is as it was; else their
                     next write is a SchemaError
@@ -141,7 +141,7 @@ class _Opening:
     ) -> None:
         self._models = models
         self._write_timeout = write_timeout
-        self.opened: list[Store] = []  # the store, as soon as somebody had to see it
+        self.opened: list[Store] = []  # the store, as soon as it had to be shown
         self._handle = Handle(_close)
         self._calls = Calls()
         self._migrations: list[Migration] = []  # which has put something into the classes

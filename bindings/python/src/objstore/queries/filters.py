@@ -90,7 +90,7 @@ def parse(model: type, text: str, arguments: tuple[Any, ...]) -> Condition:
 
 
 def _value(reader: _Reader, prop: Property, arguments: tuple[Any, ...]) -> tuple[Any, int | None, int]:
-    """The value converted, the number of the argument it came from, and where it stands."""
+    """The value converted, the number of the argument it came from, and where it is."""
     found = reader.take(_VALUE)
     if found is None:
         raise reader.wrong("a value is wanted here: a number, a text in quotes, true, false, null, or $0")

@@ -16,7 +16,7 @@ FIRST_CHUNK, LARGEST_CHUNK = 128, 16384  # objects that are read together while 
 
 
 def chunks(count: int) -> Iterator[tuple[int, int]]:
-    """Where to begin and how many to read: a few at first, for who looks at some only."""
+    """Where to begin and how many to read: a few at first, for callers that look at some only."""
     start, size = 0, FIRST_CHUNK
     while start < count:
         yield start, min(size, count - start)
@@ -26,7 +26,7 @@ def chunks(count: int) -> Iterator[tuple[int, int]]:
 
 class Loop:
     """What is still to come of a loop that began in a write. The library's list ends with the write; then the loop has
-    the keys, and goes on over the objects that are there when it comes to them."""
+    the keys, and continues over the objects that are there when it comes to them."""
 
     __slots__ = ("_results", "_view", "_evaluation", "_next", "_keys", "_chunk", "_coming", "__weakref__")
 

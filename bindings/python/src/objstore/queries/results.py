@@ -40,7 +40,7 @@ N = TypeVar("N")
 
 class Results(Generic[M]):
     """A question to a store and its answer, in the order of creation, or of an index. Live: each use sees the newest
-    version, while a for loop that has begun goes on over the objects that it began with, also beyond the end of the
+    version, while a for loop that has begun continues over the objects that it began with, also beyond the end of the
     write that it began in. If that is cancelled, what it had created does not come any more.
 
         for dog in store.objects(Dog).where(Dog.age < 2): …
@@ -74,7 +74,7 @@ class Results(Generic[M]):
         )
 
     def filter(self, text: str, *arguments: Any) -> "Results[M]":
-        """The same from text: `.filter("age < $0", 2)`; $0, $1 … stand for the arguments."""
+        """The same from text: `.filter("age < $0", 2)`; $0, $1 … are the arguments."""
         return self.where(filters.parse(self._binding.model, text, arguments))
 
     # The list
@@ -260,7 +260,7 @@ class Results(Generic[M]):
         makes it: inside store.deliver() and store.wait(), on the thread that calls them. An object that begins to
         satisfy the condition is an insertion, one that stops a deletion.
 
-        keys     properties by name, or as Dog.age: modifications of others are not told
+        keys     properties by name, or as Dog.age: modifications of others are not reported
         initial  the first call, change.is_initial, is of the state at its delivery; what was committed before is in it
 
         Observing lasts as long as the token that is returned. Not inside a write (AlreadyInWrite), and not what is
@@ -315,7 +315,7 @@ class Results(Generic[M]):
             count = f"{self.count():,}"
         except Closed:
             count = "closed"
-        except Error as error:  # who shows values wants no exception of them
+        except Error as error:  # code that shows values wants no exception of them
             count = error.message
         where = "" if self._condition is None else f" where {self._condition}"
         return f"<Results of {self._binding.model.__name__}{where}: {count}>"

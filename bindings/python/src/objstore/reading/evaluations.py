@@ -59,8 +59,8 @@ class Evaluation:
 class Evaluations:
     """The answers that a view remembers: those that were used last, and not more than is good for memory.
 
-    Who iterates over a list has it, whether or not it is remembered. Several threads may query at the same time: each
-    step here is one of the dictionary's own, and the worst that can come of two at once is one query more.
+    Code that iterates over a list has it, whether or not it is remembered. Several threads may query at the same time:
+    each step here is one of the dictionary's own, and the worst that can come of two at once is one query more.
     """
 
     __slots__ = ("_kept", "_large")

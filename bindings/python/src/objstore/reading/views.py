@@ -264,7 +264,7 @@ def _constant(prop: "Property", value: Any) -> Any:
 
 
 class Snapshot(View):
-    """A frozen view of what a view of the library shows now. Closed when nobody reads through it any more."""
+    """A frozen view of what a view of the library shows now. Closed when nothing reads through it any more."""
 
     def __init__(self, view: int | None, fast: bool) -> None:
         super().__init__(0, fast)

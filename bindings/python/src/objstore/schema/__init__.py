@@ -1,1 +1,1 @@
-"""Model classes in a store: how it is told of them, and what it calls them."""
+"""Model classes in a store: how it gets them, and what it calls them."""

@@ -1,4 +1,4 @@
-"""Model classes as the library is told of them when a store is opened."""
+"""Model classes as the library gets them when a store is opened."""
 
 import ctypes
 import enum

@@ -1,8 +1,9 @@
-"""Classes that are defined again, as where a notebook's cell is run twice: the new one of the same name stands for the
+"""Classes that are defined again, as where a notebook's cell is run twice: the new one of the same name replaces the
 former.
 
-A store goes on with the class that it was opened with. One that was defined again since, and has the same properties,
-it takes as well, together with those that its links lead to; one that differs is refused: the file has to hear of that.
+A store keeps the class that it was opened with. One that was defined again since, and has the same properties,
+it takes as well, together with those that its links lead to; one that differs is refused: the file has to be updated
+for that.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -29,7 +29,7 @@ _alive: "dict[int, Bound]" = {}  # until closed: C code may call them
 
 
 class Bound(Block):
-    """A C function made at run time. `function` is for ctypes, `address` for everybody else.
+    """A C function made at run time. `function` is for ctypes, `address` for all others.
 
     It can be called from any thread until it is closed, whether or not this object is kept; never after. As a context
     manager it is closed at the end of the block.
@@ -61,7 +61,7 @@ class Bound(Block):
         return self._is_closed
 
     def close(self) -> None:
-        """Gives the function back: it must not be called any more. Inside a call of it: the call goes on."""
+        """Gives the function back: it must not be called any more. Inside a call of it: the call continues."""
         if not self._is_closed:
             status = _bound_close(self._cell)
             if status != Status.CLOSED_HANDLE:  # this comes again

@@ -59,10 +59,10 @@ class Factory(Source):
     def create_all(self, model: type[Model], rows: "Iterable[Any]", update: Policy = "error") -> Counts:
         """Creates many objects from values as create() takes them.
 
-        All are created or none: whoever catches an error can go on with the write. Fastest where rows that follow each
-        other give the same properties, and nothing is nested in them. A primary key in place of an object may be that
-        of a later row: `[{"id": 1, "friend": 2}, {"id": 2, "friend": 1}]`; such links are written when all rows are
-        there. `position` of the error is where the row is in `rows`."""
+        All are created or none: code that catches an error can continue with the write. Fastest where rows that follow
+        each other give the same properties, and nothing is nested in them. A primary key in place of an object may be
+        that of a later row: `[{"id": 1, "friend": 2}, {"id": 2, "friend": 1}]`; such links are written when all rows
+        are there. `position` of the error is where the row is in `rows`."""
         return from_values.create_all(self._writing(), self._binding(model), rows, policy_number(update))
 
     def create_from_json(

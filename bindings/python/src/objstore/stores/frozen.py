@@ -18,7 +18,7 @@ _view_close = ffi.bind("objstore_view_close")
 
 
 class Frozen(Source, Block):
-    """One version of a store, for ever. Any thread may use it, all of them at the same time."""
+    """One version of a store, permanently. Any thread may use it, all of them at the same time."""
 
     is_frozen = True
     _instead = "; detach() what is to be kept of it"
@@ -42,7 +42,7 @@ class Frozen(Source, Block):
         return self._reader().version()
 
     def _lasting(self) -> "Frozen":
-        """The same version for as long as somebody wants it: this one, or a copy if it ends with a change set."""
+        """The same version for as long as it is needed: this one, or a copy if it ends with a change set."""
         view = self._reader()
         view.version()  # Closed: the store is
         if isinstance(view, Snapshot):

@@ -1,4 +1,4 @@
-"""Lets go of what nobody uses: an idle program pins no version of a store.
+"""Releases what is not in use: an idle program pins no version of a store.
 
 One thread a process. It looks at the stores that were read a moment ago, and when there is none it sleeps until
 there is one again.

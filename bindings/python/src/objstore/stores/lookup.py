@@ -82,8 +82,8 @@ class Source:
 
     def find_by(self, model: type[M], /, **values: Any) -> M | None:
         """The object that has these values in a unique index, or in a unique property, or None:
-        `store.find_by(Person, last="Gray", first="Ada")`. None is nobody's, but for a primary key: it finds nothing.
-        NoSuchIndex: no unique index is of exactly these properties."""
+        `store.find_by(Person, last="Gray", first="Ada")`. None belongs to no object, except for a primary key: it finds
+        nothing. NoSuchIndex: no unique index is of exactly these properties."""
         binding = self._binding(model)
         values = {property_named(model, name).name: value for name, value in values.items()}
         properties = self._unique(binding, values)
@@ -183,7 +183,7 @@ class Source:
         raise NotImplementedError
 
     def _lasting(self) -> "Frozen":
-        """What it shows now, for as long as somebody wants it; Closed if it shows nothing any more."""
+        """What it shows now, for as long as it is needed; Closed if it shows nothing any more."""
         raise NotImplementedError
 
     def _observed(self) -> "OpenStore":

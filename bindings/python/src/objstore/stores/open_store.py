@@ -54,7 +54,7 @@ class OpenStore(Factory, WithBlock):
         """`models`: None: those that the file has. `opening`: the transaction that opens the store, and may be the
         first to see its classes."""
         self._ending, self._is_inside = None, False
-        self._cell = cell_of(self, _close)  # a store that nobody has any more is closed
+        self._cell = cell_of(self, _close)  # a store without references is closed
         self._cell.value = handle.value
         self._handle: int | None = handle.value
         self._write_timeout = write_timeout
@@ -141,7 +141,7 @@ class OpenStore(Factory, WithBlock):
             self._blocks.clear()  # they refer to the store
         self._expire_frozen()
         for write in list(self._writes):
-            if write.is_open:  # who waits is told when his turn comes
+            if write.is_open:  # a waiter is called when its turn comes
                 write.lost = f"the store {self._path!r} was closed inside of a write, which was cancelled"
                 write._abandon()
 
@@ -203,7 +203,7 @@ class OpenStore(Factory, WithBlock):
         return self._version != before
 
     def freeze(self) -> "Frozen":
-        """The newest version, for ever: the same questions, always the same answers. What an open write did is not
+        """The newest version, frozen: the same queries, always the same results. What an open write did is not
         in it. The version is pinned until the result is closed, or garbage."""
         with self._lock:
             return freeze(self, self._newest().handle)
@@ -232,7 +232,7 @@ class OpenStore(Factory, WithBlock):
         return self.freeze()
 
     def _lent(self, view: int, ended: str) -> Frozen:
-        """What a view shows that belongs to somebody else."""
+        """What a view shows that has another owner."""
         return Frozen(self, View(view, fast=True), ended)
 
     def _observed(self) -> "OpenStore":
@@ -314,14 +314,14 @@ class OpenStore(Factory, WithBlock):
         return self._probe is not None
 
     def _let_go_if_idle(self) -> bool:
-        """Pins nothing from now on, if nobody has read since the last call; called by the idle thread."""
+        """Pins nothing from now on, if there was no read since the last call; called by the idle thread."""
         with self._lock:
             if self._used:
                 self._used = False
                 return False
             snapshot = self._snapshot
             if snapshot is not None and any(True for _ in snapshot.iterations):
-                # A loop keeps the version anyway, and goes on with what it has read until there is a newer one.
+                # A loop keeps the version anyway, and continues with what it has read until there is a newer one.
                 if self._has_moved():
                     self._drop()
                 return False
@@ -330,7 +330,7 @@ class OpenStore(Factory, WithBlock):
         return True
 
     def _let_go(self) -> None:
-        """Pins nothing until somebody reads again."""
+        """Pins nothing until the next read."""
         with self._lock:
             self._drop()
             self._probe = None
@@ -343,10 +343,10 @@ class OpenStore(Factory, WithBlock):
         self._writes.add(transaction)
 
     def _cancel_left(self) -> None:
-        """Cancels writes of this file that nobody is going to end."""
+        """Cancels writes of this file that nothing is going to end."""
         stores = [store for store in _stores if store._writes and store._tag == self._tag and not store._is_inherited]
         if stores:
-            tell([what for store in stores for what in store._lose_left()], 4)  # who said store.write()
+            tell([what for store in stores for what in store._lose_left()], 4)  # the caller of store.write()
 
     def _lose_left(self) -> list[str]:
         lost = []
@@ -364,8 +364,8 @@ class OpenStore(Factory, WithBlock):
         return lost
 
     def _lose(self, write: Transaction, why: str) -> str:
-        """Cancels a write that nobody can end; what is to be told of it, beginning with `why`. Of one that was still
-        waiting, nothing."""
+        """Cancels a write that nothing can end; returns what to report about it, beginning with `why`. Of one that was
+        still waiting, nothing."""
         has_begun = bool(write._cell.value) and not write.lost
         if has_begun:
             write.lost = f"{why} {self._path!r}, which was cancelled"

@@ -32,9 +32,9 @@ class Store(OpenStore):
     """An open store: `with objstore.open(…) as store:`. Any thread may use it.
 
     Reading always sees the newest version: what this process committed at once; what another process committed with
-    the next get, query or refresh, and in attributes of objects that were read together at most 0.2 s later. Nobody
-    reads half a transaction. All threads read through one snapshot, which moves on by itself and is let go of when
-    the program has not read for 0.2 s; keeping objects and results around pins nothing.
+    the next get, query or refresh, and in attributes of objects that were read together at most 0.2 s later. No reader
+    sees half a transaction. All threads read through one snapshot, which moves on by itself and is let go of when the
+    program has not read for 0.2 s; keeping objects and results around pins nothing.
     """
 
     _instead = "; open it again by its path, or store.copy_to() another one"
@@ -58,8 +58,8 @@ class Store(OpenStore):
         Waits while another thread or process writes: `timeout` seconds (Timeout), None = for ever, 0 = not at all
         (Busy); usually what open() was given. AlreadyInWrite: this thread has a write open, perhaps in another task.
 
-        In asyncio `async with store.write() as tx:` does the same and waits for other tasks, too, while the loop goes
-        on: first come, first served. Only the commit itself is waited for as ever."""
+        In asyncio `async with store.write() as tx:` does the same and waits for other tasks, too, while the loop
+        continues: first come, first served. Only the commit itself is waited for as ever."""
         if timeout is _UNSET:
             timeout = self._write_timeout
         else:
@@ -100,8 +100,8 @@ class Store(OpenStore):
     def add_all(self, objects: Iterable[Model], update: Policy = "error") -> Counts:
         """Adds many objects, of any models; says how many were created, changed, and left as they were.
 
-        All are added or none: whoever catches an error can go on with the write. `position` of the error is where the
-        object is in `objects`."""
+        All are added or none: code that catches an error can continue with the write. `position` of the error is where
+        the object is in `objects`."""
         return adding.add_all(self._writing(), self, list(objects), policy_number(update))
 
     def delete(self, objects: "Model | Iterable[Model]") -> None:
@@ -166,7 +166,7 @@ class Store(OpenStore):
 
     def wait(self, timeout: float | None = None) -> int:
         """Waits until something is due, `timeout` seconds or for ever, and delivers it; 0: nothing came. Uses no CPU
-        while it waits, and other threads go on."""
+        while it waits, and other threads continue."""
         return delivery.wait(self._open_handle, seconds("timeout", timeout))
 
     def bind_write_body(self, body: Callable[[Transaction], object]) -> Bound:
@@ -185,7 +185,7 @@ class Store(OpenStore):
         return store_info.statistics(self._open_handle())
 
     def pins(self) -> list[store_info.Pin]:
-        """Who holds which version since when, in all processes; the oldest version first."""
+        """Which versions are held, by which process and since when, in all processes; the oldest version first."""
         return store_info.pins(self._open_handle())
 
     def flush(self) -> None:

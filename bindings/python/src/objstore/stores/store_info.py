@@ -44,7 +44,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Pin:
-    """A version that somebody holds, so that its space cannot be used again."""
+    """A version that is held, so that its space cannot be used again."""
 
     version: int
     since: datetime

@@ -72,7 +72,7 @@ class Values:
         self._used, self._room = 0, room
 
     def start(self, text_bytes: int = 0) -> None:
-        """Starts over, with room for `text_bytes` of text; what is more than usual is given back the next time."""
+        """Starts over, with room for `text_bytes` of text; what is more than usual is freed the next time."""
         if text_bytes > self._room or self._room > TEXT_ROOM:
             self._grow(max(text_bytes, TEXT_ROOM))
         self._used = 0

@@ -171,7 +171,7 @@ class Counter:
 
 
 def plain(value: Any) -> Any:
-    """The number that a counter stands for."""
+    """The number that a counter represents."""
     return value.value if isinstance(value, Counter) else value
 
 

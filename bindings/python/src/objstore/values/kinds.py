@@ -183,7 +183,7 @@ def _datetime(prop: Described, value: Any) -> Any:
 
 
 def loaded(module: str, name: str) -> Any:
-    """What Pandas or NumPy calls so; None where nobody has loaded it, so that no value is of it."""
+    """What Pandas or NumPy calls so; None if it is not loaded, so that no value is of it."""
     return getattr(sys.modules.get(module), name, None)
 
 
@@ -230,8 +230,8 @@ def _is_of_numpy(value: object, name: str = "datetime64") -> bool:
 
 
 def aware(prop: Described, value: datetime) -> datetime:
-    """A datetime in UTC, of the builtin type: Pandas has one of its own, with nanoseconds, which a store does not give
-    back."""
+    """A datetime in UTC, of the builtin type: Pandas has one of its own, with nanoseconds, which a store does not
+    return."""
     if value.utcoffset() is None:
         raise WrongType(
             f"{prop.path}: {value!r} has no time zone, so it names no point in time; "
@@ -361,7 +361,7 @@ def is_loose(value: Any) -> bool:
 
 
 def is_embedded(target: Any) -> bool:
-    """Is it a class of embedded objects? Of one that is not there yet nobody knows."""
+    """Is it a class of embedded objects? Unknown for one that is not there yet."""
     return isinstance(target, type) and bool(getattr(target, "_objstore_embedded", False))
 
 

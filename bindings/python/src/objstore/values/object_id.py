@@ -21,7 +21,7 @@ class ObjectId:
         class Photo(objstore.Model):
             id: ObjectId = field(primary_key=True)
 
-        Photo(id=ObjectId())                               # one that nobody else makes
+        Photo(id=ObjectId())                               # one that is made only once
         ObjectId("65f1c0a8e4b0a1b2c3d4e5f6")               # from its 24 hexadecimal digits
         ObjectId(bytes_)                                   # from its 12 bytes
     """

@@ -1,7 +1,7 @@
 """Many points in time at once, for columns: whether they need a look each, and their seconds and nanoseconds.
 
 Timestamps of Pandas are datetimes, but slow ones: each operation makes another one. So those of a whole column become
-numbers together; as long as nobody needs numbers they stay what they are. What NumPy has becomes datetimes,
+numbers together; while no numbers are needed they stay what they are. What NumPy has becomes datetimes,
 together.
 """
 

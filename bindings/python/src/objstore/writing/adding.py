@@ -193,7 +193,7 @@ def _add_graphs(transaction: "Transaction", store: "Store", given: list[Any], po
 
 
 def _by_model(store: "Store", given: list[Any]) -> "Iterable[tuple[list[Any], Sequence[int]]]":
-    """The unmanaged objects of each class, and where they stand."""
+    """The unmanaged objects of each class, and where they are."""
     positions: Sequence[int] = range(len(given))
     if not all_unmanaged(given):
         at, positions = 0, []

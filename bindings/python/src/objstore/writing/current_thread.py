@@ -22,7 +22,7 @@ class _Here(threading.local):
 
 class _Ending:
     """Ends the writes that a thread leaves when it ends: on that thread, since other processes wait for them as well,
-    of which nobody in this one hears. The main thread ends with the process, and the library lets go of everything
+    of which this one does not learn. The main thread ends with the process, and the library lets go of everything
     then."""
 
     __slots__ = ("_writes", "_process")
@@ -69,7 +69,7 @@ def current_task() -> object:
 
 
 def _find_running() -> Any:
-    """The function that says which loop runs; None: nobody has loaded asyncio, or it is just being loaded."""
+    """The function that says which loop runs; None: asyncio is not loaded, or just being loaded."""
     running = getattr(sys.modules.get("asyncio"), "_get_running_loop", None)
     if running is not None:
         _running.append(running)

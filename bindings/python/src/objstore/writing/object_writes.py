@@ -192,7 +192,7 @@ def _row(binding: "Binding", properties: list["Property"], values: list[Any]) ->
 
 
 class _Kept:
-    """The address of values, for ctypes, and the values as long as it."""
+    """The address of values, for ctypes, and the values, alive as long as it."""
 
     def __init__(self, values: Values) -> None:
         self.values = values

@@ -19,7 +19,7 @@ _rollback = ffi.bind("objstore_savepoint_rollback")
 
 class Savepoint(Block):
     """A scope inside a transaction. Leaving the with block keeps what was done in it; an exception, or cancel(), undoes
-    that, and the transaction goes on."""
+    that, and the transaction continues."""
 
     def __init__(self, transaction: "Transaction") -> None:
         self._transaction = transaction

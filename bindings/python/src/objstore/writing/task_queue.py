@@ -1,8 +1,9 @@
 """Whose turn it is to write, among tasks of asyncio: `async with store.write():`.
 
-Who waits in a call of the library stops its loop, and with it the task that it waits for, if that one lies on the same
-thread. So tasks wait in a queue of the process, first come, first served, and the first one tries the library without
-waiting: when a write of this process ends, and from time to time, since those of other processes end without a word.
+A task that waits in a call of the library stops its loop, and with it the task that it waits for, if that one lies on
+the same thread. So tasks wait in a queue of the process, first come, first served, and the first one tries the library
+without waiting: when a write of this process ends, and from time to time, since those of other processes end without a
+word.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ class _Waiting:
         self._bell: asyncio.Future[None] | None = None
 
     async def pause(self, seconds: float | None) -> None:
-        """Until somebody rings, or so long."""
+        """Until it is rung, or for this long."""
         self._bell = bell = self._loop.create_future()
         try:
             await asyncio.wait([bell], timeout=seconds)
@@ -73,15 +74,15 @@ async def take(transaction: "Transaction", begin: Callable[[], None], timeout: f
                 await waiting.pause(left)
     finally:
         _leave(queue, waiting)
-        # A task of another thread may be entering it just now: then nobody else finds it. Who is first looks from time
-        # to time anyway, and whoever leaves rings for the next.
+        # A task of another thread may be entering it just now: then no other finds it. The first one looks from time to
+        # time anyway, and a leaving one rings for the next.
         if not queue and _queues.get(tag) is queue:
             _queues.pop(tag, None)
         _ring(queue)
 
 
 def _first(queue: "deque[_Waiting]") -> "_Waiting | None":
-    """Who is first of those who still wait: a signal handler may have kept somebody from leaving the queue."""
+    """The first of those that still wait: a signal handler may have kept one from leaving the queue."""
     while queue:
         try:
             first = queue[0]
@@ -97,7 +98,7 @@ def _leave(queue: "deque[_Waiting]", waiting: "_Waiting") -> None:
     try:
         queue.remove(waiting)
     except ValueError:
-        pass  # somebody saw that it waits no more
+        pass  # another one saw that it no longer waits
 
 
 def _began(begin: Callable[[], None]) -> bool:
@@ -116,7 +117,7 @@ def _ring(queue: "deque[_Waiting]") -> None:
 
 
 def ended(tag: int) -> None:
-    """A write of this store is over, or somebody waits no more: the first one looks."""
+    """A write of this store is over, or one no longer waits: the first one looks."""
     queue = _queues.get(tag)
     if queue is not None:
         _ring(queue)

@@ -30,8 +30,8 @@ _try_begin = ffi.bind("objstore_try_begin")
 _commit = ffi.bind("objstore_commit")
 _cancel = ffi.bind("objstore_cancel")
 OPEN = 2**64 - 1  # no version
-# Who waits for another writer looks this often for signals, and whether the store was closed: too short a time for
-# WAITED to be called.
+# A call that waits for another writer looks this often for signals, and whether the store was closed: too short a time
+# for WAITED to be called.
 SLICE_MS = 200
 
 
@@ -48,7 +48,7 @@ _DONE: Awaitable[None] = _Done()  # type: ignore[assignment]  # an iterator with
 class Transaction(ObjectWrites, Block):
     """An open write. Leaving the with block commits; an exception, or cancel(), undoes everything.
 
-    It belongs to the thread (and the asyncio task) that began it: nobody else sees or disturbs what it did so far.
+    It belongs to the thread (and the asyncio task) that began it: no other sees or disturbs what it did so far.
     """
 
     def __init__(self, store: "Store", timeout: float | None) -> None:
@@ -62,7 +62,7 @@ class Transaction(ObjectWrites, Block):
         self._thread: object = None
         self._task: Any = None
         self.beside: set[Transaction] = set()  # what its thread has begun and not ended
-        self.owner = threading.current_thread()  # who begins it
+        self.owner = threading.current_thread()  # what begins it
         self.waits = False  # is it in the queue of tasks?
         self.lost = ""  # why others ended it
         self._added: list[list[Any]] = []
@@ -101,7 +101,7 @@ class Transaction(ObjectWrites, Block):
             self._task.add_done_callback(self._task_ended)
 
     def _task_ended(self, _: object) -> None:
-        """Nobody else can end it: others wait for it."""
+        """No other can end it: others wait for it."""
         if self.is_open:
             tell([self.store._lose(self, self.ended_inside())], 1)
 
@@ -109,7 +109,7 @@ class Transaction(ObjectWrites, Block):
         return self._task is not None and bool(self._task.done())
 
     def ended_inside(self) -> str:
-        """For messages about one that was left: who has ended."""
+        """For messages about one that was left: what has ended."""
         whose = f"task {_name(self._task)!r}" if self.task_has_ended() else f"thread {self.owner.name!r}"
         return f"{whose} ended inside of a write of"
 
@@ -147,7 +147,7 @@ class Transaction(ObjectWrites, Block):
         elif self.is_open and kind is not None:
             self._cancel()
         elif self.is_open:
-            if self._ending is None and not self.mine():  # no with statement has it: nobody else is going to end it
+            if self._ending is None and not self.mine():  # no with statement has it: nothing else is going to end it
                 self._abandon()
                 raise NotInWrite("the transaction belongs to another thread or task; it is cancelled")
             self._check_mine()
@@ -191,7 +191,7 @@ class Transaction(ObjectWrites, Block):
             problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # closed with the store
             if status != Status.IN_CALLBACK:
                 self._end(committed=False)
-            else:  # of a call that is not over: it goes on
+            else:  # of a call that is not over: it continues
                 self.store._began(self)
         except BaseException:
             self._abandon()
@@ -212,8 +212,8 @@ class Transaction(ObjectWrites, Block):
         """A scope inside the transaction: with tx.savepoint(): …
 
         Leaving the with block keeps what was done in it; an exception, or cancel(), undoes that and nothing else, and
-        whoever catches the exception can go on with the transaction. Scopes nest. Objects that were added in a scope
-        that is undone are unmanaged again.
+        code that catches the exception can continue with the transaction. Scopes nest. Objects that were added in a
+        scope that is undone are unmanaged again.
         """
         return Savepoint(self)
 
@@ -229,16 +229,16 @@ class Transaction(ObjectWrites, Block):
         return len(self._added)
 
     def mine(self) -> bool:
-        """Is the caller who began it?"""
+        """Is it the caller that began it?"""
         return self._thread is here.thread and self._task is current_task()
 
     def _check_alone(self, waits: bool = False) -> None:
-        """AlreadyInWrite: the calling thread would wait for itself. `waits`: it lets other tasks go on meanwhile."""
+        """AlreadyInWrite: the calling thread would wait for itself. `waits`: it lets other tasks continue meanwhile."""
         for other in list(here.writes):
             if other is self or not other.is_open or other.store._tag != self.store._tag or other.store.is_closed:
                 continue
             if other.store._is_inherited:
-                continue  # the parent's, who goes on: this is a child that was forked inside of it
+                continue  # the parent's, which continues: this is a child that was forked inside of it
             of = f"has a write of {self.store._path!r} open"
             if other._task is self._task:
                 raise AlreadyInWrite(
@@ -278,7 +278,7 @@ class Transaction(ObjectWrites, Block):
                 )
 
     def _outlive(self) -> None:
-        """For loops that go on: the lists of the library end now."""
+        """For loops that continue: the lists of the library end now."""
         self._evaluations.clear()
         for loop in self.loops:
             loop.outlive()
@@ -336,7 +336,7 @@ _exists = ffi.bind("objstore_exists")
 
 
 class Lent(Transaction):
-    """A transaction that somebody else began and ends: C code that runs a bound body, or the opening of the store."""
+    """A transaction that other code began and ends: C code that runs a bound body, or the opening of the store."""
 
     def __init__(self, store: "Store", handle: int) -> None:
         super().__init__(store, None)
