@@ -19,7 +19,7 @@ static void *reserve;
 static uint32_t in_use;                 /* the reserve is released, and not allocated again */
 
 /* Address space is what runs out (a limit of the process, or of a system that never promises more than it has);
-   untouched pages cost nothing else. */
+ * untouched pages cost nothing else. */
 bool cs_memory_refill(void) {
     pthread_mutex_lock(&gate);
     if (!reserve) {

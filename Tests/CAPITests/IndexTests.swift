@@ -56,7 +56,7 @@ private func list(
 
 private func string(_ value: String) -> objstore_value { objstore_string(text(value)) }
 
-@Test func indexesAreTold() throws {
+@Test func indexesAreListed() throws {
     let store = try openPeople()
     let cls = try ClassOf(store, people)
     try reading(store) { view in

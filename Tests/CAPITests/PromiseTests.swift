@@ -227,7 +227,7 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
 }
 
 /// The system gives the ids of ended threads to new ones; their transactions it does not give.
-@Test func aTransactionOfAThreadThatEndedIsNobodyElses() throws {
+@Test func aTransactionOfAThreadThatEndedBelongsToNoOther() throws {
     let store = try openStore(nil, [dogs])
     nonisolated(unsafe) let shared = store
     nonisolated(unsafe) var tx: OpaquePointer?

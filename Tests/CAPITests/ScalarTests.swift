@@ -108,7 +108,7 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
 }
 
 /// Every operator with and without an index, against the same asked of the rows.
-@Test func scalarsAreAsked() throws {
+@Test func scalarsAreQueried() throws {
     let store = try openStore(nil, [scalars])
     defer { _ = objstore_close(store) }
     let cls = try ClassOf(store, scalars)

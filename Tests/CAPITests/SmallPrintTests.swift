@@ -277,7 +277,7 @@ import Testing
 
     // MARK: Bound functions
 
-    @Test func closedFunctionsCallNobody() throws {
+    @Test func closedFunctionsCallNothing() throws {
         let store = try openStore(nil, [dogs])
         defer { _ = objstore_close(store) }
         let dog = try ClassOf(store, dogs)

@@ -24,7 +24,7 @@ private func status(_ body: () throws -> Void) -> objstore_status {
 // MARK: Schemas
 
 /// Ruling X14, through each way to begin.
-@Test func aSchemaThatWasLeftBehindIsToldAtTheNextBegin() throws {
+@Test func anOutdatedSchemaIsReportedAtTheNextBegin() throws {
     let folder = TestFolder()
     let store = try openStore(folder.store, [persons, dogs]), unknowing = try openStore(folder.store, [])
     let more = TestClass(name: "Person", properties: persons.properties + [("age", .OBJSTORE_KIND_INT, nullable)])
@@ -493,7 +493,7 @@ private func status(_ body: () throws -> Void) -> objstore_status {
             && objstore_results_close(nil) == .OBJSTORE_OK)
 }
 
-@Test(arguments: [-1, 600_000] as [Int64]) func closingWakesWhoWaitsToBegin(timeout: Int64) throws {
+@Test(arguments: [-1, 600_000] as [Int64]) func closingWakesCallsThatWaitToBegin(timeout: Int64) throws {
     let folder = TestFolder()
     let writing = try openStore(folder.store, [dogs]), waiting = try openStore(folder.store, [dogs])
     var tx: OpaquePointer?

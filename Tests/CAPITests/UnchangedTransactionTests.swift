@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [objstore_durability.OBJSTORE_DURABILITY_FULL, .OBJSTORE_DURABILITY_RELAXED])
-    func nobodySeesLessAfterwards(durability: objstore_durability) throws {
+    func noReaderSeesLessAfterwards(durability: objstore_durability) throws {
         let folder = TestFolder()
         let counters = TestClass(
             name: "Counter", properties: [("k", .OBJSTORE_KIND_INT, primaryKey), ("n", .OBJSTORE_KIND_INT, 0)])

@@ -101,7 +101,7 @@ private func cancelled(_ status: objstore_status) {
 }
 
 /// Also without a handler to ask: closing says it to all who wait.
-@Test(arguments: ["checkpoint", "compact", "verify"]) func closingWakesWhoWaitsForAWriter(call: String) throws {
+@Test(arguments: ["checkpoint", "compact", "verify"]) func closingWakesCallsThatWaitForAWriter(call: String) throws {
     let folder = TestFolder(), asked = Asked(enough: 0)
     let writing = try openStore(folder.store, [dogs]),
         waiting = try openStore(folder.store, [dogs], configure: asked.set)

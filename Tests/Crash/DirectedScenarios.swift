@@ -217,7 +217,7 @@ struct DirectedScenario: Sendable {
         if stage.head > 0, deed.isFinished { return stage }
         stage.commit(b, [put(1, "bbbb")], relaxed)
         stage.lose(stage.db, value: 1)
-        stage.readAnew()
+        stage.readAgain()
         return stage
     }
 
@@ -232,7 +232,7 @@ struct DirectedScenario: Sendable {
         for round in 0..<places.next(below: 24) { stage.commit(a, [put(1, "new \(round)")]) }
         if places.isBeyond { return nil }
         stage.lose(stage.db)
-        stage.readAnew()
+        stage.readAgain()
         return stage
     }
 
@@ -379,7 +379,7 @@ struct DirectedScenario: Sendable {
 
 extension Stage {
     /// A process that has looked at nothing yet reads everything.
-    func readAnew() {
+    func readAgain() {
         let process = history.launch { [history] in history.read($0, $1, isFirstTouch: true) }
         run { $0.process === process }
     }

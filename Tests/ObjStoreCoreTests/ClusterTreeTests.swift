@@ -479,7 +479,7 @@ import WholeModel
     }
 
     /// A leaf for each few objects, far more inner nodes than the rest needs: they are put together, too.
-    @Test func innerNodesAreBuiltAnew() throws {
+    @Test func innerNodesAreRebuilt() throws {
         let model = Model(TestSchema([(.int, false)]), seed: 22)
         for index in 0..<12_000 {
             model.nextKey = Int64(index) * 4096 + Int64(index % 100)
@@ -505,7 +505,7 @@ import WholeModel
         try model.check("end")
     }
 
-    @Test func discardAllGivesUpEverything() throws {
+    @Test func discardAllFreesEverything() throws {
         let model = Model(.everyKind(), seed: 9)
         for _ in 0..<6000 { try model.append(model.randomRow()) }
         try model.commit()

@@ -23,7 +23,7 @@ import ObjStoreCore
         #expect(words.sleepers == 0)
     }
 
-    @Test func aRingWakesAllOrSoManySleepers() throws {
+    @Test func aRingWakesAllOrNSleepers() throws {
         let words = Words()
         let awake = Words()
         let threads = try (0..<3).map { index in

@@ -170,7 +170,7 @@ import ObjStoreCore
         for pair in model.pairs.shuffled(using: &random).prefix(50) { try model.probe(reader, pair.value) }
     }
 
-    @Test func removeAllGivesUpEveryExtent() throws {
+    @Test func removeAllFreesEveryExtent() throws {
         let file = IndexFile()
         var writer = IndexWriter(space: file.space, root: .null, kind: .int, unique: false)
         for key in 0..<20_000 { try writer.insert(.int(Int64(key % 700)), Int64(key)) }

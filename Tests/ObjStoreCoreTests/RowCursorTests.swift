@@ -128,11 +128,11 @@ import ObjStoreCore
                 guard below(6) == 0 else { return }
                 _ = try transaction.commit()
                 transaction = try store.begin()
-                try watchAnew()
+                try watchAgain()
             }
         }
 
-        func watchAnew() throws {
+        func watchAgain() throws {
             watched = try (0..<4).map { _ in Watched(row: try RowCursor(transaction, cls)) }
         }
 
@@ -163,7 +163,7 @@ import ObjStoreCore
 
     @Test(arguments: [1, 2, 3] as [UInt64]) func rowsFollowWrites(seed: UInt64) throws {
         let fixture = try Fixture(seed: seed)
-        try fixture.watchAnew()
+        try fixture.watchAgain()
         for _ in 0..<1500 {
             try fixture.step()
             try fixture.check()

@@ -39,7 +39,7 @@ import ObjStoreCore
 
     /// A drop and a rename write the schema, a class node at most, and nothing of 300,000 objects; the space comes back
     /// with a compaction.
-    @Test func nothingIsWrittenAnew() throws {
+    @Test func nothingIsRewritten() throws {
         let folder = TestFolder(), path = folder["db"]
         var store = try ConstraintTests.open(path, version: 1) { try SchemaChangeTests.wide(&$0, ["a", "s1", "b"]) }
         let rows = 300_000
@@ -152,7 +152,7 @@ import ObjStoreCore
 
     /// Who has the store open, and no schema of its own, goes on with what is left, by the ids it knows, and what is
     /// dropped is an error: in views that move, in rows, in readers, and where objects are written.
-    @Test func whoHasTheStoreOpenGoesOn() throws {
+    @Test func processesWithTheStoreOpenContinue() throws {
         let folder = TestFolder(), path = folder["db"]
         try ConstraintTests.open(path, version: 1) { try SchemaChangeTests.wide(&$0, ["a", "b", "s1", "c"]) }.close()
         var configuration = StoreConfiguration()

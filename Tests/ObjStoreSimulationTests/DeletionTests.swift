@@ -4,7 +4,7 @@ import Testing
 
 /// Processes that open, close and delete one store: who has it open has the file that is there.
 @Suite struct DeletionTests {
-    @Test func whoOpensHasTheFileThatIsThere() {
+    @Test func openersHaveTheFileThatIsThere() {
         var opened = 0, deleted = 0
         for seed in 0..<UInt64(400) {
             let options = World.Options()

@@ -259,7 +259,7 @@ private struct NotToday: Error {}
     }
 
     /// Ruling X14: what was added is no matter, what was taken away is told at the next write.
-    @Test func whoIsLeftBehindIsTold() throws {
+    @Test func outdatedProgramsGetAnError() throws {
         let folder = Folder()
         let store = try Store(configuration(folder, V1.Person.self, 1))
         try store.write { tx in try tx.create(V1.Person.self, value: ["firstName": "Ada", "age": 7]) }

@@ -125,7 +125,7 @@ private final class Shelf: Object {
         token.invalidate()
     }
 
-    @Test func valuesOfAnyTypeAreAskedFor() throws {
+    @Test func valuesOfAnyTypeAreQueried() throws {
         let store = try memoryStore([Shelf.self])
         let values: [AnyValue] = [
             .none, true, 1, 1.0, .decimal128(Decimal128(1)), 2, "1", .data([0x31]), "n", [1], ["a": 1],

@@ -84,7 +84,7 @@ import Testing
         #expect(code { try all.where { $0.bytes != [2] }.validate() } == nil)
     }
 
-    @Test func queriesThatCannotBeAsked() throws {
+    @Test func invalidQueries() throws {
         let store = try kennel()
         let dogs = store.objects(Dog.self)
         func position(_ text: String, _ arguments: Any?...) -> (ObjStoreError.Code, Int?)? {

@@ -12,7 +12,7 @@ import Testing
 
     private struct Stop: Error {}
 
-    @Test func nobodySeesLessAfterwards() throws {
+    @Test func noReaderSeesLessAfterwards() throws {
         let folder = NSTemporaryDirectory() + "objstore-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }

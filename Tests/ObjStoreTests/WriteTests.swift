@@ -198,7 +198,7 @@ import Testing
     }
 
     /// Closed inside, the write is undone; who writes is told, and nobody else.
-    @Test func closedInsideIsToldOnce() throws {
+    @Test func closedInsideIsReportedOnce() throws {
         let errors = Errors()
         for isExplicit in [false, true] {
             var configuration = Store.Configuration(.memory(), models: [Dog.self])

@@ -43,14 +43,14 @@ extension Store {
                         .busy,
                         "the store in memory would have to begin anew, but somebody has it open: \(error.message)")
                 }
-                return try openAnew(configuration, path, machine)
+                return try deleteAndOpen(configuration, path, machine)
             }
         }
     }
 
     /// Deletes the file that differs, and makes another one. The process that has it open may be about to do the same:
     /// then this is checked again for a while.
-    private static func openAnew(
+    private static func deleteAndOpen(
         _ configuration: StoreConfiguration, _ path: String, _ machine: Machine
     ) throws(StoreError) -> Store {
         let end = machine.monotonic() + 500_000_000

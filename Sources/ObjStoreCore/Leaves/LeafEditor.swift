@@ -85,7 +85,7 @@ final class LeafEditor {
             unknown = true
             try extents.discardColumn(head, entry, space)
         }
-        if unknown { try layOutAnew(leaf, replacing: nil, presence: false) }
+        if unknown { try layOutAgain(leaf, replacing: nil, presence: false) }
     }
 
     /// Frees a leaf whose rows live on in another: long values stay with the columns that the class still has.
@@ -126,7 +126,7 @@ final class LeafEditor {
     }
 
     /// Replaces one column's lines and lays the head out again; optionally adds the bitmap of existing rows.
-    private func layOutAnew(
+    private func layOutAgain(
         _ leaf: Ref, replacing column: Int?, _ main: ColumnImage? = nil, _ second: ColumnImage? = nil, presence: Bool
     )
         throws(StoreError)
@@ -255,7 +255,7 @@ final class LeafEditor {
         var image = ColumnImage(old, entry)
         image.setInlineAux(bitmap, bytes: bytes)
         let second = LeafHead.secondLine(old, id: specs[column].id).map { ColumnImage(old, $0) }
-        try layOutAnew(leaf, replacing: column, image, second, presence: false)
+        try layOutAgain(leaf, replacing: column, image, second, presence: false)
     }
 
     /// False: the value does not fit the encoding; nothing was changed.
@@ -379,7 +379,7 @@ final class LeafEditor {
             extents.discardParts(old, entry, space)
             if let line = LeafHead.secondLine(old, id: spec.id) { extents.discardParts(old, line, space) }
         }
-        try layOutAnew(leaf, replacing: column, main, second, presence: false)
+        try layOutAgain(leaf, replacing: column, main, second, presence: false)
     }
 
     // MARK: Text
@@ -479,7 +479,7 @@ final class LeafEditor {
             part.copyMemory(from: old + Int(entry.main), byteCount: entry.mainBytes)
             image.setMain(ref, bytes: entry.mainBytes)
         }
-        try layOutAnew(leaf, replacing: column, image, nil, presence: false)
+        try layOutAgain(leaf, replacing: column, image, nil, presence: false)
     }
 
     static func setFlag(_ entry: LeafEntry, _ flag: UInt8) {
@@ -494,7 +494,7 @@ final class LeafEditor {
         scratch.reset()
         var head = head(leaf)
         if LeafHead.presence(head) == nil {
-            try layOutAnew(leaf, replacing: nil, presence: true)
+            try layOutAgain(leaf, replacing: nil, presence: true)
             head = self.head(leaf)
         }
         try LeafExtents(space.source).forEachLongValue(head, slot: slot) { cell in

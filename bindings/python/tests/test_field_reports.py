@@ -630,7 +630,7 @@ def test_the_end_of_a_thread_in_a_forked_child(path: pathlib.Path) -> None:
         assert [host.id for host in store.objects(Host)] == [1]
 
 
-def test_who_goes_on_with_a_write_that_was_cancelled_hears_of_it() -> None:
+def test_continuing_a_cancelled_write_is_an_error() -> None:
     with objstore.open(memory="", models=[Host, Guest]) as store:
 
         def dependency() -> Iterator[None]:

@@ -301,7 +301,7 @@ def test_a_copied_file_is_another_store(path):
         assert [p.name for p in live.objects(Person)] == [p.name for p in copy.objects(Person)] == ["Rex", "Ella"]
 
 
-def test_an_object_of_a_closed_store_is_nobodys(path):
+def test_an_object_of_a_closed_store_belongs_to_none(path):
     """The copy may have got the tag that the closed store had."""
     with objstore.open(path, models=KENNEL) as store:
         with store.write():

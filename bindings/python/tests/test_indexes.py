@@ -78,7 +78,7 @@ def test_many_at_once_are_all_or_none(store):
         assert store.objects(Person).update(last="same") == 100  # first names differ
 
 
-def test_what_was_written_together_is_told(store):
+def test_what_was_written_together_is_reported(store):
     with store.write():
         store.add_all([Person(id=i, last=f"l{i}") for i in range(3)])
     told = []

@@ -51,7 +51,7 @@ def test_ended_on_another_thread(path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("how", ["enter", "stack"])
 @pytest.mark.parametrize("heir", ["same thread", "other thread", "other handle"])
-def test_a_write_that_nobody_has_any_more(path: pathlib.Path, how: str, heir: str) -> None:
+def test_a_write_without_references(path: pathlib.Path, how: str, heir: str) -> None:
     def begin(store: objstore.Store) -> None:
         write = store.write()
         if how == "enter":
@@ -120,7 +120,7 @@ def test_a_store_that_is_closed_ends_its_write(path: pathlib.Path, how: str) -> 
 
 
 @pytest.mark.parametrize("keep", ["variable", "list", "method", "stack"])
-def test_a_write_by_hand_that_somebody_has(path: pathlib.Path, keep: str) -> None:
+def test_a_write_by_hand_that_is_referenced(path: pathlib.Path, keep: str) -> None:
     stack = contextlib.ExitStack()
 
     def begin(store: objstore.Store) -> Any:
@@ -293,7 +293,7 @@ def test_whether_to_compact_is_said_at_once(path: pathlib.Path) -> None:
         objstore.open(path, models=[Note], compact=decide)
 
 
-def test_what_goes_on_beyond_the_write(path: pathlib.Path) -> None:
+def test_what_continues_beyond_the_write(path: pathlib.Path) -> None:
     """Loops over what a store has do, and so they may be handed back; a handler's future is worked for by somebody
     else."""
     with objstore.open(path, models=[Note]) as store:

@@ -172,7 +172,7 @@ def observe_and_close(path, offset, word):
 
 @pytest.mark.parametrize("offset", [256, 264])
 @pytest.mark.parametrize("word", [0, 1, 2**64 - 1])
-def test_what_counts_who_sleeps(tmp_path, offset, word):
+def test_the_count_of_sleepers(tmp_path, offset, word):
     """Closing an observer, and the store, waits for no thread that nobody wakes."""
     path = tmp_path / "store"
     child = os.fork()

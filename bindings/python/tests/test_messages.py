@@ -99,7 +99,7 @@ def test_parameters_of_c_are_not_named(store, model, text, update):
         objstore.parse_json("[")
 
 
-def test_a_property_stands_in_front(store):
+def test_a_property_comes_first(store):
     with store.write():
         trip = store.create(Trip, [1])
         with pytest.raises(objstore.KeyImmutable, match="^Trip.id is the primary key: it cannot be changed$"):

@@ -239,7 +239,7 @@ def test_replaying_the_changes_gives_the_list(store):
     token.close()
 
 
-def test_unchanged_upserts_tell_nobody(store, turtles):
+def test_unchanged_upserts_notify_no_observer(store, turtles):
     log = Log()
     with turtles.observe(log, initial=False):
         rows = [Turtle(_id=i, name=f"t{i}", age=10 * i) for i in range(6)]

@@ -383,7 +383,7 @@ def test_what_is_read_in_the_mode_immutable_is_open(path, same_process):
     assert objstore.delete_files(path)
 
 
-def test_what_begins_anew_keeps_who_may_use_it(path):
+def test_a_recreated_file_keeps_its_access_rights(path):
     objstore.open(path, models=[Dog]).close()
     path.chmod(0o600)
     if os.geteuid() == 0:
@@ -426,7 +426,7 @@ def test_many_that_delete_what_differs(tmp_path):
         objstore.open(path, models=[Dog], delete_if_migration_needed=True)
 
 
-def test_closing_wakes_who_waits_to_write(path):
+def test_closing_wakes_calls_that_wait_to_write(path):
     with objstore.open(path, models=[Dog]) as other, other.write():
         held = threading.Event()
         store = objstore.open(path, models=[Dog])

@@ -101,7 +101,7 @@ def test_files_beside_a_store_have_its_mode(tmp_path, wanted):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can open another user's store")
-def test_root_locks_nobody_out(tmp_path):
+def test_root_locks_no_user_out(tmp_path):
     path = str(tmp_path / "store")
     objstore.open(path, models=[Note]).close()
     os.chown(path, 1234, 4321)
@@ -114,7 +114,7 @@ def test_root_locks_nobody_out(tmp_path):
             assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 4321, 0o600)
 
 
-def test_immutable_is_for_files_that_nobody_writes(tmp_path):
+def test_immutable_is_for_files_that_no_process_writes(tmp_path):
     path = tmp_path / "store"
     with objstore.open(path, models=[Note]) as store:
         with store.write():

@@ -209,7 +209,7 @@ def test_without_numpy(many, monkeypatch):
     assert isinstance(caught.value, ImportError)
 
 
-def test_iterating_goes_on_over_what_it_began_with():
+def test_iterating_continues_over_what_it_began_with():
     with objstore.open(memory="", models=[Turtle]) as store:
         with store.write():
             store.create_all(Turtle, [{"_id": i, "age": 1} for i in range(1000)])
@@ -245,7 +245,7 @@ def numbers(count):
 
 
 @pytest.mark.parametrize("count", [5, 500, 5000])
-def test_a_loop_goes_on_when_its_write_is_cancelled_in_it(count):
+def test_a_loop_continues_when_its_write_is_cancelled_in_it(count):
     with numbers(count) as store:
         with store.write() as tx:
             store.create_all(Turtle, [[count + i] for i in range(count)])
@@ -262,7 +262,7 @@ def test_a_loop_goes_on_when_its_write_is_cancelled_in_it(count):
 
 @pytest.mark.parametrize("count", [5, 500, 5000])
 @pytest.mark.parametrize("last", [False, True])
-def test_a_loop_goes_on_after_its_write(count, last):
+def test_a_loop_continues_after_its_write(count, last):
     with numbers(count) as store:
         with store.write():
             store.create(Turtle, [count])

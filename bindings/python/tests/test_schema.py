@@ -66,7 +66,7 @@ def test_dropped_and_renamed(path):
         assert list(store.get(new, 3).labels) == ["a", "b3", "c"]
 
 
-def test_who_has_the_old_model_open_is_told(path):
+def test_stores_opened_with_the_old_model_get_an_error(path):
     old, new = first(), second()
 
     class Guest(objstore.Model):

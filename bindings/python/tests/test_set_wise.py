@@ -209,7 +209,7 @@ def test_several_objects_are_deleted_as_a_whole(store):
         assert names(store.objects(Puppy)) == ["Winter"] and second.is_valid
 
 
-def test_a_loop_goes_on_over_what_it_began_with(store):
+def test_a_loop_continues_over_what_it_began_with(store):
     with store.write():
         seen = []
         for puppy in store.objects(Puppy).where(Puppy.age < 2):

@@ -302,7 +302,7 @@ def test_a_store_that_was_left_is_closed() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*never closed")
-def test_a_store_is_closed_although_somebody_keeps_the_exception(tmp_path: pathlib.Path) -> None:
+def test_a_store_is_closed_although_the_exception_is_kept(tmp_path: pathlib.Path) -> None:
     """Wherever it came in the with statement, but for the first steps, when that has not begun."""
     made = itertools.count()
 
@@ -551,7 +551,7 @@ def test_a_function_that_c_calls(store: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # interrupted before that
-def test_an_asynchronous_write_leaves_nobody_waiting(store: Any) -> None:
+def test_an_asynchronous_write_leaves_no_task_waiting(store: Any) -> None:
     """Neither the lock nor its place in the queue is left to somebody who is gone, whoever keeps the exception."""
 
     async def write() -> None:

@@ -44,7 +44,7 @@ def plain():
     return people, Address
 
 
-def test_both_names_are_taken_the_programs_is_told(path):
+def test_both_names_are_accepted_the_programs_is_returned(path):
     with objstore.open(path, models=[Person, Address]) as store:
         with store.write():
             ann = store.create(

@@ -43,7 +43,7 @@ def test_changes_one_after_the_other(store):
     assert store.statistics().observers == 0
 
 
-def test_commits_are_put_together_while_nobody_waits(store):
+def test_commits_are_put_together_while_no_task_waits(store):
     async def main():
         changes = store.objects(Turtle).changes(initial=False)
         for i in range(10):

@@ -183,7 +183,7 @@ def test_tasks_do_not_share_a_write(store):
     asyncio.run(main())
 
 
-def test_the_write_of_a_thread_that_ended_is_nobody_elses(store):
+def test_the_write_of_a_thread_that_ended_belongs_to_no_other(store):
     """The next thread gets the ident of the one that ended, and is another one all the same."""
 
     def write():
@@ -562,7 +562,7 @@ def test_an_outer_scope_is_cancelled_inside_an_inner_one():
         assert [parcel.id for parcel in store.objects(Parcel)] == [1, 4, 5]
 
 
-def test_nobody_else_ends_a_transaction():
+def test_only_the_beginner_ends_a_transaction():
     found = []
 
     def attempt(call):

@@ -53,7 +53,7 @@ def refused(store):
 
 
 @pytest.mark.parametrize("durability", ["full", "relaxed"])
-def test_nobody_sees_less_afterwards(tmp_path, durability):
+def test_no_reader_sees_less_afterwards(tmp_path, durability):
     path = tmp_path / "store"
     stop = threading.Event()
     with (

@@ -76,7 +76,7 @@ class Assembly:
         made: "copying.Made | None" = None,
         known_by: "tuple[int, tuple[Property, ...]] | None" = None,
     ) -> None:
-        """`made`: objects that are copied replace these; without, unmanaged ones are added, and become the store's.
+        """`made`: copies that stand in for objects; without, unmanaged ones are added, and become the store's.
         `known_by`: the object is known by that unique index, and not by its primary key."""
         self._known_by = known_by
         self._refers = True  # may a primary key represent its object?
