@@ -153,7 +153,7 @@ def written(store: objstore.Store) -> int:
 def import_twice(
     demo: Demo, store: objstore.Store, observer: Observer, rows: tuple[list[dict[str, Any]], list[dict[str, Any]]]
 ) -> None:
-    """The second time nothing differs: nobody is told, and next to nothing is written."""
+    """The second time nothing differs: no observer is notified, and next to nothing is written."""
     cities, countries = rows
     say("Importing, while a program in C observes from another process:")
     begin = time.perf_counter()
@@ -178,7 +178,7 @@ def import_twice(
     if wrote > LEAST_BYTES:
         demo.check("bytes written by the second import", wrote, f"at most {LEAST_BYTES}")
 
-    # What comes next is told next: there was no notification in between.
+    # What comes next is reported next: there was no notification in between.
     zurich = store.get(City, ZURICH)
     assert zurich is not None
     name, delays = zurich.name, []
@@ -277,12 +277,12 @@ def kill_a_writer(demo: Demo, observer: Observer, path: pathlib.Path) -> None:
         demo.check("cities after the kill", count, 34_006)
         demo.check("cities of the killed writer", store.objects(City).where(City.geonameid < 0).count(), 0)
         demo.timed("verify the whole store", store.verify, lambda _: "sound")
-        # The write after the kill is told next: of the killed one nobody is told anything.
+        # The write after the kill is reported next: nothing is reported of the killed one.
         observer.wait_for(modified=told[1] + 1)
         demo.check("what the C program was told since", (observer.inserted, observer.modified), (told[0], told[1] + 1))
     total = f"0 deleted, {told[0]} inserted, {told[1] + 1} modified, in {observer.sets} change sets"
     demo.check("the C program's sum", observer.stop(), f"in all: {total}")
-    with objstore.open(path, models=MODELS) as store:  # everybody had closed it
+    with objstore.open(path, models=MODELS) as store:  # all had closed it
         ask_again = store.objects(City).where(City.population > 1_000_000).count()
         demo.check("population > 1,000,000 after the kill", ask_again, 562)
         store.verify()

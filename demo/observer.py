@@ -13,7 +13,7 @@ PATIENCE = 60  # seconds for a line that must come
 
 
 class Observer:
-    """Runs the program, shows what it prints, and adds up what it was told. `with Observer(…) as observer:`"""
+    """Runs the program, shows what it prints, and adds up what it got. `with Observer(…) as observer:`"""
 
     def __init__(self, program: pathlib.Path, store: pathlib.Path) -> None:
         self.lines: list[str] = []
@@ -45,7 +45,7 @@ class Observer:
             pass
 
     def wait_for(self, *, inserted: int = 0, modified: int = 0) -> float:
-        """Waits until it was told of that many in all; when the line came."""
+        """Waits until it got that many in all; when the line came."""
         deadline = time.monotonic() + PATIENCE
         while self.inserted < inserted or self.modified < modified:
             self._read_before(deadline, f"{self.inserted:,} inserted and {self.modified:,} modified so far")

@@ -39,7 +39,7 @@ void remove_directory(const char *path);            // with everything in it; ab
 void copy_directory(const char *from, const char *to, bool sync);  // regular files only
 uint64_t file_bytes(const char *path);              // 0 when there is no such file
 uint64_t allocated_bytes(const char *directory);    // of all its files: blocks on the disk, not lengths
-void sync_file_system(const char *path);            // what others have left in its journal disturbs who comes next
+void sync_file_system(const char *path);            // what others have left in its journal disturbs the next one
 // Writes the files of a directory out and drops them from the page cache; dies when some page stays.
 void drop_page_cache(const char *directory);
 uint64_t cached_pages(const char *directory);       // 4 KiB pages of its files in the page cache
@@ -128,7 +128,7 @@ typedef struct pinned pinned;
 typedef struct {
     const char *name;                   // also the key in results.json
     const char *(*version)(void);
-    bool scans_need_unindexed_store;    // the planner cannot be told to leave the age index alone
+    bool scans_need_unindexed_store;    // the planner cannot be made to leave the age index alone
 
     // A store with class Person and no objects, in directory `dir`, which exists and is empty.
     store *(*create)(const char *dir, open_options options);   // *
@@ -252,7 +252,7 @@ extern const peer peer_sqlite, peer_lmdb;
 #ifdef HAVE_ROCKSDB
 extern const peer peer_rocksdb;
 #endif
-// objstore's table stands in peer_objstore.c, which `run` compiles and links with libobjstore when
+// objstore's table is in peer_objstore.c, which `run` compiles and links with libobjstore when
 // the file exists. It talks to objstore.h only:
 //      create, open         config + schema, objstore_open; age with or without an index as options say;
 //                           durability full, relaxed, none; small_checkpoints sets

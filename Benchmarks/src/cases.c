@@ -134,8 +134,8 @@ void close_writer(const bench *b, int slot, writer_state *w, size_t size, const 
     drop(w->path);
 }
 
-// In the order of a run: first what makes the stores, last what leaves most dirty pages behind. Names that stand
-// together share their function, which is called once.
+// In the order of a run: first what makes the stores, last what leaves most dirty pages behind. Adjacent names share
+// their function, which is called once.
 const benchmark_case cases[] = {
     {"bulk_insert", run_bulk},
     {"bulk_insert_columnar", run_bulk},

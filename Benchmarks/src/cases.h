@@ -17,8 +17,8 @@ size_t repetitions(const bench *b, double usual);       // scaled by the effort 
 result *add_result(bench *b, const char *name, const char *unit, bool higher_is_better);
 
 char *store_path(const bench *b, int slot, const char *what);   // caller frees
-// The directory of a cleanly closed store with all objects, made when first asked for. Nobody
-// writes to it: cases that change something work on a copy.
+// The directory of a cleanly closed store with all objects, made on first use. It is never written to: cases that
+// change something work on a copy.
 char *master(const bench *b, int slot, bool indexed);
 char *work_copy(const bench *b, int slot);
 void drop(char *path);                                  // removes the directory, frees the path

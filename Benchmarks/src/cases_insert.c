@@ -62,7 +62,7 @@ void run_bulk(bench *b, wanted_function *wanted) {
         if (columns)
             series_add(&columns->tracks[FLOOR].repetitions, microseconds(end - middle) / (double)b->data->count);
         each_peer(b, slot) {
-            // Who has no columnar insert stands in that row with the ordinary one, measured beside it.
+            // A peer without a columnar insert is in that row with the ordinary one, measured beside it.
             double by_row =
                 rows || !b->peers[slot]->insert_columns ? timed_insert(b, slot, "master", b->data, false) : 0;
             if (rows) series_add(&rows->tracks[slot].repetitions, by_row);

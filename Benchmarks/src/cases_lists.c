@@ -25,7 +25,7 @@ static void check_list(const int64_t *values, size_t count, size_t appended, siz
     free(seen);
 }
 
-// Every element once, and most of those that were moved not behind the one they stood behind.
+// Every element once, and most of those that were moved not behind the one they were behind.
 static void check_moved(const int64_t *values, size_t count, size_t moved, const char *peer_name) {
     uint8_t *seen = must_alloc(count);
     size_t breaks = 0;

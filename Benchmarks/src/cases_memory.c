@@ -111,7 +111,7 @@ void child_memory(const char *what, const peer *p, const char *dir, size_t objec
     uint64_t below = floor_count_below(data->age, data->count, (uint8_t)age_limit);
     int reset = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
     check_sys(reset >= 0);
-    check_sys(write(reset, "5", 1) == 1);       // VmHWM begins anew
+    check_sys(write(reset, "5", 1) == 1);       // VmHWM starts over
     check_sys(close(reset) == 0);
     uint64_t resident = status_bytes("VmRSS"), anonymous = status_bytes("RssAnon");
     watcher w = {.peak = anonymous};

@@ -73,7 +73,7 @@ static void floor_open_cold(const char *path) {
 }
 
 // The files are dropped from the page cache before each open. What the kernel reads ahead counts as
-// read. Major faults are how often somebody who reads through a mapping had to wait for the disk.
+// read. Major faults are how often a reader of a mapping had to wait for the disk.
 void run_open_cold(bench *b, wanted_function *wanted) {
     (void)wanted;
     result *opened = add_result(b, "open_cold", "us/op", false);

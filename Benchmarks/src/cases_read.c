@@ -10,7 +10,7 @@ struct read_case {
     // One timed call, for a peer or (peer NULL) the floor; leaves its answer here.
     void (*call)(read_case *c, const peer *p, store *s);
     bool (*right)(const read_case *c);
-    double operations;          // a call does so many: its time is divided by them
+    double operations;          // a call does this many: its time is divided by them
     const int64_t *ids;         // what to look up
     size_t size, times;
     int64_t *ages;              // answers
@@ -42,7 +42,7 @@ static double timed_read(read_case *c, const peer *p, store *s) {
 
 enum { with_floor = 1, of_unindexed = 2 };
 
-// Whether the table of `p` has the function that stands at `offset`.
+// Whether the table of `p` has the function at `offset`.
 static bool has_function(const peer *p, size_t offset) {
     void (*function)(void);
     memcpy(&function, (const char *)p + offset, sizeof function);

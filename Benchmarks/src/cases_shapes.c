@@ -205,7 +205,7 @@ void run_big_values(bench *b, wanted_function *wanted) {
                 double mib = (double)(size * count) / (1 << 20);
                 series_add(&written->tracks[slot].repetitions, mib / ((double)(now_ns() - start) / 1e9));
                 int64_t time = 0;
-                for (size_t pass = 0; pass < 2; pass++) {       // the first touches pages that nobody has read yet
+                for (size_t pass = 0; pass < 2; pass++) {       // the first touches pages that were not read yet
                     time = 0;
                     for (size_t k = 0; k < count; k++) {
                         start = now_ns();

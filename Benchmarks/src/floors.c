@@ -212,8 +212,7 @@ __attribute__((noinline)) uint64_t floor_count_below(const uint8_t *values, size
     return hits;
 }
 
-// Sums at most 255 hits in a byte lane before widening: what a C programmer would write who had
-// measured the plain loop.
+// Sums at most 255 hits in a byte lane before widening: what a C programmer would write after measuring the plain loop.
 __attribute__((noinline)) uint64_t floor_count_below_lanes(const uint8_t *values, size_t count, uint8_t limit) {
     enum { lanes = 64, rounds = 255 };
     uint64_t hits = 0;

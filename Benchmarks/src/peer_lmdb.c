@@ -304,7 +304,7 @@ static void read_scores(store *s, double *out, size_t count) {
     if (i != count) die("lmdb: %zu objects, not %zu", i, count);
 }
 
-// The fence stands for "the caller does not know the value yet": without it the loop is one load.
+// The fence represents "the caller does not know the value yet": without it the loop is one load.
 #define fence() __asm__ volatile("" ::: "memory")
 
 static uint64_t read_age_of_row(store *s, const int64_t *ids, size_t size, size_t times) {

@@ -1,6 +1,6 @@
 // objstore, through its C interface and nothing else.
 //
-// Who reads opens a view and freezes it, as a program does that reads more than a few values: a frozen
+// A reader opens a view and freezes it, as a program does that reads more than a few values: a frozen
 // view needs no lock and lends its text. Opening and freezing are inside what is timed.
 #include "bench.h"
 

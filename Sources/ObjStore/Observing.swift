@@ -8,8 +8,8 @@ extension Results {
     /// modification of its owner.
     ///
     /// - Parameters:
-    /// - keyPaths: names of properties; modifications of others are not reported, insertions and deletions are. Nil: of
-    ///     all.
+    ///   - keyPaths: names of properties; modifications of others are not reported, insertions and deletions are. Nil:
+    ///     of all.
     ///   - handler: called by `deliver()`, `wait()` or the worker, never by two threads at a time. It may read and
     ///     write, and open and end observers; what it throws, `deliver()` throws. The live store shows what it gets,
     ///     or newer.

@@ -1,9 +1,9 @@
 import CObjStore
 import Testing
 
-// Scenarios of changing and deleting that need links, collections or results; the others stand in ScenarioTests.swift.
+// Scenarios of changing and deleting that need links, collections or results; the others are in ScenarioTests.swift.
 
-/// Owners, who have lists, sets and maps of dogs, and dogs, who link to an owner.
+/// Owners, which have lists, sets and maps of dogs, and dogs, which link to an owner.
 private struct Pets {
     let store: OpaquePointer
     let person: objstore_class_id, dog: objstore_class_id
@@ -232,7 +232,7 @@ private struct Pets {
         try ok(objstore_list_insert(tx, objstore_collection_of(ali, pets.dogs), 0, pets.link([dogs[0], dogs[0]]), 2))
         return (ali, dogs)
     }
-    // Results of another view of the store, as they stand.
+    // Results of another view of the store, as they are.
     let view = try liveView(pets.store), puppies = try pets.young(view)
     defer { _ = objstore_view_close(view) }
     try writing(pets.store) { tx in

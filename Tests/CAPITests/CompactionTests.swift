@@ -15,7 +15,7 @@ private func size(_ path: String) throws -> Int {
     try require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
 }
 
-/// Deletes most objects at random, compacts while a writer goes on, and compares everything.
+/// Deletes most objects at random, compacts while a writer continues, and compares everything.
 @Test func compactionBesideAWriter() throws {
     let folder = TestFolder()
     let store = try openStore(folder.store, [people])
@@ -43,7 +43,7 @@ private func size(_ path: String) throws -> Int {
     }
     try ok(objstore_checkpoint(store))
     let before = try size(folder.store)
-    // A writer that goes on meanwhile.
+    // A writer that continues meanwhile.
     nonisolated(unsafe) let shared = store
     nonisolated(unsafe) var written = 0
     nonisolated(unsafe) var stop = false
@@ -92,7 +92,7 @@ private func size(_ path: String) throws -> Int {
     try ok(objstore_close(again))
 }
 
-/// After many deletions the library compacts by itself, when nobody writes for a while.
+/// After many deletions the library compacts by itself, when there is no write for a while.
 @Test func compactionByItself() throws {
     let folder = TestFolder()
     let store = try openStore(folder.store, [people])
@@ -169,7 +169,7 @@ func compactionOfOneLeaf(bytes: Int) throws {
         if round == 1 { for id in Int64(4000)..<4100 where id % 2 == 0 { expected[id] = name(id) } }
         #expect(try content() == expected)
         try verify(store)
-        // Rows are added to the leaf that was written anew, and some of them go.
+        // Rows are added to the leaf that was rewritten, and some of them go.
         if round == 0 {
             try add(4000..<4100)
             try writing(store) { tx in

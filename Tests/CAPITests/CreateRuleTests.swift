@@ -2,7 +2,7 @@ import CObjStore
 import Testing
 
 /// The finer rules of creating and updating, by number, as far as C has their idea: it has no unmanaged objects, so
-/// nested values stand for them, and none can be observed (rule 12). Rule 6 (a null primary key) is in KeyTests.
+/// nested values take their place, and none can be observed (rule 12). Rule 6 (a null primary key) is in KeyTests.
 @Suite struct CreateRuleTests {
     private static let updates: [objstore_policy] = [.OBJSTORE_POLICY_MODIFIED, .OBJSTORE_POLICY_ALL]
     private static let policies: [objstore_policy] = [.OBJSTORE_POLICY_ERROR] + updates

@@ -141,7 +141,7 @@ private func string(_ value: String) -> objstore_value { objstore_string(text(va
                 objstore_upsert(tx, cls.id, policy, [id, mail], [objstore_int(9), string("ada@x")], 2, nil, nil),
                 "mail", "ada@x")
         }
-        // What it has already, and what it gives up, may be set.
+        // What it has already, and what it releases, may be set.
         try ok(objstore_set(tx, ada, mail, string("ada@x")))
         try ok(objstore_set(tx, ada, first, string("Augusta")))
         try ok(objstore_set(tx, eve, first, string("Ada")))
@@ -270,7 +270,7 @@ private func string(_ value: String) -> objstore_value { objstore_string(text(va
                     && message.contains("mail = \"m7\""), "\(message)")
             #expect(try cls.count(tx) == 100)
         }
-        // In their order: 1 gives up its value before 200 takes it, and not after.
+        // In their order: 1 releases its value before 200 takes it, and not after.
         refused(insert(tx, [200, 1], ["m1", "other"], .OBJSTORE_POLICY_ALL), .OBJSTORE_ERR_DUPLICATE_KEY)
         try ok(insert(tx, [1, 200], ["other", "m1"], .OBJSTORE_POLICY_ALL))
         #expect(try cls.count(tx) == 101)

@@ -229,7 +229,7 @@ private func again(_ input: String, _ reading: UInt32 = 0, _ writing: UInt32 = 0
         _ = objstore_view_close(frozen)
     }
 
-    /// Values of properties as they stand in the text of their object, and what a path leads to.
+    /// Values of properties as they are in the text of their object, and what a path leads to.
     @Test func propertiesAndPaths() throws {
         let kennel = try Kennel()
         defer { _ = objstore_close(kennel.store) }

@@ -319,7 +319,7 @@ private extension NamedStore {
         }
         try verify(store)
         try ok(objstore_close(store))
-        // It can become required where nobody has null, and optional again.
+        // It can become required if no object has null, and optional again.
         let required = TestClass(name: "Thing", properties: [("id", kind, primaryKey), ("n", .OBJSTORE_KIND_INT, 0)])
         #expect(throws: Failure.self) { try openStore(folder.store, [required], version: 2) }
         store = try openStore(folder.store, [cls])
@@ -618,7 +618,7 @@ private extension NamedStore {
                             "Thing.id: no key can be generated, since there is one of 9223372036854775807"))
                 }
             }
-            // Given ones go on, and so does the class.
+            // Given ones continue, and so does the class.
             expect(try id(tx, cls, given: 7) == 7)
         }
         try writing(store) { tx in try ok(objstore_delete_all(tx, cls.id, nil)) }

@@ -14,7 +14,7 @@ private let v1 = person([
     ("nick", .OBJSTORE_KIND_STRING, nullable),
 ])
 
-/// What a migration is told, and does.
+/// What a migration gets, and does.
 private final class Migration {
     var calls: [[UInt64]] = []
     var status = objstore_status.OBJSTORE_OK
@@ -202,7 +202,7 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
             expect(try objects(view, cls).count == 300)
             expect(try cls.int(view, try objects(view, cls)[7], "age") == 70)
         }
-        // Somebody has it open, and goes on.
+        // Another handle has it open, and continues.
         let second = try opening(folder.store, [other], 2, migration)
         let after = try ClassOf(second, other)
         try reading(store) { view in

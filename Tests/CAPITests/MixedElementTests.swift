@@ -210,7 +210,7 @@ private func packed(_ values: [objstore_value], _ buffer: inout objstore_buffer)
     try ok(objstore_close(frogs.store))
 }
 
-/// Links in elements: null, or out of their set, when the object goes; who links to it is found, and observed.
+/// Links in elements: null, or out of their set, when the object goes; what links to it is found, and observed.
 @Test func linksInMixedElements() throws {
     let folder = TestFolder()
     let frogs = try Frogs(folder.store)
@@ -247,7 +247,7 @@ private func packed(_ values: [objstore_value], _ buffer: inout objstore_buffer)
                         objstore_object(class_id: ponds[0].class_id, store_tag: ponds[0].store_tag ^ 1, key: 0))
                 ], 1), .OBJSTORE_ERR_WRONG_STORE)
     }
-    // Observed: who links to the first pond.
+    // Observed: what links to the first pond.
     nonisolated(unsafe) var heard: [[UInt64]] = []
     var view: OpaquePointer?, results: OpaquePointer?, token: OpaquePointer?
     try ok(objstore_view_open(frogs.store, &view))

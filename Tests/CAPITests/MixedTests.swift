@@ -757,7 +757,7 @@ func randomHistoriesOfMixed(_ seed: UInt64) throws {
             let path = random.path(model[key]![which]), value = random.value(2),
                 kind = [Mixed.Change.set, .insert, .remove][random.below(3)]
             let steps = path.map(\.value), given = try value.packed()
-            // Whatever stands there is found by its path.
+            // Whatever is there is found by its path.
             var found = false, read = objstore_value()
             let status = objstore_mixed_read(tx, object, properties[which], steps, steps.count, nil, &read, &found)
             let there = model[key]![which][path[...]]

@@ -246,7 +246,7 @@ private func literal(_ text: StaticString) -> objstore_text {
         try cities.close()
     }
 
-    /// An upsert that changes nothing tells nobody; one that writes everything does.
+    /// An upsert that changes nothing notifies no observer; one that writes everything does.
     @Test func policies() throws {
         let cities = try Cities()
         try cities.write { for id in 0..<20 { try cities.create($0, Int64(id), "City", 5) } }
@@ -375,7 +375,7 @@ private func literal(_ text: StaticString) -> objstore_text {
                     return .OBJSTORE_OK
                 }, Unmanaged.passUnretained(inside).toOpaque(), nil))
         #expect(inside.status == .OBJSTORE_ERR_IN_CALLBACK)
-        // Closing wakes who waits for ever.
+        // Closing wakes a call that waits without a timeout.
         final class Waiting: @unchecked Sendable { var store: OpaquePointer?; var status = objstore_status.OBJSTORE_OK }
         let waiting = Waiting()
         waiting.store = cities.store
@@ -460,7 +460,7 @@ private func literal(_ text: StaticString) -> objstore_text {
             #expect(waiting.began == .OBJSTORE_OK)
             try cities.close()
         } else {
-            // Cancels the transaction, which lets the handler go on.
+            // Cancels the transaction, which lets the handler continue.
             try cities.close()
             pthread_join(thread, nil)
         }
@@ -611,7 +611,7 @@ private func literal(_ text: StaticString) -> objstore_text {
 
 /// Callbacks that say by a call that they have ended.
 extension ObservingTests {
-    /// What a handler was told, and how often it is going to be left before.
+    /// What a handler got, and how often it is going to be left before.
     final class Told {
         var insertions: [UInt64] = []
         var isInitial = 0

@@ -6,7 +6,7 @@ import Testing
 // What an application adds to the opening of a store: seed, initial data, compaction, deleting what differs; and
 // copies.
 
-/// What callbacks were told and answer.
+/// What callbacks got and return.
 private final class Calls {
     var count = 0
     var total: UInt64 = 0, used: UInt64 = 0
@@ -264,7 +264,7 @@ private func files(_ folder: TestFolder) -> [String] {
         let rex = try writing(original) { tx in
             try cls.create(tx, ["name": objstore_string(text("Rex")), "age": objstore_int(3)])
         }
-        // Somebody writes it.
+        // Another process writes it.
         #expect(opening { _ = try open(folder.store, seed) } == .OBJSTORE_ERR_NEEDS_LOG)
         #expect(files(folder) == ["other", "other-lock", "other-log"])
         try ok(objstore_close(original))

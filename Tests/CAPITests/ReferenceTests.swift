@@ -75,7 +75,7 @@ import Testing
                 made == .OBJSTORE_OUTCOME_CREATED && changed == .OBJSTORE_OUTCOME_CHANGED
                     && unchanged == .OBJSTORE_OUTCOME_UNCHANGED && first.key == again.key)
             expect(try home.int(tx, first, "Dog.age") == 2)
-            // Null is nobody's alone.
+            // Null belongs to no single object.
             let (null, _) = try upsert(["age": 3]), (other, _) = try upsert(["age": 3])
             #expect(null.key != other.key && null.key != first.key)
             func refused(_ nested: Nested, _ policy: objstore_policy, _ status: objstore_status) -> String {

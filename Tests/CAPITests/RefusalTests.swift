@@ -1,7 +1,7 @@
 import CObjStore
 import Testing
 
-/// What callers get wrong, and what they are told.
+/// What callers get wrong, and the errors they get.
 @Suite struct RefusalTests {
     private let item = TestClass(
         name: "Item",

@@ -2,7 +2,7 @@ import CObjStore
 import Foundation
 import Testing
 
-/// What a report told, line by line.
+/// What a report says, line by line.
 private final class Lines {
     var texts: [String] = []
     var kinds: [objstore_report_kind] = []
@@ -82,7 +82,7 @@ private final class Lines {
         findings == 1 && lines.kinds.first == .OBJSTORE_REPORT_FINDING
             && lines.texts[0].contains("class Person, property nick, objects "))
 
-    // Who stops it leaves nothing.
+    // Stopping it leaves nothing behind.
     var losses: UInt64 = 99
     lines = Lines()
     lines.status = objstore_status(rawValue: 10_007)!

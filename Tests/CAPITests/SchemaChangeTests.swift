@@ -122,7 +122,7 @@ private func classNames(_ store: OpaquePointer) throws -> [String] {
                         [objstore_int(Int64(number))], 1, nil))
             }
         }
-        // Somebody observes it.
+        // It is observed.
         nonisolated(unsafe) var deleted: [UInt64] = []
         let full = try liveBytes(store)
         let watcher = store
@@ -177,7 +177,7 @@ private func classNames(_ store: OpaquePointer) throws -> [String] {
         let left = try liveBytes(store)
         #expect(left < full / 10, "\(full) \(left)")
         try ok(objstore_close(store))
-        // It stays away, and the program can go on saying so.
+        // It stays away, and the program can keep saying so.
         store = try open(folder.store, 2, nil, dropped)
         try ok(objstore_close(store))
         store = try open(folder.store, 3, nil, dropped)
@@ -469,7 +469,7 @@ private func classNames(_ store: OpaquePointer) throws -> [String] {
                 objstore_schema_add_link_collection(
                     schema, text("Part"), text("parts"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Part"), 0))
         }
-        /// A book with a page, in which lies a part with another page and another part; then circles of so many
+        /// A book with a page, in which lies a part with another page and another part; then circles of this many
         /// objects.
         func books(_ folder: TestFolder, circle: Int) throws {
             let db = try NamedStore(folder.store) { try describe($0, embedded: []) }
@@ -537,7 +537,7 @@ private func classNames(_ store: OpaquePointer) throws -> [String] {
                             try ok(objstore_row_next(&row, &more))
                         }
                         try ok(objstore_delete(tx, object))
-                        // What lay in it goes, too, as nobody has it.
+                        // What lay in it goes, too, as no object has it.
                         while true {
                             var orphans: [objstore_object] = []
                             for cls in ["Part", "Page"] {

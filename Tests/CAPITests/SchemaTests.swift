@@ -84,7 +84,7 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
     let newer = try open(folder.store, second, former: formerNames, version: 2)
     let new = try ClassOf(newer, second)
     #expect(new["key"] == old["id"] && new["fullName"] == old["name"] && new["age"] == old["age"])
-    // The view from before stands on its version until it is refreshed.
+    // The view from before stays on its version until it is refreshed.
     #expect(try old.int(before, objects[7], "id") == 7)
     var count: UInt64 = 0
     try ok(objstore_count_where(before, old.id, old["nick"], .OBJSTORE_EQUAL, objstore_string(text("n7")), &count))
@@ -99,7 +99,7 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
     info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
     try ok(objstore_property_get_info(before, old["name"], &info))
     #expect(string(info.name) == "fullName" && info.flags == UInt32(unique))
-    // What its schema has is not there any more; a handle without one goes on writing what is left, by the ids it
+    // What its schema has is not there any more; a handle without one continues to write what is left, by the ids it
     // knows.
     var none: OpaquePointer?
     refused(objstore_begin(store, &none), .OBJSTORE_ERR_SCHEMA_MISMATCH)

@@ -299,7 +299,7 @@ import Testing
             try ok(objstore_bound_close(bound))
             #expect(calls.pointee == round * 1001)
             closed.append(function!)
-            // The last 256 that were closed are told apart from those that are alive.
+            // The last 256 that were closed are distinguished from those that are alive.
             let old = closed[max(0, closed.count - 200)]
             let message = refused(objstore_write(store, old, nil, nil), .OBJSTORE_ERR_CLOSED_HANDLE)
             #expect(message.contains("bound function"))

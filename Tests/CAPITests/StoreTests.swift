@@ -63,7 +63,7 @@ private func status(_ body: () throws -> Void) -> objstore_status {
         try ok(objstore_last_error(&error))
         #expect(string(error.class_name) == "Person" && string(error.property_name) == "nick" && tx == nil)
     }
-    // Reading goes on, and so does who has no schema of its own.
+    // Reading continues, and so do handles without a schema of their own.
     let view = try liveView(store)
     #expect(try Names(view).cls("Person") != 0)
     try ok(objstore_view_close(view))
@@ -578,7 +578,7 @@ private let countFree: objstore_free_userdata = { $0!.assumingMemoryBound(to: In
     #expect(times == 1)
 }
 
-/// What a log handler was told, and what the library said when it called it.
+/// What a log handler got, and what the library said when it called it.
 private final class LogLines: @unchecked Sendable {
     var lines: [String] = []
     var store: OpaquePointer?
@@ -624,7 +624,7 @@ private final class LogLines: @unchecked Sendable {
         refused(objstore_try_begin(store, &other), .OBJSTORE_ERR_ALREADY_IN_WRITE)
         refused(objstore_flush(store), .OBJSTORE_ERR_ALREADY_IN_WRITE)
         refused(objstore_checkpoint(store), .OBJSTORE_ERR_ALREADY_IN_WRITE)
-        // Reading goes on, through views of its own too.
+        // Reading continues, through views of its own too.
         #expect(objstore_view_open(store, &other) == .OBJSTORE_OK)
         #expect(objstore_view_close(other) == .OBJSTORE_OK)
         return .OBJSTORE_OK

@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    /// Later versions: the file's names go on, others come, one that was renamed is found by its former name in the
+    /// Later versions: the file's names stay, others come, one that was renamed is found by its former name in the
     /// file.
     @Test("D50: with later versions of the schema") func laterVersions() throws {
         let folder = TestFolder()

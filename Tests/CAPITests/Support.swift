@@ -290,7 +290,7 @@ func hearing(
     }
 }
 
-/// `#expect` for what throws: inside a closure the compiler does not see a `try` that stands in a macro.
+/// `#expect` for what throws: inside a closure the compiler does not see a `try` inside a macro.
 func expect(_ condition: Bool, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(condition, comment, sourceLocation: sourceLocation)
 }
@@ -319,7 +319,7 @@ func incoming(_ view: OpaquePointer, _ target: objstore_object, _ property: objs
     return found
 }
 
-/// Asks who has a link to `target`, which may have been deleted, in the ways of a question.
+/// Queries what has a link to `target`, which may have been deleted, in the ways of a question.
 func linksTo(
     _ view: OpaquePointer, _ target: objstore_object, _ property: objstore_property_id, _ wanted: [Int64]
 ) throws {

@@ -125,7 +125,7 @@ private extension NamedStore {
             try pond.heard("Person", ["name", "dogs"]) { tx in
                 _ = try pond.from(tx, "Person", joe, .OBJSTORE_POLICY_ALL)
             } == [["name", "dogs"]])
-        // Nothing instead of nothing is told, too.
+        // Nothing instead of nothing is reported, too.
         expect(
             try pond.heard("Person", ["name", "dogs"]) { tx in
                 var object = objstore_object()

@@ -2,8 +2,8 @@ import CObjStore
 import CSystem
 import Testing
 
-/// A transaction that leaves nothing has read the newest commit, which may not be shown yet: when it has ended, nobody
-/// sees less.
+/// A transaction that leaves nothing has read the newest commit, which may not be shown yet: when it has ended, no
+/// reader sees less.
 @Suite struct UnchangedTransactionTests {
     private enum End: CaseIterable { case commit, cancel, close, refusedBody, duplicate }
 

@@ -3,12 +3,12 @@ import CSystem
 import Glibc
 import Testing
 
-// What happens while a call waits for other writers: the application is asked whether to go on, and closing the handle
-// ends the wait.
+// What happens while a call waits for other writers: the application is asked whether to continue, and closing the
+// handle ends the wait.
 
 private let userStatus = objstore_status(rawValue: objstore_status.OBJSTORE_USER_STATUS.rawValue + 5)!
 
-/// How often the handler was asked; with 0 it goes on for ever, else it has had enough at that time.
+/// How often the handler was asked; with 0 it continues for ever, else it stops at that time.
 private final class Asked: @unchecked Sendable {
     private let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 3)
     var store: OpaquePointer?
@@ -67,7 +67,7 @@ private func cancelled(_ status: objstore_status) {
         #expect(asked.count == 2)
         cancelled(objstore_begin_within(store, 600_000, &other))
         #expect(asked.count == 2)
-        // Who waits for less is not asked.
+        // The handler of a shorter wait is not called.
         refused(objstore_begin_within(store, 200, &other), .OBJSTORE_ERR_TIMEOUT)
         refused(objstore_try_begin(store, &other), .OBJSTORE_ERR_BUSY)
         #expect(asked.count == 0)
@@ -87,7 +87,7 @@ private func cancelled(_ status: objstore_status) {
         #expect(opening.count == 3 && opening.freed == 1)
     }
     try ok(objstore_commit(tx, nil))
-    // Nobody is asked who does not wait, and the handle is as good as before.
+    // The handler of a call that does not wait is not called, and the handle is as good as before.
     _ = asked.count
     try ok(objstore_begin(waiting, &tx))
     try ok(objstore_commit(tx, nil))
@@ -100,7 +100,7 @@ private func cancelled(_ status: objstore_status) {
     #expect(asked.freed == 1)
 }
 
-/// Also without a handler to ask: closing says it to all who wait.
+/// Also without a handler to ask: closing ends all waits.
 @Test(arguments: ["checkpoint", "compact", "verify"]) func closingWakesCallsThatWaitForAWriter(call: String) throws {
     let folder = TestFolder(), asked = Asked(enough: 0)
     let writing = try openStore(folder.store, [dogs]),

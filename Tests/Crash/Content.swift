@@ -53,9 +53,9 @@ enum Derived {
         }
     }
 
-    /// The text in the property of an `Item` that comes and goes (`Edit.exchange`), which has that column: nobody has
-    /// that of another one. Null in objects that were not written since. Where the property is a list, it is empty or
-    /// the trail.
+    /// The text in the property of an `Item` that comes and goes (`Edit.exchange`), which has that column: no object
+    /// has that of another one. Null in objects that were not written since. Where the property is a list, it is empty
+    /// or the trail.
     static func extra(_ column: UInt32, _ number: Int64) -> String { "x\(column):\(number)" }
 
     /// Whether a row's values, but the first and the text, follow from its number.

@@ -5,7 +5,7 @@ import ObjStoreSimulation
 /// An injected bug, and what must catch it.
 struct Control {
     let bug: InjectedBug
-    /// The break of the design that it stands for (`docs/state-machine.md`).
+    /// The break of the design that it represents (`docs/state-machine.md`).
     let row: String
     /// What is wrong, in a few words.
     let mistake: String
@@ -14,7 +14,7 @@ struct Control {
     /// Where chance is slow or blind.
     var scenario: DirectedScenario?
     var kernel: SimulatedKernel?
-    /// The rule stands behind another one: that one is broken too, here and where the same must be clean.
+    /// The rule is masked by another one: that one is broken too, here and where the same must be clean.
     var behind: InjectedBug?
     /// Histories of the whole object model find it.
     var isWhole = false
@@ -298,7 +298,7 @@ private func find(_ control: Control, _ arguments: Arguments) -> Finding {
         }
         let (text, signal) = child.finish()
         let result = finding(text, prefix: "seed ")
-        // A trap is a consequence too: go on behind it.
+        // A trap is a consequence too: continue behind it.
         if signal == 0 { return result }
         seed = (UInt64(result.place.dropFirst(5)) ?? seed) + 1
     }

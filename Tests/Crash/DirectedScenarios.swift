@@ -119,8 +119,8 @@ struct DirectedScenario: Sendable {
         return stage
     }
 
-    /// A group dies between its members' records and HEAD; the version that took its place is shorter, so that
-    /// the group's second record still stands behind it.
+    /// A group dies between its members' records and HEAD; the version that took its place is shorter, so that the
+    /// group's second record is still behind it.
     static let deadGroup = DirectedScenario(name: "a group dies", kernels: [.errseq]) { kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage) else { return stage }
@@ -132,7 +132,7 @@ struct DirectedScenario: Sendable {
         return stage
     }
 
-    /// A leader looks at HEAD while a group stands at any place: what it publishes is read.
+    /// A leader looks at HEAD while a group is stopped at any place: what it publishes is read.
     static let halfGroup = DirectedScenario(name: "half a group", kernels: [.errseq]) { kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage), let c = stage.open() else { return stage }
@@ -149,7 +149,7 @@ struct DirectedScenario: Sendable {
         return stage
     }
 
-    /// The clock stands. After a power cut a record is missing, and one behind it is there; then the same is
+    /// The clock stands still. After a power cut a record is missing, and one behind it is there; then the same is
     /// committed once more, in the same pages if it can be. What came behind it must stay lost.
     static let sameAgain = DirectedScenario(name: "the same again", kernels: [.errseq]) { kernel, places in
         let stage = Stage(kernel)
@@ -186,8 +186,8 @@ struct DirectedScenario: Sendable {
 
     // MARK: Lost writes
 
-    /// A record that failed stands again where a later one of the same version was lost; who follows the log must
-    /// not take it for that one.
+    /// A record that failed stands again where a later one of the same version was lost; a reader that follows the log
+    /// must not take it for that one.
     static let staleRecord = DirectedScenario(name: "a stale record") { kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage), let c = stage.open() else { return stage }
@@ -277,7 +277,7 @@ struct DirectedScenario: Sendable {
         let stage = Stage(kernel, options: options)
         guard let (a, b) = pair(stage) else { return stage }
         stage.checkpoint(a)
-        // Several pages in a row: who takes them needs no particular number.
+        // Several pages in a row: the taker needs no particular number.
         stage.commit(b, [put(1, String(repeating: "before ", count: 1000))], relaxed)
         let before = stage.head
         let checkpoint = stage.beginCheckpoint(a)
@@ -302,7 +302,7 @@ struct DirectedScenario: Sendable {
         return stage
     }
 
-    /// While a checkpointer stands at any place, a large group fills the ring of the log.
+    /// While a checkpointer is stopped at any place, a large group fills the ring of the log.
     static let fullLog = DirectedScenario(name: "a full log", kernels: [.errseq]) { kernel, places in
         var options = History.storeOptions(false)
         options.logBytes = 16384
@@ -324,7 +324,7 @@ struct DirectedScenario: Sendable {
     }
 
     /// The disk is full, and a commit that only a checkpoint can acknowledge takes the last free pages. The
-    /// checkpoint must find some, or nobody will ever commit again.
+    /// checkpoint must find some, or no commit will ever succeed again.
     static let fullDisk = DirectedScenario(name: "a full disk", kernels: [.errseq]) { kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage) else { return stage }
@@ -347,7 +347,7 @@ struct DirectedScenario: Sendable {
         guard let (a, b) = pair(stage) else { return stage }
         stage.checkpoint(a)
         stage.world.capacity = stage.world.usedBytes + PageSize.page * 100
-        // Who meets the full disk deletes or another one does, and how large the values are.
+        // Whether the one that meets the full disk deletes or another one does, and how large the values are.
         let other = places.next(below: 2) == 0 ? a : b, pages = 1 + places.next(below: 6)
         if places.isBeyond { return nil }
         let text = String(repeating: "x", count: PageSize.page * pages - 500)

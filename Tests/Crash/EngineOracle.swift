@@ -30,7 +30,7 @@ final class EngineOracle: EngineProbe, Oracle {
     /// Pages of each version's tree, of the present life.
     private var trees: [UInt64: Set<Int>] = [:]
     private var metaPages: [UInt64: Set<Int>] = [:]
-    /// Byte ranges of the extents of each meta's tree: beside them a page may hold dead ones, which nobody needs.
+    /// Byte ranges of the extents of each meta's tree: beside them a page may hold dead ones, which are not needed.
     private var metaExtents: [UInt64: [Range<Int>]] = [:]
     private var records: [UInt64: (version: UInt64, range: Range<Int>)] = [:]
     private var acknowledged: UInt64?
@@ -46,7 +46,7 @@ final class EngineOracle: EngineProbe, Oracle {
     private(set) var commits = 0
     private(set) var recoveries = 0
     private(set) var reads = 0
-    /// States of the disk that were opened by somebody who found nobody alive, and compared as a whole.
+    /// States of the disk that were opened by a process that found none alive, and compared as a whole.
     private(set) var crashStates = 0
     private var firstOpeners: Set<UInt64> = []
     private(set) var poisonings = 0
@@ -95,7 +95,7 @@ final class EngineOracle: EngineProbe, Oracle {
         return known[chain]?.content
     }
 
-    /// Whether the version is one inside a group, which nobody may see.
+    /// Whether the version is one inside a group, which no reader may see.
     func isInsideGroup(_ version: UInt64) -> Bool { official[version].flatMap { known[$0] }?.continues == true }
 
     func willWriteRecord(
@@ -191,10 +191,10 @@ final class EngineOracle: EngineProbe, Oracle {
         world.quietly {
             recoveries += 1
             firstOpeners.insert(database.instance)
-            // Nobody lives whose words count; they may even stand in a lock file of their own.
+            // No process lives whose words count; they may even be in a lock file of their own.
             self.database = nil
             if known[chain] == nil, version == 1, acknowledged.map({ known[promised($0)]!.version == 1 }) ?? true {
-                // A new store; also where the first one, to which nobody had written, was lost with its name.
+                // A new store; also where the first one, which was never written to, was lost with its name.
                 known[chain] = Known(version: version, parent: nil, content: [:])
                 (acknowledged, relaxed) = (nil, nil)
             }
@@ -283,7 +283,7 @@ final class EngineOracle: EngineProbe, Oracle {
 
     func didSee(_ version: UInt64) { seen = max(seen, version) }
 
-    /// A transaction on `version` has left nothing, and its program has been told that it has ended: what it saw is not
+    /// A transaction on `version` has left nothing, and its program knows that it has ended: what it saw is not
     /// taken back.
     func endedWithoutChange(_ database: Database, _ version: UInt64, durable: Bool) {
         world.quietly {
@@ -327,7 +327,7 @@ final class EngineOracle: EngineProbe, Oracle {
     func unpinned(_ process: Int, _ version: UInt64) {
         if let index = readers.firstIndex(where: { $0 == (process, version) }) { readers.remove(at: index) }
     }
-    /// Snapshots that somebody is reading.
+    /// Snapshots that are being read.
     var pinCount: Int { readers.count }
     func didRead() { reads += 1 }
     /// The first reading of a process that has opened the store has found everything right.
@@ -402,7 +402,7 @@ final class EngineOracle: EngineProbe, Oracle {
 
     private func checkPages(_ file: DiskFile, _ bytes: UnsafeRawBufferPointer, _ offset: Int) {
         for slot in 0..<2 where offset < slot * 4096 + Meta.size && offset + bytes.count > slot * 4096 {
-            // As it will stand after this write, which may be only a piece of it.
+            // As it will be after this write, which may be only a piece of it.
             let image = UnsafeMutableRawPointer.allocate(byteCount: Meta.size, alignment: 8)
             defer { image.deallocate() }
             image.copyMemory(from: file.visible + slot * 4096, byteCount: Meta.size)

@@ -51,7 +51,7 @@ final class History {
 
     // MARK: Processes
 
-    /// Opens the store in a new process, checks what it finds, and goes on with `then`.
+    /// Opens the store in a new process, checks what it finds, and continues with `then`.
     @discardableResult
     func launch(
         options: StoreOptions? = nil, _ then: @escaping (Database, SimulatedProcess) -> Void
@@ -131,7 +131,7 @@ final class History {
 
     // MARK: Transactions
 
-    /// False: this process can go on no further (poison).
+    /// False: this process cannot continue (poison).
     func perform(_ kind: Kind, _ database: Database, _ process: SimulatedProcess) -> Bool {
         for _ in 0..<4 {
             do throws(StoreError) {
@@ -306,7 +306,7 @@ final class History {
                     }
                     box.status = .committed
                     oracle.acknowledge(database, version, durable: durability == .full)
-                    // Without a thread nobody owes it a sync.
+                    // Without a thread no one owes it a sync.
                     if case .relaxed = durability, options.hasBackgroundThread { relaxed[process.id] = version }
                 }
             } catch {
@@ -415,7 +415,7 @@ final class History {
         return "\(names.count) of \(expected.count) objects: \(shown.joined(separator: "; "))"
     }
 
-    // MARK: Somebody outside
+    // MARK: An outside program
 
     /// Over all stores that had the path.
     func sum(_ count: KeyPath<EngineOracle, Int>) -> Int { lives.all.reduce(0) { $0 + $1[keyPath: count] } }
@@ -427,8 +427,8 @@ final class History {
         if backups.count < 3, let backup = lives.backup(after: backups.last) { backups.append(backup) }
     }
 
-    /// Deletes the store, alone or with what stands beside it, or moves it away, or puts a backup in its place, whoever
-    /// has it open.
+    /// Deletes the store, alone or with what is next to it, or moves it away, or puts a backup in its place, even while
+    /// it is open.
     func replace(_ choice: Int) {
         let backup = choice % 3 == 0 ? nil : backups.isEmpty ? nil : backups[choice % backups.count]
         // What is moved away still takes its room on the disk.
@@ -439,8 +439,8 @@ final class History {
 
     // MARK: The end
 
-    /// Everybody comes to an end without faults; perhaps the power is cut once more; then the store must open,
-    /// be right, take commits and give space back.
+    /// All processes end without faults; perhaps the power is cut once more; then the store must open,
+    /// be right, take commits and free space.
     func finish(cut: Bool, limit: Int = 400_000) {
         world.drain(limit: limit)
         if world.violation != nil { return }

@@ -1,12 +1,12 @@
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// The stores that had the path one after the other, each with an oracle of its own: who has an older one open goes on
-/// in it, and all that holds of a store holds of that one too, as long as anybody lives who knows it.
+/// The stores that had the path one after the other, each with an oracle of its own: a process that has an older one
+/// open continues in it, and all that holds of a store holds of that one too, while any process lives that knows it.
 ///
 /// ```
 ///  d/store  ─► store A     deleted     store B     a backup of A is put there     store C
-///                 └── processes that have A open still read it, and are told when they want to write
+///                 └── processes that have A open still read it, and get an error when they want to write
 /// ```
 final class Lives: EngineProbe, Oracle {
     private unowned let world: World
@@ -25,10 +25,10 @@ final class Lives: EngineProbe, Oracle {
         return past.first { $0.isAbout(file.diskFile) } ?? present
     }
 
-    /// Nobody finds the file of this database any more.
+    /// The file of this database can no longer be found.
     func isPast(_ database: Database) -> Bool { of(database) !== present }
 
-    // MARK: What somebody outside does
+    // MARK: What an outside program does
 
     /// A store that was closed, as `cp` copies it: its bytes, and what it contains.
     struct Backup {

@@ -6,7 +6,7 @@ import ObjStoreSimulation
 struct Outcome {
     var violation: String?
     var steps = 0
-    /// Crash states: of the disk, opened by who found nobody alive, and compared as a whole.
+    /// Crash states: of the disk, opened by a process that found none alive, and compared as a whole.
     var states = 0
     /// Versions that were read and compared as a whole.
     var reads = 0
@@ -19,7 +19,7 @@ struct Outcome {
 
 /// A random history, made from its seed alone.
 ///
-/// - Parameter isReplaced: somebody outside deletes the store now and then, or restores a backup.
+/// - Parameter isReplaced: an outside program deletes the store now and then, or restores a backup.
 func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false, isReplaced: Bool = false) -> Outcome {
     World.note("seed \(seed)")
     var random = RandomNumbers(seed: seed &* 31 &+ 7)

@@ -4,7 +4,7 @@ import ObjStoreSimulation
 /// Scenarios for rules of `docs/state-machine.md` that chance hardly ever needs: each is named after the section
 /// that states the rule.
 extension DirectedScenario {
-    /// 4.3.2: a leader died over a failed sync, and a checkpointer stands anywhere, perhaps with its meta written
+    /// 4.3.2: a leader died over a failed sync, and a checkpointer is stopped anywhere, perhaps with its meta written
     /// and not yet durable. The log is written again from the durable meta on, not from the visible one.
     static let leaderAndCheckpointer = DirectedScenario(
         name: "4.3.2 a leader dies beside a checkpointer", kernels: [.once]
@@ -22,8 +22,8 @@ extension DirectedScenario {
         return stage
     }
 
-    /// 4.6.6: a checkpointer died over a failed sync, and one sector is gone, each in turn. Who completes the
-    /// checkpoint looks at everything before it writes it again, parts of leaves and long values too.
+    /// 4.6.6: a checkpointer died over a failed sync, and one sector is gone, each in turn. The process that completes
+    /// the checkpoint looks at everything before it writes it again, parts of leaves and long values too.
     static let stalePart = DirectedScenario(name: "4.6.6 a stale part", kernels: [.once]) { kernel, places in
         var options = History.storeOptions(false)
         options.logBytes = 65536
@@ -46,7 +46,7 @@ extension DirectedScenario {
     }
 
     /// 4.7.5: the power is cut in a recovery, and keeps of what was not synced the first sector alone: a meta. What it
-    /// stands for must be on the medium.
+    /// covers must be on the medium.
     static let metaBeforePages = DirectedScenario(name: "4.7.5 a meta before its pages", kernels: [.errseq]) {
         kernel, places in
         let stage = Stage(kernel)
@@ -74,8 +74,8 @@ extension DirectedScenario {
         return stage
     }
 
-    /// 4.6: a write of a checkpoint fails, though all of it is there. It may have been the meta: what that stands for
-    /// is not written over until another checkpoint has made certain which meta is durable.
+    /// 4.6: a write of a checkpoint fails, though all of it is there. It may have been the meta: what that covers is
+    /// not overwritten until another checkpoint has made certain which meta is durable.
     static let failedMeta = DirectedScenario(name: "4.6 a checkpoint's write that fails", kernels: [.errseq]) {
         kernel, places in
         var options = History.storeOptions(false)
@@ -99,8 +99,8 @@ extension DirectedScenario {
         return stage
     }
 
-    /// 4.11: a commit stands anywhere; a transaction that saw it, or did not, changes nothing or is cancelled. What it
-    /// saw is then read by a third, and a power cut does not take it where it asked for that.
+    /// 4.11: a commit is stopped anywhere; a transaction that saw it, or did not, changes nothing or is cancelled. What
+    /// it saw is then read by a third, and a power cut does not take it if it requested that.
     static let unchanged = DirectedScenario(name: "4.11 a transaction that changes nothing", kernels: [.errseq]) {
         kernel, places in
         let stage = Stage(kernel)
@@ -113,13 +113,14 @@ extension DirectedScenario {
             try history.transact([[]], course & 2 == 0 ? .full : relaxed, cancels: course & 4 != 0, database, process)
         }
         stage.run { $0 === end.task }
-        // Who leads the sync stands still: then it waits, and is not told.
+        // The leader of the sync stands still: then it waits, and is not notified.
         if end.isFinished { stage.complete(stage.begin(c) { stage.history.read($0, $1) }) }
         stage.runAll()
         return stage
     }
 
-    /// 4.4: a relaxed commit stands anywhere, and another's sync fails. Who is told that it is there finds it.
+    /// 4.4: a relaxed commit is stopped anywhere, and another's sync fails. A process that learned that it is there
+    /// finds it.
     static let poisonOvertakes = DirectedScenario(name: "4.4 poison overtakes a relaxed commit", kernels: [.errseq]) {
         kernel, places in
         let stage = Stage(kernel)
@@ -137,7 +138,7 @@ extension DirectedScenario {
         return stage
     }
 
-    /// 4.8: the meta that a clean close wrote stands in the page cache only, and vanishes while the first write
+    /// 4.8: the meta that a clean close wrote is in the page cache only, and vanishes while the first write
     /// after the next open is under way.
     static let vanishingClean = DirectedScenario(name: "4.8 a vanishing clean meta", kernels: [.once]) {
         kernel, places in
@@ -219,7 +220,7 @@ extension DirectedScenario {
         if !stage.advance(close, steps) { places.pastEnd() }
         stage.kill(a)
         stage.calm()
-        // Once more after a clean close by somebody who only looked.
+        // Once more after a clean close by a process that only looked.
         for _ in 0..<2 {
             guard let b = stage.open() else { return stage }
             stage.close(b)
@@ -302,7 +303,7 @@ extension DirectedScenario {
     }
 
     /// 6.5 of the format: an allocation delta that does not fit in the log lies in pages that are born and die in
-    /// one version; the next free map has them in limbo, and whoever loads it goes on.
+    /// one version; the next free map has them in limbo, and a process that loads it continues.
     static let largeDelta = DirectedScenario(name: "format 6.5 a large delta") { kernel, places in
         var options = History.storeOptions(false)
         options.logBytes = 16384
@@ -341,7 +342,7 @@ extension DirectedScenario {
         stage.world.capacity = stage.world.usedBytes + 60 * 4096
         let failing = stage.beginCommit(a, [[.scattered(first: 1_000_000_000, count: 900)]])
         stage.run { $0 === failing.task }
-        // Where the checkpoint is the writer, both go on together.
+        // Where the checkpoint is the writer, both continue together.
         if !failing.isFinished { stage.runAll() }
         stage.world.capacity = capacity
         stage.runAll()
@@ -369,7 +370,7 @@ extension DirectedScenario {
 }
 
 extension Stage {
-    /// The actor's next sync fails, and the actor is killed so many steps later. `loss`: what becomes of each
+    /// The actor's next sync fails, and the actor is killed this many steps later. `loss`: what becomes of each
     /// sector (0: the old value); nothing of what the sync covered arrives by default.
     func dieInFailedSync(_ actor: Actor, _ deed: Deed, steps: Int, loss: ((_ options: Int) -> Int)? = nil) {
         var hasFailed = false
@@ -384,7 +385,7 @@ extension Stage {
         kill(actor)
     }
 
-    /// Closes the store; the process goes on without it.
+    /// Closes the store; the process continues without it.
     func close(_ actor: Actor) { complete(begin(actor) { [history] in history.close($0, $1) }) }
 
     /// The process holds a snapshot of the newest version for the rest of its life.

@@ -1,7 +1,7 @@
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// A history whose course is written down: who runs how far, who dies, which call fails. Everything that is
+/// A history whose course is written down: which process runs how far, which dies, which call fails. Everything that is
 /// not said takes its default course.
 ///
 /// What a scenario does not say exactly it enumerates (`Places`): a kill after every step, not "between the
@@ -19,7 +19,7 @@ final class Stage {
         let database: Database
     }
 
-    /// Something that an actor was told to do.
+    /// Something that an actor has to do.
     final class Deed {
         fileprivate(set) var task: SimulatedTask!
         fileprivate(set) var error: StoreError?
@@ -60,7 +60,7 @@ final class Stage {
 
     // MARK: Actors
 
-    /// Opens the store; nobody else runs meanwhile. Nil where that failed.
+    /// Opens the store; no other process runs meanwhile. Nil where that failed.
     func open(_ options: StoreOptions? = nil) -> Actor? {
         var actor: Actor?
         let process = history.launch(options: options) { actor = Actor(process: $1, database: $0) }
@@ -112,7 +112,7 @@ final class Stage {
         return false
     }
 
-    /// Runs a deed to its end, nobody else; it needs nobody else.
+    /// Runs a deed to its end, and no other; it needs no other.
     @discardableResult
     func complete(_ deed: Deed) -> StoreError? {
         run { $0 === deed.task }
@@ -122,7 +122,7 @@ final class Stage {
         return deed.error
     }
 
-    /// Everybody runs until all is done.
+    /// All run until all is done.
     func runAll() {
         run { _ in true }
         if !world.isIdle && world.violation == nil { world.fail("standstill of all") }
@@ -151,7 +151,7 @@ final class Places: CustomStringConvertible {
     private var used = 0
     private static let most = 1000
 
-    /// The next number. `below`: there are only so many places.
+    /// The next number. `below`: there are only this many places.
     func next(below limit: Int = .max) -> Int {
         if used == digits.count {
             digits.append(0)

@@ -4,7 +4,7 @@ import ObjStoreCore
 enum Together {
     /// A text for all of them, and a friend.
     case changed(String?, friend: Int64)
-    /// The same price again, of those with one number: their columns are written anew.
+    /// The same price again, of those with one number: their columns are rewritten.
     case rewritten(number: Int64)
     /// A unique value for two of them: refused half-way, whatever was done is undone.
     case refused
@@ -51,7 +51,7 @@ extension Editor {
         }
     }
 
-    /// Objects of the first class are gone: nobody has a link to them.
+    /// Objects of the first class are gone: nothing has a link to them.
     mutating func forget(_ gone: Set<Int64>) {
         for (other, item) in content {
             if let friend = item.friend, gone.contains(friend) { content[other]!.friend = nil }

@@ -7,7 +7,7 @@ import WholeModel
 ///
 /// ```
 /// crash random --seconds N | --states N [--seed S] [--kernel once] [--bug NAME]   random histories
-///              --replaced: somebody outside deletes the store now and then, or restores a backup
+///              --replaced: an outside program deletes the store now and then, or restores a backup
 /// crash trace --seed S                                                             one of them, step by step
 /// crash directed [--name PART] [--bug NAME] [--trace]                              written courses, at every place
 /// crash enumerate [--name PART] [--part I/N]                                       every single deviation

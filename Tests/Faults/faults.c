@@ -101,7 +101,7 @@ static int due(int class, const char *call, const char *name) {
     if (n != f->at) return 0;
     __atomic_store_n(&f->fired, 1, __ATOMIC_SEQ_CST);
     snprintf(f->what, sizeof f->what, "%s of %s", call, name && *name ? name : "an unnamed file");
-    /* Nobody is between a call and its record. */
+    /* No thread is between a call and its record. */
     if (f->error == FAULT_DIE) enter(), kill(getpid(), SIGKILL), pause();
     return f->error;
 }

@@ -3,9 +3,9 @@
 #
 # Platform/ itself, on this system, while its calls fail: a preloaded library (faults.c) makes the n-th open, read,
 # write, sync, truncate, map, lock, … of one of two processes fail, for every n of a written history (history.c). What
-# fails must say so, nobody may die or hang, and in the end the store has what was acknowledged, no more and no less.
-# `ci`: every call gets one error that must show and one that must not, by turns; `all`: every call every error.
-# A control: writes that are lost without a word must be noticed.
+# fails must say so, no process may die or hang, and in the end the store has what was acknowledged, no more and no
+# less. `ci`: every call gets one error that must show and one that must not, by turns; `all`: every call every error. A
+# control: writes that are lost without a word must be noticed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 what=${1:-ci}

@@ -9,7 +9,7 @@
  * knows what must be in the store, and asks after each step. Then an own process, whose calls do not fail, opens the
  * store, verifies it and shows all of it.
  *
- * What must hold: nobody dies or hangs; what fails says so, with a message; one failing call makes at most one step
+ * What must hold: no process dies or hangs; what fails says so, with a message; one failing call makes at most one step
  * fail, until both have closed a store that is poisoned; who says that it is means it: nobody writes until then; a copy
  * is there whole, or nothing of it is; what was acknowledged is there, and a transaction with an unknown outcome wholly
  * or not at all.
@@ -248,7 +248,7 @@ static void compare(const char *who, int settles) {
 
 static int is_sync(void) { return faults->class == FAULT_SYNC || faults->class == FAULT_SYNC_FOLDER; }
 
-/* With the last who has the store open a poison ends. */
+/* With the last process that has the store open a poison ends. */
 static void settle(void) {
     if (!sides[0].has_store && !sides[1].has_store) may_be_poisoned = is_poisoned = 0, failures = faults->fired ? 1 : 0;
 }
@@ -290,7 +290,7 @@ static void step(int who, int what, int durability, const struct item *items, in
             if (what != READ && what != VERIFY && what != COPY) { unlisted++; break; }
             return complain("%c: %s: %s: %s", side->name, current, objstore_status_name(reply.status), reply.message);
         case OBJSTORE_ERR_POISONED:
-            /* Of a store that an opening makes or finds clean, only those know who have it open. */
+            /* Of a store that an opening makes or finds clean, only those know that have it open. */
             if (may_be_poisoned && what != COPY) { is_poisoned |= side->has_store; break; }
             /* fallthrough */
         default:
@@ -301,7 +301,7 @@ static void step(int who, int what, int durability, const struct item *items, in
         if (failures > 1 && !may_be_poisoned)
             return complain(
                 "%c: %s fails, but the one failing call was before: %s", side->name, current, reply.message);
-        /* Of a store whose first commit is unknown, or whose sync failed, nobody knows yet what it is. */
+        /* Of a store whose first commit is unknown, or whose sync failed, it is not known yet what it is. */
         if (is_new && reply.status != OBJSTORE_ERR_OUTCOME_UNKNOWN && reply.status != OBJSTORE_ERR_POISONED &&
             access(path, F_OK) == 0)
             return complain("opening failed (%s), and left the file that it made", reply.message);
@@ -317,11 +317,11 @@ static void step(int who, int what, int durability, const struct item *items, in
     switch (what) {
     case OPEN:
         side->has_store = 1;
-        /* Who comes first has recovered: what it sees stays. */
+        /* The first one has recovered: what it sees stays. */
         if (was_alone && candidates > 1) step(who, READ, 0, NULL, 0), compare("who opened again", 1);
         break;
     case WRITE:
-        /* A log that could not be written makes an outcome unknown, but poisons nothing: this one stands on either. */
+        /* A log that could not be written makes an outcome unknown, but poisons nothing: this one has either base. */
         if ((candidates > 1 && is_sync()) || is_poisoned)
             return complain("%c: a commit succeeds on a poisoned store", side->name);
         change(&models[0], items, count), change(&models[1], items, count);
@@ -391,13 +391,13 @@ static void play(void) {
     step(B, CLOSE, 0, NULL, 0);
     step(A, OPEN, full, NULL, 0);
     step(A, WRITE, 0, made, put(0, 80, 4, 10, 1));
-    step(A, DIE, 0, NULL, 0); /* dies with it; who opens now recovers */
+    step(A, DIE, 0, NULL, 0); /* dies with it; the next opener recovers */
     step(B, OPEN, full, NULL, 0);
     step(B, VERIFY, 0, NULL, 0);
     step(B, WRITE, 0, made, put(0, 90, 4, 10, 1));
     step(A, OPEN, full, NULL, 0);
     step(A, WRITE, 0, made, put(0, 92, 4, 10, 1));
-    step(B, DIE, 0, NULL, 0); /* dies while the other goes on */
+    step(B, DIE, 0, NULL, 0); /* dies while the other continues */
     step(A, WRITE, 0, made, put(0, 95, 4, 10, 1));
     step(A, DIE, 0, NULL, 0);
     step(A, OPEN, full, NULL, 0);
@@ -448,7 +448,7 @@ static void look_for_leftovers(void) {
     while (all && (entry = readdir(all))) {
         const char *name = entry->d_name;
         if (name[0] == '.' || !strcmp(name, "s.objstore") || !strcmp(name, "s.objstore.copy")) continue;
-        /* What could not be removed is there; and no second try is made to remove something that is in nobody's way. */
+        /* What could not be removed is there; and no second try is made to remove something that is in no one's way. */
         if (faults->class != FAULT_UNLINK) complain("%s was left behind", name);
         unlinkat(dirfd(all), name, 0);
     }
@@ -485,12 +485,12 @@ static int error_of(const char *name) {
     fprintf(stderr, "history.c: there is no error %s\n", name);
     exit(2);
 }
-/* `silent`: the platform code goes on after it, by itself or by another way, and no step may fail. */
+/* `silent`: the platform code continues after it, by itself or by another way, and no step may fail. */
 static const struct { int class; const char *fails, *silent; } plan[] = {
     {FAULT_OPEN, "EIO EMFILE ENOMEM ENOSPC", "EINTR"},
     {FAULT_READ, "EIO", "EINTR short"},
     {FAULT_WRITE, "EIO ENOSPC part nothing", "EINTR short"},
-    {FAULT_SYNC, "EIO ENOSPC EINTR", ""},        /* never retried: nobody knows what the kernel has forgotten */
+    {FAULT_SYNC, "EIO ENOSPC EINTR", ""},        /* never retried: it is unknown what the kernel has forgotten */
     {FAULT_SYNC_FOLDER, "EIO ENOSPC", "EINVAL"},
     {FAULT_TRUNCATE, "EIO", "EINTR"},
     {FAULT_ALLOCATE, "EIO ENOSPC", "EINTR EOPNOTSUPP"},
@@ -560,7 +560,7 @@ static int all(const char *which, int by_turns) {
     return wrong > 0;
 }
 
-/* Control: what is not written is missing, and somebody must see it. */
+/* Control: what is not written is missing, and this must be seen. */
 static int drops(void) {
     uint64_t at, caught = 0, total = 0;
     for (at = 1;; at++) {
@@ -571,7 +571,7 @@ static int drops(void) {
         if (loud) printf("%" PRIu64 " %s: %s\n", at, faults->what, good ? "not noticed" : problem);
     }
     printf("control: of %" PRIu64 " writes that were dropped without a word, %" PRIu64 " are noticed\n", total, caught);
-    /* Who dropped a page that is soon written again, zeros, or a meta that its successor replaces, has done no harm. */
+    /* Dropping a page that is soon written again, zeros, or a meta that its successor replaces, does no harm. */
     return caught * 2 < total || total == 0;
 }
 

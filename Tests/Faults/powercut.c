@@ -1,7 +1,7 @@
 /* The two programs of powercut.py: what is recorded, and what looks at the states that a power cut may have left.
  *
  *      powercut work FOLDER LOG BOOT SEED PROCESSES TRANSACTIONS
- *          so many processes write into FOLDER/s.objstore, by chance, and end or are killed at any call and come again;
+ *          PROCESSES processes write FOLDER/s.objstore, randomly, and end or are killed at any call and come again;
  *          all their changing
  *          system calls go into LOG, with marks of what they want to commit, and of what was acknowledged
  *      powercut check PREFIX BOOT
@@ -105,7 +105,7 @@ static void hangs(int signal_number) {
         if (thread->d_name[0] != '.') show_thread(thread->d_name, "syscall"), show_thread(thread->d_name, "stat");
     _exit(128 + signal_number);
 }
-/* From now on, for so long; `alarm` begins anew. */
+/* From now on, for this long; `alarm` starts over. */
 static void watch_for_hangs(int life) {
     void *frame[1];
     life_number = life;
@@ -174,7 +174,7 @@ static void start_life(uint64_t seed, int life) {
     faults_exit(work());
 }
 
-/* One of the next calls is somebody's last. */
+/* One of the next calls is the last of its process. */
 static void arm(struct faults *faults) {
     faults->class = FAULT_ANY, faults->error = FAULT_DIE;
     __atomic_store_n(&faults->at, faults->counts[FAULT_ANY] + 20 + (uint64_t)below(600), __ATOMIC_SEQ_CST);
@@ -197,7 +197,7 @@ static int work_all(char **argv) {
     while (alive > 0) {
         int status;
         if (wait(&status) < 0) return 1;
-        /* Who has died comes again. */
+        /* A process that has died comes again. */
         if (WIFEXITED(status) && WEXITSTATUS(status) == 77 && !bad) { start_life(seed, life++); continue; }
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && faults_state()->fired && !bad) {
             faults_state()->fired = 0;

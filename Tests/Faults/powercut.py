@@ -104,11 +104,11 @@ class Recording:
         self.records = records
         last = content_of(final)
         content = dict(content)
-        self.contents = [text_of(content)]  # after so many transactions
+        self.contents = [text_of(content)]  # after this many transactions
         self.tried = []
         self.gone = []  # what a kill has prevented: (record, after how many, content with it)
         place = {}
-        # Who is about to commit is alone: the order of the marks is that of the commits.
+        # A process that is about to commit is alone: the order of the marks is that of the commits.
         for index, (kind, _, _, number, _, data) in enumerate(records):
             if kind != TRIES:
                 continue
@@ -327,7 +327,7 @@ class Run:
             for name in self.open_controls():
                 self.control(name, begin, recording, checker)
             checker.end()
-            # The next processes go on with what a power cut has left; or with nothing.
+            # The next processes continue with what a power cut has left; or with nothing.
             start, content = {}, {}
             if later and self.chance.random() < 0.75:
                 start, text = self.chance.choice(later)

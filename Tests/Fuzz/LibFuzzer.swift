@@ -22,7 +22,7 @@ enum LibFuzzer {
         case session
         /// Opened immutable, and read.
         case immutable
-        /// Checked and salvaged as files that nobody has open.
+        /// Checked and salvaged as files that are not open anywhere.
         case files
         /// Opened and read, as `session` begins.
         case reading

@@ -1,4 +1,4 @@
-/// Changes bytes as somebody would who knows where fields, refs and counts stand.
+/// Changes bytes as an attacker would who knows where fields, refs and counts are.
 struct Mutation<Source: NumberSource> {
     var random: Source
 
@@ -55,7 +55,7 @@ struct Mutation<Source: NumberSource> {
 
     // MARK: Whole pieces of a file
 
-    /// One change as of a file system, or of somebody who cuts and pastes: pages and units that are swapped, copied,
+    /// One change as of a file system, or of a cut and paste: pages and units that are swapped, copied,
     /// filled, or missing at the end. The first `header` bytes stay what they are in most cases.
     mutating func changePieces(_ bytes: inout [UInt8], header: Int) {
         let size = random.chance(0.5) ? 512 : 4096

@@ -8,7 +8,7 @@ struct Session {
     let isWriting: Bool
     var mode = StoreConfiguration.Mode.readWrite
     var rounds = 2
-    /// Of so many objects of a class each value is read by itself.
+    /// Of this many objects of a class each value is read by itself.
     var samples = 50
     /// Whether it is verified, and not only read: not where the file is verified as well.
     var verifies = true
@@ -72,7 +72,7 @@ struct Session {
         if let problem { throw problem }
     }
 
-    /// What an observer is told that comes early, and late.
+    /// What an observer gets that comes early, and late.
     private func compare(_ store: Store, _ before: Snapshot?, _ classes: [ClassInfo]) throws(StoreError) {
         guard let before else { return }
         let after = try store.shared.database.snapshot()

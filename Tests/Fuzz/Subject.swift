@@ -2,13 +2,13 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// A real store as its files stand at some moment: what cases are made from.
+/// A real store as its files are at some moment: what cases are made from.
 struct Subject {
     let name: String
     var store: [UInt8]
     /// Nil where the store was closed cleanly.
     var log: [UInt8]?
-    /// What processes shared that were killed; nil: nobody kept it.
+    /// What processes shared that were killed; nil: it was not kept.
     var lock: [UInt8]?
     /// The files as each commit left them, oldest first: what recovery may come to. Of small ones only.
     var history: [Subject] = []
@@ -119,7 +119,7 @@ struct Subject {
     }
 
     /// What is left where properties were dropped, of each a part, an index or a tree, and one was renamed: leaves have
-    /// columns that nobody knows.
+    /// columns that the schema does not know.
     private static func dropProperties(_ database: Database) throws {
         let transaction = try WriteTransaction.begin(database)
         let classes = schema.classes.map { old in

@@ -14,7 +14,7 @@ enum Target: String, CaseIterable {
         var mutation = Mutation(random: RandomNumbers(seed: seed &* 0x9e37_79b9))
         switch self {
         case .store, .log, .lock:
-            // Half of them get past hashes because these fit, the others because nobody compares them: trees that
+            // Half of them get past hashes because these fit, the others because they are not compared: trees that
             // contain themselves have no hashes that fit.
             let isForged = seed % 2 == 0
             InjectedBug.set(.hashUnchecked, !isForged)
@@ -173,7 +173,7 @@ extension Mutation {
     }
 }
 
-/// Operations of a log that nobody has done, mostly with what the schema has.
+/// Operations of a log that were never done, mostly with what the schema has.
 enum Invention {
     static func operations<R: NumberSource>(_ random: inout R, _ schema: Schema) -> [UInt8] {
         if schema.classes.isEmpty { return [] }

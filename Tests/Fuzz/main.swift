@@ -6,7 +6,7 @@ import ObjStoreSimulation
 /// or `fuzz libfuzzer` with arguments of libFuzzer (see `LibFuzzer`).
 ///
 /// A case is made from its seed alone: a real store file, a real log, what killed processes shared, a signature, a JSON
-/// text or nested values, changed in a few places by somebody who knows the format. Hashes and refs are made to fit
+/// text or nested values, changed in a few places with knowledge of the format. Hashes and refs are made to fit
 /// (`ForgedStore`, `ForgedLog`), or, in half of the cases, not compared (`InjectedBug.hashUnchecked`). Each file is
 /// verified, salvaged to a store that must be sound, opened, read in every way and written. Whatever the library
 /// answers is right, as long as it answers: a trap, a signal, a report of a sanitizer, or more than 20 seconds of work

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <valgrind/callgrind.h>
 
-/* Free memory in pieces, that is without the one behind all others, which is cut for who asks. */
+/* Free memory in pieces, that is without the one behind all others, which is cut on request. */
 static size_t pieces(void) {
     const struct mallinfo2 info = mallinfo2();
     return info.fordblks - info.keepcost;

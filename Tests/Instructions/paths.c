@@ -119,7 +119,7 @@ static void open_place(place *it, const char *path) {
     } else {
         TRY(objstore_config_set_memory(config, OBJSTORE_STR("")));
     }
-    /* Nobody syncs, and the library's thread has no reason to make a checkpoint while something is counted. */
+    /* There is no sync, and the library's thread has no reason to make a checkpoint while something is counted. */
     TRY(objstore_config_set_durability(config, OBJSTORE_DURABILITY_NONE, 0));
     TRY(objstore_config_set_limit(config, OBJSTORE_LIMIT_CHECKPOINT_IDLE_MS, -1));
     TRY(objstore_config_set_schema(config, schema, 1));
@@ -479,7 +479,7 @@ static void unobserve(int64_t count) {
     TRY(objstore_token_close(token));
 }
 
-/* In this order: who reads comes before who writes. */
+/* In this order: readers come before writers. */
 static const struct path {
     const char *name;
     int64_t count;

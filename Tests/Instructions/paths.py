@@ -1,6 +1,6 @@
 """The hot paths of the Python package, for Tests/Instructions/run: `paths.py [PATH...]`.
 
-As in paths.c: rounds of so many operations, of which the first is not counted. INSTRUCTIONS_MARKS names the library
+As in paths.c: rounds of this many operations, of which the first is not counted. INSTRUCTIONS_MARKS names the library
 of marks.c.
 """
 

@@ -439,7 +439,7 @@ import WholeModel
         #expect(model.file.liveUnitsTotal < 100)
     }
 
-    /// The last leaf keeps its slots and gives up the texts of its holes, once.
+    /// The last leaf keeps its slots and frees the texts of its holes, once.
     @Test func theLastLeafIsThinned() throws {
         for (index, few) in [3, 40].enumerated() {
             let model = Model(TestSchema([(.int, false), (.string, true), (.binary, false)]), seed: UInt64(23 + index))

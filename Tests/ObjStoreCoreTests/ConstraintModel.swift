@@ -169,7 +169,7 @@ final class ConstraintModel {
 
     static func tuple(_ row: Row, _ index: Int) -> [IndexSample] { indexes[index].properties.map { row[$0].sample } }
 
-    /// Puts a row in the place of another of that object; false where a unique value is somebody else's.
+    /// Puts a row in the place of another of that object; false where a unique value is another object's.
     static func put(_ row: Row?, _ key: Int64, in state: inout State) -> Bool {
         for (number, index) in indexes.enumerated() where index.isUnique {
             guard let row else { continue }

@@ -115,8 +115,7 @@ import ObjStoreCore
         }
     }
 
-    /// Every sequence of four moves of two objects among two values and null: what was refused, and what stands in the
-    /// end.
+    /// Every sequence of four moves of two objects among two values and null: what was refused, and the final state.
     @Test func everyMoveOfTwoObjects() throws {
         let values: [Value] = [.null, .int(1), .int(2)]
         for isCompound in [false, true] {
@@ -143,7 +142,7 @@ import ObjStoreCore
         }
     }
 
-    /// Two properties change at once: what stands in between is nobody's business.
+    /// Two properties change at once: the state in between does not matter.
     @Test func changingTogetherIsComparedInTheEnd() throws {
         let small = try Small([], compound: true)
         let first = try small.make(.int(1), .int(1)), second = try small.make(.int(2), .int(1))
@@ -401,8 +400,8 @@ import ObjStoreCore
         }
     }
 
-    /// What was written with constraints is not opened by who does not know them: the kind of a property is unknown
-    /// there.
+    /// What was written with constraints is not opened by a library that does not know them: the kind of a property is
+    /// unknown there.
     @Test func schemaSaysThatThereIsMore() throws {
         var draft = SchemaDraft()
         try ConstraintTests.person(&draft, [.unique], [(["born", "last"], true)])

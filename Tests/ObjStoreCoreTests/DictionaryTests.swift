@@ -86,8 +86,7 @@ import ObjStoreCore
         #expect(try made(8192, 200).dictionaries == 0)
     }
 
-    /// A text that is there already costs a code; a new one another dictionary; so many new ones that nothing is won a
-    /// plain segment.
+    /// A text that is there already costs a code; a new one another dictionary; too many new ones a plain segment.
     @Test func oneRowIsChanged() throws {
         let model = Model(TestSchema([(.string, true)]), seed: 3)
         for index in 0..<4096 { try model.append([.text(Array("city number \(index % 10)".utf8))]) }

@@ -44,7 +44,8 @@ import ObjStoreCore
         #expect(words.sleepers == 0)
     }
 
-    /// Who waits for a version sleeps on the bell of the round that covers it, and the round's end rings that one.
+    /// A thread that waits for a version sleeps on the bell of the round that covers it, and the round's end rings that
+    /// one.
     @Test func versionsFindTheirRound() {
         let limits = SharedState.Limits(ringEntries: 8, slots: 4, classes: 4)
         let shared = SharedState(OwnedMemory(bytes: SharedState.bytes(limits)), limits: limits)

@@ -6,7 +6,7 @@ import ObjStoreCore
 
 /// Frozen views are read without a lock.
 @Suite struct FrozenReadTests {
-    /// The read goes on until it has seen that the store is being closed, and on: closing returns after it.
+    /// The read continues until it has seen that the store is being closed, and on: closing returns after it.
     @Test func closingWaitsForReads() throws {
         var draft = SchemaDraft()
         try draft.addClass("Dog")

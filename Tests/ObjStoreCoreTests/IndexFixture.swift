@@ -64,7 +64,7 @@ final class IndexFile: StorageFile, @unchecked Sendable {
     }
 }
 
-/// A small fast generator: the seed stands in every failure's message.
+/// A small fast generator: the seed is in every failure's message.
 struct IndexRandom: RandomNumberGenerator {
     var state: UInt64
     init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
@@ -176,7 +176,7 @@ enum IndexSample: Hashable, Comparable {
         }
     }
 
-    /// What the index gives back: long texts cut.
+    /// What the index returns: long texts cut.
     var stored: IndexSample {
         if case .text(let bytes) = self { return .text(Array(bytes.prefix(64))) }
         return self

@@ -46,7 +46,7 @@ final class IndexDamage {
     let start = 3 * PageSize.page
     let end: Int
     private var nodes: [(offset: Int, kind: NodeKind, bytes: Int)] = []
-    /// Where each node's ref stands: parent and byte offset in it.
+    /// Where each node's ref is: parent and byte offset in it.
     private var parents: [Int: (parent: Int, slot: Int)] = [:]
     private let samples: [IndexSample]
     private(set) var found = 0
@@ -113,7 +113,7 @@ final class IndexDamage {
         let memory = model.file.memory
         let node = nodes[random.below(nodes.count)]
         for _ in 0..<1 + random.below(3) {
-            // Mostly the directory at the beginning, where lengths and widths stand.
+            // Mostly the directory at the beginning, where lengths and widths are.
             let span = random.below(3) == 0 ? node.bytes : min(node.bytes, 80)
             let byte = memory + (node.offset + random.below(span))
             let edges: [UInt8] = [0, 1, 2, 8, 0x7f, 0x80, 0xff, UInt8(truncatingIfNeeded: random.next())]

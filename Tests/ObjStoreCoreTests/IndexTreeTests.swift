@@ -89,7 +89,7 @@ import ObjStoreCore
         try roundTrip(kind, Array(Set(values)).sorted())
     }
 
-    /// In an index that is not unique null may stand as often as objects do; dense keys cost nothing.
+    /// In an index that is not unique null may occur as often as objects do; dense keys cost nothing.
     @Test(arguments: [ValueKind.int, .string]) func manyNulls(_ kind: ValueKind) throws {
         let model = IndexModel(kind, unique: false, name: "nulls")
         for key in 0..<5000 { try model.insert(.null, Int64(key)) }
@@ -146,7 +146,7 @@ import ObjStoreCore
         #expect(keys.shape.placedBytes < 1_150_000, "random 64-bit keys: \(keys.shape)")
     }
 
-    /// One transaction that merges several times: what is there is packed anew with what comes.
+    /// One transaction that merges several times: what is there is packed again with what comes.
     @Test(arguments: [ValueKind.int, .string], [false, true]) func bulkInSeveralMerges(
         _ kind: ValueKind, _ unique: Bool
     ) throws {

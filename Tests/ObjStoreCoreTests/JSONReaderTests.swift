@@ -23,7 +23,7 @@ import ObjStoreCore
         expect("\"\"", "\"\"")
         expect("{\"\":0}", "{\"\":0}")
         expect("null", "null")
-        // A key that comes twice is handed on; who uses it says what that means.
+        // A key that comes twice is handed on; the user decides what that means.
         expect(#"{"a":1,"a":2}"#, #"{"a":1,"a":2}"#)
     }
 

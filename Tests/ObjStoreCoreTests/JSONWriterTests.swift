@@ -184,7 +184,7 @@ import ObjStoreCore
             (#"{"$binary":5,"a":1}"#, #"{"$binary":5,"a":1}"#), (#"{"$numberInt":"-5"}"#, "-5"),
             (#"{"$numberDouble":"-Infinity"}"#, "-inf"), (#"{"$numberDouble":"1.5"}"#, "1.5"),
             (#"{"$numberDecimal":"1.10"}"#, "1.10"), (#"{"a":[{"$numberLong":"7"}]}"#, #"{"a":[7]}"#),
-            // Nothing that stands for a value.
+            // Nothing that represents a value.
             (#"{"$other":1}"#, #"{"$other":1}"#),
             (#"{"$oid":"507f1f77bcf86cd799439011","b":1}"#, #"{"$oid":"507f1f77bcf86cd799439011","b":1}"#),
             ("{\"$\":1}", "{\"$\":1}"), ("{}", "{}"),

@@ -1,7 +1,7 @@
 import CFFI
 import Testing
 
-/// libffi is linked and its narrow results follow the rule that trips everybody once: an integer
+/// libffi is linked and its narrow results follow a rule that is easily overlooked: an integer
 /// result narrower than a word is written as a whole `ffi_arg`.
 @Suite struct LibffiTests {
     @Test func callsAFunctionThroughADescription() throws {

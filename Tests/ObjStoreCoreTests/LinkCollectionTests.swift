@@ -491,8 +491,8 @@ import ObjStoreCore
             mismatch?.code == .schemaMismatch && mismatch?.propertyName == "pack", "\(String(describing: mismatch))")
     }
 
-    /// Who observes what leads to an object hears when an owner begins and ceases to have it, by itself or because it
-    /// is deleted.
+    /// An observer of what leads to an object is notified when an owner begins and ceases to have it, by itself or
+    /// because it is deleted.
     @Test(arguments: [false, true]) func observersOfAnInverse(comparesTrees: Bool) throws {
         let folder = TestFolder(), store = try LinkCollectionTests.open(folder)
         var tx = try store.begin()

@@ -405,7 +405,8 @@ import ObjStoreCore
 
     // MARK: Deleting
 
-    /// Who links to a deleted object is told to observers as modified, once, in that property; a replay finds the same.
+    /// Objects that link to a deleted one are reported to observers as modified, once, in that property; a replay finds
+    /// the same.
     @Test func observersSeeWhatADeletionNulls() throws {
         var configuration = StoreConfiguration()
         configuration.place = .memory("")

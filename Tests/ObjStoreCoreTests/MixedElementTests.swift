@@ -5,7 +5,7 @@ import ObjStoreCore
 import WholeModel
 
 /// Lists, sets and maps of mixed elements, with links of any depth in them, against a model that knows nothing of
-/// inverses: whole content, all counts of who links to whom and `verify`.
+/// inverses: whole content, all counts of which objects link to which and `verify`.
 @Suite struct MixedElementTests {
     typealias Target = MixedTree.Target
 
@@ -338,7 +338,7 @@ import WholeModel
             return all
         }
 
-        /// Every object with its elements, and who links to whom.
+        /// Every object with its elements, and which objects link to which.
         override func check() throws {
             var found: [Int64: Content] = [:]
             var row = try RowCursor(tx, classes[0])

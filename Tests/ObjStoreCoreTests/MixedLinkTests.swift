@@ -3,8 +3,8 @@ import Testing
 import ObjStoreCore
 import WholeModel
 
-/// Links in mixed values, against a model that knows nothing of inverses: whole content, all counts of who links to
-/// whom and `verify` after each step that ends something.
+/// Links in mixed values, against a model that knows nothing of inverses: whole content, all counts of which objects
+/// link to which and `verify` after each step that ends something.
 @Suite struct MixedLinkTests {
     typealias Target = MixedTree.Target
     typealias Tree = MixedTree
@@ -196,7 +196,7 @@ import WholeModel
             }
         }
 
-        /// Every object with its values, who links to whom, and what an index and a comparison find.
+        /// Every object with its values, which objects link to which, and what an index and a comparison find.
         override func check() throws {
             for cls in 0..<3 {
                 var found: [Int64: [Tree]] = [:]
@@ -259,7 +259,7 @@ import WholeModel
         try fixture.close()
     }
 
-    /// The order of D42 among links: class, then key; links stand behind everything but lists and maps.
+    /// The order of D42 among links: class, then key; links come after everything but lists and maps.
     @Test func order() throws {
         func link(_ cls: UInt32, _ key: Int64, tag: UInt32 = 0) -> Value {
             .link(ObjectID(classID: cls, storeTag: tag, key: key))

@@ -32,7 +32,7 @@ import ObjStoreCore
         try transaction.commit()
         #expect(try store.hub.wait(timeout: 50_000_000) == 0)
         #expect(calls.value == 1)
-        // A cancelled transaction tells nobody.
+        // A cancelled transaction notifies no observer.
         let cancelled = try WriteTransaction.begin(store.database)
         _ = try store.create(cancelled.state(0))
         try cancelled.cancel()
@@ -50,7 +50,7 @@ import ObjStoreCore
         }
         #expect(isReadable(try store.hub.notifyDescriptor()))
         try store.write { _, items in try store.create(items) }
-        // What came before the first delivery is in it, and is not told again.
+        // What came before the first delivery is in it, and is not reported again.
         let version = store.database.publishedVersion
         #expect(try store.hub.deliver() == 1)
         let sets = received.take()
@@ -66,7 +66,7 @@ import ObjStoreCore
         try store.close()
     }
 
-    /// Both versions can be read as long as somebody holds the change set.
+    /// Both versions can be read while the change set is held.
     @Test func beforeAndAfter() throws {
         let store = try ObservedStore()
         try store.write { _, items in for _ in 0..<3 { try store.create(items) } }
@@ -130,7 +130,7 @@ import ObjStoreCore
         try store.close()
     }
 
-    /// A handler may write; what it wrote it is told next time, once.
+    /// A handler may write; what it wrote is reported to it next time, once.
     @Test func handlersThatWrite() throws {
         let store = try ObservedStore()
         let received = Received()
@@ -236,7 +236,7 @@ import ObjStoreCore
         try store.write { _, items in try store.create(items) }
         waiter.stopAndJoin()
         #expect(calls.value == 1)
-        // Closing wakes who waits for ever.
+        // Closing wakes a call that waits without a timeout.
         let codes = Counter()
         let others = try (0..<2).map { _ in
             try BackgroundThread(name: "wait") { _ in

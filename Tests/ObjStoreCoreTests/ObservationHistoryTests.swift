@@ -2,7 +2,7 @@ import Testing
 
 import ObjStoreCore
 
-/// What observers are told after random histories, against a naive comparison of whole contents.
+/// What observers get after random histories, against a naive comparison of whole contents.
 @Suite struct ObservationHistoryTests {
     /// One observed question and the list as the test keeps it.
     final class Watched {
@@ -312,7 +312,7 @@ import ObjStoreCore
         try store.close()
     }
 
-    /// The first write of a session begins the log anew behind the version that an observer knows already.
+    /// The first write of a session starts a new log behind the version that an observer knows already.
     @Test func firstWriteAfterACleanOpen() throws {
         let store = try ObservedStore(seed: 7)
         try store.write { _, items in for _ in 0..<10 { try store.create(items) } }
@@ -367,7 +367,7 @@ import ObjStoreCore
         try store.close()
     }
 
-    /// A class that is added, and properties that are added, while somebody observes.
+    /// A class that is added, and properties that are added, while there is an observer.
     @Test func schemaChanges() throws {
         let store = try ObservedStore(seed: 9)
         try store.write { _, items in for _ in 0..<5 { try store.create(items) } }

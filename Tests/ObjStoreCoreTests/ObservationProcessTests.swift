@@ -41,7 +41,7 @@ import ObjStoreCore
         #expect(try other.ask("deliver 5000") == [1, 0, 0, 1])
         observer.close()
         try store.close()
-        // Its observer goes on as the last process; then the file is whole.
+        // Its observer continues as the last process; then the file is whole.
         #expect(try other.ask("deliver 10") == [0, 0, 0, 0])
         try other.exit()
         let database = try Database.open(store.folder["db"], options: StoreOptions(), machine: RealMachine.shared)

@@ -98,8 +98,8 @@ import ObjStoreCore
 
     // MARK: Closing
 
-    /// The background thread's own last commit, in a compaction, may come after the store has told it to end: nobody
-    /// would wait for a thread that started then.
+    /// The background thread's own last commit, in a compaction, may come after the store has stopped it: nothing would
+    /// wait for a thread that started then.
     @Test func noThreadStartsAfterTheEnd() throws {
         let store = try open()
         let work = try BackgroundWork(store.database)
@@ -125,7 +125,7 @@ import ObjStoreCore
         refused(.versionMismatch) { $0.isReadOnly = true }
     }
 
-    /// A torn meta says nothing, whatever stands in it.
+    /// A torn meta says nothing, whatever is in it.
     @Test func aTornMetaIsPassedOver() throws {
         var torn = 0
         try edit { base in
@@ -216,7 +216,7 @@ import ObjStoreCore
         refused(.corrupt) { $0.isReadOnly = true }
     }
 
-    /// Changes the class of the newest version, or its only leaf, with hashes made anew: only the change is wrong.
+    /// Changes the class of the newest version, or its only leaf, with hashes recomputed: only the change is wrong.
     private func forge(
         _ change: (_ base: UnsafeMutableRawPointer, _ cls: UnsafeMutableRawPointer, _ leaf: UnsafeMutableRawPointer)
             throws -> Void
@@ -365,7 +365,7 @@ import ObjStoreCore
         try store.close()
     }
 
-    /// The log never grows past its limit, and commits go on: checkpoints make room.
+    /// The log never grows past its limit, and commits continue: checkpoints make room.
     @Test func limitOfTheLog() throws {
         let store = try facade([.logBytes: 1 << 20, .checkpointIdle: -1])
         let view = try store.openView(), cls = try view.findClass("Row"), text = try view.findProperty(cls, "text")
@@ -401,7 +401,7 @@ import ObjStoreCore
         }
     }
 
-    /// Who expects others to commit presently does not wait for ever when they do not.
+    /// A thread that expects others to commit presently does not wait for ever when they do not.
     @Test func commitsWithoutTheOthers() throws {
         let store = try open()
         for _ in 1...4 { store.database.shared.setSyncPace(commits: 4, time: 1 << 40) }
@@ -412,7 +412,7 @@ import ObjStoreCore
         try store.close()
     }
 
-    /// What a small transaction worked with is kept for the next one, what a large one needed is given back at its end.
+    /// What a small transaction worked with is kept for the next one, what a large one needed is freed at its end.
     @Test func largeTransactionsKeepNoMemory() throws {
         let store = try open()
         weak var state: ClassState?

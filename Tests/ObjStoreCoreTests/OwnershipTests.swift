@@ -123,7 +123,7 @@ import ObjStoreCore
             let none = UnsafeBufferPointer<UInt32>(start: nil, count: 0)
             let made: ObjectID
             if below(4) == 0 {
-                // A key that was given: generated ones go on above it.
+                // A key that was given: generated ones continue above it.
                 let id = (try greatest()) + Int64(below(5)) + 1
                 made = try [p["id"]!].withUnsafeBufferPointer { given in
                     try [Value.int(id)].withUnsafeBufferPointer { try tx.create(home, given, $0.baseAddress!) }
@@ -358,7 +358,7 @@ import ObjStoreCore
 
         // MARK: Observing
 
-        /// What observers of homes and of rooms are told since the last time, from the log and from the trees: all that
+        /// What observers of homes and of rooms got since the last time, from the log and from the trees: all that
         /// differs in an object, or in what is embedded in it, is a modification of that property.
         func tell() throws {
             let now = (version: try store.shared.database.snapshot(), model: committed)
@@ -374,7 +374,7 @@ import ObjStoreCore
                     classes: [UInt32(ClassID.index(home)), UInt32(ClassID.index(room))], compares: compares)
                 check(reader.classes[UInt32(ClassID.index(home))], homes, isExact: reader.isCompared, "homes")
                 check(reader.classes[UInt32(ClassID.index(room))], rooms, isExact: reader.isCompared, "rooms")
-                // Who observes homes only hears the same of them.
+                // An observer of homes only gets the same of them.
                 let only = try ChangeReader(
                     store.shared.database, from: before, to: now.version, classes: [UInt32(ClassID.index(home))],
                     compares: compares)

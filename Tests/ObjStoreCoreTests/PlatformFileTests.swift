@@ -266,7 +266,7 @@ import ObjStoreCore
         }
     }
 
-    /// Who may use one file may use the other, whatever the umask says.
+    /// Users that may use one file may use the other, whatever the umask says.
     @Test func access() throws {
         func mode(_ name: String) -> UInt32 {
             var status = stat()

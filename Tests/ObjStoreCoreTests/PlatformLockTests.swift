@@ -134,7 +134,7 @@ import ObjStoreCore
         other.lock.release()
     }
 
-    /// Those who leave the queue at its head, in the middle and at its end take nobody with them.
+    /// Those who leave the queue at its head, in the middle and at its end take no other with them.
     @Test func timeoutInTheMiddleOfTheQueue() throws {
         let side = try Side(folder["db"], words: nil)
         let guarded = Guarded()
@@ -202,7 +202,7 @@ import ObjStoreCore
         #expect(throws: StoreError.self) { try lock.acquire(timeout: 0) }  // and leaves no owner behind
     }
 
-    /// A thread that stands in the queue is overtaken by those that run, but not for ever: six threads that never
+    /// A thread in the queue is overtaken by those that run, but not for ever: six threads that never
     /// pause leave the lock to the seventh within its time, each time.
     @Test func waitingThreadIsNotOvertakenForEver() throws {
         let side = try Side(folder["db"], words: nil)
@@ -259,13 +259,13 @@ import ObjStoreCore
         }
     }
 
-    /// Who was taken for dead while it had the lock (it closed the store under a thread) releases nothing of the next
-    /// owner's.
+    /// An owner that was taken for dead while it had the lock (it closed the store under a thread) releases nothing of
+    /// the next owner's.
     @Test func releaseByALateOwner() throws {
         let words = SharedWords()
         let late = try Side(folder["db"], words: words), next = try Side(folder["db"], words: words)
         try late.lock.acquire()
-        words.owner.store(12345)  // nobody's: dead
+        words.owner.store(12345)  // no live owner: dead
         #expect(try next.lock.acquire(timeout: 0))
         let owner = words.owner.load()
         late.lock.release()

@@ -79,7 +79,7 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
     /// - Parameters:
     ///   - after: commits after the last checkpoint, of some rows each; the file is then taken as a killed process
     ///     leaves it.
-    ///   - keeps: of so many objects only one is kept, and the rest compacted.
+    ///   - keeps: of this many objects only one is kept, and the rest compacted.
     init(rows: Int, after: Int = 0, keeps: Int64 = 1) throws {
         let folder = TestFolder(), path = folder["db"]
         var options = StoreOptions()

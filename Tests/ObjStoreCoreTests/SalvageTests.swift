@@ -131,7 +131,7 @@ import ObjStoreCore
 
     @Test(arguments: 0..<2) func aDamagedMeta(slot: Int) throws {
         for offset in [10, 60, 100, 250] {
-            // As an application leaves a store that it has closed: the log is gone, and nobody was writing a meta.
+            // As an application leaves a store that it has closed: the log is gone, and no meta was being written.
             let closed = try DamagedStore(fixture) { store, log in
                 store[slot * 4096 + offset] ^= 4
                 log = nil
@@ -142,7 +142,7 @@ import ObjStoreCore
         }
     }
 
-    /// Of a file that was not closed cleanly nobody can tell whether a meta was torn while it was written: nothing is
+    /// Of a file that was not closed cleanly it is unknown whether a meta was torn while it was written: nothing is
     /// lost by it.
     @Test func aMetaThatMayBeTorn() throws {
         let killed = try SalvageTests.killed.get()
@@ -157,7 +157,7 @@ import ObjStoreCore
             report.findings == [] && report.notes.contains { $0.hasPrefix("meta \(1 - newest): it is damaged") },
             "\(report)")
         try compare(damaged, [:], [:], sourceLocation: #_sourceLocation)
-        // Where nobody can have been writing it, it is damage.
+        // If it cannot have been being written, it is damage.
         damaged = try DamagedStore(killed) { store, log in
             store[other + 60] ^= 4
             log = nil
@@ -173,7 +173,7 @@ import ObjStoreCore
         #expect(try damaged.verify().findings == [])
         let (report, losses) = try damaged.salvage()
         #expect(losses == 0, "\(report)")
-        // Where the file was closed nobody was writing a meta.
+        // If the file was closed no meta was being written.
         let closed = try DamagedStore(fixture) { store, log in
             for byte in 0..<bytes { store[slot * PageSize.page + byte] = 0 }
             log = nil
@@ -189,7 +189,7 @@ import ObjStoreCore
         return nil
     }
 
-    /// The check says what opening says, to the byte. What is missing may be needed by nobody: then a salvage has all
+    /// The check says what opening says, to the byte. What is missing may not be needed: then a salvage has all
     /// there is.
     @Test(arguments: [1, 64, 4095, 4096, 5000], [false, true]) func aFileThatWasCutOff(
         bytes: Int, wasKilled: Bool
@@ -461,8 +461,8 @@ import ObjStoreCore
         try check([fixture.first(.freeMap)], named: "free map")
     }
 
-    /// A unique value that is lost in the objects and in its index, and may not be null: whatever stood for it could be
-    /// that of another object.
+    /// A unique value that is lost in the objects and in its index, and may not be null: any replacement could be that
+    /// of another object.
     @Test func lostUniqueValues() throws {
         let leaves = fixture.all(.indexLeaf(13), 0)
         let damaged = try DamagedStore(fixture, [try fixture.first(.part(13), 0)] + leaves.prefix(leaves.count / 2))
@@ -527,7 +527,7 @@ import ObjStoreCore
         #expect(Set(try damaged.content()[1].keys) == Set(killed.oracle[1].keys).subtracting(head.keys))
     }
 
-    /// Links to lost objects become null, and are counted and told with the reason; the others stay.
+    /// Links to lost objects become null, and are counted and reported with the reason; the others stay.
     @Test func linksToLostObjects() throws {
         let head = try fixture.first(.head, 1)
         let damaged = try DamagedStore(fixture, [head])
@@ -571,7 +571,7 @@ import ObjStoreCore
         let database = try Database.open(damaged.path, options: options, machine: RealMachine.shared)
         refused(.busy, damaged.path, folder["new"])
         try database.close()
-        // Who is interrupted leaves nothing behind, and the file can be opened again.
+        // An interrupted one leaves nothing behind, and the file can be opened again.
         for when in 0..<3 {
             var calls = 0
             #expect(
@@ -669,7 +669,7 @@ import ObjStoreCore
         }
     }
 
-    /// Leaves that compaction has put together, and what they list: without the keys nobody knows the objects.
+    /// Leaves that compaction has put together, and what they list: without the keys the objects are unknown.
     @Test func leavesThatListTheirKeys() throws {
         let fixture = try SalvageTests.compacted.get()
         let sound = try DamagedStore(fixture, [])

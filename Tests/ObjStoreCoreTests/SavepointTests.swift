@@ -31,7 +31,7 @@ import WholeModel
         var greatestKey: Int64 = -1
         var undone = 0, released = 0
 
-        /// - Parameter spills: the transaction keeps as few pages in memory as it can be told to.
+        /// - Parameter spills: the transaction keeps as few pages in memory as it can be configured to.
         init(seed: UInt64, spills: Bool = false) throws {
             var draft = SchemaDraft()
             try draft.addClass("Person")
@@ -249,7 +249,7 @@ import WholeModel
         try fixture.store.close()
     }
 
-    /// Many scopes in one transaction: each gives back the copies that it made.
+    /// Many scopes in one transaction: each frees the copies that it made.
     @Test func scopesKeepNoMemory() throws {
         let fixture = try Fixture(seed: 3)
         for _ in 0..<3000 { try fixture.create() }

@@ -150,8 +150,8 @@ import ObjStoreCore
         try keys.close()
     }
 
-    /// Who has the store open, and no schema of its own, goes on with what is left, by the ids it knows, and what is
-    /// dropped is an error: in views that move, in rows, in readers, and where objects are written.
+    /// A handle that has the store open, and no schema of its own, continues with what is left, by the ids it knows,
+    /// and what is dropped is an error: in views that move, in rows, in readers, and where objects are written.
     @Test func processesWithTheStoreOpenContinue() throws {
         let folder = TestFolder(), path = folder["db"]
         try ConstraintTests.open(path, version: 1) { try SchemaChangeTests.wide(&$0, ["a", "b", "s1", "c"]) }.close()
@@ -215,12 +215,12 @@ import ObjStoreCore
         try tx.set(object, ids[3], .int(41))
         _ = try tx.commit()
         #expect(try live.refresh() && row.int(ids[3]) == 41 && live.findProperty(cls, "d") == ids[3])
-        // The frozen view stands where it stood.
+        // The frozen view is where it was.
         var values = [Value](repeating: .null, count: 4)
         try ids.withUnsafeBufferPointer { try frozen.values(object, $0, nil, into: &values) }
         #expect(values[0].low == 1 && values[2].isSame(as: text) && values[3].low == 4)
         #expect(try frozen.findProperty(cls, "c") == ids[3])
-        // Observers are told of what is left, under the ids they know.
+        // Observers get what is left, under the ids they know.
         _ = try store.hub.deliver()
         let changes = try #require(told.first)
         #expect(changes.modified == [object.key] && changes.inserted.count == 1)

@@ -42,7 +42,7 @@ import ObjStoreCore
         if change == "part gone" { try draft.dropClass("Part") }
     }
 
-    /// What is told of the change; empty: nothing is lost.
+    /// What is reported of the change; empty: nothing is lost.
     static let changes: [(change: String, told: String)] = [
         ("same", ""), ("more", ""), ("another pair", ""), ("cascades", ""),
         ("part not embedded", "class Part is not embedded any more"),
@@ -98,7 +98,7 @@ import ObjStoreCore
         for store in [store, unknowing, newer] { try store.close() }
     }
 
-    /// Higher and higher: each is checked once, and what is given back is there again.
+    /// Higher and higher: each is checked once, and what is returned is there again.
     @Test func versionAfterVersion() throws {
         let folder = TestFolder(), path = folder["db"]
         let store = try ConstraintTests.open(path, version: 1) { try SchemaInUseTests.describe(&$0) }

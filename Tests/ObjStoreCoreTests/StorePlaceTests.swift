@@ -4,7 +4,7 @@ import Testing
 
 import ObjStoreCore
 
-/// Where a store lies: files that are deleted or replaced under it, what stands beside it, who may use that.
+/// Where a store lies: files that are deleted or replaced under it, what is next to it, and its access rights.
 @Suite struct StorePlaceTests {
     private let folder = TestFolder()
     private var path: String { folder["db"] }
@@ -69,8 +69,8 @@ import ObjStoreCore
 
     enum Fate: CaseIterable { case deleted, deletedWithSideFiles, replacedByCopy, movedAway }
 
-    /// Who has the old one open is told, and touches nothing of the new one; whether it was open for long, or not
-    /// written yet.
+    /// A process that has the old one open gets an error, and touches nothing of the new one; whether it was open for
+    /// long, or not written yet.
     @Test(arguments: Fate.allCases, [false, true]) func replacedStore(fate: Fate, wasWritten: Bool) throws {
         let first = try Opened(path)
         try first.write(1...3)
@@ -84,12 +84,12 @@ import ObjStoreCore
         case .replacedByCopy: rename(folder["copy"], path)
         case .movedAway: rename(path, folder["moved"])
         }
-        // Nobody would find what is written now.
+        // What is written now would never be found.
         refused(.replaced, "was deleted, or another one has its place") { try old.write(5...5) }
         let new = try Opened(path)
         try new.write(10...12)
         refused(.replaced) { try old.write(5...5) }
-        // Readers are told where the memory that they share with others could be found.
+        // Readers get an error if the memory that they share with others could be found.
         if fate != .deletedWithSideFiles { refused(.replaced) { try old.database.checkNotReplaced() } }
         // What it has it still reads.
         #expect(try old.ids == (wasWritten ? [1, 2, 3, 4] : [1, 2, 3]))
@@ -140,7 +140,7 @@ import ObjStoreCore
         try again.close()
     }
 
-    /// What somebody else has put there is not ours to change.
+    /// What another program has put there is not ours to change.
     @Test(arguments: ["-lock", "-log"], [false, true]) func strangersFiles(end: String, isStoreItself: Bool) throws {
         let first = try Opened(path)
         try first.write(1...1)
@@ -263,7 +263,7 @@ import ObjStoreCore
         try store.close()
     }
 
-    /// It stays in proportion to the store, and goes back to its first size when nobody writes.
+    /// It stays in proportion to the store, and goes back to its first size when there are no writes.
     @Test func logInProportion() throws {
         let store = try Opened(path) {
             $0.logBytes = 1 << 16
@@ -280,7 +280,7 @@ import ObjStoreCore
         #expect(most > 4096 + 1 << 16)
         try store.database.checkpoint(isIdle: true)
         #expect(bytes("db-log") == 4096 + 1 << 16)
-        // Others go on where the ring is now.
+        // Others continue where the ring is now.
         for round in 3000..<3050 { try store.write(Int64(round * 4)...Int64(round * 4 + 3), .none) }
         for end in ["", "-log"] { try FileManager.default.copyItem(atPath: path + end, toPath: folder["copy"] + end) }
         let copy = try Opened(folder["copy"])
@@ -289,7 +289,7 @@ import ObjStoreCore
         try store.close()
     }
 
-    // MARK: Files that nobody writes
+    // MARK: Files that no process writes
 
     @Test func immutableBesideWriters() throws {
         let first = try Opened(path)

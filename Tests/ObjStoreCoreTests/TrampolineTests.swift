@@ -42,7 +42,7 @@ import ObjStoreCore
         var subject: Int32 = -3
         for round in 0..<3 {
             for index in functions.indices.shuffled() {
-                // What stands for the userdata argument of the call is ignored.
+                // What is passed as the userdata argument of the call is ignored.
                 #expect(functions[index]!.function(&subject, nil) == Int32(index) * 10 - 3)
             }
             #expect(contexts.allSatisfy { $0.calls == round + 1 && $0.released == 0 })
@@ -70,7 +70,7 @@ import ObjStoreCore
         }
     }
 
-    /// Who lets go of a function from inside its own call loses nothing before the call returns.
+    /// Releasing a function from inside its own call frees nothing before the call returns.
     @Test func letGoFromInside() throws {
         for depth in [1, 3] {
             let context = Context(Int32(depth))
@@ -259,7 +259,7 @@ import ObjStoreCore
                 if case .double(let bits) = row[5] { call.score = Double(bitPattern: bits) }
                 return call
             }
-            // Changes of `number` alone concern nobody.
+            // Changes of `number` alone concern no observer.
             let modified = expected.modified.filter { $0.value & 0b111101 != 0 }.keys.sorted()
             #expect(
                 calls.list == expected.inserted.map { call($0, 2) } + modified.map { call($0, 3) }, "round \(round)")

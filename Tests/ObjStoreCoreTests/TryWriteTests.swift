@@ -36,7 +36,7 @@ import ObjStoreCore
         }
     }
 
-    /// A checkpoint, which comes by itself, has the writers' lock for a moment: nobody is writing.
+    /// A checkpoint, which comes by itself, has the writers' lock for a moment: no process is writing.
     @Test func aCheckpointIsNoWriter() throws {
         let database = store.shared.database, lock = try #require(database.locks.writer as? RealLock)
         for _ in 0..<20 {
@@ -50,7 +50,7 @@ import ObjStoreCore
         }
     }
 
-    /// Who writes afterwards does.
+    /// Later writers do.
     @Test func aWriterIsOne() throws {
         let database = store.shared.database
         #expect(try database.acquireWriterForUpkeep())

@@ -5,7 +5,7 @@ import Testing
 extension RealmExamples {
     /// "Create Objects", of the SDK for all languages, "CRUD - Create - Swift SDK", "Read & Write Data - Swift SDK",
     /// and the example files that "Write Data - Swift SDK" names (`ReadWriteData.codeblock.*`): what is in several of
-    /// them stands here once.
+    /// them is here once.
     @Suite struct Create {
         class DogToy: Object {
             @Persisted var name = ""

@@ -107,7 +107,7 @@ extension RealmExamples {
                     && dogs.filter("name == 'YES %ld'").count == 0)
         }
 
-        /// A quote that is escaped ends no text, and what stands in one stays as it is.
+        /// A quote that is escaped ends no text, and what is in one stays as it is.
         @Test func quotedTexts() throws {
             let names = ["it's YES", "it's true", "a'b %@", "\\' NO", "\"NO\""]
             try realm.write {

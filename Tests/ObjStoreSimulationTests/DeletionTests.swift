@@ -2,7 +2,7 @@ import ObjStoreCore
 import ObjStoreSimulation
 import Testing
 
-/// Processes that open, close and delete one store: who has it open has the file that is there.
+/// Processes that open, close and delete one store: a process that has it open has the file that is there.
 @Suite struct DeletionTests {
     @Test func openersHaveTheFileThatIsThere() {
         var opened = 0, deleted = 0

@@ -189,7 +189,7 @@ import Testing
         }
         process.spawn { _ in word.store(1) }
         world.run(steps: 1000)
-        #expect(woken == ["timeout"])  // a change alone wakes nobody, as with a futex
+        #expect(woken == ["timeout"])  // a change alone wakes no thread, as with a futex
         process.spawn { machine in machine.wake(word) }
         world.run(steps: 1000)
         #expect(woken == ["timeout", "wake 1"])
@@ -198,7 +198,7 @@ import Testing
         }
         world.run(steps: 1000)
         #expect(woken.last == "at once")
-        // Two processes see one memory; who waits for ever is found.
+        // Two processes see one memory; a task that waits for ever is found.
         let second = try #require(
             try world.startProcess().machine.openShared("d/s", bytes: 64, shared.identity, like: nil))
         #expect(SharedWord(second.base).load() == 1 && second.identity == shared.identity)

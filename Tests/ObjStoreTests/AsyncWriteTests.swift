@@ -96,7 +96,7 @@ private final class Holder: Sendable {
         #expect(store.objects(Dog.self).map(\.id) == [7])
     }
 
-    /// Tasks that are cancelled while another writer goes on return while he does, and their bodies never run.
+    /// Tasks that are cancelled while another writer continues return while it does, and their bodies never run.
     @Test func tasksThatAreCancelledWhileTheyWait() async throws {
         let store = try memoryStore([Dog.self])
         let holder = Holder(), runs = Runs()

@@ -22,7 +22,7 @@ private final class Keeper: Object {
     @Persisted(originProperty: "owner") var owned: LinkingObjects<Puppy>
 }
 
-/// Scenarios of changing and deleting many objects at once; the others stand in ScenarioTests.swift.
+/// Scenarios of changing and deleting many objects at once; the others are in ScenarioTests.swift.
 @Suite struct ChangeScenarioTests {
     private func open() throws -> Store {
         let store = try memoryStore([Puppy.self, Keeper.self])

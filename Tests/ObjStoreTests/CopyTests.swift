@@ -357,7 +357,7 @@ import Testing
 
     @Test func eachObjectOnce() throws {
         let store = try memoryStore([Node.self, Keyed.self]), other = try memoryStore([Node.self, Keyed.self])
-        // Deeper than nested values can be, and one object that everybody leads to.
+        // Deeper than nested values can be, and one object that all others lead to.
         let (first, shared) = try store.write { tx in
             let shared = try tx.create(Node.self, value: ["number": -1])
             var next: Node?

@@ -1,7 +1,7 @@
 import ObjStore
 import Testing
 
-/// What an observer is told first, and what owners are told of what is embedded in them.
+/// What an observer gets first, and what owners get of what is embedded in them.
 @Suite struct EmbeddedObservingTests {
     private func store() throws -> Store {
         let store = try memoryStore(R.models)
@@ -22,7 +22,7 @@ import Testing
         return store
     }
 
-    /// What was committed between observing and the first delivery is in the first change set, and not told again.
+    /// What was committed between observing and the first delivery is in the first change set, and not reported again.
     @Test(arguments: [false, true]) func A164_initialIsTheStateAtItsDelivery(hasCondition: Bool) throws {
         let store = try store()
         let all = store.objects(R.Contact.self), contacts = hasCondition ? all.where { $0.id <= 4 } : all
@@ -40,7 +40,7 @@ import Testing
         #expect(try initial.toVersion == store.version)
         #expect(initial.deletions.isEmpty && initial.insertions.isEmpty && initial.results.map(\.name) == wanted)
         #expect(try store.deliver() == 0, "it is not told again")
-        // Positions go on from there.
+        // Positions continue from there.
         try store.write { tx in
             try tx.delete(try #require(try store.object(ofType: R.Contact.self, forPrimaryKey: 2)))
             try tx.create(R.Contact.self, value: ["id": 4, "name": "Animal"])

@@ -99,7 +99,7 @@ private struct WeakLink {
         #expect(second.object == nil)
     }
 
-    /// What somebody else holds stays as it is.
+    /// What is held elsewhere stays as it is.
     @Test func sharedLinksStay() {
         let shared = ChainLink()
         shared.next = ChainLink()

@@ -25,7 +25,7 @@ private final class RequiredValues: Object {
     @Persisted var hounds: Map<String, Hound>
 }
 
-/// Lists, sets and maps whose elements are objects, and who has them.
+/// Lists, sets and maps whose elements are objects, and their owners.
 @Suite struct LinkCollectionTests {
     private func open() throws -> Store { try memoryStore([Shelter.self, Hound.self]) }
     private func hound(_ name: String) -> Hound {
@@ -129,7 +129,7 @@ private final class RequiredValues: Object {
                 && shelters[2].cages.allSatisfy { $0.value == nil })
     }
 
-    /// Unmanaged objects in lists come with who has them, each once, also in a circle; all, or none.
+    /// Unmanaged objects in lists come with their owners, each once, also in a circle; all, or none.
     @Test func graphs() throws {
         let store = try open()
         let a = hound("a"), b = hound("b"), shelter = try Shelter(value: ["id": 1])

@@ -98,7 +98,7 @@ final class Pet: Object {
         #expect(pets[0].owner == nil && bob.isInvalidated)
     }
 
-    /// Unmanaged objects come with who leads to them: each once, also in a circle; all, or none.
+    /// Unmanaged objects come with what leads to them: each once, also in a circle; all, or none.
     @Test func graphs() throws {
         let store = try open()
         let a = Pet(), b = Pet(), c = Pet(), owner = try Owner(value: ["id": 7])

@@ -19,7 +19,7 @@ final class LiveKennel: Object {
     @Persisted(originProperty: "kennel") var pups: LinkingObjects<LivePup>
 }
 
-/// Six pups and six of everything else, of which most can go while somebody looks.
+/// Six pups and six of everything else, of which most can go while another thread reads.
 final class LiveSubject: @unchecked Sendable {
     static let full = 6, few = 2
     let store: Store
@@ -589,7 +589,7 @@ extension Ways where C: LiveCollection {
                         isFirst = false
                     }
                     #expect(failure == nil, "\(kind), \(name)")
-                    // What asks for everything at once has done so when it is told of the first, or has not begun.
+                    // What asks for everything at once has done so when it gets the first, or has not begun.
                     #expect(count == LiveSubject.full || name == "shuffled", "\(kind), \(name)")
                 }
             }
@@ -661,7 +661,7 @@ extension Ways where C: LiveCollection {
         #expect(errors.all.isEmpty)
     }
 
-    /// Who walks sees six or two.
+    /// A walk sees six or two.
     @Test func changesOfAnotherThread() throws {
         let subject = try LiveSubject()
         struct Meanwhile: LiveBody {
@@ -710,7 +710,7 @@ extension Ways where C: LiveCollection {
         }
     }
 
-    /// Who counts again while he goes on comes to an end, too, where the collection becomes shorter.
+    /// A walk that counts again while it continues comes to an end, too, where the collection becomes shorter.
     @Test func generallyCountedInBetween() throws {
         let subject = try LiveSubject()
         func steps<C: Collection>(_ c: C, _ change: () -> Void) -> Int where C.Index == Int {
@@ -828,7 +828,7 @@ extension Ways where C: LiveCollection {
         #expect(names(subject.kennel.numbers).3 == 5)
     }
 
-    /// Who learns from another thread that something has changed sees it.
+    /// A thread that learns from another one that something has changed sees it.
     @Test func generallyAfterAnotherThread() throws {
         let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self)
         func counts<C: RandomAccessCollection>(_ c: C) -> [Int] {
@@ -884,7 +884,7 @@ extension Ways where C: LiveCollection {
         }
     }
 
-    /// A handler of errors may look at the collection whose error it is told.
+    /// A handler of errors may look at the collection whose error it gets.
     @Test func errorsThatLookAtTheSameCollection() throws {
         final class Box: @unchecked Sendable {
             var numbers: List<Int>?

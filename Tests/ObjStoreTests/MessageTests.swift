@@ -125,7 +125,7 @@ import Testing
         let name = "unknown cases",
             store = try Store(Store.Configuration(.memory(name: name), models: [Everything.self]))
         try store.write { tx in try tx.add(Everything(value: ["key": "k", "color": Color.white])) }
-        // Who opens it without models knows no cases.
+        // A program that opens it without models has no cases.
         let other = try Store(Store.Configuration(.memory(name: name)))
         try other.write { _ in
             let object = try #require(try other.dynamicObject(ofType: "Everything", forPrimaryKey: "k"))

@@ -258,7 +258,7 @@ private struct NotToday: Error {}
         #expect(try store.object(ofType: Keyed.After.self, forPrimaryKey: "none") != nil)
     }
 
-    /// Ruling X14: what was added is no matter, what was taken away is told at the next write.
+    /// Ruling X14: what was added is no matter, what was taken away is reported at the next write.
     @Test func outdatedProgramsGetAnError() throws {
         let folder = Folder()
         let store = try Store(configuration(folder, V1.Person.self, 1))

@@ -125,7 +125,7 @@ import Testing
         #expect(rex.companion["a"]?[1]?.isNone == true)
         #expect(code { try store.write { _ in rex.companion = .object(tom) } } == .noSuchObject)
         #expect(code { try store.write { _ in rex.companion["c"] = [.object(tom)] } } == .noSuchObject)
-        // A frozen object stands for the one that is there, as in links.
+        // A frozen object represents the one that is there, as in links.
         let there = try store.write { tx in try tx.create(Cat.self, value: ["id": 3]) }
         let shown = try there.freeze()
         try store.write { _ in rex.companion = .object(shown) }

@@ -96,7 +96,7 @@ private final class Shelf: Object {
         let seen = try #require(frozen.favorite["seen"]?.list)
         #expect(frozen.favorite == expected && Array(seen).count == 4)
         #expect(map.map(\.key) == ["home", "none", "seen"])
-        // Copies belong to nobody.
+        // Copies belong to no object.
         let copy = try frog.detached()
         copy.favorite["home"] = 1
         #expect(frog.favorite["home"] == ["at": []] && copy.favorite["home"] == 1)

@@ -181,7 +181,7 @@ import Testing
         #expect(refused { $0.text = String(repeating: "x", count: 65 << 20) } == .valueTooLarge)
         #expect(object.number == 1)
         #expect(object.text == "t")
-        // Caught inside, the write goes on.
+        // Caught inside, the write continues.
         try store.write { _ in
             #expect(code { try Store.checked { object.key = "b" } } == .keyImmutable)
             object.number = 7

@@ -138,7 +138,7 @@ final class Errors: Sendable {
     var all: [ObjStoreError] { list.withLock { $0 } }
     func add(_ error: ObjStoreError) { list.withLock { $0.append(error) } }
 
-    /// All of them, once there are so many: another thread tells of a write that was left after it has made room for
+    /// All of them, once there are this many: another thread reports a write that was left after it has made room for
     /// the next one.
     func all(_ count: Int) async -> [ObjStoreError] {
         while all.count < count { await Task.yield() }

@@ -49,7 +49,7 @@ final class Received<T>: @unchecked Sendable {
         }
         try store.write { tx in
             try dog(store, 3).weight = 7.5
-            // Came and went: nobody needs to know.
+            // Came and went: not reported.
             try tx.delete(try tx.create(Dog.self, value: [10]))
         }
         #expect(try store.deliver() == 1, "two commits, one change set")
@@ -120,7 +120,7 @@ final class Received<T>: @unchecked Sendable {
         try store.write { _ in try dog(store, 3).weight = 1 }
         #expect(try store.deliver() == 1, "who does not care is not called")
         #expect(ages.take().map(\.modifications) == [[3]])
-        // What comes and goes is told all the same.
+        // What comes and goes is reported all the same.
         try store.write { tx in try tx.delete(try dog(store, 0)) }
         #expect(try store.deliver() == 2)
         #expect(names.take().map(\.deletions) == [[0]])
@@ -276,7 +276,8 @@ final class Received<T>: @unchecked Sendable {
         token.invalidate()
     }
 
-    /// Nobody waits for a handler on the library's thread: what it throws, and what its accessors report, is told.
+    /// No caller waits for a handler on the library's thread: what it throws, and what its accessors report, is passed
+    /// on.
     @Test func whatHandlersOfTheWorkerDoWrong() async throws {
         struct Oops: Error {}
         let (stream, continuation) = AsyncStream.makeStream(of: ObjStoreError.self)
@@ -311,7 +312,7 @@ final class Received<T>: @unchecked Sendable {
         try store.write { tx in try tx.delete(try dog(store, 1)) }
         try store.deliver()
         try store.close()
-        // What was told before is closed like everything else.
+        // What was delivered before is closed like everything else.
         let change = received.take()[1]
         #expect(change.deletions == [1])
         #expect(code { try Store.checked { _ = change.deleted[0].name } } == .closedHandle)
@@ -362,7 +363,7 @@ final class Received<T>: @unchecked Sendable {
         }
         let change = try #require(await changes.next())
         #expect(change.insertions == [5, 6, 7] && change.inserted.map(\.name) == ["a", "b", "c"])
-        // One who waits is woken.
+        // A waiting one is woken.
         async let next: [Int]? = { [results] in
             for await change in results.changes(keyPaths: [\.name]) where !change.isInitial {
                 return change.modifications

@@ -3,7 +3,7 @@ import ObjStore
 import Synchronization
 import Testing
 
-/// Writes that were begun and that nobody can end any more.
+/// Writes that were begun and that nothing can end any more.
 @Suite struct OpenWriteTests {
     private static func told(_ models: [Object.Type] = [Dog.self]) throws -> (Store, Errors) {
         let errors = Errors()
@@ -65,7 +65,7 @@ import Testing
         for store in [first, second] { try store.write { tx in try tx.create(Dog.self, value: [1]) } }
         #expect(errors.all.map(\.code) == [.cancelled])
         #expect(third.objects(Dog.self).count == 1)
-        // Nothing is told of writes that were ended.
+        // Nothing is reported of writes that were ended.
         onThreads(1) { _ in
             try! first.beginWrite().create(Dog.self, value: [2])
             try! first.commitWrite()
@@ -138,7 +138,7 @@ import Testing
         for store in stores { #expect(store.objects(Dog.self).map(\.id) == [2]) }
     }
 
-    /// Whether it goes on on its thread or another one, a task commits what it did, or is told that it is lost.
+    /// Whether it continues on its thread or another one, a task commits what it did, or gets an error that it is lost.
     @Test func aTaskThatWaitsInsideOfAWrite() async throws {
         let (store, errors) = try OpenWriteTests.told()
         let lost = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -182,7 +182,7 @@ import Testing
         #expect(await errors.all(40).map(\.code) == Array(repeating: .cancelled, count: 40))
     }
 
-    /// What another task does on the same thread is not told to the one that has a write open.
+    /// What another task does on the same thread is not reported to the one that has a write open.
     @Test @MainActor func errorsOfAnotherTask() async throws {
         let (store, errors) = try OpenWriteTests.told()
         let dog = try store.write { tx in try tx.create(Dog.self, value: [1, "Rex"]) }
@@ -199,7 +199,7 @@ import Testing
             isRefused.withLock { $0 = true }
         }
         await second.value
-        // It may have been seen by the one who watches, and cancelled.
+        // It may have been seen by the watcher, and cancelled.
         let isLost = await first.result.failed
         #expect(
             errors.all.map(\.code) == [.notInWrite] + (isLost ? [.cancelled] : [])

@@ -216,7 +216,7 @@ import Testing
         #expect(pet.token?.hex == hex)
     }
 
-    /// Casts that convert would go through each of them anew at every level, and use up the stack.
+    /// Casts that convert would go through each of them again at every level, and use up the stack.
     @Test func deeplyNested() throws {
         var list: Any = [Any](), dictionary: Any = [String: Any](), hashable: Any = [AnyHashable: Any]()
         for _ in 0..<5000 {

@@ -295,7 +295,7 @@ import Testing
         let copy = try Store.open(path: folder.file("copy.objstore"), models: [Dog.self])
         #expect(copy.objects(Dog.self).where { $0.age == 7 }.count == 20)
         #expect(try copy.verify() == [])
-        // The files, when nobody has them open.
+        // The files, when they are not open.
         #expect(code { _ = try Store.verify(atPath: folder.file("copy.objstore")) } == .busy)
         try store.writeCopy(to: folder.file("second.objstore"))
         var calls = 0

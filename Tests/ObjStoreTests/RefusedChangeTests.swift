@@ -55,7 +55,7 @@ import Testing
             && store.objects(Shelf.self).count == 1
     }
 
-    /// The write goes on, and is as if nothing had been asked for.
+    /// The write continues, as if nothing had been requested.
     private func refuses(_ expected: ObjStoreError.Code, _ what: String, _ body: (Shelf) throws -> Void) throws {
         try store.write { _ in
             let code = code { try Store.checked { try body(shelf) } }
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    /// Elements that come from the list itself, where they are lists that show what stands at their place.
+    /// Elements that come from the list itself, where they are lists that show what is at their place.
     @Test func ownElements() throws {
         func changing(_ expected: [AnyValue], _ body: (List<AnyValue>) -> Void) throws {
             try store.write { _ in

@@ -90,7 +90,7 @@ import Testing
         #expect(errors.all.count == 1, "a collected error is not reported as well")
         #expect(dog.name == "Rex")
         #expect(try store.freeze().objects(Dog.self)[0].name == "Rex")
-        // Who was refused can go on.
+        // A refused caller can continue.
         try store.write { _ in dog.name = "Wolfie" }
         #expect(dog.name == "Wolfie")
     }
@@ -267,7 +267,7 @@ import Testing
         let dog = try first.write { tx in try tx.create(Dog.self, value: ["id": 1]) }
         #expect(code { try second.write { tx in try tx.add(dog) } } == .wrongStore)
         #expect(second.objects(Dog.self).isEmpty)
-        // The error caught inside: the write goes on.
+        // The error caught inside: the write continues.
         try second.write { tx in
             #expect(code { try tx.add(dog) } == .wrongStore)
             #expect(code { try tx.delete(dog) } == .wrongStore)

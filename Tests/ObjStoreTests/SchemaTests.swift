@@ -70,7 +70,7 @@ private enum Wrong {
             store.objects(Second.Guest.self, in: ["fullName", "age"], from: ["third"], to: ["third"]).map(\.number) == [
                 3
             ])
-        // Who has the old model open is told, and reads nothing else instead.
+        // A program with the old model open gets an error, and reads nothing else instead.
         let stale = old.objects(First.Guest.self)
         #expect(stale.first?.nick == "n0")
         try old.refresh()

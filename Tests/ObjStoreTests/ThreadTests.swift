@@ -159,7 +159,7 @@ final class Named: Object {
         #expect(results.count == 301)
     }
 
-    /// Frozen objects take no lock: closing waits until nobody reads one any more.
+    /// Frozen objects take no lock: closing waits until no thread reads one any more.
     @Test func closingWhileFrozenObjectsAreRead() throws {
         let folder = Folder()
         let count = 20_000
@@ -209,8 +209,8 @@ final class Named: Object {
 
 /// A store that goes, or is closed, while other threads are at work with it, or end.
 @Suite struct GoingTests {
-    /// Who writes meanwhile has committed, or is told that the store is closed. What it is closed with is not used any
-    /// more.
+    /// A concurrent writer has committed, or gets an error that the store is closed. What it is closed with is not used
+    /// any more.
     @Test(arguments: [false, true]) func writersThatMeetClose(inMemory: Bool) throws {
         let folder = Folder(), errors = Errors()
         for round in 0..<(inMemory ? 300 : 60) {

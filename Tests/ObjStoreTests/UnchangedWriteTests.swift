@@ -2,8 +2,8 @@ import Foundation
 import ObjStore
 import Testing
 
-/// A write that leaves nothing has read the newest commit, which may not be shown yet: when it has ended, nobody sees
-/// less.
+/// A write that leaves nothing has read the newest commit, which may not be shown yet: when it has ended, no reader
+/// sees less.
 @Suite struct UnchangedWriteTests {
     final class Counted: Object {
         @Persisted(primaryKey: true) var id: Int

@@ -138,7 +138,7 @@ import Testing
         #expect(try store.verify() == [])
     }
 
-    /// An accessor's error that nobody looked at: the write does not commit half of what was meant.
+    /// An accessor's error that was not looked at: the write does not commit half of what was meant.
     @Test func anAccessorErrorUndoesTheWrite() throws {
         let store = try memoryStore([Dog.self])
         let (first, second) = try store.write { tx in
@@ -197,7 +197,7 @@ import Testing
         #expect(code { try store.commitWrite() } == .closedHandle)
     }
 
-    /// Closed inside, the write is undone; who writes is told, and nobody else.
+    /// Closed inside, the write is undone; the writer gets the error, and no one else.
     @Test func closedInsideIsReportedOnce() throws {
         let errors = Errors()
         for isExplicit in [false, true] {

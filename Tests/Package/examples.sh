@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The example programs as a newcomer compiles and runs them: those in C, strict C99, against the built library; the one
-# in Swift as it stands in README.md, as a package that depends on this one. And what the compiler says of mistakes.
+# in Swift as it is in README.md, as a package that depends on this one. And what the compiler says of mistakes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d "${TMPDIR:-/var/tmp}/objstore-examples.XXXXXX")

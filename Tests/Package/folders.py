@@ -2,8 +2,8 @@
 # usage: folders.py INDEX [SOURCES]
 #
 # The folders of Sources/ObjStoreCore have an order, the way data flows: what is in one knows nothing of those behind
-# it. Read from the index that the compiler writes in a debug build, where every use of every declaration stands: so
-# this sees members and extensions as well as types. INDEX: …/debug/index/store. Exceptions stand below, each with its
+# it. Read from the index that the compiler writes in a debug build, which has every use of every declaration: so
+# this sees members and extensions as well as types. INDEX: …/debug/index/store. Exceptions are below, each with its
 # reason.
 import collections
 import ctypes

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: languages.sh [LIBRARY FOLDER]
 #
-# The programs of docs/other-languages.md as they stand there, in a folder with objstore.h and libobjstore.so; and that
+# The programs of docs/other-languages.md as they are there, in a folder with objstore.h and libobjstore.so; and that
 # readers of C that are no compilers (cffi, LuaJIT) see every function, structure and constant of the header.
 # A language that this machine does not have is named; Lua, Go and Python are installed by scripts/setup.
 set -euo pipefail

@@ -1,6 +1,6 @@
 /* What one process cannot test by itself: run by processes.sh.
  *
- *   processes fork FILE      a forked child finds every handle of its parent dead, and the parent goes on
+ *   processes fork FILE      a forked child finds every handle of its parent dead, and the parent continues
  *   processes write FILE     commits 50 dogs a transaction and says "acknowledged N", until it is killed
  *   processes check FILE N   the store opens, is sound, and has a multiple of 50 dogs, at least N
  */
@@ -76,7 +76,7 @@ static int in_child(objstore *store, objstore_view *view, objstore_view *transac
     if (objstore_view_close(view) != OBJSTORE_OK) return 5;
     if (objstore_close(store) != OBJSTORE_OK) return 6;
     if (objstore_close(store) != OBJSTORE_ERR_CLOSED_HANDLE) return 7;
-    /* The file can be opened anew: another process in its own right. */
+    /* The file can be opened again: another process in its own right. */
     if (objstore_config_new(&config) != OBJSTORE_OK ||
         objstore_config_set_path(config, objstore_cstr(path)) != OBJSTORE_OK)
         return 8;

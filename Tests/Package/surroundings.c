@@ -75,7 +75,7 @@ static void add_dog(kennel *k) {
     OK(objstore_commit(tx, NULL));
 }
 
-/* ---- a handler on the worker that waits for who closes its token --------------------------------- */
+/* ---- a handler on the worker that waits for the closer of its token --------------------------------- */
 
 typedef struct { kennel *k; sem_t entered, go, left; int calls; } held;
 
@@ -117,7 +117,7 @@ static void worker(void) {
         sem_post(&h.go);
         /* The handler waits for this transaction now, or will: closing its token must not wait for it. */
         OK(objstore_token_close(token));
-        /* Who observes next is served by the same thread, as soon as the handler lets it go. */
+        /* The next observer is served by the same thread, as soon as the handler lets it go. */
         OK(objstore_observe(k.store, k.id, 0, tell, &told, NULL, &second));
         OK(round % 2 ? objstore_cancel(tx) : objstore_commit(tx, NULL));
         sem_wait(&h.left);
@@ -219,7 +219,7 @@ static void cancel(const char *folder) {
             OK(objstore_token_close(token));
             while (sem_trywait(&started) == 0) {}
         }
-        /* Nobody holds anything: others go on. */
+        /* Nothing is held: others continue. */
         if (round % 10 == 9) add_dog(&shared);
         if (round % 300 == 299) OK(objstore_close(shared.store));
     }
@@ -548,7 +548,7 @@ static void run_out(int what) {
             stderr, "case %d: %zu made, then %s: %s\n", what, n, objstore_status_name(status), objstore_last_message());
         _exit(1);
     }
-    /* What is refused can be given back. */
+    /* What is refused can be released. */
     for (i = 0; i < n; i++) {
         switch (what) {
         case VIEWS: OK(objstore_view_close(made[i])); break;
@@ -609,7 +609,7 @@ static void delete_all_within(size_t bytes) {
     OK(objstore_close(k.store));
 }
 
-/* One thread keeps views and results until there is no memory, and goes on asking for more; another one writes. Neither
+/* One thread keeps views and results until there is no memory, and keeps requesting more; another one writes. Neither
  * is refused otherwise, and what one of them needs to end a call is not what the other one begins with. */
 enum { REFUSED = 20000 };
 static kennel narrow;
@@ -748,7 +748,7 @@ static objstore_status fork_on_worker(objstore_changes *changes, void *userdata)
     return OBJSTORE_OK;
 }
 
-/* In the child FORKED, and it can go on with stores of its own; in the parent OK. */
+/* In the child FORKED, and it can continue with stores of its own; in the parent OK. */
 static void check_forked(objstore_status status, const char *what) {
     int result;
     if (forked == 0) {
@@ -1053,7 +1053,7 @@ static void limit(const char *folder) {
     OK(objstore_buffer_free(&buffer));
 }
 
-/* A umask that takes from the owner what he needs: no store is made, and nothing else is left there. One that there is
+/* A umask that takes needed access from the owner: no store is made, and nothing else is left there. One that there is
    needs none of it. */
 static void masked(const char *folder) {
     const mode_t masks[] = {0200, 0400, 0277, 0777};

@@ -110,7 +110,7 @@ done
 "$tool" --help >"$work/out" || fail "--help"
 says out verify
 
-# A report that nobody gets.
+# A report that is not delivered.
 sound=$(sha256sum <"$work/new")
 unheard() {
     local got=0

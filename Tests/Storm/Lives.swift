@@ -5,7 +5,7 @@ import ObjStoreSimulation
 /// A writer or reader of a path that `lives.py` gives to another file now and then:
 /// `storm lives-writer PATH ID FOLDER`, `storm lives-reader PATH`, `storm lives-check PATH FOLDER`.
 ///
-/// What a writer was promised it notes for the file that it had open, by its inode: FOLDER/ID-INODE. (The one who
+/// What a writer was promised it notes for the file that it had open, by its inode: FOLDER/ID-INODE. (The one that
 /// replaces files keeps the old ones open, so that no number comes again.)
 enum Lives {
     static func writer(_ path: String, _ id: Int64, _ folder: String) throws(StoreError) -> Never {
@@ -48,7 +48,7 @@ enum Lives {
         }
     }
 
-    /// Nobody lives: the file that has the path is whole, and has all that was promised of it.
+    /// No process lives: the file that has the path is whole, and has all that was promised of it.
     static func check(_ path: String, _ folder: String) throws(StoreError) {
         let database = try open(path)
         let inode = try database.fileForOracle.identity().inode

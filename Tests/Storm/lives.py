@@ -2,11 +2,11 @@
 """Stores that are deleted and replaced while processes open, use and close them: `lives.py PROGRAM --replacements N
 --seed S`.
 
-Everybody stands still (SIGSTOP, wherever he is) while somebody deletes the store, or restores a backup, with or without
-what stands beside it; then all go on. Some are killed. Writers are told that their file was replaced, and open what is
-there now. Checked: no transaction is committed to a file that had lost its name before it began; no error but that;
-whoever reads sees a whole bank. Now and then all are killed,
-and the file that has the path must be sound and have everything that was promised of it. Counts, not seconds.
+All stand still (SIGSTOP, wherever they are) while one process deletes the store, or restores a backup, with or without
+what is next to it; then all continue. Some are killed. Writers get the error that their file was replaced, and open
+what is there now. Checked: no transaction is committed to a file that had lost its name before it began; no error but
+that; whoever reads sees a whole bank. Now and then all are killed, and the file that has the path must be sound and
+have everything that was promised of it. Counts, not seconds.
 """
 
 import argparse
@@ -78,7 +78,7 @@ class Lives:
         )
 
     def replace(self):
-        """All at once: what lies beside a store belongs to who has the path."""
+        """All at once: what is next to a store belongs to the one that has the path."""
         for process in self.alive:
             watched.stop(process.process.pid, process.check)
         try:

@@ -42,7 +42,7 @@ func create(_ state: ClassState, _ id: Int64, _ balance: Int64) throws(StoreErro
     _ = try state.create(pointer)
 }
 
-/// The first writer makes the accounts; everybody makes the row that counts its transactions (id 1000 + its own).
+/// The first writer makes the accounts; each makes the row that counts its transactions (id 1000 + its own).
 func prepare(_ database: Database, _ id: Int64) throws(StoreError) -> Int64 {
     let transaction = try WriteTransaction.begin(database)
     if transaction.schema.classes.isEmpty {
@@ -75,7 +75,7 @@ func writer(_ path: String, _ id: Int64, _ acks: String, forks: Bool) throws(Sto
     let database = try open(path)
     var count = try prepare(database, id)
     if forks {
-        // A child that sleeps: if it kept the locks of its parent, nobody could go on after the parent's death.
+        // A child that sleeps: if it kept the locks of its parent, no other could continue after the parent's death.
         _ = ChildProcess.start { _ in sleep(600) }
     }
     var random = RandomNumbers(seed: UInt64(getpid()) &* 77 &+ UInt64(id))
@@ -181,7 +181,7 @@ func commit(_ path: String, _ number: Int) throws(StoreError) {
     try database.close()
 }
 
-/// Reads the newest version over and over, pinning it anew each time.
+/// Reads the newest version over and over, pinning it again each time.
 func spin(_ path: String, _ rounds: Int) throws(StoreError) {
     let database = try open(path)
     var seen = 0

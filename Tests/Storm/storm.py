@@ -3,7 +3,7 @@
 
 Writers keep a sum constant; some live in a pid namespace of their own (as root), some leave a sleeping forked child
 behind when they are killed. Others are stopped in the middle of what they do, also while they hold locks of the store;
-the rest waits for these, or goes on, until the stopped one is killed or continues. Whoever is killed is replaced. Now
+the rest waits for these, or continues, until the stopped one is killed or continues. Whoever is killed is replaced. Now
 and then all are killed, and whoever comes next recovers: the
 store is checked whole: sum, indexes, structure, and that every transaction that a writer was promised is there. Counts,
 not seconds: a run ends after N kills, whatever the machine. Nothing may stand still for ten minutes.
@@ -48,7 +48,7 @@ WORDS = {784: "WRITER", 1296: "SYNC"}
 
 
 class Process(watched.Process):
-    """A reader or writer, with what stands around it."""
+    """A reader or writer, with its surroundings."""
 
     def __init__(self, kind, index):
         command = [arguments.program, kind, path] + ([str(index), acks[index]] if kind == "writer" else [])
@@ -110,7 +110,7 @@ class Storm:
         self.alive = []
 
     def wait(self, transactions):
-        """Until so many more are done."""
+        """Until this many more are done."""
         watched.wait(
             transactions,
             lambda: acks,
@@ -124,7 +124,7 @@ class Storm:
         self.alive += [Process("reader", i) for i in range(READERS)]
 
     def kill_all(self):
-        # Some stand still, and the others go on without them for a moment, or wait.
+        # Some stand still, and the others continue without them for a moment, or wait.
         stopped = [process for process in self.alive if random.random() < 0.3 and process.stop()]
         self.stops += len(stopped)
         time.sleep(random.random() * 0.01)
@@ -167,10 +167,10 @@ class Storm:
             self.stops += 1
             names = locks(process)
         if not names:
-            # Nobody waits for it.
+            # No process waits for it.
             self.wait(random.randrange(1, 20))
         elif random.random() < 0.5:
-            # Somebody does, for longer than anyone spins.
+            # One does, for longer than any spins.
             time.sleep(0.01)
         if random.random() < 0.3:
             os.kill(process, signal.SIGCONT)
@@ -188,7 +188,7 @@ class Storm:
             self.wait(random.randrange(1, 60))
             dice = random.random()
             if dice < 0.06:
-                # Everybody at once: the next opener recovers.
+                # All at once: the next opener recovers.
                 self.kill_all()
                 self.check()
                 self.start()

@@ -66,7 +66,7 @@ def promised(names):
 
 
 def wait(transactions, names, alive, where):
-    """Until so many more are noted. `alive`: processes with `check`; `where` says what has happened so far."""
+    """Until this many more are noted. `alive`: processes with `check`; `where` says what has happened so far."""
     before, deadline = promised(names()), time.monotonic() + STANDSTILL
     while promised(names()) < before + transactions:
         time.sleep(0.001)

@@ -65,7 +65,7 @@ final class Progress: @unchecked Sendable {
         return body()
     }
 
-    /// Up to so many scans for a reader to make; 0 = enough were made, or something was wrong.
+    /// Up to this many scans for a reader to make; 0 = enough were made, or something was wrong.
     func take(_ count: Int) -> Int {
         locked {
             let given = problem == nil ? min(count, remaining) : 0

@@ -103,10 +103,10 @@ extension WholeHistory {
         let view = try must("begin") { () throws(StoreError) in try user.store.begin() }
         let content = try recognise(view, contents.suffix(1) + [pending].compactMap { $0 }, step)
         try must("cancel") { () throws(StoreError) in try view.cancel() }
-        // Readers see it only when it is durable, which is nobody's business now but the next writer's.
+        // Readers see it only when it is durable, which now concerns only the next writer.
         try must("checkpoint") { () throws(StoreError) in try user.store.checkpoint() }
         // What is not there can still come back when all have died, as long as no later commit is durable: its record
-        // stands in the log.
+        // is in the log.
         if contents.last!.difference(content) == nil {
             isDurable()
             abandoned = pending

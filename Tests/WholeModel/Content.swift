@@ -37,7 +37,7 @@ package struct Content: Equatable, Sendable {
     func isTaken(_ cls: String, _ values: [Int: Datum], except key: Int64? = nil) -> Bool {
         for unique in plan.cls(cls).uniques {
             let wanted = unique.properties.map { values[$0] ?? .null }
-            // What is null is nobody's, but as a key of one property.
+            // Null belongs to no object, except as a key of one property.
             if wanted.contains(.null), !(unique.isKey && wanted.count == 1) { continue }
             for (other, thing) in self[cls]
             where other != key && unique.properties.map({ thing.values[$0] ?? .null }) == wanted { return true }
@@ -69,7 +69,7 @@ package struct Content: Equatable, Sendable {
         }
     }
 
-    /// Who has links in a property to each object.
+    /// The objects with links in a property to each object.
     func owners(_ cls: String, _ property: Int) -> [Int64: [Int64]] {
         var owners: [Int64: [Int64]] = [:]
         for key in self[cls].keys.sorted() {
@@ -146,7 +146,7 @@ package struct Content: Equatable, Sendable {
         }
     }
 
-    /// In mixed values every link to what is gone is null, wherever it stands; but as an element of a set it leaves.
+    /// In mixed values every link to what is gone is null, wherever it is; but as an element of a set it leaves.
     static func forgetMixed(_ value: Datum, _ isGone: (Name) -> Bool) -> Datum {
         func isDead(_ value: Datum) -> Bool {
             if case .linkTo(let cls, let key) = value { isGone(Name(cls: cls, key: key)) } else { false }

@@ -20,7 +20,7 @@ struct Migrator {
 
     private var view: View { session.view }
 
-    /// - Parameter begin: is told who works, for reports.
+    /// - Parameter begin: gets the worker, for reports.
     mutating func run(_ begin: (Worker) -> Void) throws {
         for step in evolution.steps {
             if WholeHistory.traces { print("    migration: \(step)") }
@@ -82,7 +82,7 @@ struct Migrator {
     // MARK: One parent
 
     private mutating func house(_ cls: String, _ clearsMixed: Bool) throws {
-        // Half of those without a place get one, in the list of somebody.
+        // Half of those without a place get one, in the list of another object.
         let lists = content.plan.classes.flatMap { owner in
             owner.properties.filter { $0.kind == .list && $0.target == cls && owner.name != cls }.map {
                 (owner.name, $0)

@@ -64,7 +64,7 @@ package struct ClassPlan: Equatable, Sendable {
 }
 
 /// A schema of the model. To give the model another class or kind of property, describe it in `Plan.first`: everything
-/// else follows from what stands here. (What stands inside mixed values: `Chance.mixed` and `Content.forgetMixed`.)
+/// else follows from what is here. (What is inside mixed values: `Chance.mixed` and `Content.forgetMixed`.)
 package struct Plan: Equatable, Sendable {
     var classes: [ClassPlan] = []
     var version: UInt64 = 1

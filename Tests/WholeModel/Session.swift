@@ -1,6 +1,6 @@
 package import ObjStoreCore
 
-/// Why a history ends: the store and the model differ, or the engine gives up (in a simulated machine that may be
+/// Why a history ends: the store and the model differ, or the engine fails (in a simulated machine that may be
 /// right).
 package enum Stop: Error {
     case problem(String)

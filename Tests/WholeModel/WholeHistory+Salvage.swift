@@ -1,6 +1,6 @@
 import ObjStoreCore
 
-/// The files as they lie there while nobody has the store open: also after a failure they are sound, and what a salvage
+/// The files as they are while the store is not open: also after a failure they are sound, and what a salvage
 /// makes of them is what recovery makes of them.
 extension WholeHistory {
     /// Checks the files, and makes a new store of them. Its path; nil: there is no store yet.
@@ -24,7 +24,7 @@ extension WholeHistory {
                 path, to: target, machine: machine, progress: { (_, _) throws(StoreError) in },
                 report: { (entry) throws(StoreError) in note(entry) })
         }
-        // It does not know which records nobody was told were there: recovery leaves them out too.
+        // It does not know which records were never acknowledged: recovery leaves them out too.
         if salvaged.losses != found.count
             || !found.allSatisfy({ $0.hasPrefix("log: ") && $0.contains("records behind version") })
         {

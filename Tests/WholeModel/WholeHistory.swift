@@ -1,7 +1,7 @@
 package import ObjStoreCore
 
-/// A random history of one store, made from its seed alone: lives of the store, each with transactions, and what stands
-/// in it after each of them.
+/// A random history of one store, made from its seed alone: lives of the store, each with transactions, and its content
+/// after each of them.
 ///
 /// ```
 ///  life:  open (now and then with another schema, a migration, a compaction) ── transactions ── close
@@ -17,7 +17,7 @@ package final class WholeHistory {
     var chance: Chance
     let machine: Machine
     let path: String
-    /// Who lives the life, once the store is open.
+    /// The process that lives the life, once the store is open.
     private(set) var user: User?
     /// What the next life has beside it, and what that is as a user.
     package var companion: Companion?
@@ -39,10 +39,10 @@ package final class WholeHistory {
     private(set) var life = 0
     private var transactions = 0
     var worker: Worker?
-    /// A version that is kept, and what it must go on to say.
+    /// A version that is kept, and what it must keep saying.
     private var kept: (view: View, content: Content)?
 
-    /// Somebody who has the store open.
+    /// A process that has the store open.
     struct User {
         let store: Store
         let machine: Machine
@@ -166,7 +166,7 @@ package final class WholeHistory {
         user = store
         recovered += 1
         let view = try must("view") { () throws(StoreError) in try store.store.openView().freeze() }
-        // A commit that only processes outlived stands where the abandoned one stood.
+        // A commit that only processes outlived is where the abandoned one was.
         let returning = isNewest && contents.count > 1 ? nil : abandoned
         let candidates =
             [pending].compactMap { $0 } + (isNewest ? contents.suffix(1) : contents.reversed())
@@ -260,7 +260,7 @@ package final class WholeHistory {
 
     /// A commit came to its end.
     ///
-    /// - Parameter relaxed: who made it, if it may be lost with the power.
+    /// - Parameter relaxed: its maker, if it may be lost with the power.
     func did(_ content: Content, by relaxed: User? = nil) {
         pending = nil
         contents.append(content)
@@ -322,7 +322,7 @@ package final class WholeHistory {
             step = "commit"
             pending = worker.content
             try must("commit") { () throws(StoreError) in try view.commit() }
-            // One that changes nothing writes nothing, and makes nobody else's commits durable.
+            // One that changes nothing writes nothing, and makes no other process's commits durable.
             if contents.last!.difference(worker.content) == nil {
                 pending = nil
             } else {

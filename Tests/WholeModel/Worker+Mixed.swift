@@ -58,7 +58,7 @@ extension Worker {
         }
     }
 
-    /// What mixed values refuse: links to nobody, deep inside too, lists and maps in sets.
+    /// What mixed values refuse: links to no object, deep inside too, lists and maps in sets.
     func refusedMixed() throws {
         guard let (_, name, property) = anyPlace({ $0.valueKind == .mixed }),
             let cls = anyClass(where: { !$0.isEmbedded })

@@ -31,7 +31,7 @@ extension Worker {
         return .described(values)
     }
 
-    /// Whether a property's values can be written as nested values: keys of maps stand there as texts.
+    /// Whether a property's values can be written as nested values: keys of maps are texts there.
     private func isWritable(_ property: PropertyPlan) -> Bool {
         property.kind != .map || property.keys == .int || property.keys == .string
     }
@@ -46,7 +46,7 @@ extension Worker {
             case (.null, .null): break
             case (.link(let key), .described(let values)):
                 let target = plan.cls(property.target!), inner = Content.Name(cls: target.name, key: key)
-                // The same object where it was described anew.
+                // The same object if it was described again.
                 content.things[target.name, default: [:]][key] = Thing()
                 for other in target.properties {
                     let value = values[other.name]

@@ -96,7 +96,7 @@ final class Worker {
             return property.kind == .set ? chance.single(content) : chance.mixed(content)
         }
         if property.isOptional, chance.percent(20) { return .null }
-        // Generated ones go on behind the greatest.
+        // Generated ones continue after the greatest.
         if property.isKey, property.kind == .int { return .int(Int64(chance.below(200))) }
         if property.kind == .string, property.isUnique || isKeyPart(property) { return .text("n\(chance.below(60))") }
         return chance.scalar(property.valueKind)
@@ -154,7 +154,7 @@ final class Worker {
         for property in cls.properties where all[property.id] == nil {
             all[property.id] = property.isGenerated ? nil : property.missing
         }
-        // What is generated stands for nothing that is there.
+        // What is generated represents nothing that exists.
         var reduced = content
         let generated = Set(cls.properties.filter { $0.isGenerated && given[$0.id] == nil }.map(\.id))
         if generated.isEmpty { return content.isTaken(cls.name, all) }

@@ -110,7 +110,7 @@ def at_every_byte_code(
 
 
 def elsewhere(function: Callable[[], Any], seconds: float = 60) -> Any:
-    """What a function gives on another thread; TimeoutError: it waits for something that nobody does any more."""
+    """What a function gives on another thread; TimeoutError: it waits for something that will not happen any more."""
     results: list[Any] = []
     errors: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""Writes of asyncio tasks: each waits for its turn, and the loop goes on meanwhile."""
+"""Writes of asyncio tasks: each waits for its turn, and the loop continues meanwhile."""
 
 import asyncio
 import os

@@ -136,7 +136,7 @@ def test_a_store_that_is_open_takes_the_new_one(run: Run, path: pathlib.Path) ->
             store.create_from_json(new.Dog, {"id": 9})
             bello.age += 4
         assert bello.friend == rex and bello == store.get(old.Dog, 5)
-        # Who has the former ones goes on with them.
+        # Holders of the former ones continue with them.
         assert type(store.get(old.Dog, 1)) is old.Dog and rex.age == 3 and rex.mood is old.Mood.WILD
         assert store.get(old.Dog, 5).age == 4 and len(store.objects(old.Dog)) == len(store.objects(new.Dog)) == 7
         with store.write():
@@ -171,7 +171,7 @@ def test_one_that_differs(run: Run, path: pathlib.Path, more: str, message: str)
         rex = fill(store, old)
         new = run(CELL, more)
         attempts: list[Any] = [lambda: store.get(new.Dog, 1), lambda: store.objects(new.Dog)]
-        if new.Dog.__module__ in sys.modules:  # else nobody knows what its name in quotes has become
+        if new.Dog.__module__ in sys.modules:  # else it is unknown what its name in quotes has become
             attempts.append(lambda: store.objects(new.Person))
         for attempt in attempts:
             with pytest.raises(

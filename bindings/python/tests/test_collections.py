@@ -1030,7 +1030,7 @@ def test_other_handles_and_threads(path):
         toys = again.toys
         with store.write():
             dog.toys.append("rope")
-            assert len(toys) == 3  # nobody sees half a transaction
+            assert len(toys) == 3  # no reader sees half a transaction
             dog.numbers = range(2000)
         assert toys == ["ball", "bone", "ball", "rope"]
         with ThreadPoolExecutor(4) as pool:

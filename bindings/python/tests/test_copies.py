@@ -426,7 +426,7 @@ PICKLED = (
 
 
 def test_what_pickles_call_things():
-    """As ever: who reads a pickle may have another version of the package, in which they lie elsewhere."""
+    """As ever: a reader of a pickle may have another version of the package, in which they lie elsewhere."""
     node = Node(name="a", friends=[Node(name="b")])
     found = set()
     for thing in (node, objstore.ObjectId(), objstore.Counter(3), objstore.NotInWrite("no")):

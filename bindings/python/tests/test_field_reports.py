@@ -83,7 +83,7 @@ def test_type_hints() -> None:
 
 
 def test_a_long_loop_reads_what_it_has(tmp_path: Any) -> None:
-    """When nobody writes, a loop that goes on for longer than the idle thread waits still reads what was read
+    """When there are no writes, a loop that lasts longer than the idle thread waits still reads what was read
     together."""
     with objstore.open(tmp_path / "db", models=[Host, Guest]) as store:
         store.write(lambda tx: store.create_all(Host, [{"id": n, "name": str(n)} for n in range(10)]))
@@ -355,7 +355,7 @@ GIVEN: dict[str, Any] = {
 
 @pytest.mark.parametrize("way", GIVEN)
 def test_timestamps_that_no_datetime_can_say(pandas: Any, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
-    """They were stored by one of the ways, for nobody to read again."""
+    """They were stored by one of the ways, never to be read again."""
     numpy = pytest.importorskip("numpy")
     if pandas.Timestamp is Timestamp:
         monkeypatch.setattr(pandas, "Timestamp", FarTimestamp)
@@ -552,7 +552,7 @@ with objstore.open(sys.argv[1], models=[Host]) as store, store.write(timeout=20)
 
 @pytest.mark.parametrize("suspended_in", ["generator", "nothing"])
 def test_the_end_of_a_thread_lets_other_processes_write(path: pathlib.Path, suspended_in: str) -> None:
-    """Although nobody in this one looks at the store."""
+    """Although nothing in this one uses the store."""
 
     class Host(objstore.Model):
         id: int = objstore.field(primary_key=True)
@@ -585,7 +585,7 @@ def test_the_end_of_a_thread_lets_other_processes_write(path: pathlib.Path, susp
 
 
 def test_the_end_of_a_thread_ends_all_that_it_was_writing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a warning is an error, which nobody can catch there."""
+    """Also where a warning is an error, which cannot be caught there."""
     shown: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: shown.append(unraisable.exc_type))
     kept: list[Any] = []

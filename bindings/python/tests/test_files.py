@@ -26,7 +26,7 @@ def test_creating(path):
         with pytest.raises(objstore.Busy):
             objstore.delete_files(path)
     assert objstore.exists(path)
-    assert os.listdir(path.parent) == [path.name]  # closed by everybody: a single file
+    assert os.listdir(path.parent) == [path.name]  # closed by all: a single file
     with pytest.raises(FileExistsError):
         objstore.open(path, models=[Dog], create="always")
     objstore.delete_files(path)
@@ -71,7 +71,7 @@ def test_limits_have_the_names_of_the_arguments(path, name):
         with pytest.raises(objstore.OutOfRange, match=f"^{wrong} is not in the range of the limit {name}: "):
             objstore.open(path, models=[Dog], **{name: wrong})
     assert not path.exists()
-    if not name.endswith("timeout_ms"):  # which everybody has of their own
+    if not name.endswith("timeout_ms"):  # which each has of its own
         with (
             objstore.open(path, models=[Dog]),
             pytest.raises(objstore.InvalidArgument, match=f"with the limit {name} [0-9]+, not 123456789"),
@@ -280,7 +280,7 @@ def test_verify_finds_damage(path):
 
 
 def test_a_copied_file_is_another_store(path):
-    """Copied as a file, it has the uuid of the original: what is told apart are open stores."""
+    """Copied as a file, it has the uuid of the original: only open stores are distinguished."""
     with objstore.open(path, models=KENNEL) as store, store.write():
         store.create_all(Person, [[1, "Rex"], [2, "Ella"]])
     other = path.with_name("copy.objstore")

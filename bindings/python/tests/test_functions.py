@@ -285,7 +285,7 @@ def test_a_change_handler(store):
 
 
 def test_a_thousand_at_once(store):
-    """Each has its own context; half of them are given back, and the rest goes on."""
+    """Each has its own context; half of them are released, and the rest continues."""
     with store.write():
         counter = store.add(Person(id=0, name=""))
 

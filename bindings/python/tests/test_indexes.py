@@ -40,7 +40,7 @@ def test_unique_values_are_refused_twice(store):
     with store.write():
         ada = store.add(Person(id=1, mail="ada@x", last="Gray", first="Ada", price=Decimal("1.0")))
         eve = store.add(Person(id=2, last="Gray", first="Eve"))
-        store.add_all([Person(id=3, last="Gray"), Person(id=4, last="Gray")])  # None is nobody's
+        store.add_all([Person(id=3, last="Gray"), Person(id=4, last="Gray")])  # None belongs to no object
         error = refused(lambda: store.add(Person(id=5, mail="ada@x")), "mail")
         assert 'an object of class Person with mail = "ada@x" already exists' in str(error)
         refused(lambda: store.create(Person, {"id": 5, "last": "Gray", "first": "Ada"}), "last", "first")
@@ -65,7 +65,7 @@ def test_many_at_once_are_all_or_none(store):
             error = refused(lambda: store.add_all(new), "mail")
             assert error.position == count - 2
             assert not new[0].is_managed
-            # 0 wants what 1 gives up later
+            # 0 wants what 1 releases later
             rows = [{"id": i, "mail": None if i == 1 else f"m{i + 1}"} for i in range(count)]
             refused(lambda: store.create_all(Person, rows, update="modified"), "mail")
             assert store.objects(Person).count() == 100

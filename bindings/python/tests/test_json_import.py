@@ -175,7 +175,7 @@ def test_where_it_is_wrong(store):
             store.create_all_from_json(Person, text)
         assert "line 3, column 62, at $[1].dogs[1].age: " in str(caught.value)
         assert (caught.value.class_name, caught.value.property_name) == ("Dog", "age")
-        # All or nothing, and the write goes on.
+        # All or nothing, and the write continues.
         assert len(store.objects(Person)) == len(store.objects(Dog)) == 0
         store.create_from_json(Person, {"id": 1})
     assert len(store.objects(Person)) == 1
@@ -216,7 +216,7 @@ def test_the_place_by_position_and_in_any_values(store, text, place):
         assert f", at {place}" in str(caught.value)
         at = str(caught.value).split(", at ")[0].removeprefix("line 1, column ")
         assert caught.value.position == int(at) - 1
-        # What stands there is what is wrong.
+        # What is there is what is wrong.
         assert text[int(at) - 1 :].startswith(('"', "1e400", "5", "1", "2"))
 
 

@@ -153,7 +153,7 @@ def test_one_object_with_itself_around_it(store: objstore.Store) -> None:
             {"country": "CH", "name": "Chur", "near": [BERN, {"country": "CH", "name": "Uri", "called": {"to": BERN}}]},
         )
         assert [c.name for c in made.near] == ["Bern", "Uri"] and made.near[1].called["to"] == bern
-        # The parts by hand lead to who has them.
+        # The parts by hand lead to the object that has them.
         assert store.create_from_json(Page, '{"id": 1, "city": {"country": "CH", "name": "Bern"}}').city == bern
         assert store.create_all(Page, [{"id": 2, "city": BERN}, {"id": 3, "city": BERN}]).created == 2
         again = store.create_all(

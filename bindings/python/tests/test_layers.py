@@ -25,7 +25,7 @@ ORDER = (
     "writing",  # transactions, and everything that is done in them
     "models",  # model classes and their properties
     "schema",  # model classes in a store
-    "observing",  # who is told of changes
+    "observing",  # which handlers get changes
     "queries",  # filters and results
     "stores",  # open stores, frozen versions, and what is asked of them
     "opening",  # opening, migrating and checking files

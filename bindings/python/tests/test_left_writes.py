@@ -1,4 +1,4 @@
-"""Writes that nobody can end any more, and functions that would run nothing when they are called."""
+"""Writes that nothing can end any more, and functions that would run nothing when they are called."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ class Note(Model):
 
 
 def fits(store: objstore.Store) -> bool:
-    """Somebody else, of another thread, can write at once."""
+    """Another thread can write at once."""
 
     def write() -> bool:
         with store.write(timeout=0):
@@ -83,7 +83,7 @@ def test_a_write_without_references(path: pathlib.Path, how: str, heir: str) -> 
 
 @pytest.mark.parametrize("how", ["suspended", "by hand", "inside"])
 def test_a_store_that_is_closed_ends_its_write(path: pathlib.Path, how: str) -> None:
-    """Nobody of this thread is in the way of the next one, through another handle of the file."""
+    """Nothing of this thread is in the way of the next one, through another handle of the file."""
 
     def dependency(store: objstore.Store) -> Iterator[objstore.Transaction]:
         with store.write() as tx:
@@ -144,7 +144,7 @@ def test_a_write_by_hand_that_is_referenced(path: pathlib.Path, keep: str) -> No
 
 
 def fits_after(store: objstore.Store) -> bool:
-    """As fits(), for who waits so long that it looks for writes that nobody can end."""
+    """As fits(), for a caller that waits so long that it looks for writes that nothing can end."""
 
     def write() -> bool:
         try:
@@ -225,7 +225,7 @@ class Called:
 
 
 FUNCTIONS = [coroutine, generator, generator_of_a_task, Called(), Called().method, functools.partial(coroutine, 1)]
-# Whose results would do the work when somebody goes through them, or awaits them.
+# Whose results would do the work when they are iterated over, or awaited.
 LATE: list[Any] = [
     lambda *_: coroutine(),
     lambda *_: generator(),
@@ -294,8 +294,7 @@ def test_whether_to_compact_is_said_at_once(path: pathlib.Path) -> None:
 
 
 def test_what_continues_beyond_the_write(path: pathlib.Path) -> None:
-    """Loops over what a store has do, and so they may be handed back; a handler's future is worked for by somebody
-    else."""
+    """Loops over what a store has do, and so they may be handed back; a handler's future is worked for elsewhere."""
     with objstore.open(path, models=[Note]) as store:
         store.write(lambda tx: store.create_all(Note, [{"id": n} for n in range(200)]))
         assert len(list(store.write(lambda tx: iter(store.objects(Note))))) == 200

@@ -1,4 +1,4 @@
-"""Lists, sets and dicts of objects, and who has them."""
+"""Lists, sets and dicts of objects, and their owners."""
 
 import random
 from typing import Any, Optional
@@ -176,7 +176,7 @@ def test_deleted_elements(store):
 
 
 def test_graphs(store):
-    """Unmanaged objects in lists and dicts come with who has them, each once, also in a circle; all, or none."""
+    """Unmanaged objects in lists and dicts come with their owners, each once, also in a circle; all, or none."""
     a, b = Hound(name="a"), Hound(name="b")
     a.friends = [b, a, b]
     b.friends.append(a)

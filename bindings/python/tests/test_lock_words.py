@@ -133,7 +133,7 @@ def test_words_that_make_no_sense(tmp_path):
         except AssertionError as error:
             pytest.fail(f"seed {seed}, round {number}: {error}")
         os.unlink(path)
-    # Of random words many are some that nobody reads again, or that are set again before.
+    # Of random words many are some that are not read again, or that are set again before.
     assert noticed > ROUNDS // 10
 
 
@@ -173,7 +173,7 @@ def observe_and_close(path, offset, word):
 @pytest.mark.parametrize("offset", [256, 264])
 @pytest.mark.parametrize("word", [0, 1, 2**64 - 1])
 def test_the_count_of_sleepers(tmp_path, offset, word):
-    """Closing an observer, and the store, waits for no thread that nobody wakes."""
+    """Closing an observer, and the store, waits for no thread that is never woken."""
     path = tmp_path / "store"
     child = os.fork()
     if child == 0:
@@ -200,8 +200,8 @@ def write_meanwhile(path, turn, done):
 @pytest.mark.parametrize("word", [0, 2**64 - 1, 0x123456789ABC])
 @pytest.mark.parametrize("durability", ["full", "none"])
 def test_two_writers_at_once(tmp_path, word, durability):
-    """Somebody makes others believe that nobody writes. One of the two that do then is told, and nothing acknowledged
-    is lost."""
+    """Others are made to believe that no process writes. One of the two that do then gets an error, and nothing
+    acknowledged is lost."""
     path = str(tmp_path / "store")
     objstore.open(path, models=[Item]).close()
     (turn, give), (done, say) = os.pipe(), os.pipe()

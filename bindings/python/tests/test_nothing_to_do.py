@@ -1,4 +1,4 @@
-"""What changes nothing writes nothing, and nobody is told of it. An assignment is a write, also of the value that is
+"""What changes nothing writes nothing, and notifies no observer. An assignment is a write, also of the value that is
 there."""
 
 from typing import Any

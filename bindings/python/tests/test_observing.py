@@ -1,4 +1,4 @@
-"""Observing with handlers: what they are told, when, on which thread, and until when."""
+"""Observing with handlers: what they get, when, on which thread, and until when."""
 
 import gc
 import random
@@ -26,7 +26,7 @@ def turtles(store):
 
 
 class Log:
-    """A handler that remembers what it was told."""
+    """A handler that remembers what it got."""
 
     def __init__(self):
         self.all = []
@@ -137,7 +137,7 @@ def test_keys(store, turtles):
     assert store.deliver() == 2
     assert log[1:] == [([3, 4], ("age",))] and by_name[1:] == [["y"]]
     with store.write():
-        store.create(Turtle, [8])  # insertions and deletions are always told
+        store.create(Turtle, [8])  # insertions and deletions are always reported
     assert store.deliver() == 2
     a.close(), b.close()
     for wrong in (["wings"], "age", [Dog.age], [3]):
@@ -319,7 +319,7 @@ def test_what_a_handler_may_do(store, turtles):
         assert not store.is_closed and store.objects(Turtle).count() >= 6
         if change.is_initial:
             with store.write():
-                store.create(Turtle, [100])  # told by the next delivery
+                store.create(Turtle, [100])  # reported by the next delivery
             tokens.append(turtles.observe(lambda c: log.append("new"), initial=False))
         elif len(log) == 2:
             tokens[0].close()  # its own
@@ -487,7 +487,7 @@ def test_waiting_lets_other_threads_go_on_and_close_ends_it(path):
     thread.start()
     waiting.wait(10)
     begin = time.process_time()
-    assert sum(range(1_000_000)) and store.wait(0) == 0  # this thread goes on
+    assert sum(range(1_000_000)) and store.wait(0) == 0  # this thread continues
     thread.join(0.5)
     assert thread.is_alive() and time.process_time() - begin < 0.4, "waiting uses no CPU"
     store.close()

@@ -267,7 +267,7 @@ def left(folder):
 
 @pytest.mark.parametrize("beside", ["", "-log", "-lock", "-log.new", "text", "long"])
 def test_a_failed_open_leaves_no_file(tmp_path, beside):
-    """Whatever it fails on: what it has made goes, what somebody else has put there stays."""
+    """Whatever it fails on: what it has made goes, what another program has put there stays."""
     path, seed = tmp_path / "new", tmp_path / "seed"
     objstore.open(seed, models=[Dog]).close()
     if beside == "text":

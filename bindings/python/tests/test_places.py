@@ -1,4 +1,4 @@
-"""Where a store lies: files that are deleted or replaced under it, and who may use what stands beside it."""
+"""Where a store lies: files that are deleted or replaced under it, and who may use what is next to it."""
 
 import multiprocessing
 import os
@@ -57,7 +57,7 @@ def test_a_replaced_store(tmp_path, how):
     with pytest.raises(objstore.Replaced, match="was deleted, or another one has its place"):
         with store.write():
             store.add(Note(id=2))
-    if how != "folder":  # where nothing of the old one is left, readers cannot be told
+    if how != "folder":  # where nothing of the old one is left, readers cannot notice
         with pytest.raises(objstore.Replaced):
             store.statistics()
     gate.set()
@@ -249,7 +249,7 @@ def test_what_a_killed_process_left_of_a_log_goes(tmp_path, rest):
 
 @pytest.mark.parametrize("round", range(8))
 def test_a_hard_link_to_the_lock_file_of_another_store(tmp_path, round):
-    """Who makes such a link harms nobody: the other store's users go on, also where its lock file has got the inode
+    """Making such a link is harmless: the other store's users continue, also where its lock file has got the inode
     that one of this store had before (which is up to the file system: in every second round or so)."""
     other, path = tmp_path / "other", tmp_path / "store"
     objstore.open(path, models=[Note]).close()
@@ -328,7 +328,7 @@ def test_a_store_that_is_moved_away(tmp_path, how):
         move()
     with pytest.raises(objstore.Replaced), store.write():
         pass
-    if how != "exchanged":  # else readers are told as well
+    if how != "exchanged":  # else readers get an error as well
         assert len(store.objects(Note)) == 100
     store.close()
     if how == "exchanged":

@@ -197,7 +197,7 @@ def test_an_idle_program_pins_nothing(store):
     while view_pins(store) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not view_pins(store)
-    assert held[5].id == 5 and len(results) == 5  # and goes on as if nothing had been
+    assert held[5].id == 5 and len(results) == 5  # and continues as if nothing had happened
     assert view_pins(store)
     frozen = held[5].freeze()
     time.sleep(0.5)

@@ -237,7 +237,7 @@ def test_iterating_continues_over_what_it_began_with():
 
 
 def numbers(count):
-    """A store of so many turtles, some of which are read together with the first."""
+    """A store of this many turtles, some of which are read together with the first."""
     store = objstore.open(memory="", models=[Turtle])
     with store.write():
         store.create_all(Turtle, [[i] for i in range(count)])

@@ -125,7 +125,7 @@ def test_a08_a_second_object_with_the_key_rolls_back(store):
 
 
 def test_a09_a_query_and_its_update_inside_the_write(store):
-    """Not here: the link to the owner and its inverse; a name stands for it."""
+    """Not here: the link to the owner and its inverse; a name represents it."""
     with store.write():
         store.add_all(
             [Turtle(_id=i, name=n, age=a) for i, (n, a) in enumerate([("Fall", 5), ("Winter", 1), ("Summer", 1)])]
@@ -290,7 +290,7 @@ def test_a30_upsert_all(store):
 
 
 def test_a31_upsert_modified(store):
-    """What differs is written, what does not is not: nobody is told of an upsert that changes nothing."""
+    """What differs is written, what does not is not: no observer is notified of an upsert that changes nothing."""
     told = []
     with store.write():
         store.add(Person(id=1234, name="Jones"), update="modified")

@@ -1,5 +1,5 @@
-"""Another process opens the file with a higher schema version: who uses what it takes away is told at the next begin
-(ruling X14)."""
+"""Another process opens the file with a higher schema version: a process that uses what it takes away gets an error at
+the next begin (ruling X14)."""
 
 import multiprocessing
 import pathlib
@@ -153,12 +153,12 @@ def test_the_next_begin(path: pathlib.Path, case: str, in_process: bool) -> None
                 and "uses version 1" in str(raised.value)
             )
             assert raised.value.class_name == ("Person" if "Person" in lost else "Dog")
-            # Nobody waits for a lock that was left behind, and what is still there can be read.
+            # Nothing waits for a lock that was left behind, and what is still there can be read.
             with knows_nothing.write(timeout=0):
                 pass
             if case != "a class dropped":
                 assert store.get(Person, 1).id == 1
-        # Who opens it again is told as ever.
+        # Opening it again is the same error.
         with pytest.raises(objstore.SchemaError, match="the program asks for 1"):
             objstore.open(path, models=before())
 

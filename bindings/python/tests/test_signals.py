@@ -255,7 +255,7 @@ def test_a_write_by_hand_can_be_gone_on_with(store: Any) -> None:
         ("transaction.py", "object_writes.py", "current_thread.py", "store.py", "open_store.py"),
     ):
         write = store._transaction
-        # before its __exit__ began: nobody but the caller knows that it is to end
+        # before its __exit__ began: only the caller knows that it is to end
         if write is not None and write.is_open:
             write.cancel()
         usable(store)
@@ -296,7 +296,7 @@ def test_a_store_that_was_left_is_closed() -> None:
         rounds += 1
         assert raised is not None, where
         gc.collect()  # a traceback may have had it, and be part of a circle
-        with objstore.open(memory=current, models=[Leaf]) as store:  # one that nobody has: it is created again
+        with objstore.open(memory=current, models=[Leaf]) as store:  # one that is gone: it is created again
             assert len(store.objects(Leaf)) == 0, where
     assert rounds > 200
 
@@ -332,7 +332,7 @@ def test_a_store_is_closed_although_the_exception_is_kept(tmp_path: pathlib.Path
 
 @pytest.mark.filterwarnings("ignore:.*never closed")
 def test_opening_is_whole_or_undone(tmp_path: pathlib.Path) -> None:
-    """With initial data: they are there or the file is not; and nobody has it open who does not know."""
+    """With initial data: they are there or the file is not; and no process has it open that does not know."""
     paths = (tmp_path / f"{n}.objstore" for n in itertools.count())
     current = []
 
@@ -395,7 +395,7 @@ def test_a_migration_is_whole_or_undone(tmp_path: pathlib.Path) -> None:
 
 
 class Mirror:
-    """What an observer makes of what it is told."""
+    """What an observer makes of what it gets."""
 
     def __init__(self) -> None:
         self.ids: set[int] = set()
@@ -552,7 +552,7 @@ def test_a_function_that_c_calls(store: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # interrupted before that
 def test_an_asynchronous_write_leaves_no_task_waiting(store: Any) -> None:
-    """Neither the lock nor its place in the queue is left to somebody who is gone, whoever keeps the exception."""
+    """Neither the lock nor its place in the queue is left to a caller that is gone, whoever keeps the exception."""
 
     async def write() -> None:
         async with store.write(timeout=10):

@@ -1,4 +1,4 @@
-"""A transaction that leaves nothing has read what others may not see yet: when it has ended, nobody sees less."""
+"""A transaction that leaves nothing has read what others may not see yet: when it has ended, no reader sees less."""
 
 import multiprocessing
 import threading

@@ -320,7 +320,7 @@ def test_a_setter_takes_the_same_managed_or_not(path):
 
 
 def test_ints_of_thousands_of_digits(tmp_path: Path) -> None:
-    """Of which Python writes none: what is wrong is told all the same."""
+    """Of which Python writes none: what is wrong is reported all the same."""
 
     class Box(Model):
         id: int = field(primary_key=True)

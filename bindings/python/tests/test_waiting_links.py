@@ -98,7 +98,7 @@ def test_create(store: objstore.Store) -> None:
         by = store.create_all(Reading, [["a", 1, 0.0, {"sensor": "a", "time": 2}], ["a", 2]])
         assert by.created == 2
         store.create_all(Dog, [{"id": 7, "reading": {"sensor": "new", "time": 1}}])
-        assert store.get(Reading, ("new", 1)) is not None  # nobody had it: it describes one
+        assert store.get(Reading, ("new", 1)) is not None  # no object had it: it describes one
         following = store.get(Reading, ("a", 2))
         assert (
             following is not None and store.objects(Reading).where(Reading.following == following).first() is not None

@@ -50,7 +50,7 @@ def rows(values: list[dict[str, Any]]) -> str:
 
 
 def written(store: objstore.Store) -> list[Any]:
-    """Objects in a set stand in the order of their keys, and so of their making."""
+    """Objects in a set are in the order of their keys, and so of their making."""
     made = [json.loads(page(store, id).to_json(depth=0, extended=True)) for id in (1, 2)]
     return [p | {"some": sorted(map(str, p["some"]))} for p in made]
 

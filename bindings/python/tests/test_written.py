@@ -290,7 +290,7 @@ NAN = float("nan")
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_sets_have_the_order_of_a_store(path: pathlib.Path, turned: bool) -> None:
-    """What is equal in it, but of another kind, and NaN, stand where the library has them; a builtin set has them as
+    """What is equal in it, but of another kind, and NaN, are where the library has them; a builtin set has them as
     they came."""
 
     def given(*values: Any) -> set[Any]:
