@@ -4,7 +4,7 @@
  * that allocate (scripts/build-lib): where the system has no memory left, the reserve is returned to it and the
  * allocation tried once more. From then on memory is low: a call that is about to begin allocates the reserve again,
  * and is refused with OUT_OF_MEMORY while it cannot (Handles.swift). What a call needs that grows with its arguments or
- * the store is asked for beforehand (cs_memory_has), or in ways that can fail.
+ * the store is reserved beforehand (cs_memory_has), or in ways that can fail.
  *
  * Without the flags of the linker, as in the tests of the core, nothing here is called.
  */

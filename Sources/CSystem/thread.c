@@ -39,7 +39,7 @@ static void after_fork(void) {
     cs_memory_unlock_after_fork();
     for (int i = 0; i < CS_LOCKS; i++) pthread_mutex_unlock(&locks[i]);
 }
-/* The other threads are gone, and inside nothing: also not in schemas and configurations, which go on living. */
+/* The other threads are gone, and inside nothing: also not in schemas and configurations, which stay alive. */
 static void after_fork_in_child(void) {
     for (struct cs_thread *t = records; t; t = t->next)
         if (t != cs_thread_record) { leave_all(t); t->frames = 0; t->silent = 0; t->used = 0; }

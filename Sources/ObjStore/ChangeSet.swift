@@ -63,7 +63,7 @@ public struct ChangeSet<Element: Object>: Sendable {
 
     // MARK: Objects, in the same order
 
-    /// The results as they are after the change, for ever.
+    /// The results as they are after the change, frozen.
     public var results: Results<Element> {
         do throws(ObjStoreError) { return Results(try sides.space(before: false), question) } catch {
             return Results(sides.live, .failure(error))

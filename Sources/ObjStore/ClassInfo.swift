@@ -332,7 +332,7 @@ final class ClassInfo: @unchecked Sendable {
             let encoder = _RowEncoder()
             prototypeLock.withLock { property.accessor._encode(prototype, property.offset, encoder) }
             try encoder.withValue { (value) throws(StoreError) in
-                // "nil unless told otherwise" is what an optional is anyway.
+                // an optional is nil by default anyway.
                 if !value.isNull { try draft.setDefault(name, property.name, value) }
             }
         }

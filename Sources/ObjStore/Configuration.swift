@@ -60,9 +60,9 @@ extension Store {
         /// is copied. Errors of opening: `.corrupt`: it has another one, and no file is left; `.invalidArgument`: it is
         /// no SHA-256, or there is no ``seedPath``.
         public var seedSHA256: String?
-        /// Fills a new store, in the write that creates its classes: once, whoever opens it, and not where a seed was
-        /// copied. What it throws leaves no file; opening throws it if it is an ``ObjStoreError``, and `.callback` with
-        /// its description for any other error. Objects are of no use after it.
+        /// Fills a new store, in the write that creates its classes: once, whichever process opens it, and not where a
+        /// seed was copied. What it throws leaves no file; opening throws it if it is an ``ObjStoreError``, and
+        /// `.callback` with its description for any other error. Objects are of no use after it.
         public var initialData: (@Sendable (Transaction) throws -> Void)?
         /// Changes objects when ``schemaVersion`` is higher than the file's, in the write that changes the classes;
         /// gets the file's version. With it, properties can become required, get another type, and be the primary key.

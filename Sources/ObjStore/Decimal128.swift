@@ -8,7 +8,7 @@ internal import ObjStoreCore
 /// dog.price = try Decimal128("12.50")
 /// ```
 /// Equality and order are those of the numbers: 12.5 and 12.50 are equal, and have the same hash, but `description`
-/// tells them apart. Unlike a `Double`'s, every NaN is equal to every NaN and greater than all numbers; in a query it
+/// distinguishes them. Unlike a `Double`'s, every NaN is equal to every NaN and greater than all numbers; in a query it
 /// equals nothing, as everywhere.
 public struct Decimal128: Sendable {
     /// Bits 0 to 63 of the binary encoding (BID).

@@ -10,9 +10,9 @@
 /// ```
 /// An object is *unmanaged* until it is added to a store: an ordinary object with ordinary properties. From then
 /// on it is a view of what is stored: reading a property gives what the store has now, setting one is possible
-/// inside `Store.write` only. Where a property cannot do its work (the object was deleted, the store closed, no
-/// write is going on), nothing changes, a read gives the type's zero, and the error is thrown by the `write` or
-/// `Store.checked` around it or else reported to the store's `onError`; see ``Store/checked(_:)``.
+/// inside `Store.write` only. Where a property cannot do its work (the object was deleted, the store closed, no write
+/// is open), nothing changes, a read gives the type's zero, and the error is thrown by the `write` or `Store.checked`
+/// around it or else reported to the store's `onError`; see ``Store/checked(_:)``.
 ///
 /// Objects of a live store may be used by any thread; they are not `Sendable`, because unmanaged ones are plain
 /// mutable classes. ``Frozen`` and ``Reference`` cross threads and tasks.
@@ -35,7 +35,8 @@ nonisolated open class Object {
     open class var indexes: [Index] { [] }
 
     /// What properties were called before, so that a file with a lower schema version keeps their values:
-    /// `["fullName": "name", "fullName": "title"]`. A name may stay here for ever. See ``Configuration/schemaVersion``.
+    /// `["fullName": "name", "fullName": "title"]`. A name may stay here permanently. See
+    /// ``Configuration/schemaVersion``.
     open class var formerNames: KeyValuePairs<String, String> { [:] }
 
     /// What the file calls properties that have other names here: `["firstName": "first_name"]`. They are looked up and

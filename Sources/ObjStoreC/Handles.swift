@@ -31,7 +31,7 @@ enum HandleKind: UInt64 {
 ///          └──────────────┴──────────────┘      └───────────────────┴───────┴────────┴──────┴───────────────┘
 /// ```
 /// A call is *inside* a handle in one of two ways:
-/// - `use`: short, runs no callback, waits for nobody. The thread's record says where it is (see `cthread.h`):
+/// - `use`: short, runs no callback, does not wait. The thread's record says where it is (see `cthread.h`):
 ///   no shared cache line is written.
 /// - `pin`: may take long, or runs callbacks. Counted in the header.
 ///

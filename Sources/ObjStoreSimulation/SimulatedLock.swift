@@ -20,7 +20,7 @@ final class ByteLock {
 package final class SimulatedLock: ExclusiveLock, @unchecked Sendable {
     private let file: SimulatedFile
     private let byte: Int64
-    /// Attached: whoever is not seen to live loses it to the next one.
+    /// Attached: an owner that is not seen to live loses it to the next one.
     private var isWord = false
 
     init(_ file: SimulatedFile, _ byte: Int64) {

@@ -10,9 +10,9 @@
  * store, verifies it and shows all of it.
  *
  * What must hold: no process dies or hangs; what fails says so, with a message; one failing call makes at most one step
- * fail, until both have closed a store that is poisoned; who says that it is means it: nobody writes until then; a copy
- * is there whole, or nothing of it is; what was acknowledged is there, and a transaction with an unknown outcome wholly
- * or not at all.
+ * fail, until both have closed a store that is poisoned; a process that reports this is right: none writes until then;
+ * a copy is there whole, or nothing of it is; what was acknowledged is there, and a transaction with an unknown outcome
+ * wholly or not at all.
  */
 #define _GNU_SOURCE
 #include "faults.h"

@@ -11,7 +11,7 @@ import ObjStoreSimulation
 ///  then     changes, until the bytes end
 /// ```
 /// Where hashes count, all that is read must be what the store once was: each answer is an error, or that of one of its
-/// versions; so is what was salvaged without a loss. Where they do not, as in a file that somebody made on purpose, any
+/// versions; so is what was salvaged without a loss. Where they do not, as in a file forged on purpose, any
 /// answer is right.
 ///
 /// With OBJSTORE_FUZZ_JSON in the environment the bytes are a `JSONCase`, with OBJSTORE_FUZZ_NESTED the decisions of a

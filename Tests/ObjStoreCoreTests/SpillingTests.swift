@@ -67,7 +67,7 @@ import ObjStoreCore
         }
     }
 
-    /// What a damaged file calls its own, of the version that is being made, is not believed: nothing is given up.
+    /// What a damaged file calls its own, of the version that is being made, is not believed: nothing is freed.
     @Test func onlyWhatWasSpilledIsGivenUp() {
         let spilled = SpilledPages(), page = PageSize.unitsPerPage
         spilled.begin(version: 5)

@@ -105,7 +105,7 @@ import ObjStoreCore
                 if functions[index].function(&subject, nil) != Int32(round + index) {
                     Issue.record("a wrong context"); return
                 }
-                // Made and given up while others call.
+                // Made and released while others call.
                 if round % 100 == 0, let other = try? BoundFunction({ _, _ in 5 }, userdata: nil, owner: nil),
                     other.function(nil, nil) != 5
                 {

@@ -7,7 +7,7 @@ import ObjStoreCore
 //     create N           creates N items in one transaction       → ok VERSION
 //     update KEY NUMBER  sets the number of an item               → ok VERSION
 //     delete KEY                                                  → ok VERSION
-//     observe            observes the items; nobody delivers      → ok 0
+//     observe            observes the items; nothing delivers      → ok 0
 //     deliver MS         waits and delivers                       → ok CALLS DELETED INSERTED MODIFIED
 //     cpu MS             sleeps, then says what it cost           → ok CPU-MICROSECONDS SWITCHES
 //     exit

@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
     check(objstore_begin(store, &transaction));
     check(objstore_find_class(transaction, OBJSTORE_STR("Person"), &person));
 
-    /* One object, with what is nested in it. MODIFIED: whoever has the primary key is updated. */
+    /* One object, with what is nested in it. MODIFIED: the object with the primary key is updated. */
     check(objstore_create_from_json(transaction, person, OBJSTORE_POLICY_MODIFIED, 0,
         OBJSTORE_STR("{\"name\": \"Ada\"}"), NULL, NULL, NULL, NULL, NULL));
     check(objstore_create_from_json(

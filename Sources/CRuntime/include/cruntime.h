@@ -78,7 +78,7 @@ static inline uint64_t cr_task_number(void) {
 }
 
 /* ---- locks ---------------------------------------------------------------------------------- */
-/* Tells ThreadSanitizer, where it is there, that this thread has taken a lock, or is about to let go of it. */
+/* Tells ThreadSanitizer, where it is there, that this thread has taken a lock, or is about to release it. */
 void cr_locked(const void *_Nonnull place);
 void cr_unlocks(const void *_Nonnull place);
 #endif

@@ -155,7 +155,7 @@ int32_t cs_lock_probe(int32_t fd, int64_t byte, int64_t length);
 
 /* ---- fork (fork.c) ------------------------------------------------------------------------ */
 #define CS_FORK_PAGE_BYTES 65536         /* the largest page of any Linux this runs on */
-/* Word 0 changes in a forked child; the page is wiped by the kernel, whoever called fork. */
+/* Word 0 changes in a forked child; the page is wiped by the kernel, whatever called fork. */
 extern uint64_t cs_fork_page[CS_FORK_PAGE_BYTES / 8] __attribute__((visibility("hidden")));
 static inline uint64_t cs_fork_generation(void) { return __atomic_load_n(&cs_fork_page[0], __ATOMIC_RELAXED); }
 /* Must come before the first use of the two above and below; 0 or an errno. */

@@ -231,7 +231,7 @@ extension Map: Persistable, _CollectionProperty {
     }
 }
 
-/// A key as a store tells it from others: texts by their bytes. Swift takes "é" and "e\u{301}" for equal.
+/// A key as a store distinguishes it: texts by their bytes. Swift takes "é" and "e\u{301}" for equal.
 struct ExactKey<Key: Hashable>: Hashable {
     let key: Key
 

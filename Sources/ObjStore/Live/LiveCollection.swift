@@ -10,7 +10,7 @@
 ///  results.count, results[0], .first, .last                  live: what is there now
 ///  func f(_ c: some Collection) { c.map { … } }              knows none of this: _Walk keeps a list for its thread
 /// ```
-/// The conforming types have the requirements of `Collection` as witnesses for the last line; everybody who knows the
+/// The conforming types have the requirements of `Collection` as witnesses for the last line; code that knows the
 /// type gets the members of this extension, which are preferred.
 public protocol LiveCollection<Element>: RandomAccessCollection
 where Index == Int, Indices == Range<Int>, SubSequence == Pinned<Element> {

@@ -1,6 +1,6 @@
 internal import ObjStoreCore
 
-// What an application gives in an `Any`, told apart without conversions.
+// Classifies what an application gives in an `Any`, without conversions.
 //
 // `value as? [AnyHashable: Any]` converts a dictionary of another type, element by element, and every such cast of a
 // value that is none looks for a conversion once Foundation is in the process. A cast to a protocol looks at the type

@@ -2,7 +2,7 @@
 /// interface is built on it.
 ///
 /// A frozen view costs the way to the row; the others move, so their lock is taken, and the row of the last object is
-/// kept. Owns nothing: whoever uses it keeps the view alive.
+/// kept. Owns nothing: its user keeps the view alive.
 package final class ClassReader: @unchecked Sendable {
     private let view: Unmanaged<View>
     private let classID: UInt32

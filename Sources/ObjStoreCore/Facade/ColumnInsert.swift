@@ -6,8 +6,7 @@
 ///                                      └ again    ─► (a key that came before in the call) update, at the end
 /// ```
 /// Rows of different keys do not depend on each other, so the three groups may be done one after the other. Where other
-/// values are unique they do: each row is then done in its turn, and whoever calls undoes what was done before a
-/// refusal.
+/// values are unique they do: each row is then done in its turn, and the caller undoes what was done before a refusal.
 final class ColumnInsert {
     private let view: View
     private let cls: ClassSchema

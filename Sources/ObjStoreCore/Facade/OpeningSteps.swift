@@ -1,4 +1,4 @@
-/// What an application adds to the opening of a store.
+/// Steps that an application adds to the opening of a store.
 ///
 /// ```
 ///  the file is missing ─ seed: a copy of another one

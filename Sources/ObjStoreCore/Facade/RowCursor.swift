@@ -2,7 +2,7 @@
 ///
 /// It resolves its view once; then a read of a frozen view costs a comparison and the read. The other views move:
 /// their lock is taken, and where they have moved the row looks for its object again.
-/// Owns nothing: whoever uses it knows that the view is open.
+/// Owns nothing: its user ensures that the view is open.
 package struct RowCursor {
     private let view: Unmanaged<View>
     /// The view's, when everything below was looked up.

@@ -1,4 +1,4 @@
-/// What does not change while a store is open, except for the schema's version.
+/// Facts about a store that do not change while it is open, except for the schema's version.
 package struct StoreInfo: Sendable {
     package let uuid: [UInt8]
     /// From 1.

@@ -1,4 +1,4 @@
-/// How to open a store: what an application asked for, before anything is opened.
+/// How to open a store, as requested by an application before anything is opened.
 ///
 /// A value: the caller may change it after opening with it.
 package struct StoreConfiguration: Sendable {

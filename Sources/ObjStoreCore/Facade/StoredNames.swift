@@ -1,4 +1,4 @@
-/// What a program calls classes and properties that have other names in the file.
+/// A program's names of classes and properties that have other names in the file.
 ///
 /// ```
 ///  the program          the file, and programs that map nothing

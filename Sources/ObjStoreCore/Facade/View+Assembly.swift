@@ -71,8 +71,7 @@ extension View {
     /// `modified`, what is there already is not written. Returns whether something changed.
     ///
     /// - Parameter embedded: is called with the embedded object that the description at an index of `values` became;
-    /// what it was
-    ///   told counts when the call has returned.
+    ///   these count only once the call has returned.
     package func set(
         _ object: ObjectID, _ propertyID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy,
         embedded: ((_ index: Int, _ object: ObjectID) -> Void)? = nil

@@ -1,4 +1,4 @@
-/// What a class looks like to applications.
+/// A class as applications see it.
 package struct ClassInfo: Sendable {
     package let classID: UInt32
     package let name: String

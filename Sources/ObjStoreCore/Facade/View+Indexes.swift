@@ -1,4 +1,4 @@
-/// What an index looks like to applications.
+/// An index as applications see it.
 package struct IndexInfo: Sendable {
     package let indexID: UInt32
     package let classID: UInt32

@@ -1,4 +1,4 @@
-/// What an upsert did.
+/// The outcome of an upsert.
 package enum UpsertOutcome: Int32, Sendable {
     case unchanged = 0
     case changed = 1

@@ -1,4 +1,4 @@
-/// What a property gets from a number of a JSON text, without rounding where the property is exact.
+/// Converts a number of a JSON text to the value of a property, without rounding where the property is exact.
 ///
 /// An integer fits int, and float and double where they have exactly that number; a fraction, or a number with an
 /// exponent, is the nearest float or double, and never an int; a decimal is exact or refused. None becomes infinite.
@@ -70,7 +70,7 @@ package enum JSONNumber {
         _ text: UnsafeRawBufferPointer, _ value: Value, _ kind: ValueKind
     ) throws(StoreError) -> Value {
         if isZero(text) { return value }
-        // 2^128 has 39 digits; a decimal 34, and a double that is an integer may have more: it is told by writing it
+        // 2^128 has 39 digits; a decimal 34, and a double that is an integer may have more: this is found by writing it
         // out.
         let magnitude = value.kind == .float ? Double(value.asFloat).magnitude : value.asDouble.magnitude
         guard digits(of: magnitude) == Array(text.drop { $0 == UInt8(ascii: "-") }) else {

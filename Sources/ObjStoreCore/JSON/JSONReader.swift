@@ -19,7 +19,7 @@ package final class JSONReader {
 
     /// How deep lists and maps may be nested, the array whose elements are read not counted.
     package static let maximumDepth = FlatValues.deepest
-    /// More digits than a number needs that a double is told from its neighbours by.
+    /// More digits than are needed to distinguish a double from its neighbours.
     package static let longestNumber = 4096
 
     struct Frame {

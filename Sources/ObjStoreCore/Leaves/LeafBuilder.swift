@@ -8,7 +8,7 @@ final class LeafBuilder {
     private(set) var live = 0
     /// 64 words; meaningful where `live < rows`.
     let presence: UnsafeMutablePointer<UInt64>
-    /// Of a sparse leaf: the key of each row, as offset from `keyBase`. Those who put rows there see to it.
+    /// Of a sparse leaf: the key of each row, as offset from `keyBase`. Code that puts rows there ensures it.
     private(set) var keys: UnsafeMutablePointer<Int64>?
 
     init(_ specs: UnsafeBufferPointer<ColumnSpec>) {

@@ -1,4 +1,4 @@
-/// What happens to a number.
+/// How a number changes.
 enum NumberChange {
     case set(Value)
     /// Of the property's kind. Null stays null.

@@ -12,7 +12,7 @@ internal import CSystem
 /// A long value lies in an extent of its own; its row holds a 24-byte cell {u64 ref, u32 bytes, u32 hash,
 /// u64 born}. A value is long when it has more than 4 KiB, or when the blob is full (28 KiB) and it has
 /// more than 64 bytes: so 16-bit offsets always suffice and a change never copies more than 64 KiB.
-/// Null and empty look the same here; fingerprints tell them apart.
+/// Null and empty look the same here; fingerprints distinguish them.
 package enum StringSegment {
     static let header = 8
     static let minimumShift = 4

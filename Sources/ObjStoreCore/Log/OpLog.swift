@@ -1,4 +1,4 @@
-/// What a transaction did, as after-images: replayed after a power cut, read by observers.
+/// The operations of a transaction, as after-images: replayed after a power cut, read by observers.
 ///
 /// ```
 /// op      { u8 code · class id · …}                           all integers varints

@@ -1,4 +1,4 @@
-/// Which links of a collection are meant.
+/// Selects links of a collection.
 enum LinkSelection {
     /// Those to one object.
     case to(Int64)

@@ -108,7 +108,7 @@ private final class KnownPlaces {
     /// False: its links are not remembered, since they lead too far apart.
     func learn(_ elements: CollectionElements, _ range: Range<Int>) throws(StoreError) -> Bool {
         guard range.count < KnownPlaces.largest, let targets = try span(elements, range) else {
-            // It is asked again when it has been walked through as often again.
+            // It is queried again when it has been walked through as often again.
             forget()
             return false
         }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whether what an operation of a log says was done can be done.
+/// Checks whether an operation of a log can be applied.
 ///
 /// A record's hash proves that it is whole, but not its origin. So recovery and salvage check here before they apply an
 /// operation: what fits is applied as it was, and harms no tree. Recovery refuses the log with what does not fit,

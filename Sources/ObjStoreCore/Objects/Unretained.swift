@@ -1,5 +1,5 @@
 extension Unmanaged {
-    /// Runs `body` with the object, which whoever has the reference keeps alive: nothing is counted.
+    /// Runs `body` with the object, which the holder of the reference keeps alive: nothing is counted.
     @inline(__always)
     func unretained<T>(_ body: (Instance) throws(StoreError) -> T) throws(StoreError) -> T {
         // The standard library's way throws untyped errors only.

@@ -1,4 +1,4 @@
-/// What happened between two pinned versions, class by class: from the log, or by comparing their trees.
+/// Reads the changes between two pinned versions, class by class: from the log, or by comparing their trees.
 ///
 /// The log says it at the price of what changed, and also that a property was written again with its old
 /// value. Where the ring has lapped the reader, or a transaction was too large to be listed, the two object

@@ -28,7 +28,7 @@ struct DueSignal {
         event?.drain()
     }
 
-    /// Whoever waits is woken, now and from now on.
+    /// All waiters are woken, now and from now on.
     mutating func end() {
         isEnded = true
         event?.signal()

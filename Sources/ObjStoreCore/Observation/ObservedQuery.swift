@@ -1,4 +1,4 @@
-/// What an observer looks at: all objects of a class, those that satisfy one comparison or have a link in a collection,
+/// The scope of an observer: all objects of a class, those that satisfy one comparison or have a link in a collection,
 /// or one object.
 package struct ObservedQuery: Sendable {
     package let classID: UInt32

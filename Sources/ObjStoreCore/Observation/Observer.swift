@@ -90,7 +90,8 @@ package final class Observer: @unchecked Sendable {
         return indices
     }
 
-    /// Lets go of the version and of the handler. Once, by whoever closed it or, if it was running, by its runner.
+    /// Lets go of the version and of the handler. Once, by the thread that closed it or, if it was running, by its
+    /// runner.
     func finish() {
         known = nil
         ranks = nil

@@ -167,7 +167,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         onDue?()
     }
 
-    /// Stops, and ends all observers. A second call does nothing. Whoever holds the writer's lock lets go of it
+    /// Stops, and ends all observers. A second call does nothing. The holder of the writer's lock releases it
     /// between `stop` and this: a handler may be waiting for it.
     package func close() throws(StoreError) {
         try stop()

@@ -2,7 +2,7 @@
 ///
 /// ```
 ///  arena ──spill──► pages of this version, which no one else can see
-///    ▲                 │ changed again: copied back, and given up here;
+///    ▲                 │ changed again: copied back, and freed here;
 ///    └─────────────────┘ a page with nothing left is free for the next spill
 /// ```
 /// No version refers to them before the commit, so their extents need no limbo: what the transaction frees is used

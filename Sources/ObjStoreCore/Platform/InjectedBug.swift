@@ -113,7 +113,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var reserveOnePage: InjectedBug { InjectedBug(53) }
     /// A free map with pages that were born and died in one version is refused.
     @inline(__always) package static var bornBeforeDied: InjectedBug { InjectedBug(54) }
-    /// 4.7: a clean meta is shown that may stand in the page cache only.
+    /// 4.7: a clean meta is shown that may be in the page cache only.
     @inline(__always) package static var cleanTrusted: InjectedBug { InjectedBug(55) }
     /// A writer that waited for the lock continues while the store closes.
     @inline(__always) package static var closeAdmitsWriters: InjectedBug { InjectedBug(56) }

@@ -64,7 +64,7 @@ open class Machine: @unchecked Sendable {
     /// Sleeps while the low 32 bits of the word equal those of `value`; returns at a wake, a change,
     /// after `timeout` nanoseconds (negative: never) or for no reason.
     open func wait(_ word: SharedWord, while value: UInt64, timeout: Int64) { fatalError("abstract") }
-    /// Wakes those who wait on the word, in every process; `count` of them at most.
+    /// Wakes the waiters on the word, in every process; `count` of them at most.
     open func wake(_ word: SharedWord, count: Int32) { fatalError("abstract") }
     public final func wake(_ word: SharedWord) { wake(word, count: .max) }
 

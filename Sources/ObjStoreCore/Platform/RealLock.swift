@@ -5,7 +5,7 @@ internal import CSystem
 ///     threads ──► spin a little ──► queue (first come, first served) ──► owner ──► word that all processes share
 ///
 /// - The word names the process that has the lock (`LockWords.owner`): taken by compare-and-exchange, released by a
-///   store, and taken from a dead process by whoever finds it there. A process is known to live by a lock of
+///   store, and taken from a dead process by the one that finds it there. A process is known to live by a lock of
 ///   the kernel's that it keeps as long as the file is open. Before `attach` an OFD lock on one byte of the file does
 ///   the same for two system calls.
 /// - It belongs to the process: one thread of it, the owner, tries to get it. An owner that releases leaves it to the

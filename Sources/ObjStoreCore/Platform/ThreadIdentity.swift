@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// Tells threads of this process apart: a number that no other thread ever has, also when this one has ended.
+/// Identifies threads of this process: a number that no other thread ever has, also when this one has ended.
 enum ThreadIdentity {
     static var current: UInt { UInt(cs_thread_current().pointee.number) }
     /// As the process sees itself.

@@ -3,7 +3,7 @@ internal import CSystem
 /// Cancels waits for other threads and processes: the store is about to be closed, or the program does not want to wait
 /// any longer.
 package final class WaitCancellation: @unchecked Sendable {
-    /// How often the program is asked: a delay of this length is not noticed by the user who interrupts it.
+    /// How often `ask` is called: a delay of this length is not noticed by the user who interrupts it.
     static let interval: Int64 = 200_000_000
 
     private let word: UnsafeMutablePointer<UInt32>

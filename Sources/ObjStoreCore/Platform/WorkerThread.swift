@@ -1,6 +1,6 @@
 /// A thread of the engine that sleeps until it is signalled; `Machine.startThread` makes it.
 ///
-/// The body returns when `isStopping`; whoever made the thread calls `stopAndJoin`.
+/// The body returns when `isStopping`; the creator of the thread calls `stopAndJoin`.
 open class WorkerThread: @unchecked Sendable {
     public init() {}
     open var isStopping: Bool { fatalError("abstract") }

@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// Where values of one column go, one after another: an array of the caller.
+/// The destination of values of one column, one after another: an array of the caller.
 ///
 /// Unused pointers are null. Text goes into `text`, which grows.
 package struct ColumnTarget: @unchecked Sendable {

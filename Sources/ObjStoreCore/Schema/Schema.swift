@@ -356,7 +356,7 @@ package struct ElementSchema: Sendable, Equatable {
 }
 
 extension Value {
-    /// The value that stands for "nothing was given" in a property that cannot be null: 0, false, no bytes, all bytes
+    /// The value that means "nothing was given" in a property that cannot be null: 0, false, no bytes, all bytes
     /// 0.
     package static func zero(of kind: ValueKind) -> Value {
         switch kind {

@@ -185,7 +185,7 @@ package enum SchemaCodec {
                 }
                 let target =
                     kind == .link || elements?.kind == .link ? try readTarget(&reader, propertyName, classCount) : nil
-                // Whoever is linked to may be deleted: a link becomes null, as the value in a map, and leaves a list or
+                // The target of a link may be deleted: a link becomes null, as the value in a map, and leaves a list or
                 // set.
                 let isNullable =
                     elements.map { !($0.kind == .link) || $0.isNullable == (kind == .map) }

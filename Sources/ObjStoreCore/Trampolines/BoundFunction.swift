@@ -86,7 +86,7 @@ private final class BoundCode: @unchecked Sendable {
         let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
         word.initialize(to: BoundCode.closedBit | BoundCode.freeBit)
         gate = SharedWord(word)
-        // It lives for ever from here on.
+        // It is never freed from here on.
         let status = ffi_prep_closure_loc(
             closure.assumingMemoryBound(to: ffi_closure.self), description.cif, BoundCode.enter,
             Unmanaged.passRetained(self).toOpaque(), code)

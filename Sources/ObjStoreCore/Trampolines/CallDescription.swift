@@ -2,7 +2,7 @@ internal import CFFI
 
 /// How one kind of C function is called: libffi's description, with the memory it points into.
 ///
-/// libffi keeps pointers to both in every closure made from it: whoever makes one holds on to this object.
+/// libffi keeps pointers to both in every closure made from it: the maker of one keeps this object alive.
 final class CallDescription: @unchecked Sendable {
     enum ArgumentType {
         case bool, int32, int64, float, double, pointer, nothing

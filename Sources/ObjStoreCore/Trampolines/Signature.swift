@@ -1,4 +1,4 @@
-/// What a typed callback is called with: parsed from text such as "i64, str, f64? -> status".
+/// The arguments of a typed callback: parsed from text such as "i64, str, f64? -> status".
 ///
 /// ```
 /// signature = [ word { "," word } ] "->" ( "status" | "void" )      blanks are free between the parts

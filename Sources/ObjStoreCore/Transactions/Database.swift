@@ -98,7 +98,7 @@ package final class Database: @unchecked Sendable {
             live = machine.makeLock(file, byte: Locks.liveByte(instance))
         }
 
-        /// Tells whether another instance has the store open; an instance that no longer holds LIVE is dead.
+        /// Whether another instance has the store open; an instance that no longer holds LIVE is dead.
         static func isAlive(_ machine: Machine, _ file: StorageFile) -> @Sendable (UInt64) throws(StoreError) -> Bool {
             { (other) throws(StoreError) in
                 let byte = liveByte(other)
@@ -272,7 +272,7 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// The same without a system call: it tells of another store in this one's place, not of an empty one.
+    /// The same without a system call: it reveals another store in this one's place, not of an empty one.
     package func checkNotReplaced() throws(StoreError) {
         if shared.isReplaced { throw replacedError }
     }
@@ -385,7 +385,7 @@ package final class Database: @unchecked Sendable {
     func markClosed() { closedFlag.store(1) }
 
     deinit {
-        // Whoever forgot to close: locks and slots go with the file descriptors, as if the process had died.
+        // Not closed: locks and slots go with the file descriptors, as if the process had died.
         if !closed && !fork.isChild { try? close() }
         closedFlag.address.deallocate()
     }

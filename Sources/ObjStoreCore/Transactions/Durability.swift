@@ -1,4 +1,4 @@
-/// When a commit is acknowledged: group commit by whoever gets the sync lock.
+/// When a commit is acknowledged: group commit by the thread that gets the sync lock.
 extension Database {
     /// After HEAD: waits, or lets the version be seen, as the durability says.
     func finishCommit(_ version: UInt64, _ durability: StoreOptions.Durability) throws(StoreError) {

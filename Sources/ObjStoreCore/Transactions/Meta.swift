@@ -93,7 +93,7 @@ package struct Meta: Equatable, Sendable {
         }
         guard get(0, UInt64.self) == magic else { throw .notAStore }
         guard get(248, UInt64.self) == hash(page) || InjectedBug.active(.hashUnchecked) else { throw .torn }
-        // Incompatible bits: whoever does not know them must not even read.
+        // Incompatible bits: a library that does not know them must not even read.
         guard get(8, UInt32.self) == formatVersion else { throw .newerFormat(get(8)) }
         guard get(20, UInt32.self) == 0 else { throw .unknownFeatures(get(20)) }
         guard get(24, UInt32.self) == UInt32(PageSize.page) else { throw .otherPageSize(get(24)) }

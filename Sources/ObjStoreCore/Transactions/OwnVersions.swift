@@ -7,7 +7,7 @@ final class OwnVersions: @unchecked Sendable {
     private let lock = Lock()
     private var ranges: [ClosedRange<UInt64>] = []
 
-    /// Before HEAD moves: whoever sees the version finds it here.
+    /// Before HEAD moves: a thread that sees the version finds it here.
     func note(_ versions: ClosedRange<UInt64>) {
         lock.withLock {
             if let last = ranges.last, last.upperBound + 1 == versions.lowerBound {

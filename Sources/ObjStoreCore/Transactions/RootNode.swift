@@ -1,4 +1,4 @@
-/// The node that a version is known by: where its schema and its classes are.
+/// The root node of a version: where its schema and its classes are.
 ///
 /// ```
 ///  0 header: count = classes, word = version

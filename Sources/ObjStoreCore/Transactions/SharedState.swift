@@ -266,7 +266,7 @@ package final class SharedState: @unchecked Sendable {
         package var version: SharedWord { SharedWord(address + 8) }
         /// Wall clock, nanoseconds.
         var since: SharedWord { SharedWord(address + 16) }
-        /// The owner's process id as it saw itself: for people who look, never to decide anything.
+        /// The owner's process id as it saw itself: for people to look at, never to decide anything.
         var process: UInt64 {
             get { cs_load64_relaxed(address + 24) }
             nonmutating set { cs_store64_relaxed(address + 24, newValue) }

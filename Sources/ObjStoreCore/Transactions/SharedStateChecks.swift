@@ -1,8 +1,9 @@
 /// Words of the shared memory are believed only if they can be true.
 ///
-/// Whoever may write a store may write its lock file, with any words and at any time. No check tells a wrong number
-/// from a right one. But what leads out of the file or the memory, makes arithmetic overflow, or contradicts the log is
-/// `.corrupt` where it is used first, and what a writer builds on is what the log says (`Allocator.agrees`).
+/// A user that may write a store may write its lock file, with any words and at any time. No check distinguishes a
+/// wrong number from a right one. But what leads out of the file or the memory, makes arithmetic overflow, or
+/// contradicts the log is `.corrupt` where it is used first, and what a writer builds on is what the log says
+/// (`Allocator.agrees`).
 ///
 /// The words are looked at without the simulation's hook: on a sound machine nothing here has an effect.
 extension SharedState {

@@ -33,7 +33,7 @@ package final class Snapshot: @unchecked Sendable {
         }
     }
 
-    /// Of the version that a transaction began with, whoever sees it yet.
+    /// Of the version that a transaction began with, published or not.
     convenience init(_ transaction: WriteTransaction) throws(StoreError) {
         try transaction.database.pins.pin(head: transaction.base)
         try self.init(transaction.database, pinned: transaction.base)

@@ -1,4 +1,4 @@
-/// How a store is opened: what the configuration of the interfaces comes down to.
+/// How a store is opened, derived from the configuration of the interfaces.
 package struct StoreOptions: Sendable {
     /// When a commit returns.
     package enum Durability: Equatable, Sendable {

@@ -400,7 +400,7 @@ package final class WriteTransaction {
         database.deltaBuffer.removeAll()
         database.deltaBuffer.append(hash)
         if !record.flags.contains(.summary) {
-            // Replay does not need the delta, but whoever follows the log needs it until a meta is durable.
+            // Replay does not need the delta, but a process that follows the log needs it until a meta is durable.
             record.flags.insert(.summary)
             group.hasSummary = true
         }

@@ -1,5 +1,5 @@
-/// What the write transactions of one process take turns with, under WRITER: their memory, and the writers of trees
-/// and pages. They are made once: recreating them would cost more than a small commit.
+/// Shared in turn by the write transactions of one process, under WRITER: their memory, and the writers of trees and
+/// pages. They are made once: recreating them would cost more than a small commit.
 final class WriterMemory {
     let arena = Arena()
     let ops = OpLog()

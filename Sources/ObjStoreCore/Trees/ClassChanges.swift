@@ -1,4 +1,4 @@
-/// What happened to the objects of one class between two versions, each object once.
+/// The changes to the objects of one class between two versions, each object once.
 ///
 /// Lists ascend by key. Created and deleted since = nothing; created and changed = inserted; changed and
 /// deleted = deleted.

@@ -1,4 +1,4 @@
-/// What must hold in every object tree; for `verify` and for tests. Reads everything.
+/// The invariants of every object tree; for `verify` and for tests. Reads everything.
 extension ClusterReader {
     /// Visits every extent that a root reaches, parents before children, each checked before it is visited.
     package static func forEachExtent(

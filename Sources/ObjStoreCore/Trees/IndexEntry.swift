@@ -93,7 +93,7 @@ open class IndexLongValues {
     /// Throws `.corrupt` where the object does not exist or has no long value: the index then lies.
     open func bytes(of objectKey: Int64) throws(StoreError) -> UnsafeRawBufferPointer { fatalError("abstract") }
 
-    /// `hash` tells apart the values that one object had in the course of a transaction.
+    /// `hash` distinguishes the values that one object had in the course of a transaction.
     func bytes(of objectKey: Int64, hash: UInt64) throws(StoreError) -> UnsafeRawBufferPointer {
         try bytes(of: objectKey)
     }
@@ -102,7 +102,7 @@ open class IndexLongValues {
 /// The order of entries: null first, then by value, then by object key. A value of two words.
 struct IndexOrder {
     let isText: Bool
-    /// Not retained: whoever makes an `IndexOrder` keeps it alive.
+    /// Not retained: the maker of an `IndexOrder` keeps it alive.
     let longValues: Unmanaged<IndexLongValues>?
 
     init(kind: ValueKind, longValues: IndexLongValues?) {

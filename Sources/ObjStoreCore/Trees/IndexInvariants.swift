@@ -1,4 +1,4 @@
-/// What a walk through an index found.
+/// The findings of a walk through an index.
 package struct IndexShape: Sendable {
     package var entries = 0
     package var leaves = 0

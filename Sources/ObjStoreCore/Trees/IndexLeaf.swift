@@ -83,7 +83,7 @@ enum IndexLeaf {
             base: UInt64(leaf.load(fromByteOffset: 48, as: UInt32.self)))
     }
 
-    /// Bytes of an entry, at least, where the entries of a packed leaf and of the one behind it stand in one. Leaves
+    /// Bytes of an entry, at least, if the entries of a packed leaf and of the one behind it are in one. Leaves
     /// that end where numbers would have got wider are small for that reason, and stay so.
     static func joinedWidth(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer) -> Int {
         func width(_ x: IndexColumn, _ y: IndexColumn) -> Int {

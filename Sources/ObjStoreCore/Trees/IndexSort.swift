@@ -170,7 +170,7 @@ enum IndexSort {
         isText ? textPrefix(entry, skip) : numberPrefix(entry)
     }
 
-    /// Nulls get the smallest prefix; values that share it are told apart by comparing.
+    /// Nulls get the smallest prefix; values that share it are distinguished by comparing.
     @inline(__always)
     private static func numberPrefix(_ entry: IndexEntry) -> UInt64 { entry.isNull ? 0 : entry.bits }
 

@@ -8,7 +8,7 @@
 /// An index of object ids: 4 bytes of class, 8 of key. So what leads to a class lies together, and whether anything
 /// does is one look-up, which is remembered for the transaction.
 ///
-/// A mixed value changes as a whole, and whoever changes it knows which pairs come and go. Of a collection single
+/// A mixed value changes as a whole, and the code that changes it knows which pairs come and go. Of a collection single
 /// elements change: that links came or went is only noted. When the inverse is read, at a savepoint and at the
 /// commit the notes of a pair are added up: more than before, then it is in the inverse; less, then the collection is
 /// walked once for all such pairs of its owner, to see which are left.

@@ -1,4 +1,4 @@
-/// What differs between two versions of an object tree, found without looking at what they share.
+/// The differences between two versions of an object tree, found without reading what they share.
 ///
 /// Copy-on-write leaves equal refs where nothing changed, at every level: those subtrees are skipped. While
 /// both versions are pinned no extent of either is reused, so equal refs mean equal bytes.

@@ -42,7 +42,7 @@ package enum ValueCell {
         }
     }
 
-    /// Fills a cell, all `size` bytes of it. Of null, which a validity bitmap tells, zeros.
+    /// Fills a cell, all `size` bytes of it. Of null, which a validity bitmap marks, zeros.
     @inline(__always)
     package static func store(_ value: Value, _ cell: UnsafeMutableRawPointer) {
         switch value.kind {

@@ -1,4 +1,4 @@
-/// What must hold in every collection tree; for `verify` and for tests. Reads everything.
+/// The invariants of every collection tree; for `verify` and for tests. Reads everything.
 extension CollectionReader {
     /// Visits every extent that the root reaches, parents before children, each checked before it is visited.
     package func forEachExtent(_ visit: (VisitedExtent) throws(StoreError) -> Void) throws(StoreError) {

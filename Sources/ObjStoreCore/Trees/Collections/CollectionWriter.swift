@@ -378,7 +378,7 @@ package final class CollectionWriter {
     private func renewHeads(_ node: UnsafeMutableRawPointer) throws(StoreError) {
         guard CollectionInner.hasHeads(node) else { return }
         let count = NodeHeader.count(node), owners = CollectionInner.owners(node)
-        // Nulls come first: the last key tells the kind that most have. Keys between two have what these have in
+        // Nulls come first: the last key has the kind that most have. Keys between two have what these have in
         // common.
         let first = try reader.firstKey(node, 0), last = try reader.firstKey(node, count - 1)
         var length = 0

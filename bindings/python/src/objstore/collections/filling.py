@@ -1,6 +1,6 @@
 """Contents into collections: of one object, or of many that were just made.
 
-Whoever needs more than one call of the library opens a savepoint around them, so that all of it happens or nothing.
+Code that needs more than one call of the library opens a savepoint around them, so that all of it happens or nothing.
 """
 
 import ctypes

@@ -214,7 +214,7 @@ def _named(error: Error, part: Described) -> Error:
 
 
 def _name(obj: Any) -> Any:
-    """What tells an object from others, however often it was read."""
+    """What identifies an object, however often it was read."""
     return state.identity(obj) or id(obj)
 
 

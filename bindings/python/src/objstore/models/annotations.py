@@ -36,7 +36,7 @@ COLLECTIONS: dict[Any, int] = {
 
 def resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> Any:
     """The annotation as an object; a text, also one inside of Optional[…], is looked up in the module, and where the
-    class stands."""
+    class is defined."""
     # a text that says a text: quoted under `from __future__ import annotations`
     while isinstance(annotation, (str, typing.ForwardRef)):
         if isinstance(annotation, typing.ForwardRef):

@@ -34,9 +34,9 @@ def backlinks(origin: str, *, init: Literal[False] = False) -> Any:
 
 
 def links_to(prop: Any, obj: Any) -> "Condition":
-    """Who has a link to an object, as the value, as an element, or anywhere inside of an Any: the inverse of a property
-    that declares none, `store.objects(Shelter).where(links_to(Shelter.dogs, rex))`. WrongType: a property without
-    links, an object of another class. WrongStore: an unmanaged object, to which nothing links."""
+    """Objects that have a link to an object, as the value, as an element, or anywhere inside of an Any: the inverse of
+    a property that declares none, `store.objects(Shelter).where(links_to(Shelter.dogs, rex))`. WrongType: a property
+    without links, an object of another class. WrongStore: an unmanaged object, to which nothing links."""
     if not isinstance(prop, Property) or (prop.target is None and not is_mixed(prop)):
         raise WrongType(f"a property with links is wanted, such as Shelter.dogs, not {prop!r}")
     condition = Condition(prop, LINKS_TO, obj)

@@ -67,7 +67,7 @@ class Names(dict[str, Any]):
         self._module = module
 
     def __missing__(self, name: str) -> Any:
-        module = sys.modules.get(self._module)  # None: the class stands in a text that exec() ran
+        module = sys.modules.get(self._module)  # None: the class is in a text that exec() ran
         found = self if module is None else vars(module).get(name, self)
         if found is self:
             found = getattr(builtins, name, self)

@@ -105,7 +105,7 @@ class Model(state.Slots, metaclass=ModelMeta):
 
     @property
     def is_frozen(self) -> bool:
-        """Does it show one version for ever?"""
+        """Does it permanently show one version?"""
         store = self._o_block.store
         return store is not None and store.is_frozen
 
@@ -115,7 +115,7 @@ class Model(state.Slots, metaclass=ModelMeta):
         return state.exists(self)
 
     def freeze(self) -> "Self":
-        """The same object as it is now, for ever; inside of a write as it was before that. Keeps its version until it
+        """The same object as it is now, frozen; inside of a write as it was before that. Keeps its version until it
         is garbage, so let go of it. NoSuchObject: it was deleted, or the write that has made it is not over."""
         frozen: Self = state.freeze(self)
         return frozen
@@ -182,7 +182,7 @@ class Model(state.Slots, metaclass=ModelMeta):
         return object_table(self)
 
     def _o_now(self, prop: Any) -> Any:
-        """What stands for the object where a property leads to another class: descriptions.now()."""
+        """What represents the object where a property leads to another class: descriptions.now()."""
         return descriptions.now(prop, self)
 
     # Unmanaged objects, such as detached ones, are copied and pickled as any others, with what they lead to, also in a

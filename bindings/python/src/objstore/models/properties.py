@@ -85,7 +85,7 @@ class Property(property):
         if kind == kinds.MIXED:
             super().__init__(mixed_getter(self), setter(self), None)
         elif shape is None:
-            get = self.stored = getter(index)  # what is stored, without what stands for it
+            get = self.stored = getter(index)  # what is stored, without what represents it
             shown = (
                 counters.getter(self, get) if counter else get if target is None else attributes.link_getter(self, get)
             )

@@ -4,13 +4,13 @@
           ▲───────────────────────── the exception itself is raised ◄───────────────────────────────┘
 
 A signal handler may raise in a callback before its first line, and behind its last one. ctypes shows such an exception
-by sys.unraisablehook, drops it, and hands the library whatever lies on the stack. So callbacks tell the library that
-they have ended by a call (objstore_finish): without it they have not, and what they belong to is undone or comes again.
-And while a call of the library goes on that may call back, the hook is one that keeps these exceptions; on the main
-thread it is of C, since a signal handler could raise in one of Python, and that would be lost with what it was given.
-On other threads there are no signal handlers, but what one thread raises in another (PyThreadState_SetAsyncExc) comes
-in the same places: there the hook is of Python, and shows at once what is not for a call, since such a thread may wait
-in the library for hours.
+by sys.unraisablehook, drops it, and hands the library whatever lies on the stack. So callbacks signal their end to the
+library by a call (objstore_finish): without it they have not, and what they belong to is undone or comes again. And
+during a call of the library that may call back, the hook is one that keeps these exceptions; on the main thread it is
+of C, since a signal handler could raise in one of Python, and that would be lost with what it was given. On other
+threads there are no signal handlers, but what one thread raises in another (PyThreadState_SetAsyncExc) comes in the
+same places: there the hook is of Python, and shows at once what is not for a call, since such a thread may wait in the
+library for hours.
 """
 
 import _signal  # type: ignore[import-not-found]  # whose getsignal() makes no enumerations: 60 ns
@@ -28,7 +28,7 @@ from .failures import failure
 
 _finish = ffi.bind("objstore_finish")
 MUST_FINISH = ffi.address("objstore_must_finish")  # for `free_userdata`: its callback ends by finish()
-FAILED = 10_000  # OBJSTORE_USER_STATUS: what the library is told of an exception
+FAILED = 10_000  # OBJSTORE_USER_STATUS: what the library gets for an exception
 
 _entries: set[CodeType] = set()  # of the functions that the library calls
 
@@ -46,7 +46,7 @@ class Calls:
     def __init__(self) -> None:
         self.raised: list[BaseException] = []  # by what it called
         self.problem: Error | None = None  # what the library said of the call
-        self.unheard = 0  # change sets that nobody wanted, after all
+        self.unheard = 0  # change sets that were not wanted, after all
         self.handlers: frozenset[CodeType] = frozenset()  # of signals, when it began
 
     def callback(self, prototype: Any, function: Callable[..., object]) -> Any:
@@ -66,7 +66,7 @@ class Calls:
 
     def run(self, function: Callable[..., int], *arguments: Any) -> int:
         """Makes the call; its status. What was raised is in `raised`, what the library said in `problem`: that is read
-        before any frame is left, since who keeps a traceback keeps frames, for which Python makes objects then, and the
+        before any frame is left, since keeping a traceback keeps frames, for which Python makes objects then, and the
         garbage collector may run."""
         outer = lent.calls
         is_main = threading.current_thread() is threading.main_thread()  # only there Python runs signal handlers
@@ -186,7 +186,7 @@ _threads: dict[int, Calls] = {}  # other threads that are in a call, by their id
 
 
 def _calls_of(kept: "sys.UnraisableHookArgs") -> Calls | None:
-    """The call whose callback raised that before its first line, or behind its last one: who made it is below in the
+    """The call whose callback raised that before its first line, or behind its last one: its caller is below in the
     stack, or was."""
     trace = kept.exc_traceback
     if trace is None or trace.tb_frame.f_code not in _entries:
@@ -203,7 +203,7 @@ def _running(frame: FrameType | None) -> Calls | None:
 
 
 def _sort(given: "sys.UnraisableHookArgs") -> None:
-    """The hook while a call of other threads goes on, and none of the main thread."""
+    """The hook during a call of other threads, and none of the main thread."""
     calls = _calls_of(given)
     if calls is None or given.exc_value is None:
         _hook.others(given)
@@ -227,14 +227,14 @@ def is_interruption(error: BaseException, before: "frozenset[CodeType]" = frozen
     """Did a signal handler raise it? `before`: those that were handlers before it was raised: such a one may take
     itself away first.
 
-    Of frames nothing but the code is read: what else they tell makes a circle of each and its exception."""
+    Of frames nothing but the code is read: anything else makes a cycle of each and its exception."""
     if isinstance(error, KeyboardInterrupt):
         return True
     return not (before | handlers()).isdisjoint(_passed(error))
 
 
 def hand_on(error: BaseException) -> None:
-    """For who takes an error for an answer: raises it again where a signal handler has raised it."""
+    """For code that takes an error for an answer: raises it again where a signal handler has raised it."""
     if is_interruption(error):
         try:
             raise error
@@ -243,7 +243,7 @@ def hand_on(error: BaseException) -> None:
 
 
 def has_run(function: Any, error: BaseException) -> bool:
-    """Was the function running when that was raised? True also where nobody can know: of one that is not written in
+    """Was the function running when that was raised? True also where it is unknown: of one that is not written in
     Python."""
     code = _code_of(function)
     return code is None or code in _passed(error)
@@ -269,15 +269,15 @@ def plain(name: str, function: Any, awaits: bool = False) -> None:
         raise InvalidArgument(f"{name} is a function, not a coroutine function (async def): nobody would await it")
 
 
-# What runs somebody's code only when it is gone through; and what may have such a thing in it, but also what is there
+# What runs other code only when it is iterated over; and what may have such a thing in it, but also what is there
 # already.
 _LATE = (GeneratorType, AsyncGeneratorType, map, filter)
 _PASSING = (zip, enumerate)
 
 
 def ended(name: str, result: Any, is_used: bool = False, may_go_on: bool = False) -> None:
-    """The same of what a function has returned. `is_used`: its caller gets that, who may go through it: loops over what
-    a store has go on beyond the write. `may_go_on`: also a future, which somebody else works for."""
+    """The same of what a function has returned. `is_used`: its caller gets that, and may iterate over it: loops over
+    what a store has continue beyond the write. `may_go_on`: also a future, which is worked for elsewhere."""
     if hasattr(result, "__await__") and not (may_go_on and hasattr(result, "add_done_callback")):
         if hasattr(result, "close"):
             result.close()  # it was not forgotten

@@ -215,7 +215,7 @@ def identity(obj: Any) -> tuple[int, int] | None:
 
 
 def name_of(obj: Any) -> Any:
-    """What tells an object from others, however often it was read."""
+    """What identifies an object, however often it was read."""
     return identity(obj) or id(obj)
 
 

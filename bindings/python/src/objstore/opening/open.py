@@ -51,15 +51,15 @@ def open(
     memory          instead of a path: in memory. Stores of one name are one; "" is a new one each time
     models          the model classes to use; those that the file lacks are added, those that it has beside them are not
                     seen through this store. None: the classes that the file has, whatever they are, as
-                    store.models["Dog"]; what other programs change in them is seen by the next who opens
+                    store.models["Dog"]; what other programs change in them is seen by the next opener
     schema_version  raise it when a model got a new property, lost one, which drops its values permanently, calls one
                     otherwise (see field(formerly=…)), or when one may be None now, or must not any more. Programs that
-                    have the file open with a lower one go on where all that their models have is as it was; else their
-                    next write is a SchemaError
+                    have the file open with a lower one continue where all that their models have is as it was; else
+                    their next write is a SchemaError
     drop            names of classes that files are not to have any more: with a higher schema_version a file loses them
                     with all their objects, for ever; SchemaError where a class that stays has a property that leads to
                     one of them
-    mode            "read-write", "read-only", or "immutable" (nobody writes; read permission is enough)
+    mode            "read-write", "read-only", or "immutable" (no process writes; read permission is enough)
     create          "if-missing", "never" (NotFound) or "always" (AlreadyExists); without models, a path or a seed it is
                     "never" unless you say otherwise
     durability      when a commit returns: "full", when it is on the medium; "relaxed", at once, and it is there within
@@ -69,7 +69,7 @@ def open(
     without_log     open although the log is lost, and with it the commits after the last checkpoint
     delete_if_migration_needed
                     for development: a file whose classes differ from the models is deleted, and created again; Busy
-                    where somebody has it open
+                    where it is open elsewhere
     seed            a store whose content a new one begins with: copied when there is no file
     seed_sha256     what that file must be, byte for byte: hashlib.sha256(…).hexdigest(); Corrupt where it has another
                     one

@@ -1,6 +1,6 @@
 """Models of the classes that a view has: for what is in a store without a program that describes it.
 
-open(path)                 ─► store.models["Dog"]         the file's classes, as if somebody had declared them
+open(path)                 ─► store.models["Dog"]         the file's classes, as if they had been declared
 open(…, migrate=function)  ─► migration.old_models["Dog"]
 """
 

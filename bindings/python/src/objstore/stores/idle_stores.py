@@ -67,7 +67,7 @@ def watch(store: "weakref.ref[OpenStore]") -> None:
 
 def _after_fork() -> None:
     global _keeper
-    _keeper = _Keeper()  # the thread and whoever held its lock are in the parent
+    _keeper = _Keeper()  # the thread and the holder of its lock are in the parent
 
 
 os.register_at_fork(after_in_child=_after_fork)

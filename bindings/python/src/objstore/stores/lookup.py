@@ -51,7 +51,7 @@ class Source:
                     print(dog.name)
 
         The attributes of those have the names that the file has; where Python cannot have one, something like it:
-        `class_`, `vars(Dog)` tells."""
+        `class_`; see `vars(Dog)`."""
         return MappingProxyType({model.__name__: model for model in self._bindings})
 
     def get(self, model: type[M], key: Any) -> M | None:

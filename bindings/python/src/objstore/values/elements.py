@@ -225,7 +225,7 @@ def entries(shape: Shape, given: Any) -> dict[Any, Any]:
     return dict(zip(shape.key.convert_all(list(plain)), shape.element.convert_all(list(plain.values()))))
 
 
-# What makes 0.0 of -0.0 and tells NaN from itself is not what decides whether something is to be written.
+# What makes 0.0 of -0.0 and distinguishes NaN from itself is not what decides whether something is to be written.
 _EXACT: dict[int, Callable[[Any], Any]] = {
     kinds.FLOAT: repr,
     kinds.DOUBLE: repr,

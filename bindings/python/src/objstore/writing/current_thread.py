@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 class _Here(threading.local):
-    """What tells the calling thread from all others, also from those that ended: their idents are used again."""
+    """What distinguishes the calling thread from all others, also from those that ended: their idents are used
+    again."""
 
     def __init__(self) -> None:
         self.thread = object()

@@ -164,7 +164,7 @@ class ObjectWrites(View):
         self.settle()
         self._writes(binding.class_id, key)
         if binding.is_target or binding.takes_along:
-            self._wrote_many()  # links to it are None then, whoever has them; and others may go, too
+            self._wrote_many()  # links to it are None then, wherever they are; and others may go, too
         check(_delete(self.handle, ffi.Object(binding.class_id, binding.head >> 32, key)))
 
     def delete_together(self, heads: "Sequence[int]", keys: "Sequence[int]") -> None:
