@@ -1,4 +1,4 @@
-// Objects with links, lists, maps, sets and mixed values: created, asked for backwards, read, deleted, and what they
+// Objects with links, lists, maps, sets and mixed values: created, looked up backwards, read, deleted, and what they
 // link to deleted.
 #include "cases.h"
 #include "graph.h"

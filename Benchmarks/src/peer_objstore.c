@@ -270,7 +270,7 @@ static uint64_t count_where(store *s, size_t property, objstore_operator op, obj
     return hits;
 }
 
-// objstore takes the index where there is one: the scan is asked of a store without.
+// objstore takes the index where there is one: the scan uses a store without.
 static uint64_t count_age_below(store *s, int64_t limit, bool through_index) {
     (void)through_index;
     return count_where(s, age_property, OBJSTORE_LESS, objstore_int(limit));

@@ -172,7 +172,7 @@ private func string(_ value: String) -> objstore_value { objstore_string(text(va
             .OBJSTORE_ERR_INVALID_ARGUMENT)
         refused(
             objstore_find_by(view, names, [string("Gray"), objstore_int(1)], 2, &object, nil), .OBJSTORE_ERR_WRONG_TYPE)
-        // Where no object can have null, asking for it is a mistake.
+        // Where no object can have null, looking it up is a mistake.
         let message = refused(
             objstore_find_by(view, primary, [objstore_null()], 1, &object, &found), .OBJSTORE_ERR_WRONG_TYPE)
         #expect(message.contains("Person.id") && message.contains("null"))
@@ -215,7 +215,7 @@ private func string(_ value: String) -> objstore_value { objstore_string(text(va
         refused(objstore_count_in(view, index, [string("x")], 1, nil, 0, 0, &count), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_count_in(view, index, nil, 0, nil, 0, 4, &count), .OBJSTORE_ERR_INVALID_ARGUMENT)
     }
-    // Results of a stretch are asked again like others, and not observed.
+    // Results of a stretch are queried again like others, and not observed.
     try reading(store) { view in
         let index = try find(view, cls, ["born", "last"])
         var results: OpaquePointer?, changed = false, count: UInt64 = 0, token: OpaquePointer?

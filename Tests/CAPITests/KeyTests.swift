@@ -490,7 +490,7 @@ private extension NamedStore {
                 info.flags == UInt32(OBJSTORE_PROPERTY_COUNTER) | UInt32(nullable) && info.kind == .OBJSTORE_KIND_INT)
         }
         try ok(objstore_close(store))
-        // It is told apart from a plain number, and can become one.
+        // It is distinguished from a plain number, and can become one.
         let plain = TestClass(
             name: "Frog", properties: [("flies", .OBJSTORE_KIND_INT, nullable), ("jumps", .OBJSTORE_KIND_INT, 0)],
             defaults: ["jumps": objstore_int(0)])

@@ -152,7 +152,7 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
         try ok(objstore_find_where(tx, cls.id, cls["age"], .OBJSTORE_LESS, objstore_int(2), &results))
         try ok(objstore_results_count(results, &count))
         #expect(count == 2)
-        // Changing what was asked for still visits every element.
+        // Changing what was looked up still visits every element.
         for index in 0..<count {
             var object = objstore_object()
             try ok(objstore_results_at(results, index, &object))

@@ -11,10 +11,10 @@ struct DirectedScenario: Sendable {
 
     struct Result {
         var histories = 0, steps = 0, states = 0
-        /// The first violation that was asked for, and where.
+        /// The first violation that was expected, and where.
         var violation: String?
         var place = ""
-        /// One that was not asked for.
+        /// One that was not expected.
         var other: String?
     }
 
@@ -186,8 +186,8 @@ struct DirectedScenario: Sendable {
 
     // MARK: Lost writes
 
-    /// A record that failed stands again where a later one of the same version was lost; a reader that follows the log
-    /// must not take it for that one.
+    /// A record that failed is there again where a later one of the same version was lost; a reader that follows the
+    /// log must not take it for that one.
     static let staleRecord = DirectedScenario(name: "a stale record") { kernel, places in
         let stage = Stage(kernel)
         guard let (a, b) = pair(stage), let c = stage.open() else { return stage }
@@ -204,7 +204,7 @@ struct DirectedScenario: Sendable {
         return stage
     }
 
-    /// Pages of an attempt that died stand again where those of the version that came to be were lost: the same
+    /// Pages of an attempt that died are there again where those of the version that came to be were lost: the same
     /// birth, other content.
     static let staleAttempt = DirectedScenario(name: "a stale attempt") { kernel, places in
         let stage = Stage(kernel)
@@ -221,7 +221,7 @@ struct DirectedScenario: Sendable {
         return stage
     }
 
-    /// Pages of an older version stand again where a later one's were lost.
+    /// Pages of an older version are there again where a later one's were lost.
     static let staleVersion = DirectedScenario(name: "a stale version") { kernel, places in
         var options = History.storeOptions(false)
         options.logBytes = 65536

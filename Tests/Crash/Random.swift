@@ -183,7 +183,7 @@ func runRandom(_ arguments: Arguments) -> Int32 {
 }
 
 extension Arguments {
-    /// The last line; 0 where nothing is wrong and all that was asked for was reached.
+    /// The last line; 0 where nothing is wrong and all that was requested was reached.
     func conclude(states found: Int, histories: Int? = nil, violations: Int) -> Int32 {
         var missing = ""
         if states != .max, found < states, (histories ?? 0) < self.histories || self.histories == .max {

@@ -6,7 +6,7 @@
  *      history drop FOLDER                  control: writes that are lost without a word, which must be found
  *
  * The program forks the two processes and tells them by pipes what to do next, so the order is always the same. It
- * knows what must be in the store, and asks after each step. Then an own process, whose calls do not fail, opens the
+ * knows what must be in the store, and checks after each step. Then an own process, whose calls do not fail, opens the
  * store, verifies it and shows all of it.
  *
  * What must hold: no process dies or hangs; what fails says so, with a message; one failing call makes at most one step

@@ -152,7 +152,7 @@ static inline objstore_status open_items(
     TRY(objstore_config_set_limit(config, OBJSTORE_LIMIT_TRANSACTION_BYTES, 64 << 10));
     status = objstore_open(config, store);
     if (status == OBJSTORE_OK && (status = find_names(*store)) != OBJSTORE_OK) {
-        /* The error is what was asked for; closing keeps it. */
+        /* The error is the expected one; closing keeps it. */
         objstore_close(*store);
         *store = NULL;
     }

@@ -5,7 +5,7 @@ protocol NumberSource {
     mutating func next() -> UInt64
     mutating func below(_ n: Int) -> Int
     mutating func chance(_ p: Double) -> Bool
-    /// Nothing more is to be decided: what is asked for now is always the same.
+    /// Nothing more is to be decided: what is requested now is always the same.
     var isExhausted: Bool { get }
 }
 

@@ -134,7 +134,7 @@ import ObjStoreCore
         other.lock.release()
     }
 
-    /// Those who leave the queue at its head, in the middle and at its end take no other with them.
+    /// Threads that leave the queue at its head, in the middle and at its end take no other with them.
     @Test func timeoutInTheMiddleOfTheQueue() throws {
         let side = try Side(folder["db"], words: nil)
         let guarded = Guarded()

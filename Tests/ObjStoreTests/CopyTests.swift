@@ -54,7 +54,7 @@ import Testing
                     && copy.byName["nobody"] == .some(nil))
             #expect(copy !== source && !copy.visitors[0].isManaged)
         }
-        // As deep as is asked for.
+        // As deep as requested.
         let alone = try pond.detached(depth: 0)
         #expect(
             alone.frogsThatLiveHere.isEmpty && alone.visitors.isEmpty && alone.byName.count == 2

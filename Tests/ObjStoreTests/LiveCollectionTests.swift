@@ -589,7 +589,7 @@ extension Ways where C: LiveCollection {
                         isFirst = false
                     }
                     #expect(failure == nil, "\(kind), \(name)")
-                    // What asks for everything at once has done so when it gets the first, or has not begun.
+                    // Code that reads everything at once has done so when it gets the first, or has not begun.
                     #expect(count == LiveSubject.full || name == "shuffled", "\(kind), \(name)")
                 }
             }
@@ -680,7 +680,7 @@ extension Ways where C: LiveCollection {
             }
         }
         whileAnotherThreadWrites(subject) {
-            // What is not there any more when it is asked for is reported, and nothing else.
+            // What is no longer there when it is read is reported, and nothing else.
             do { try Store.checked { try subject.forEachKind(Meanwhile()) } } catch let error as ObjStoreError
                 where error.code == .outOfRange
             {}
@@ -749,7 +749,7 @@ extension Ways where C: LiveCollection {
         func ofSteps(_ collection: any LiveCollection, _ change: () -> Void) -> Int { steps(collection, change) }
         func ofPairs(_ collection: any LiveCollection, _ change: () -> Void) -> Int { pairs(collection, change) }
         for body in [ofSteps, ofPairs] {
-            // A position that is gone may be asked for, and is reported.
+            // A position that is gone may be read, and is reported.
             do { try subject.forEachKind(Counted(subject: subject, body: body)) } catch let error as ObjStoreError
                 where error.code == .outOfRange
             {}

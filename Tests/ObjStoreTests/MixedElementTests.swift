@@ -234,7 +234,7 @@ import Testing
         #expect(
             Array(frog.seen) == ["a", .object(here)] && frog.notes["a"] == ["b": .object(here)]
                 && frog.numbers[3] == [1] && ponds == ["P", "made"])
-        // Copies: each object once, as deep as asked for.
+        // Copies: each object once, as deep as requested.
         let copy = try frog.detached()
         #expect(
             copy.things[1][0]?.object === copy.notes["a"]?["b"]?.object

@@ -17,7 +17,7 @@ private enum New {
     }
 }
 
-/// Objects in values of any type where objects are copied, described, asked for and migrated.
+/// Objects in values of any type where objects are copied, described, queried and migrated.
 extension MixedLinkTests {
     @Test func detachedCopies() throws {
         let rex = dog("Rex"), max = dog("Max", .object(rex))

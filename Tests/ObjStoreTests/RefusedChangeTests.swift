@@ -231,7 +231,7 @@ import Testing
         #expect(try store.verify() == [])
     }
 
-    /// The condition is asked once about each element, in their order, and what it changes itself shifts nothing.
+    /// The condition is called once for each element, in their order, and what it changes itself shifts nothing.
     @Test func removeAllWhere() throws {
         var left = 3, asked: [Int] = []
         try store.write { _ in

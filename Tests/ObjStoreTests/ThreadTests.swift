@@ -103,7 +103,7 @@ final class Named: Object {
         #expect(store.lastError == nil)
     }
 
-    /// An object's hash stays what it was first, whoever asks, and when the object is deleted.
+    /// An object's hash stays what it was first, on any thread, and when the object is deleted.
     @Test func hashedByManyThreads() throws {
         let store = try memoryStore([Named.self])
         for round in 0..<200 {

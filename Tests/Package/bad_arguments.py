@@ -245,7 +245,7 @@ MIXED = (
 )
 SPECIAL |= {(name, "property_id"): "P_EXTRA" for name in MIXED}
 SPECIAL |= {("objstore_property_to_json", "steps"): "NULL", ("objstore_property_to_json", "step_count"): "0"}
-# Where text that may not be lent is asked for.
+# Where text that may not be lent is requested.
 TEXT_PROPERTY = dict.fromkeys(MIXED, "P_EXTRA") | {
     "objstore_get": "P_NAME",
     "objstore_row_text": "P_NAME",

@@ -900,7 +900,7 @@ static objstore_status read_in_pieces(void *bytes, size_t capacity, size_t *coun
         OK(objstore_create(r->tx, r->k->id, NULL, NULL, 0, NULL));
         OK(objstore_savepoint_rollback(r->tx, own));
         sem_post(&r->is_waiting);
-        /* The other thread has no way to say that it waits: what is asked for is that what it does stays, whenever it
+        /* The other thread has no way to say that it waits: the requirement is that what it does stays, whenever it
            comes. */
         sem_wait(&r->goes_on);
     }

@@ -26,7 +26,7 @@ func must<T>(_ what: @autoclosure () -> String, _ body: () throws(StoreError) ->
 }
 
 extension StoreError {
-    /// Not about what was asked for.
+    /// Not about what was requested.
     var isOfMachine: Bool { [.io, .outOfSpace, .outcomeUnknown, .poisoned, .outOfMemory].contains(code) }
 }
 

@@ -1,10 +1,10 @@
 /* What the library keeps for each thread: its last error, and which handle and view it is inside right now.
  *
  * "Inside" is one plain store before a call and one after (a hazard pointer). A thread that closes a handle first makes
- * new calls impossible, then asks the kernel for a barrier on every running thread (membarrier), then waits until no
- * thread is inside any more: the price is paid by the closing call, a few microseconds, and reading from many threads
- * through one frozen view shares no cache line that is written. A handle that only its own thread was ever inside, as
- * most transactions are, needs no barrier: the first other thread says so in the header, with a fence.
+ * new calls impossible, then requests a barrier from the kernel on every running thread (membarrier), then waits until
+ * no thread is inside any more: the price is paid by the closing call, a few microseconds, and reading from many
+ * threads through one frozen view shares no cache line that is written. A handle that only its own thread was ever
+ * inside, as most transactions are, needs no barrier: the first other thread says so in the header, with a fence.
  */
 #ifndef OBJSTORE_CTHREAD_H
 #define OBJSTORE_CTHREAD_H

@@ -5,8 +5,8 @@
 ///                         name · kind · column id · flags · default? · fill · elements? · target? } [· indexes] }
 /// flags: 1 nullable, 2 primary key, 4 indexed, 8 has a default, 16 has elements: their kind, 1 where they may be null,
 ///        kind of the keys, 32 unique, 64 cascades, of an int: is a counter, 128 is generated. The target, of links and
-///        of collections of links only, is the index of a class. The kind of elements that are links is 11 + 128: who
-///        does not know of their inverse meets an unknown kind.
+///        of collections of links only, is the index of a class. The kind of elements that are links is 11 + 128: a
+///        library that does not know of their inverse meets an unknown kind.
 /// traits   no name · 241 · 1: embedded, 2: dropped
 /// indexes  no name · 240 · next index number · indexes × { number · flags · columns × column id }
 ///          flags: 1 unique, 2 primary key

@@ -195,7 +195,7 @@ def test_a_generator_on_the_same_thread(store: objstore.Store) -> None:
         with pytest.raises(
             objstore.AlreadyInWrite, match="this thread has a write .* begun outside of any task.*generator"
         ):
-            async with store.write():  # for ever: only who runs the loop can end it
+            async with store.write():  # for ever: only the runner of the loop can end it
                 pass
 
     run(main())

@@ -927,7 +927,7 @@ def test_policies(store):
     token.close()
 
 
-# Observing, asking, files
+# Observing, querying, files
 
 
 def test_observing(store):

@@ -128,7 +128,7 @@ def test_keys(store, turtles):
     assert store.deliver() == 1
     with store.write():
         store.get(Turtle, 1).name = "x"
-    assert store.deliver() == 1  # the other one was not asked for this
+    assert store.deliver() == 1  # the other one was not called for this
     assert len(log) == 1 and by_name == [["x"]]
     with store.write():
         store.get(Turtle, 1).name = "y"

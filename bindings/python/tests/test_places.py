@@ -1,4 +1,4 @@
-"""Where a store lies: files that are deleted or replaced under it, and who may use what is next to it."""
+"""Where a store lies: files that are deleted or replaced under it, and the access rights of what is next to it."""
 
 import multiprocessing
 import os
