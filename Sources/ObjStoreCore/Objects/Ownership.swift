@@ -127,8 +127,8 @@ extension WriteTransaction {
         return true
     }
 
-    /// Deletes embedded objects and what is embedded in them, but not what their links cascade to: those are not
-    /// deletions by the program. Returns how many of each class.
+    /// Deletes embedded objects and what is embedded in them, but not what their links cascade to: they are left
+    /// out, not deleted by the program. Returns how many of each class.
     func leaveOut(_ classIndex: Int, _ keys: [Int64]) throws(StoreError) -> [Int: Int] {
         let all = try victims(keys.map { (classIndex, $0) }, onlyEmbedded: true)
         try delete(all)
