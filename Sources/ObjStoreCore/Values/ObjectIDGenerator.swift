@@ -12,24 +12,16 @@ internal import CSystem
 /// Without a lock, so that it works in the child of a fork that found another thread here.
 package enum ObjectIDGenerator {
     /// Random for a process, then handed down to children, which differ by their process id.
-    private static let seed = random()
+    private static let seed = ThisProcess.random().0
     private nonisolated(unsafe) static let counter: UnsafeMutablePointer<UInt64> = {
         let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
-        word.initialize(to: random())
+        word.initialize(to: ThisProcess.random().0)
         return word
     }()
 
-    private static func random() -> UInt64 {
-        var value: UInt64 = 0
-        // At most 256 bytes are never cut short.
-        let count = cs_random(&value, 8)
-        precondition(count == 8, "getrandom failed")
-        return value
-    }
-
     package static func next() -> Value {
-        let seconds = UInt64(truncatingIfNeeded: cs_realtime_ns() / 1_000_000_000) & 0xffff_ffff
-        let maker = PageHash.mix(seed, UInt64(UInt32(bitPattern: getpid())) | 1 << 40) & 0xff_ffff_ffff
+        let seconds = ThisProcess.seconds & 0xffff_ffff
+        let maker = PageHash.mix(seed, UInt64(ThisProcess.number) | 1 << 40) & 0xff_ffff_ffff
         let number = cs_add64(counter, 1) & 0xff_ffff
         let front = seconds << 32 | maker >> 8
         return Value(
@@ -40,9 +32,7 @@ package enum ObjectIDGenerator {
 /// Makes uuids of version 4: random ones.
 package enum UUIDGenerator {
     package static func next() -> Value {
-        var words: (UInt64, UInt64) = (0, 0)
-        let count = withUnsafeMutableBytes(of: &words) { cs_random($0.baseAddress, 16) }
-        precondition(count == 16, "getrandom failed")
+        let words = ThisProcess.random()
         let front = words.0 & ~0xf000 | 0x4000, back = words.1 & ~(3 << 62) | 1 << 63
         return Value(kind: .uuid, low: Int64(bitPattern: front ^ 1 << 63), high: Int64(bitPattern: back ^ 1 << 63))
     }
