@@ -78,9 +78,11 @@ package enum TreeAccess {
     ) throws(StoreError) -> T {
         switch self {
         case .version(let snapshot):
-            let values = asksLong ? LongValues(try objects(cls), index: cls.indexes[position]) : nil
+            let index = cls.indexes[position]
+            let root = ClassNode.root(try snapshot.trees.node(Int(cls.id)), of: index)
+            let values = asksLong ? LongValues(try objects(cls), index: index) : nil
             defer { withExtendedLifetime(values) {} }
-            return try body(try snapshot.trees.index(cls, at: position, longValues: values))
+            return try body(IndexReader(source: snapshot.source, root: root, kind: index.kind, longValues: values))
         case .transaction(let transaction):
             return try body(try transaction.state(Int(cls.id)).indexes[position].reader())
         }

@@ -45,22 +45,11 @@ package struct VersionTrees {
             source: source, root: try tree(cls) { ClassNode.collectionRoot($0, column: cls.columns[property].id) })
     }
 
-    /// - Parameter longValues: needed for look-ups of keys of which it has only the beginning.
-    func index(
-        _ cls: ClassSchema, at position: Int, longValues: IndexLongValues? = nil
-    ) throws(StoreError)
-        -> IndexReader
-    {
-        let index = cls.indexes[position]
-        return IndexReader(
-            source: source, root: try tree(cls) { ClassNode.root($0, of: index) }, kind: index.kind,
-            longValues: longValues)
-    }
-
     /// The plain index of a property; nil where it has none.
     func index(_ cls: ClassSchema, of property: Int) throws(StoreError) -> IndexReader? {
         guard let position = cls.indexPosition(of: property) else { return nil }
-        return try index(cls, at: position)
+        let index = cls.indexes[position]
+        return IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: index) }, kind: index.kind)
     }
 
     /// Which objects have which links in a collection; nil where the property is no collection of links.
