@@ -17,12 +17,7 @@ FOLDERS = """Platform Values Pages Schema Log Leaves Trees Transactions Scans Ob
 
 # file that uses → file that is used: at most ten.
 EXCEPTIONS = {
-    ("Transactions/WriteTransaction.swift", "Objects/ClassState.swift"): "a transaction owns the open classes",
-    ("Transactions/WriterMemory.swift", "Objects/ClassState.swift"): "and keeps them for the next one",
-    ("Transactions/Savepoint.swift", "Objects/ClassState.swift"): "and puts them back",
-    ("Transactions/Spilling.swift", "Objects/ClassState.swift"): "and places what they changed",
-    ("Transactions/Compaction.swift", "Objects/ClassState.swift"): "and moves their trees",
-    ("Transactions/Recovery.swift", "Objects/ClassState.swift"): "a record of the log is applied to objects",
+    ("Transactions/Recovery.swift", "Objects/Replay.swift"): "a record of the log is applied to objects",
 }
 
 

@@ -10,7 +10,7 @@
 /// schema  the whole schema (SchemaCodec)
 /// ```
 /// Beside the ops the log keeps a summary: runs of keys with what happened to them and which columns. A
-/// transaction whose ops would be larger than the pages it wrote, or than a quarter of the ring, logs only
+/// transaction whose ops would be larger than the pages it wrote, or than an eighth of the ring, logs only
 /// the summary (and is a barrier: see `Commit`).
 /// ```
 /// summary  count × { class id · kind · first key · keys · column mask }

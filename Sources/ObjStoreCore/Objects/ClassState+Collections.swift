@@ -1,31 +1,5 @@
 /// Changes of lists, sets and maps.
 extension ClassState {
-    /// The elements of an object's collection, as the transaction sees them, until its next write.
-    package func elements(_ key: Int64, _ property: Int) throws(StoreError) -> CollectionElements {
-        try elements(try row(key), property)
-    }
-
-    func elements(_ row: RowPosition, _ property: Int) throws(StoreError) -> CollectionElements {
-        let position = try collectionPosition(property)
-        return CollectionElements(
-            row.key, schema, property, cell: try value(row, property), tree: collections[position].reader,
-            known: collections[position].knownRange(row.key))
-    }
-
-    private func collectionPosition(_ property: Int) throws(StoreError) -> Int {
-        guard let position = schema.collectionPosition(of: property) else {
-            throw StoreError(
-                .wrongType,
-                """
-                \(schema.name).\(schema.properties[property].name) is \(schema.columns[property].kind.indefinite), \
-                not a list, set or map
-                """
-            )
-            .at(class: schema.name, property: schema.properties[property].name)
-        }
-        return position
-    }
-
     private func cell(_ row: RowPosition, _ property: Int) throws(StoreError) -> CollectionCell.Bytes {
         let value = try value(row, property)
         return CollectionCell.Bytes(start: value.pointer, count: value.count)
@@ -78,12 +52,7 @@ extension ClassState {
     ) throws(StoreError) {
         let tree = collections[try collectionPosition(property)], cell = try cell(row, property)
         do throws(StoreError) {
-            if let inverse = schema.inversePosition(of: property) {
-                try noteLinks(row, property, inverses[inverse], indexes, new)
-            }
-            if _slowPath(schema.elements(of: property).kind == .mixed) {
-                return try replaceMixed(row, property, tree, cell, indexes, new)
-            }
+            if let index = elementIndex(property) { try note(row, property, indexes, new, in: index) }
             try replace(row, property, tree, cell, indexes, new)
         } catch {
             isBroken = true
@@ -92,18 +61,11 @@ extension ClassState {
         hasChanges = true
     }
 
-    /// Links in mixed elements are noted when they have changed: the inverse may look at them then.
-    private func replaceMixed(
-        _ row: RowPosition, _ property: Int, _ tree: CollectionWriter, _ cell: CollectionCell.Bytes,
-        _ indexes: Range<Int>,
-        _ new: ArraySlice<(key: Value, value: Value)>
-    ) throws(StoreError) {
-        let inverse = mixedInverses[schema.mixedPosition(of: property)!]
-        try inverse.willChange()
-        let links = try mixedElementLinks(row, property, indexes, new, inverse)
-        try replace(row, property, tree, cell, indexes, new)
-        inverse.note(gone: links.gone, new: links.new, of: row.key)
-        hasChanges = true
+    /// The index that has entries for the elements of a collection; nil: there is none.
+    private func elementIndex(_ property: Int) -> ClassIndex? {
+        if let position = schema.inversePosition(of: property) { return inverses[position] }
+        if _fastPath(schema.elements(of: property).kind != .mixed) { return nil }
+        return schema.mixedPosition(of: property).map { mixedInverses[$0] }
     }
 
     private func replace(
@@ -178,36 +140,27 @@ extension ClassState {
         try cluster.update(row, property, cell)
     }
 
-    /// Links are about to go from some indexes, and others come there.
-    private func noteLinks(
-        _ row: RowPosition, _ property: Int, _ inverse: InverseWriter, _ indexes: Range<Int>,
-        _ new: ArraySlice<(key: Value, value: Value)>
+    /// Elements are about to go from some indexes, and others come there.
+    private func note(
+        _ row: RowPosition, _ property: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>,
+        in index: ClassIndex
     ) throws(StoreError) {
-        if !indexes.isEmpty {
+        try index.willNote()
+        if !indexes.isEmpty, !index.isEmpty {
             try elements(row, property).forEach(from: indexes.lowerBound, limit: indexes.count) {
                 (_, value) throws(StoreError) in
-                if !value.isNull { try inverse.note(value.low, of: row.key, isRemoval: true) }
+                try index.note(element: value, of: row.key, isRemoval: true)
                 return true
             }
         }
-        for (_, value) in new where !value.isNull { try inverse.note(value.low, of: row.key, isRemoval: false) }
+        for (_, value) in new { try index.note(element: value, of: row.key, isRemoval: false) }
     }
 
-    /// An object goes, and with it its elements in trees, and their links.
+    /// An object goes, and with it its elements, and what indexes have for them.
     func eraseElements(_ row: RowPosition) throws(StoreError) {
-        for (position, inverse) in schema.inverses.enumerated() {
-            try elements(row, inverse.first).forEach { (_, value) throws(StoreError) in
-                if !value.isNull { try inverses[position].note(value.low, of: row.key, isRemoval: true) }
-                return true
-            }
-        }
-        for (position, property) in schema.mixed.enumerated()
-        where schema.columns[property].kind.isCollection && !mixedInverses[position].isEmpty {
-            let inverse = mixedInverses[position]
-            try inverse.willChange()
-            inverse.note(
-                gone: try mixedElementLinks(row, property, 0..<(try elements(row, property).count()), [], inverse).gone,
-                new: [], of: row.key)
+        for property in schema.collections {
+            guard let index = elementIndex(property), !index.isEmpty else { continue }
+            try note(row, property, 0..<(try elements(row, property).count()), [], in: index)
         }
         for (position, property) in schema.collections.enumerated()
         where CollectionCell.isInTree(try cell(row, property)) {

@@ -1,40 +1,62 @@
-/// A compound index of a class inside a write transaction, with the keys that a change is about.
-final class CompoundIndex {
-    let schema: IndexSchema
-    let writer: IndexWriter
-    private let old = IndexKey(), new = IndexKey()
+/// How far the entries of an object have come, through the extracted indexes of its class.
+struct ExtractionStep {
+    var index = 0
+    var entry = 0
+}
 
-    init(_ schema: IndexSchema, _ writer: IndexWriter) {
-        self.schema = schema
-        self.writer = writer
+/// Entries of one object in the indexes of which it may have several, or one of several properties.
+extension ClassState {
+    /// Which entries of an index are meant: those that were there, or those that are to be.
+    enum Side {
+        case old
+        case new
+
+        @inline(__always)
+        func entries(_ index: ClassIndex) -> IndexEntries { self == .old ? index.old : index.new }
     }
 
-    /// The key of an object that is to be created.
-    func prepare(_ objectKey: Int64, _ values: UnsafePointer<Value>) throws(StoreError) {
-        _ = try schema.extract(objectKey, into: new) { (property) throws(StoreError) in values[property] }
+    /// Inserts the entries of an object from a step on, which says afterwards, and where it throws, how far it came.
+    func insertExtracted(_ side: Side, _ key: Int64, _ step: inout ExtractionStep) throws(StoreError) {
+        try forEachExtracted(side, &step) { (index, entry) throws(StoreError) in try index.insert(entry, key) }
     }
 
-    /// The key of an object as it is.
-    func look(at row: RowPosition, _ reader: ClusterReader) throws(StoreError) {
-        _ = try schema.extract(row.key, into: old) { (property) throws(StoreError) in try reader.value(row, property) }
+    func removeExtracted(_ side: Side, _ key: Int64, _ step: inout ExtractionStep) throws(StoreError) {
+        try forEachExtracted(side, &step) { (index, entry) throws(StoreError) in try index.remove(entry, key) }
     }
 
-    /// The keys of an object before and after a change; `nil` where they are one.
-    func prepareChange(
-        of row: RowPosition, _ reader: ClusterReader, _ newValue: (Int) -> Value?
-    ) throws(StoreError) -> (old: Value, new: Value, isShared: Bool)? {
-        try look(at: row, reader)
-        let value = try schema.extract(row.key, into: new) { (property) throws(StoreError) in
-            if let value = newValue(property) { return value }
-            return try reader.value(row, property)
+    /// Undoes `removeExtracted`, which came up to `end`.
+    func insertExtracted(_ side: Side, _ key: Int64, before end: ExtractionStep) throws(StoreError) {
+        try forEachExtracted(side, before: end) { (index, entry) throws(StoreError) in try index.insert(entry, key) }
+    }
+
+    /// Undoes `insertExtracted`, which came up to `end`.
+    func removeExtracted(_ side: Side, _ key: Int64, before end: ExtractionStep) throws(StoreError) {
+        try forEachExtracted(side, before: end) { (index, entry) throws(StoreError) in try index.remove(entry, key) }
+    }
+
+    @inline(__always)
+    private func forEachExtracted(
+        _ side: Side, _ step: inout ExtractionStep, _ body: (ClassIndex, Value) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        while step.index < extractedCount {
+            let index = extracted[step.index], entries = side.entries(index)
+            while step.entry < entries.count {
+                try body(index, entries[step.entry])
+                step.entry += 1
+            }
+            step.index += 1
+            step.entry = 0
         }
-        return old.value.isSame(as: value) ? nil : (old.value, value, schema.isShared(value, new))
     }
 
-    func insertNew(_ objectKey: Int64) throws(StoreError) { try writer.insert(new.value, objectKey) }
-    func removeNew(_ objectKey: Int64) throws(StoreError) { try writer.remove(new.value, objectKey) }
-    func insertOld(_ objectKey: Int64) throws(StoreError) { try writer.insert(old.value, objectKey) }
-    func removeOld(_ objectKey: Int64) throws(StoreError) { try writer.remove(old.value, objectKey) }
+    private func forEachExtracted(
+        _ side: Side, before end: ExtractionStep, _ body: (ClassIndex, Value) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        for (position, index) in extracted.enumerated() where position <= end.index {
+            let entries = side.entries(index)
+            for entry in 0..<(position < end.index ? entries.count : end.entry) { try body(index, entries[entry]) }
+        }
+    }
 }
 
 /// Unique values beside the primary key, and changes that concern them or compound indexes.
@@ -85,7 +107,7 @@ extension ClassState {
 
     /// One step of moving an object in an index.
     private struct Move {
-        let index: IndexWriter
+        let index: ClassIndex
         /// Null values are entries, too; nil: there is none.
         let old: Value?
         let new: Value?
@@ -111,38 +133,32 @@ extension ClassState {
             if let value = given(property) { return value }
             return try reader.value(row, property)
         }
-        func move(_ position: Int, from old: Value, to new: Value, isShared: Bool) throws(StoreError) {
-            let index = schema.indexes[position]
-            if index.isConstraint, !(index.isPrimaryKey && schema.hasLooseKey), !isShared,
-                let other = try indexes[position].find(new), other != key
-            {
-                throw try taken(index, now)
-            }
-            moves.append(Move(index: indexes[position], old: old, new: new))
+        /// `.duplicateKey` where another object has the entry of a unique one already.
+        func checkFree(_ index: ClassIndex, _ entry: Value) throws(StoreError) {
+            let schema = index.schema
+            guard schema.isConstraint, !(schema.isPrimaryKey && self.schema.hasLooseKey) else { return }
+            if let other = try index.writer.find(entry), other != key { throw try taken(schema, now) }
         }
         for number in 0..<count {
             let old = try value(row, positions[number])
             if old.isSame(as: values[number]) { continue }
             if schema.isOfKey(positions[number]) { keysChanged = true }
             before.append((number, OwnedValue(old)))
-            if schema.columns[positions[number]].kind == .mixed,
-                let change = try mixedChange(positions[number], from: old, to: values[number])
-            {
-                for target in change.gone {
-                    moves.append(Move(index: change.inverse.index, old: target.indexed, new: nil))
-                }
-                for target in change.new {
-                    change.inverse.willInsert(target)
-                    moves.append(Move(index: change.inverse.index, old: nil, new: target.indexed))
-                }
-            }
             guard let position = schema.indexPosition(of: positions[number]) else { continue }
-            try move(position, from: old, to: values[number], isShared: values[number].isNull)
+            if !values[number].isNull { try checkFree(family[position], values[number]) }
+            moves.append(Move(index: family[position], old: old, new: values[number]))
         }
-        for (offset, compound) in compounds.enumerated()
-        where compound.schema.properties.contains(where: { given($0) != nil }) {
-            guard let keys = try compound.prepareChange(of: row, reader, given) else { continue }
-            try move(schema.plainIndexes + offset, from: keys.old, to: keys.new, isShared: keys.isShared)
+        for index in extracted where index.schema.properties.contains(where: { given($0) != nil }) {
+            try index.look(at: row, reader)
+            try index.prepare(key, now)
+            try index.old.forEach(notIn: index.new) { entry in
+                if InjectedBug.active(.mixedLinkKept) && index.schema.isInverse { return }
+                moves.append(Move(index: index, old: entry, new: nil))
+            }
+            try index.new.forEach(notIn: index.old) { (entry) throws(StoreError) in
+                if !index.new.isShared { try checkFree(index, entry) }
+                moves.append(Move(index: index, old: nil, new: entry))
+            }
         }
         // Indexes change no leaf: old values stay where they are.
         var steps = 0, written = 0

@@ -271,11 +271,18 @@ extension ClassState {
         // A single op for each while the log keeps ops: small inserts are then no barrier.
         let isLogged = !ops.isSummary && count <= ClassState.mostLogged
         if !isLogged { ops.createRun(schema, firstKey: first, count: count) }
-        if !isLogged && compounds.isEmpty && schema.constraints.isEmpty {
+        if !isLogged && schema.constraints.isEmpty {
             // Index by index.
             for (property, index) in indexed {
                 try index.unretained { (index) throws(StoreError) in
                     for offset in 0..<count { try index.insert(try value(offset, property), first &+ Int64(offset)) }
+                }
+            }
+            for index in extracted {
+                for offset in 0..<count {
+                    let key = first &+ Int64(offset)
+                    try index.prepare(key) { (property) throws(StoreError) in try value(offset, property) }
+                    for entry in 0..<index.new.count { try index.insert(index.new[entry], key) }
                 }
             }
         } else {
@@ -289,18 +296,11 @@ extension ClassState {
                         try index.insert(values[property], first + Int64(offset))
                     }
                 }
-                for compound in compounds {
-                    try compound.prepare(first + Int64(offset), values)
-                    try compound.insertNew(first + Int64(offset))
+                for index in extracted {
+                    try index.prepare(first + Int64(offset)) { (property) throws(StoreError) in values[property] }
+                    for entry in 0..<index.new.count { try index.insert(index.new[entry], first + Int64(offset)) }
                 }
                 if isLogged { ops.create(schema, key: first + Int64(offset), values: values) }
-            }
-        }
-        if schema.hasMixed {
-            for offset in 0..<count {
-                for link in try mixedLinks({ (property) throws(StoreError) in try value(offset, property) }) {
-                    try link.inverse.insert(link.target, first + Int64(offset))
-                }
             }
         }
         hasChanges = true

@@ -118,8 +118,7 @@ package final class ClassSchema: Sendable {
     package let primaryKey: Int?
     /// Position in `indexes` of that of the primary key, of one property or several.
     package let keyIndex: Int?
-    /// The primary key's first, then those of other properties, mixed ones last, then compound ones; the order of
-    /// `ClassNode`'s entries.
+    /// The primary key's first, then those of other properties, mixed ones last, then compound ones.
     package let indexes: [IndexSchema]
     /// How many of them have plain values: all but those of mixed properties and compound ones.
     package let plainIndexes: Int
@@ -136,6 +135,8 @@ package final class ClassSchema: Sendable {
     /// in its values. They are behind `inverses` in `ClassNode`, whose node may be older than they.
     let mixed: [Int]
     package let mixedInverses: [IndexSchema]
+    /// The order of `ClassNode`'s entries.
+    var allIndexes: [IndexSchema] { indexes + inverses + mixedInverses }
     package let nextColumnID: UInt32
     /// Id of the next compound index.
     package let nextIndexID: UInt32

@@ -121,19 +121,7 @@ extension WriteTransaction {
             var here =
                 victims.contains(ref, bytes: NodeHeader.bytes(node), born: NodeHeader.born(node))
                 ? NodeHeader.bytes(node) : 0
-            here += try state.cluster.move(victims, budget: budget - moved)
-            for index in state.indexes where moved + here < budget {
-                here += try index.move(victims, budget: budget - moved - here)
-            }
-            for inverse in state.inverses where moved + here < budget {
-                here += try inverse.index.move(victims, budget: budget - moved - here)
-            }
-            for inverse in state.mixedInverses where moved + here < budget {
-                here += try inverse.index.move(victims, budget: budget - moved - here)
-            }
-            for tree in state.collections where moved + here < budget {
-                here += try tree.move(victims, budget: budget - moved - here)
-            }
+            here += try state.move(victims, budget: budget - moved - here)
             if here > 0 { state.hasChanges = true }
             moved += here
         }

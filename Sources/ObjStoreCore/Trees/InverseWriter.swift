@@ -14,8 +14,7 @@
 /// Links that come and go are only noted; which entries change is found at the next read, or at the commit: sorted,
 /// those of a pair added up, and looked up once, unless the owner is new. What moves inside a list is no change. Errors
 /// as of `IndexWriter`.
-package final class InverseWriter {
-    let index: IndexWriter
+package final class InverseWriter: ClassIndex {
     /// A link of an owner each, in the order of their coming; one that goes is a removal.
     private var noted = IndexEntryBuffer()
     /// Owners from this key on have no entries yet.
@@ -23,25 +22,30 @@ package final class InverseWriter {
     private var waiting = WaitingTargets()
     private var failure: StoreError?
 
-    init(space: WriteSpace) { index = IndexWriter(space: space, root: .null, kind: .link, unique: false) }
+    init(_ schema: IndexSchema, space: WriteSpace) { super.init(schema, space: space) }
 
     deinit {
         noted.release()
         waiting.release()
     }
 
-    /// For the next transaction, which begins with that tree; objects from `nextKey` on do not exist yet.
-    func begin(root: Ref, nextKey: Int64) {
-        index.begin(root: root)
+    override func begin(root: Ref, _ objects: ClusterReader, nextKey: Int64) {
+        super.begin(root: root, objects, nextKey: nextKey)
         noted.count = 0
         firstNewOwner = nextKey
         waiting.end()
         failure = nil
     }
 
-    var isSmall: Bool { index.isSmall && noted.capacity <= 2 * IndexDeltas.small }
+    override var isSmall: Bool { super.isSmall && noted.capacity <= 2 * IndexDeltas.small }
 
     // MARK: Changes
+
+    override var isEmpty: Bool { writer.root.isNull && writer.pendingCount == 0 && noted.count == 0 }
+
+    override func note(element: Value, of owner: Int64, isRemoval: Bool) throws(StoreError) {
+        if !element.isNull { try note(element.low, of: owner, isRemoval: isRemoval) }
+    }
 
     /// An owner gets a link to `target`, perhaps not its first one, or loses one.
     @inline(__always)
@@ -50,17 +54,17 @@ package final class InverseWriter {
         if isRemoval { entry.flags |= IndexEntry.removal }
         try noted.append(entry)
         waiting.note(target)
-        if noted.count >= index.pendingLimit { try resolve() }
+        if noted.count >= writer.pendingLimit { try resolve() }
     }
 
     /// Finds the entries that what was noted adds and removes.
-    private func resolve() throws(StoreError) {
+    override func resolve() throws(StoreError) {
         if let failure { throw failure }
         if noted.count == 0 { return }
         do throws(StoreError) {
             // Nothing waits now, and no more entries change than were noted: the reader holds, for only the last one
             // can merge.
-            let reader = try index.reader(), entries = noted.base.unsafelyUnwrapped
+            let reader = try writer.reader(), entries = noted.base.unsafelyUnwrapped
             try IndexSort.sort(entries, noted.count, isText: false)
             var start = 0, greatest = firstNewOwner
             while start < noted.count {
@@ -98,7 +102,7 @@ package final class InverseWriter {
                 for occurrence in min(count, count &+ net)..<max(count, count &+ net) {
                     var entry = IndexEntry(target: target, occurrence: UInt32(occurrence), owner: first.key)
                     if net < 0 { entry.flags |= IndexEntry.removal }
-                    try index.add(entry)
+                    try writer.add(entry)
                 }
             }
             noted.count = 0
@@ -116,43 +120,27 @@ package final class InverseWriter {
 
     // MARK: Reading, ending
 
-    /// Reads the transaction's own state. Valid until the next change.
-    func reader() throws(StoreError) -> IndexReader {
-        try resolve()
-        return try index.reader()
-    }
-
     /// Reads the links to one object, and no others. Deleting objects one by one looks up each time something else than
     /// what has just changed, which keeps waiting. Valid until the next change.
     func reader(ofLinksTo target: Int64) throws(StoreError) -> IndexReader {
         if waiting.excludes(target) {
             if let failure { throw failure }
-            return try index.readerWithoutWaiting()
+            return try writer.readerWithoutWaiting()
         }
         let whole = try reader()
         waiting.begin()
         return whole
     }
 
-    /// Takes every pair away.
-    func removeAll() throws(StoreError) {
+    override func removeAll() throws(StoreError) {
         noted.count = 0
-        try index.removeAll()
+        try super.removeAll()
     }
 
-    func flush(into writer: ExtentWriter) throws(StoreError) -> Ref {
-        try resolve()
-        return try index.flush(into: writer)
-    }
-
-    /// The whole tree's root, for a savepoint that begins.
-    func settle() throws(StoreError) -> Ref { try reader().root }
-
-    /// Goes back to what `settle` returned.
-    func restore(root: Ref) {
+    override func restore(root: Ref) {
         noted.count = 0
         failure = nil
-        index.restore(root: root)
+        super.restore(root: root)
     }
 }
 

@@ -12,8 +12,7 @@
 /// elements change: that links came or went is only noted. When the inverse is read, at a savepoint and at the
 /// commit the notes of a pair are added up: more than before, then it is in the inverse; less, then the collection is
 /// walked once for all such pairs of its owner, to see which are left.
-final class MixedInverse {
-    let index: IndexWriter
+final class MixedInverse: ClassIndex {
     /// Of a collection: which of some objects an owner links to now; none if it is gone.
     var linked: ((_ owner: Int64, _ targets: Set<MixedTarget>) throws(StoreError) -> Set<MixedTarget>)?
     private var noted: [Note] = []
@@ -28,14 +27,14 @@ final class MixedInverse {
     /// By class id, whether links lead to its objects: no entry: not queried yet; "yes" may be out of date.
     private var known: [UInt32: Bool] = [:]
 
-    init(space: WriteSpace) { index = IndexWriter(space: space, root: .null, kind: .objectID, unique: false) }
+    init(_ schema: IndexSchema, space: WriteSpace) { super.init(schema, space: space) }
 
-    func begin(root: Ref) {
+    override func begin(root: Ref, _ objects: ClusterReader, nextKey: Int64) {
         forget()
-        index.begin(root: root)
+        super.begin(root: root, objects, nextKey: nextKey)
     }
 
-    var isSmall: Bool { index.isSmall && noted.capacity <= MixedInverse.mostKept }
+    override var isSmall: Bool { super.isSmall && noted.capacity <= MixedInverse.mostKept }
     private static let mostKept = 1 << 12
 
     private func forget() {
@@ -44,53 +43,51 @@ final class MixedInverse {
         failure = nil
     }
 
-    /// True only where there are no links.
-    @inline(__always) var isEmpty: Bool { index.root.isNull && index.pendingCount == 0 && noted.isEmpty }
+    override var isEmpty: Bool { writer.root.isNull && writer.pendingCount == 0 && noted.isEmpty }
 
     // MARK: Changes
 
-    func removeAll() throws(StoreError) {
+    override func removeAll() throws(StoreError) {
         forget()
-        try index.removeAll()
+        try super.removeAll()
     }
 
-    /// Before an entry comes.
-    func willInsert(_ target: MixedTarget) { known[target.classID] = true }
-
-    func insert(_ target: MixedTarget, _ owner: Int64) throws(StoreError) {
-        willInsert(target)
-        try index.insert(target.indexed, owner)
+    override func extract(
+        _ objectKey: Int64, into entries: IndexEntries, _ value: (Int) throws(StoreError) -> Value
+    ) throws(StoreError) {
+        for target in try MixedLinks.targets(try value(schema.first)) { entries.append(target.indexed) }
     }
 
-    func remove(_ target: MixedTarget, _ owner: Int64) throws(StoreError) { try index.remove(target.indexed, owner) }
+    override func insert(_ entry: Value, _ owner: Int64) throws(StoreError) {
+        known[MixedTarget(indexed: entry).classID] = true
+        try super.insert(entry, owner)
+    }
 
-    /// Before elements change: what was noted is what they are. Keeps notes few.
-    func willChange() throws(StoreError) { if noted.count >= index.pendingLimit { try resolve() } }
+    /// While what was noted is what elements are. Keeps notes few.
+    override func willNote() throws(StoreError) { if noted.count >= writer.pendingLimit { try resolve() } }
 
-    /// An owner's collection has lost these links and got those, an object as often as there were links to it.
-    func note(gone: [MixedTarget], new: [MixedTarget], of owner: Int64) {
-        for target in gone where !InjectedBug.active(.mixedLinkKept) {
-            noted.append(Note(owner: owner, target: target, change: -1))
-        }
-        for target in new {
-            willInsert(target)
-            noted.append(Note(owner: owner, target: target, change: 1))
+    override func note(element: Value, of owner: Int64, isRemoval: Bool) throws(StoreError) {
+        if isRemoval && InjectedBug.active(.mixedLinkKept) { return }
+        try MixedLinks.forEach(element) { link in
+            let target = MixedTarget(link)
+            if !isRemoval { known[target.classID] = true }
+            noted.append(Note(owner: owner, target: target, change: isRemoval ? -1 : 1))
+            return true
         }
     }
 
     /// The last links of an owner to an object have just gone, and were noted; nothing had been noted before.
     func didClear(_ target: MixedTarget, _ owner: Int64) throws(StoreError) {
         noted.removeAll { $0.owner == owner && $0.target == target }
-        try remove(target, owner)
+        try remove(target.indexed, owner)
     }
 
-    /// Brings what was noted into the index.
-    func resolve() throws(StoreError) {
+    override func resolve() throws(StoreError) {
         if let failure { throw failure }
         if noted.isEmpty { return }
         do throws(StoreError) {
             noted.sort { $0.owner != $1.owner ? $0.owner < $1.owner : $0.target < $1.target }
-            let reader = try index.reader()
+            let reader = try writer.reader()
             var start = 0, moves: [(target: MixedTarget, owner: Int64, isThere: Bool)] = []
             while start < noted.count {
                 let owner = noted[start].owner
@@ -112,7 +109,11 @@ final class MixedInverse {
             }
             noted.removeAll(keepingCapacity: true)
             for move in moves {
-                if move.isThere { try insert(move.target, move.owner) } else { try remove(move.target, move.owner) }
+                if move.isThere {
+                    try insert(move.target.indexed, move.owner)
+                } else {
+                    try remove(move.target.indexed, move.owner)
+                }
             }
         } catch {
             failure = StoreError(
@@ -124,25 +125,10 @@ final class MixedInverse {
 
     // MARK: Reading, ending
 
-    /// Reads the transaction's own state. Valid until the next change.
-    func reader() throws(StoreError) -> IndexReader {
-        try resolve()
-        return try index.reader()
-    }
-
-    func settle() throws(StoreError) -> Ref {
-        try resolve()
-        return try index.settle()
-    }
-
-    /// Goes back to what `settle` returned.
-    func restore(root: Ref) {
+    override func restore(root: Ref) {
         forget()
-        index.restore(root: root)
+        super.restore(root: root)
     }
-
-    /// After `resolve`.
-    func flush(into writer: ExtentWriter) throws(StoreError) -> Ref { try index.flush(into: writer) }
 
     /// False only where no links lead to objects of a class. O(log n) once in a transaction, then O(1).
     func leads(to classID: UInt32) throws(StoreError) -> Bool {

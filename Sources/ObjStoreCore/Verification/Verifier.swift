@@ -115,7 +115,7 @@ package enum Verifier {
         var check = ClusterCheck(image, index, node)
         try check.run(node, visit: visit, finding: wrong)
         var inverses: [Int: (root: Ref, entries: Int)] = [:]
-        for (position, index) in (cls.indexes + cls.inverses + cls.mixedInverses).enumerated() {
+        for (position, index) in cls.allIndexes.enumerated() {
             let isMixed = position >= cls.indexes.count + cls.inverses.count
             if isMixed, position >= NodeHeader.count(node) {
                 // The node is older than such links: there may be none.
@@ -133,7 +133,7 @@ package enum Verifier {
                 compared: { () throws(StoreError) in try step(.compared(entries: 1)) }, finding: wrong)
             if index.isInverse, let entries { inverses[index.first] = (ClassNode.indexRoot(node, position), entries) }
         }
-        if NodeHeader.count(node) > cls.indexes.count + cls.inverses.count + cls.mixedInverses.count
+        if NodeHeader.count(node) > cls.allIndexes.count
             || ClassNode.collectionCount(node) > cls.collections.count
         {
             try wrong("class \(cls.name): its node has trees that the schema does not have")

@@ -3,46 +3,6 @@
 /// An object's value changes as a whole, and what it links to before and after is compared: so an object is in the
 /// inverse once for each object that it links to, and places that have the same link need not be counted.
 extension ClassState {
-    /// A link that an object gets or loses.
-    typealias MixedLink = (inverse: MixedInverse, target: MixedTarget)
-
-    /// Those that an object has by its mixed properties.
-    func mixedLinks(_ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> [MixedLink] {
-        var links: [MixedLink] = []
-        for (position, property) in schema.mixed.enumerated() where schema.columns[property].kind == .mixed {
-            for target in try MixedLinks.targets(try value(property)) {
-                links.append((mixedInverses[position], target))
-            }
-        }
-        return links
-    }
-
-    /// Those of an object that exists; if the inverse is empty its values are not looked at.
-    func mixedLinks(of row: RowPosition) throws(StoreError) -> [MixedLink] {
-        var links: [MixedLink] = []
-        for (position, property) in schema.mixed.enumerated()
-        where schema.columns[property].kind == .mixed && !mixedInverses[position].isEmpty {
-            for target in try MixedLinks.targets(try value(row, property)) {
-                links.append((mixedInverses[position], target))
-            }
-        }
-        return links
-    }
-
-    /// What a change of a mixed property does to its inverse: pairs that go and pairs that come.
-    func mixedChange(
-        _ property: Int, from old: Value, to new: Value
-    ) throws(StoreError) -> (inverse: MixedInverse, gone: [MixedTarget], new: [MixedTarget])? {
-        let inverse = mixedInverses[schema.mixedPosition(of: property)!]
-        let before = inverse.isEmpty ? [] : try MixedLinks.targets(old), after = try MixedLinks.targets(new)
-        if before.isEmpty && after.isEmpty { return nil }
-        let had = Set(before), has = Set(after)
-        return (
-            inverse, InjectedBug.active(.mixedLinkKept) ? [] : before.filter { !has.contains($0) },
-            after.filter { !had.contains($0) }
-        )
-    }
-
     /// Whether a change of a mixed property may have to do with links.
     @inline(never)
     func mayLink(_ property: Int, _ value: Value) throws(StoreError) -> Bool {
@@ -83,45 +43,6 @@ extension ClassState {
     }
 
     // MARK: Of collections
-
-    /// Which of some objects an owner's mixed elements link to; none where it is gone. Cost: O(elements).
-    func linked(_ owner: Int64, _ property: Int, among targets: Set<MixedTarget>) throws(StoreError) -> Set<MixedTarget>
-    {
-        guard let row = try cluster.find(owner) else { return [] }
-        var found: Set<MixedTarget> = []
-        try elements(row, property).forEach { (_, value) throws(StoreError) in
-            try MixedLinks.forEach(value) { link in
-                let target = MixedTarget(link)
-                if targets.contains(target) { found.insert(target) }
-                return found.count < targets.count
-            }
-            return found.count < targets.count
-        }
-        return found
-    }
-
-    /// Links of mixed elements that are about to give way to others, and of those others.
-    func mixedElementLinks(
-        _ row: RowPosition, _ property: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>,
-        _ inverse: MixedInverse
-    ) throws(StoreError) -> (gone: [MixedTarget], new: [MixedTarget]) {
-        var gone: [MixedTarget] = [], coming: [MixedTarget] = []
-        if !inverse.isEmpty, !indexes.isEmpty {
-            try elements(row, property).forEach(from: indexes.lowerBound, limit: indexes.count) {
-                (_, value) throws(StoreError) in
-                try MixedLinks.forEach(value) {
-                    gone.append(MixedTarget($0)); return true
-                }
-                return true
-            }
-        }
-        for (_, value) in new {
-            try MixedLinks.forEach(value) {
-                coming.append(MixedTarget($0)); return true
-            }
-        }
-        return (gone, coming)
-    }
 
     /// False: no element had such a link. Cost: O(elements).
     private func clearMixedElements(

@@ -24,6 +24,13 @@ struct MixedTarget: Hashable, Comparable {
         let key = UInt64(bitPattern: key), first = UInt64(classID) << 32 | key >> 32
         return Value(kind: .objectID, low: Int64(bitPattern: first ^ 1 << 63), high: Int64(key & 0xffff_ffff))
     }
+
+    /// Of such an entry.
+    init(indexed: Value) {
+        let first = UInt64(bitPattern: indexed.low) ^ 1 << 63
+        self.init(
+            classID: UInt32(first >> 32), key: Int64(bitPattern: first << 32 | UInt64(indexed.high) & 0xffff_ffff))
+    }
 }
 
 /// The links inside the values of mixed properties: which there are, and a value without some of them.
