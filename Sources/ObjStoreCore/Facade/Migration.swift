@@ -92,11 +92,7 @@ extension View {
         lock.lock()
         defer { lock.unlock() }
         let transaction = try writing()
-        let schema = transaction.schema, index = PropertyID.classIndex(propertyID)
-        guard index >= 0, index < schema.classes.count else {
-            throw StoreError(.noSuchProperty, "no property has the id \(propertyID)")
-        }
-        let cls = schema.classes[index], position = try cls.position(propertyID)
+        let schema = transaction.schema, (cls, position) = try schema.property(propertyID), index = Int(cls.id)
         guard index < source.schema.classes.count else {
             throw StoreError(.noSuchProperty, "the old view has no property with the id \(oldPropertyID)")
         }
@@ -138,17 +134,14 @@ extension View {
     ) throws(StoreError) -> Int {
         defer { didMove() }
         let state = try transaction.state(Int(cls.id)), property = cls.properties[position]
-        let reader = ClusterReader(
-            source: source.source, root: ClassNode.cluster(try source.trees.node(Int(before.id))),
-            columns: before.columns)
+        let trees = TreeAccess.version(source), reader = try trees.objects(before)
         let builder = DocumentBuilder()
         var next = try reader.seek(.min), count = 0
         while let row = next {
             if try state.contains(row.key) {
                 var value = try reader.value(row, from)
                 if property.kind.isCollection {
-                    let elements = CollectionElements(
-                        row.key, before, from, cell: value, tree: try source.trees.collection(before, from))
+                    let elements = try trees.elements(row, before, from, reader)
                     try copyElements(
                         elements, to: state, position,
                         property.target.map { (target) throws(StoreError) in try transaction.state(target) },

@@ -43,7 +43,7 @@ extension View {
                 throw cls.wrongCollection(
                     position, "a collection of links", "its elements are of type \(cls.elements(of: position).kind)")
             }
-            try checkTarget(
+            try trees.checkTarget(
                 ObjectID(classID: results.classID, storeTag: tag, key: found.count > 0 ? found.keys[0] : 0), position,
                 cls)
             let keys = cls.columns[position].kind == .set ? try found.ascending() : found

@@ -102,7 +102,7 @@ extension View {
     /// A link to an embedded object may be given only where it is already. `.embedded`: it lies elsewhere.
     /// `.noSuchObject`.
     func confirm(_ value: Value, _ cls: ClassSchema, _ link: OwningLink, there: Value) throws(StoreError) {
-        try checkTarget(value.givenObject, link.property, cls)
+        try trees.checkTarget(value.givenObject, link.property, cls)
         if !there.isNull, there.low == value.low { return }
         try checkExists(value.low, link.property, cls, try writing().state(link.target))
         throw givenEmbedded(link.property, cls, try schema.classes[link.target])
@@ -145,8 +145,7 @@ extension View {
     // MARK: Backwards
 
     /// The object that an embedded one lies in, and in which property; nil only while it is being made, or, in a
-    /// migration, where it has none yet. O(log n) for each property
-    /// that leads to its class.
+    /// migration, where it has none yet. O(log n) for each property that leads to its class.
     package func parent(of object: ObjectID) throws(StoreError) -> (object: ObjectID, propertyID: UInt32)? {
         try serialised { () throws(StoreError) in
             let schema = try schema, cls = try classOf(object, schema)
@@ -155,31 +154,9 @@ extension View {
                 throw StoreError(.wrongType, "class \(cls.name) is not embedded: its objects have no parent").at(
                     class: cls.name)
             }
-            for link in schema.incoming[Int(cls.id)] {
-                let origin = schema.classes[link.classIndex]
-                var owner: Int64?
-                func take(_ key: Int64) -> Bool {
-                    owner = key
-                    return false
-                }
-                if link.isCollection {
-                    try trees.inverse(origin, link.property).forEachOwner(of: object.key) {
-                        (key) throws(StoreError) in take(key)
-                    }
-                } else {
-                    let target = Value.link(object)
-                    _ = try withIndex(origin, link.property, asking: target) { (index) throws(StoreError) in
-                        try index.forEach(.equal, target) { (key) throws(StoreError) in take(key) }
-                    }
-                }
-                if let owner {
-                    return (
-                        ObjectID(classID: origin.classID, storeTag: shared.tag, key: owner),
-                        PropertyID.of(origin.id, origin.columns[link.property].id)
-                    )
-                }
-            }
-            return nil
+            guard let (owner, link) = try trees.parent(of: object.key, cls) else { return nil }
+            let origin = schema.classes[link.classIndex]
+            return (self.object(origin.classID, owner), origin.propertyID(link.property))
         }
     }
 

@@ -388,53 +388,16 @@ extension View {
                 return try state.unretained { (state) throws(StoreError) in try state.find(primaryKey: key) }
                     .map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
             }
-            let cls = try schema.cls(classID)
-            guard let primary = cls.primaryKey else {
-                guard let index = cls.keyIndex else { throw cls.noPrimaryKey }
-                let name = cls.name(of: cls.indexes[index])
-                throw StoreError(
-                    .invalidArgument, "the primary key \(name) is of several properties: one value finds nothing"
-                ).at(class: cls.name)
-            }
-            guard key.kind == cls.columns[primary].kind || key.isNull && cls.columns[primary].nullable else {
-                throw cls.named(
-                    StoreError(
-                        .wrongType,
-                        """
-                        the primary key \(cls.name).\(cls.properties[primary].name) is \
-                        \(cls.columns[primary].kind.indefinite), not \(key.kind) (\(key.text))
-                        """
-                    ),
-                    primary)
-            }
-            try ValueCheck.check(key, for: primary, of: cls, limit: Int.max)
-            let found: Int64?
-            if let transaction {
-                found = try transaction.state(Int(cls.id)).find(primaryKey: key)
-            } else {
-                found =
-                    try withIndex(cls, primary, asking: key) { (index) throws(StoreError) in try index.find(key) }
-                    ?? nil
-            }
-            return found.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
+            let trees = try trees
+            return try trees.find(try trees.schema.cls(classID), primaryKey: key).map { object(classID, $0) }
         }
     }
-
-    /// Texts up to this length lie in an index as a whole.
-    static let longestIndexHead = 64
 
     package func exists(_ object: ObjectID) throws(StoreError) -> Bool {
         if object == .none { return false }
         return try serialised { () throws(StoreError) in
             let cls = try classOf(object, try schema)
             return try reader(cls).find(object.key) != nil
-        }
-    }
-
-    package func count(_ classID: UInt32) throws(StoreError) -> Int {
-        try serialised { () throws(StoreError) in
-            let cls = try schema.cls(classID)
-            return try trees.objectCount(cls)
         }
     }
 

@@ -264,24 +264,6 @@ package final class View: @unchecked Sendable {
         return try trees.find(cls, key, reader)
     }
 
-    /// The index of a property, in which `body` looks up `value`; nil: there is none, or a text so long that no index
-    /// can hold it. Serialised by the caller.
-    func withIndex<T>(
-        _ cls: ClassSchema, _ property: Int, asking value: Value, _ body: (IndexReader) throws(StoreError) -> T
-    ) throws(StoreError) -> T? {
-        guard let position = cls.indexPosition(of: property), value.count <= IndexKey.longest else { return nil }
-        return try withIndex(cls, at: position, asksLong: value.count > View.longestIndexHead, body)
-    }
-
-    /// An index of a class. Serialised by the caller.
-    ///
-    /// - Parameter asksLong: it is searched for keys that it has only the beginning of.
-    func withIndex<T>(
-        _ cls: ClassSchema, at position: Int, asksLong: Bool, _ body: (IndexReader) throws(StoreError) -> T
-    ) throws(StoreError) -> T {
-        try trees.withIndex(cls, at: position, asksLong: asksLong, body)
-    }
-
     /// The writable class of a transaction; everything borrowed is void afterwards. Serialised by the caller.
     @inline(__always)
     func writing() throws(StoreError) -> WriteTransaction {
@@ -304,19 +286,13 @@ package final class View: @unchecked Sendable {
     /// The position of an object's class, if it is one of this store.
     @inline(__always)
     func classOf(_ object: ObjectID, _ schema: Schema) throws(StoreError) -> ClassSchema {
-        guard _fastPath(object.storeTag == shared.tag) else { throw View.wrongStore(object) }
-        let index = ClassID.index(object.classID)
-        guard _fastPath(index >= 0 && index < schema.classes.count && !schema.classes[index].isDropped) else {
-            throw schema.noSuchClass(object.classID)
-        }
-        return schema.classes[index]
+        try schema.cls(of: object, in: shared.tag)
     }
 
-    @inline(never)
-    static func wrongStore(_ object: ObjectID) -> StoreError {
-        object == .none
-            ? StoreError(.noSuchObject, "no object was given: all its bytes are zero")
-            : StoreError(.wrongStore, "the object is of another store (its tag is \(object.storeTag))")
+    /// An object of a class of this store.
+    @inline(__always)
+    func object(_ classID: UInt32, _ key: Int64) -> ObjectID {
+        ObjectID(classID: classID, storeTag: shared.tag, key: key)
     }
 }
 
