@@ -122,7 +122,7 @@ extension View {
             try transaction.releaseSavepoint(savepoint)
             return count
         } catch {
-            written = nil
+            writer?.forgetClasses()
             try transaction.rollBack(toSavepoint: savepoint)
             throw error
         }
@@ -163,7 +163,7 @@ extension View {
                     try state.update(row.key, position, value)
                 }
                 count += 1
-                try spillIfLarge(state)
+                try writer?.spillIfLarge(state)
             }
             next = try reader.next(row)
         }

@@ -148,7 +148,7 @@ private struct JSONExport {
 
     private mutating func collection(_ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError)
     {
-        let elements = try view.elements(of: key, cls, position), isMap = elements.kind == .map
+        let elements = try view.trees.elements(of: key, cls, position), isMap = elements.kind == .map
         try writer.begin(isMap ? .map : .list)
         try elements.forEach(from: 0, limit: .max) { (key, value) throws(StoreError) in
             if isMap { try self.key(key) }

@@ -75,7 +75,7 @@ extension View {
         if kind != .transaction { throw notInWrite }
         try serialised { () throws(StoreError) in
             let cls = try schema.cls(classID)
-            if cls.isEmbedded { throw embeddedError(cls) }
+            if cls.isEmbedded { throw cls.embeddedError }
         }
     }
 

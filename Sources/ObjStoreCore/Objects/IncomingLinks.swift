@@ -3,6 +3,12 @@ extension TreeAccess {
     /// The object that an embedded one lies in, and in which property; nil only while it is being made, or, in a
     /// migration, where it has none yet. O(log n) for each property that leads to its class.
     func parent(of key: Int64, _ cls: ClassSchema) throws(StoreError) -> (owner: Int64, link: IncomingLink)? {
+        if try objects(cls).find(key) == nil { throw cls.noSuchObject(key) }
+        guard cls.isEmbedded || cls.becomesEmbedded else {
+            throw StoreError(.wrongType, "class \(cls.name) is not embedded: its objects have no parent").at(
+                class: cls.name)
+        }
+        let schema = schema
         for link in schema.incoming[Int(cls.id)] {
             let origin = schema.classes[link.classIndex]
             var owner: Int64?

@@ -1,17 +1,25 @@
-extension View {
+/// Links on their way in: objects of this store and of the property's class, that exist in the transaction.
+extension ObjectWriter {
     /// A link on its way in: an object of this store and of the property's class, that exists in the transaction.
     @inline(never)
     func checkLink(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
         let object = value.givenObject
-        try trees.checkTarget(object, position, cls)
+        try checkTarget(object, position, cls)
         try checkExists(object.key, position, cls, try linkTargets(position, cls))
     }
 
-    /// What knows whether objects of a link's class exist. Of a transaction, serialised by the caller.
+    /// Store and class of what a link shall lead to.
+    @inline(__always)
+    func checkTarget(_ object: ObjectID, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
+        if _fastPath(object.storeTag == storeTag && object.classID == cls.columns[position].target) { return }
+        throw schema.noTarget(object, position, cls, storeTag)
+    }
+
+    /// What knows whether objects of a link's class exist.
     /// `.embedded` where they have a parent already.
     func linkTargets(_ position: Int, _ cls: ClassSchema) throws(StoreError) -> ClassState {
-        let targets = try writing().state(ClassID.index(cls.columns[position].target))
-        if targets.schema.isEmbedded { throw givenEmbedded(position, cls, targets.schema) }
+        let targets = try transaction.state(ClassID.index(cls.columns[position].target))
+        if targets.schema.isEmbedded { throw cls.givenEmbedded(position, targets.schema) }
         return targets
     }
 
@@ -55,16 +63,16 @@ extension View {
         } catch {
             throw cls.naming(MixedCell.none(error), position)
         }
-        let schema = try schema
+        let schema = schema
         for link in links {
-            let object = try cls.mixedObject(link, isInside: value.kind != .link, position, shared.tag)
+            let object = try cls.mixedObject(link, isInside: value.kind != .link, position, storeTag)
             let index = ClassID.index(object.classID)
             guard index >= 0, index < schema.classes.count, !schema.classes[index].isDropped else {
                 throw cls.naming(schema.noSuchClass(object.classID), position)
             }
             let target = schema.classes[index]
-            if target.isEmbedded { throw givenEmbedded(position, cls, target) }
-            try checkExists(object.key, position, cls, try writing().state(index))
+            if target.isEmbedded { throw cls.givenEmbedded(position, target) }
+            try checkExists(object.key, position, cls, try transaction.state(index))
         }
     }
 }
