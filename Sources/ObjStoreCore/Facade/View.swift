@@ -246,6 +246,9 @@ package final class View: @unchecked Sendable {
         }
     }
 
+    /// Another number whenever what the view shows may be another: after a refresh, after each write of a transaction.
+    package var stamp: UInt64 { kind == .frozen ? 0 : lock.withLock { epoch } }
+
     /// The classes as the view sees them. Serialised by the caller.
     var schema: Schema { get throws(StoreError) { try trees.schema } }
 
