@@ -82,7 +82,7 @@ extension View {
 
     /// What was read before a change may not hold any more.
     @inline(__always)
-    private func tellMoves(of writer: ObjectWriter) {
+    func tellMoves(of writer: ObjectWriter) {
         if writer.moved == .nothing { return }
         epoch &+= 1
         if writer.moved == .rows { layout &+= 1 }
