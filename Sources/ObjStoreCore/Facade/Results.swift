@@ -2,19 +2,11 @@
 ///
 /// Its objects may have been deleted since. Any thread.
 package final class Results: @unchecked Sendable {
-    /// `property op value`; nil: all objects of the class.
-    struct Question {
-        let propertyID: UInt32
-        let comparison: Comparison
-        let value: OwnedValue
-        /// Which mixed values, or collections of them, have the link anywhere inside; `comparison` is `equal`.
-        var isInside = false
-    }
-
     package let view: View
     package let classID: UInt32
-    let question: Question?
-    /// Of an index, in its order; then there is no `question`.
+    /// Nil: all objects of the class.
+    let condition: OwnedCondition?
+    /// Of an index, in its order; then there is no `condition`.
     let range: IndexQuestion?
     private let lock = Lock()
     /// Ascending where no index gave them their order; replaced as a whole, never changed.
@@ -22,16 +14,18 @@ package final class Results: @unchecked Sendable {
     /// The view that the list was found in.
     private var version: UInt64 = 0
 
-    init(_ view: View, _ classID: UInt32, _ question: Question?, range: IndexQuestion? = nil) {
+    init(_ view: View, _ classID: UInt32, _ condition: OwnedCondition?, range: IndexQuestion? = nil) {
         self.view = view
         self.classID = classID
-        self.question = question
+        self.condition = condition
         self.range = range
     }
 
     /// Runs the query again in the view as it is now; returns whether the list changed.
     package func update() throws(StoreError) -> Bool {
-        let (new, version) = try view.serialised { () throws(StoreError) in (try ask(), try view.versionUnlocked()) }
+        let (new, version) = try view.serialised { () throws(StoreError) in
+            (try keys(in: try view.trees), try view.versionUnlocked())
+        }
         return lock.withLock {
             self.version = version
             let isSame = new.count == keys.count && (0..<new.count).allSatisfy { new.keys[$0] == keys.keys[$0] }
@@ -40,9 +34,11 @@ package final class Results: @unchecked Sendable {
         }
     }
 
-    private func ask() throws(StoreError) -> KeyBuffer {
-        if let range { return try view.keys(range) }
-        return try view.keys(classID, question)
+    private func keys(in trees: TreeAccess) throws(StoreError) -> KeyBuffer {
+        if let range { return try trees.keys(in: range) }
+        let cls = try trees.schema.cls(classID)
+        guard let condition else { return try trees.keys(cls) }
+        return try trees.keys(cls, where: condition)
     }
 
     /// The list as it is now; later updates do not change it.
@@ -75,6 +71,22 @@ package final class Results: @unchecked Sendable {
             throw StoreError(.outOfRange, "start \(start) of \(list.count.counted("result"))")
         }
         return min(limit, list.count - Int(start))
+    }
+
+    /// Reads up to `limit` rows from `start` on, with the values of the view as it is now, into the layout of
+    /// `objstore_packed`.
+    package func read(
+        from start: UInt64, limit: Int, _ properties: UnsafeBufferPointer<UInt32>,
+        into buffer: UnsafeMutablePointer<OutputBuffer>
+    ) throws(StoreError) {
+        let list = list(), rows = try range(start, limit, list)
+        defer { withExtendedLifetime(list) {} }
+        try view.serialised { () throws(StoreError) in
+            let trees = try view.trees
+            try PackedRows.read(
+                UnsafeBufferPointer(start: list.keys + Int(start), count: rows), try trees.schema.cls(classID),
+                properties, trees, into: buffer)
+        }
     }
 
     func object(_ key: Int64) -> ObjectID { ObjectID(classID: classID, storeTag: view.shared.tag, key: key) }

@@ -6,8 +6,7 @@ package final class SharedStore: @unchecked Sendable {
     package let place: StoreConfiguration.Place
     /// Absolute path, or the name in memory.
     package let path: String
-    /// What objects carry to say which store they are of: the same in all processes, unless two open stores
-    /// of this process would have the same one (a byte copy of a file has the uuid of the original).
+    /// `Database.storeTag` (a byte copy of a file has the uuid of the original).
     package let tag: UInt32
     package let isInMemory: Bool
     package let wasCreated: Bool
@@ -49,6 +48,7 @@ package final class SharedStore: @unchecked Sendable {
         self.path = path
         self.identity = identity
         self.tag = tag
+        database.storeTag = tag
         self.wasCreated = wasCreated
         self.madeVersion = madeVersion
         place = configuration.place

@@ -128,10 +128,10 @@ extension Results {
                 """
             )
         }
-        let query = try question.map { (question) throws(StoreError) in
+        let query = try condition.map { (condition) throws(StoreError) in
             try ObservedQuery(
-                class: cls, property: cls.position(question.propertyID), question.comparison, question.value.value,
-                isInside: question.isInside)
+                class: cls, property: cls.position(condition.propertyID), condition.comparison, condition.value.value,
+                isInside: condition.isInside)
         }
         return try (hub ?? view.store.hub).observe(
             (query ?? ObservedQuery(class: cls)).modified(in: propertyIDs, of: cls), from: snapshot,

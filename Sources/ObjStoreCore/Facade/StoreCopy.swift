@@ -19,7 +19,7 @@ extension View {
         let transaction = try writing()
         isCopied = true
         // The next change has to look for its class, and is refused.
-        written = nil
+        writer?.forgetClasses()
         defer { isCopied = false }
         try StoreFiles.makeStore(of: .transaction(transaction), at: path, in: shared, machine: machine) {
             (done, total) throws(StoreError) in

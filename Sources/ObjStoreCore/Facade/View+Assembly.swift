@@ -41,7 +41,7 @@ extension View {
             values, options,
             in: { () throws(StoreError) in
                 let cls = try schema.cls(classID)
-                if cls.isEmbedded { throw embeddedError(cls) }
+                if cls.isEmbedded { throw cls.embeddedError }
             }
         ) { (assembler) throws(StoreError) in
             let made = try assembler.object(ClassID.index(classID), 0)
@@ -93,7 +93,7 @@ extension View {
                 try cls.columns[position].kind == .link
                 ? assembler.link(cls, position, 0) : assembler.scalar(0, cls.columns[position].kind, cls, position)
             if cls.isKeyPart(position) {
-                guard try state.value(object.key, position).isSame(as: value) else { throw keyImmutable(cls, position) }
+                guard try state.value(object.key, position).isSame(as: value) else { throw cls.keyImmutable(position) }
                 return false
             }
             // What is wrong with it names the property.
@@ -118,8 +118,8 @@ extension View {
             (assembler) throws(StoreError) in
             let state = try assembler.state(ClassID.index(parent.classID)),
                 position = try state.schema.position(propertyID)
-            guard let link = state.embedded(position) else { throw notEmbedding(position, state.schema) }
-            let place = try self.place(place, state, parent.key, position)
+            guard let link = state.embedded(position) else { throw state.schema.notEmbedding(position) }
+            let place = try assembler.writer.place(place, state, parent.key, position)
             try assembler.willChange()
             try assembler.within(.name(state.schema.properties[position].name)) { () throws(StoreError) in
                 try assembler.makeEmbedded(state, parent.key, link, place, 0)
@@ -148,7 +148,7 @@ extension View {
             withExtendedLifetime(bytes) {}
             didMove()
             // A rollback closes classes.
-            written = nil
+            writer?.forgetClasses()
         }
         return try copy.withUnsafeBufferPointer { (copy) throws(StoreError) in
             let assembler = try Assembler(self, try FlatValues(checking: copy), options)

@@ -2,8 +2,7 @@
 extension View {
     /// Makes a value of the kind that a property wants of one that JSON has: of a string, say, a timestamp; nil: it
     /// cannot. Called while the transaction is in use: must not use the store.
-    package typealias JSONConvert = (_ value: Value, _ kind: ValueKind, _ propertyID: UInt32) throws(StoreError) ->
-        Value?
+    package typealias JSONConvert = JSONConversion.Convert
 
     /// Creates one object from a text that is a map of names or a list of values; names that a class does not have are
     /// passed over.
@@ -45,19 +44,9 @@ extension View {
         _ body: (ObjectID, UpsertOutcome) -> Void
     ) throws(StoreError) {
         try checkCreatable(classID)
-        let machine = shared.database.machine
-        guard machine.exists(path) else { throw StoreError(.notFound, "there is no file \(path)") }
-        let file = try machine.open(try machine.resolve(path), .readOnly)
-        defer { file.close() }
-        let size = try file.size()
-        var done = 0
-        let source = JSONReader.Source.read { (room) throws(StoreError) in
-            let count = min(room.count, size - done)
-            if count > 0, let base = room.baseAddress { try file.read(into: base, count: count, at: done) }
-            done += count
-            return count
+        try JSONReader.Source.withFile(path, shared.database.machine) { (source) throws(StoreError) in
+            try createAll(classID, json: source, options, policy, convert, body)
         }
-        try createAll(classID, json: source, options, policy, convert, body)
     }
 
     /// Class and property of a property id. Serialised by the caller, as in a `JSONConvert`.
@@ -75,7 +64,7 @@ extension View {
         if kind != .transaction { throw notInWrite }
         try serialised { () throws(StoreError) in
             let cls = try schema.cls(classID)
-            if cls.isEmbedded { throw embeddedError(cls) }
+            if cls.isEmbedded { throw cls.embeddedError }
         }
     }
 
@@ -86,7 +75,9 @@ extension View {
         var options = Assembler.Options(policy: policy, ignoresUnknown: true)
         options.waiting = waiting
         options.convert = { (value, kind, cls, position) throws(StoreError) in
-            do throws(StoreError) { return try View.converted(value, kind, cls.propertyID(position), convert) } catch {
+            do throws(StoreError) {
+                return try JSONConversion.converted(value, kind, cls.propertyID(position), convert)
+            } catch {
                 throw cls.naming(error, position)
             }
         }
@@ -94,25 +85,6 @@ extension View {
         return try create(classID, from: reader.values, options)
     }
 
-    private static func converted(
-        _ value: Value, _ kind: ValueKind, _ propertyID: UInt32, _ convert: JSONConvert?
-    ) throws(StoreError) -> Value? {
-        let isNumber = value.kind == .int || value.kind == .double
-        switch kind {
-        case .int, .float, .double, .decimal128, .mixed: if isNumber { return try JSONNumber.convert(value, to: kind) }
-        default: break
-        }
-        // Without its text, which should not leak.
-        let plain = value.kind == .double ? Value.double(value.asDouble) : value
-        if let convert, kind != .mixed, let converted = try convert(plain, kind, propertyID) {
-            guard converted.kind == kind || converted.isNull else {
-                throw StoreError(
-                    .wrongType, "it was converted into \(converted.kind.indefinite), not into \(kind.indefinite)")
-            }
-            return converted
-        }
-        return value.kind == .double ? plain : nil
-    }
 }
 
 extension Assembler {

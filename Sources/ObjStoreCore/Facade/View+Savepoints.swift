@@ -66,7 +66,7 @@ extension View {
         defer {
             didMove()
             // Classes that were opened since the savepoint are closed.
-            written = nil
+            writer?.forgetClasses()
         }
         return try body(transaction)
     }

@@ -30,12 +30,12 @@ package final class View: @unchecked Sendable {
     package private(set) var snapshot: Snapshot? { didSet { lookUp = snapshot?.trees } }
     /// The same for reads of a few nanoseconds: a reference counted costs more than the read.
     private(set) var lookUp: VersionTrees?
-    /// Of transactions; nil once it ended.
-    package private(set) var transaction: WriteTransaction? { didSet { written = nil } }
-    /// The class that was written last, of the transaction: looking it up again costs more than many changes.
-    var written: (classID: UInt32, state: Unmanaged<ClassState>)?
+    /// Of transactions.
+    let writer: ObjectWriter?
+    /// Nil once it ended.
+    package var transaction: WriteTransaction? { writer?.transaction }
     /// Changes whenever what was read may be different.
-    private(set) var epoch: UInt64 = 1
+    var epoch: UInt64 = 1
     /// Changes whenever rows may lie elsewhere, which they compare. A value that is written in place of the old one
     /// moves none.
     var layout: UInt64 = 1
@@ -48,19 +48,16 @@ package final class View: @unchecked Sendable {
     private let closed = Atomic<Bool>(false)
     /// Of live and frozen views: by it the store closes them.
     let tether = ViewTether()
-    /// Memory for the values of one call.
-    var scratch = ValueScratch()
-    /// Of transactions: where the cells of mixed values are made.
-    let cells = CellBuffers()
-    /// Of transactions; nil where the program has none.
-    let enumerations: EnumerationCheck?
+    /// Where the cells of mixed values are made that elements are compared with.
+    let cells: CellBuffers
 
     init(store: Store, snapshot: Snapshot, kind: Kind) {
         self.store = store
         self.kind = kind
         self.snapshot = snapshot
         lookUp = snapshot.trees
-        enumerations = nil
+        writer = nil
+        cells = CellBuffers()
         shared = store.shared
         shared.didOpen(snapshot.version)
         tether.hold(self)
@@ -69,8 +66,10 @@ package final class View: @unchecked Sendable {
     init(store: Store, transaction: WriteTransaction) {
         self.store = store
         kind = .transaction
-        self.transaction = transaction
-        enumerations = store.enumerations.isEmpty ? nil : EnumerationCheck(store.enumerations)
+        let writer = ObjectWriter(
+            transaction, store.enumerations.isEmpty ? nil : EnumerationCheck(store.enumerations))
+        self.writer = writer
+        cells = writer.cells
         shared = store.shared
         shared.didOpen(nil)
         shared.isWritten(through: self)
@@ -82,7 +81,6 @@ package final class View: @unchecked Sendable {
     deinit {
         if !shared.isInherited { tether.letGo() }
         close()
-        scratch.deallocate()
     }
 
     // MARK: Life
@@ -112,7 +110,7 @@ package final class View: @unchecked Sendable {
                 seen = transaction.seenVersion
                 transaction.abandon()
             }
-            transaction = nil
+            writer?.end()
             snapshot = nil
             return true
         }
@@ -125,7 +123,7 @@ package final class View: @unchecked Sendable {
     /// Closes the view without ending its transaction.
     func detach() {
         lock.withLock {
-            transaction = nil
+            writer?.end()
             didMove()
         }
         close()
@@ -187,7 +185,7 @@ package final class View: @unchecked Sendable {
             lock.unlock()
             throw kind == .transaction ? closedError : notInWrite
         }
-        self.transaction = nil
+        writer?.end()
         didMove()
         lock.unlock()
         defer { close() }
@@ -248,6 +246,9 @@ package final class View: @unchecked Sendable {
         }
     }
 
+    /// Another number whenever what the view shows may be another: after a refresh, after each write of a transaction.
+    package var stamp: UInt64 { kind == .frozen ? 0 : lock.withLock { epoch } }
+
     /// The classes as the view sees them. Serialised by the caller.
     var schema: Schema { get throws(StoreError) { try trees.schema } }
 
@@ -258,101 +259,21 @@ package final class View: @unchecked Sendable {
     /// An object's row, through `reader`, which is the class's, or faster. Serialised by the caller.
     @inline(__always)
     func row(_ cls: ClassSchema, _ key: Int64, _ reader: ClusterReader) throws(StoreError) -> RowPosition? {
-        if let state = writtenState(cls.classID) {
+        if let state = writer?.written(cls.classID) {
             return try state.unretained { (state) throws(StoreError) in try state.cluster.find(key) }
         }
         return try trees.find(cls, key, reader)
     }
 
-    /// The index of a property, in which `body` looks up `value`; nil: there is none, or a text so long that no index
-    /// can hold it. Serialised by the caller.
-    func withIndex<T>(
-        _ cls: ClassSchema, _ property: Int, asking value: Value, _ body: (IndexReader) throws(StoreError) -> T
-    ) throws(StoreError) -> T? {
-        guard let position = cls.indexPosition(of: property), value.count <= IndexKey.longest else { return nil }
-        return try withIndex(cls, at: position, asksLong: value.count > View.longestIndexHead, body)
-    }
-
-    /// An index of a class. Serialised by the caller.
-    ///
-    /// - Parameter asksLong: it is searched for keys that it has only the beginning of.
-    func withIndex<T>(
-        _ cls: ClassSchema, at position: Int, asksLong: Bool, _ body: (IndexReader) throws(StoreError) -> T
-    ) throws(StoreError) -> T {
-        try trees.withIndex(cls, at: position, asksLong: asksLong, body)
-    }
-
-    /// The writable class of a transaction; everything borrowed is void afterwards. Serialised by the caller.
-    @inline(__always)
-    func writing() throws(StoreError) -> WriteTransaction {
-        if _slowPath(atOnceThread != 0) { waitForOthers() }
-        guard let transaction else { throw kind == .transaction ? closedError : notInWrite }
-        if isCopied {
-            throw StoreError(
-                .inCallback, "the transaction is being copied: until that is done it can be read, but not changed")
-        }
-        return transaction
-    }
-
-    /// Nothing that was read before holds any more.
-    func didMove() {
-        epoch &+= 1
-        layout &+= 1
-        ThisThread.didMove()
-    }
-
     /// The position of an object's class, if it is one of this store.
     @inline(__always)
     func classOf(_ object: ObjectID, _ schema: Schema) throws(StoreError) -> ClassSchema {
-        guard _fastPath(object.storeTag == shared.tag) else { throw View.wrongStore(object) }
-        let index = ClassID.index(object.classID)
-        guard _fastPath(index >= 0 && index < schema.classes.count && !schema.classes[index].isDropped) else {
-            throw schema.noSuchClass(object.classID)
-        }
-        return schema.classes[index]
+        try schema.cls(of: object, in: shared.tag)
     }
 
-    @inline(never)
-    static func wrongStore(_ object: ObjectID) -> StoreError {
-        object == .none
-            ? StoreError(.noSuchObject, "no object was given: all its bytes are zero")
-            : StoreError(.wrongStore, "the object is of another store (its tag is \(object.storeTag))")
-    }
-}
-
-/// Memory for what any call of a view needed so far: values, positions and marks of properties.
-struct ValueScratch {
-    private var values = UnsafeMutableBufferPointer<Value>(start: nil, count: 0)
-    private var converted = UnsafeMutableBufferPointer<Value>(start: nil, count: 0)
-    private var positions = UnsafeMutableBufferPointer<Int>(start: nil, count: 0)
-    private var marks = UnsafeMutableBufferPointer<Bool>(start: nil, count: 0)
-
-    mutating func reserve(_ count: Int) -> UnsafeMutablePointer<Value> { ValueScratch.room(&values, count, .null) }
-    mutating func converted(_ count: Int) -> UnsafeMutablePointer<Value> { ValueScratch.room(&converted, count, .null) }
-    mutating func positions(_ count: Int) -> UnsafeMutablePointer<Int> { ValueScratch.room(&positions, count, 0) }
-    /// All false.
-    mutating func marks(_ count: Int) -> UnsafeMutablePointer<Bool> {
-        let room = ValueScratch.room(&marks, count, false)
-        room.update(repeating: false, count: count)
-        return room
-    }
-
+    /// An object of a class of this store.
     @inline(__always)
-    private static func room<T>(
-        _ buffer: inout UnsafeMutableBufferPointer<T>, _ count: Int, _ zero: T
-    ) -> UnsafeMutablePointer<T> {
-        if _slowPath(buffer.count < count || buffer.baseAddress == nil) {
-            buffer.deallocate()
-            buffer = .allocate(capacity: max(count, 32))
-            buffer.initialize(repeating: zero)
-        }
-        return buffer.baseAddress.unsafelyUnwrapped
-    }
-
-    func deallocate() {
-        values.deallocate()
-        converted.deallocate()
-        positions.deallocate()
-        marks.deallocate()
+    func object(_ classID: UInt32, _ key: Int64) -> ObjectID {
+        ObjectID(classID: classID, storeTag: shared.tag, key: key)
     }
 }

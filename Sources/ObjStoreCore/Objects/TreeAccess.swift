@@ -11,6 +11,31 @@ package enum TreeAccess {
         }
     }
 
+    /// That of a pinned version; of a transaction the one that it began with.
+    var version: UInt64 {
+        switch self {
+        case .version(let snapshot): snapshot.version
+        case .transaction(let transaction): transaction.baseVersion
+        }
+    }
+
+    /// What says of an object id that it is of this store.
+    @inline(__always)
+    var storeTag: UInt32 {
+        switch self {
+        case .version(let snapshot): snapshot.storeTag
+        case .transaction(let transaction): transaction.database.storeTag
+        }
+    }
+
+    /// The largest text or binary that may be written.
+    var valueLimit: Int {
+        switch self {
+        case .version(let snapshot): snapshot.valueLimit
+        case .transaction(let transaction): transaction.database.options.valueLimit
+        }
+    }
+
     /// Bytes of the store, about.
     var size: UInt64 {
         switch self {
@@ -71,6 +96,15 @@ package enum TreeAccess {
     }
 
     // MARK: Indexes
+
+    /// The index of a property, in which `body` looks up `value`; nil: there is none, or a text so long that no index
+    /// can hold it.
+    func withIndex<T>(
+        _ cls: ClassSchema, _ property: Int, finding value: Value, _ body: (IndexReader) throws(StoreError) -> T
+    ) throws(StoreError) -> T? {
+        guard let position = cls.indexPosition(of: property), value.count <= IndexKey.longest else { return nil }
+        return try withIndex(cls, at: position, asksLong: value.count > IndexLimits.head, body)
+    }
 
     /// - Parameter asksLong: it is searched for keys of which it has only the beginning.
     func withIndex<T>(

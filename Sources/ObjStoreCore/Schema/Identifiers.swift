@@ -13,10 +13,18 @@ public struct ObjectID: Hashable, Sendable, BitwiseCopyable {
         self.key = key
     }
     public static let none = ObjectID(classID: 0, storeTag: 0, key: 0)
+
+    /// The error of one that is not of the store that it was given to.
+    @inline(never)
+    var wrongStore: StoreError {
+        self == .none
+            ? StoreError(.noSuchObject, "no object was given: all its bytes are zero")
+            : StoreError(.wrongStore, "the object is of another store (its tag is \(storeTag))")
+    }
 }
 
 extension Value {
-    /// A link to an object; what can be written is said by `View.checkLink`.
+    /// A link to an object; what can be written is said by `ObjectWriter.checkLink`.
     @inline(__always)
     package static func link(_ object: ObjectID) -> Value {
         Value(
@@ -95,6 +103,26 @@ extension Schema {
         let index = ClassID.index(id)
         guard index >= 0, index < classes.count, !classes[index].isDropped else { throw noSuchClass(id) }
         return classes[index]
+    }
+
+    /// The class of an object, if it is one of the store with that tag.
+    @inline(__always)
+    func cls(of object: ObjectID, in storeTag: UInt32) throws(StoreError) -> ClassSchema {
+        guard _fastPath(object.storeTag == storeTag) else { throw object.wrongStore }
+        let index = ClassID.index(object.classID)
+        guard _fastPath(index >= 0 && index < classes.count && !classes[index].isDropped) else {
+            throw noSuchClass(object.classID)
+        }
+        return classes[index]
+    }
+
+    /// A class and the position of one of its properties, by the id of the property alone.
+    func property(_ id: UInt32) throws(StoreError) -> (cls: ClassSchema, position: Int) {
+        let index = PropertyID.classIndex(id)
+        guard index >= 0, index < classes.count else {
+            throw StoreError(.noSuchProperty, "no property has the id \(id)")
+        }
+        return (classes[index], try classes[index].position(id))
     }
 
     @inline(never)

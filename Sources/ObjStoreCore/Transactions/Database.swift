@@ -17,6 +17,9 @@ package final class Database: @unchecked Sendable {
 
     /// Of the store, from its metas.
     package let uuid: (UInt64, UInt64)
+    /// What objects carry to say which store they are of: the same in all processes, unless two open stores of this
+    /// process would have the same one. Given once, before anything uses the store; 0 where no interface does.
+    var storeTag: UInt32 = 0
     let incarnation: UInt64
     let seed: UInt64
     let created: Int64

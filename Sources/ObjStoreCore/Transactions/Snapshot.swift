@@ -41,6 +41,10 @@ package final class Snapshot: @unchecked Sendable {
 
     deinit { database.unpin(version) }
 
+    /// See `Database.storeTag`.
+    var storeTag: UInt32 { database.storeTag }
+    var valueLimit: Int { database.options.valueLimit }
+
     /// Objects of all classes.
     func objectCount() throws(StoreError) -> Int {
         var count = 0

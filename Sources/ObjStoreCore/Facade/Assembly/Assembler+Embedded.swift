@@ -7,10 +7,10 @@ extension Assembler {
         let old = try state.value(key, link.property), value = flat[index]
         if value.isNull {
             if old.isNull, isNew || options.policy != .all { return false }
-            try view.changing(state) { () throws(StoreError) in try view.setEmbedded(state, key, link, .null) }
+            try writer.changing(state) { () throws(StoreError) in try writer.setEmbedded(state, key, link, .null) }
             return true
         }
-        if try view.isGiven(value, state, link.property, there: { old }) { return false }
+        if try writer.isGiven(value, state, link.property, there: { old }) { return false }
         if !old.isNull, options.policy == .modified { return try rewrite(link.target, old.low, index) }
         try makeEmbedded(state, key, link, .link, index)
         return true
@@ -38,9 +38,9 @@ extension Assembler {
         }
         try forEachElement(cls, position, index) { (number, name, at) throws(StoreError) in
             count += 1
-            let mapKey = isMap ? try view.mapKey(name, position, cls) : .null
+            let mapKey = isMap ? try cls.mapKey(name, position) : .null
             if isMap {
-                try view.enumerations?.check(key: mapKey, position, cls)
+                try writer.enumerations?.check(key: mapKey, position, cls)
                 guard keys.insert(mapKey.identity).inserted else { throw twice(mapKey, cls, position) }
             }
             let place = isMap ? places[mapKey.identity] : number < old.count ? number : nil
@@ -59,7 +59,7 @@ extension Assembler {
                 return
             }
             if flat[at].kind == .link, arranged.contains(flat[at].low) { return }
-            if try view.isGiven(
+            if try writer.isGiven(
                 flat[at], state, position, there: { existing.map { Value(kind: .link, low: $0) } ?? .null })
             {
                 return
@@ -107,7 +107,7 @@ extension Assembler {
                 flat[at].givenObject.storeTag == view.shared.tag,
                 there.contains(flat[at].low)
             else { return }
-            let key = isMap ? try view.mapKey(name, position, cls) : .null
+            let key = isMap ? try cls.mapKey(name, position) : .null
             guard all.insert(flat[at].low).inserted else {
                 let target = try view.schema.classes[link.target].name
                 throw cls.named(
@@ -130,7 +130,7 @@ extension Assembler {
         var new = given.map { (key: $0.key.value, value: Value(kind: .link, low: $0.object)) }
         if isMap { new.sort { CollectionOrder.compare($0.key, $1.key) < 0 } }
         if try !isSame(try state.elements(owner, position), new) {
-            try view.changing(state) { () throws(StoreError) in
+            try writer.changing(state) { () throws(StoreError) in
                 try state.splice(owner, position, 0..<new.count, new[...])
             }
         }
@@ -139,7 +139,7 @@ extension Assembler {
     }
 
     func makeEmbedded(
-        _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace, _ index: Int
+        _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: ObjectWriter.EmbeddingPlace, _ index: Int
     ) throws(StoreError) {
         try enter(link.target)
         defer { leave() }
@@ -152,9 +152,9 @@ extension Assembler {
     /// On its own, for the stack of the recursion.
     @inline(never)
     private func put(
-        _ key: Int64, _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace
+        _ key: Int64, _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: ObjectWriter.EmbeddingPlace
     ) throws(StoreError) {
-        try view.changing(state) { () throws(StoreError) in try view.put(key, state, owner, link, place) }
+        try writer.changing(state) { () throws(StoreError) in try writer.put(key, state, owner, link, place) }
     }
 
     private func tell(_ cls: ClassSchema, _ key: Int64, _ index: Int) {
@@ -164,17 +164,17 @@ extension Assembler {
     private func removeElements(
         _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ range: Range<Int>
     ) throws(StoreError) {
-        try view.changing(state) { () throws(StoreError) in
-            try view.replace(state, try state.elements(owner, link.property), link.property, range, [])
+        try writer.changing(state) { () throws(StoreError) in
+            try writer.replace(state, try state.elements(owner, link.property), link.property, range, [])
         }
     }
 
     private func replaceElement(
         _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ mapKey: Value, _ value: Value
     ) throws(StoreError) {
-        try view.changing(state) { () throws(StoreError) in
+        try writer.changing(state) { () throws(StoreError) in
             let elements = try state.elements(owner, link.property), (at, found) = try elements.search(mapKey)
-            try view.replace(state, elements, link.property, at..<(found ? at + 1 : at), [(mapKey, value)])
+            try writer.replace(state, elements, link.property, at..<(found ? at + 1 : at), [(mapKey, value)])
         }
     }
 
@@ -196,7 +196,7 @@ extension Assembler {
             if cls.properties[position].isGenerated { continue }
             parts.properties.append(cls.propertyID(position))
             parts.positions.append(position)
-            parts.values.append(try view.plain(try view.missing(cls, position), cls, position))
+            parts.values.append(try writer.plain(try writer.missing(cls, position), cls, position))
         }
         var changed = try write(state, key, parts, all: false) || !parts.waiting.isEmpty
         wait(cls, key, parts, isNew: false)
@@ -209,13 +209,13 @@ extension Assembler {
         if state.schema.columns[position].kind.isCollection {
             let elements = try state.elements(key, position), count = try elements.count()
             if count == 0 { return false }
-            try view.changing(state) { () throws(StoreError) in
-                try view.replace(state, elements, position, 0..<count, [])
+            try writer.changing(state) { () throws(StoreError) in
+                try writer.replace(state, elements, position, 0..<count, [])
             }
             return true
         }
         guard let link = state.embedded(position), !(try state.value(key, position)).isNull else { return false }
-        try view.changing(state) { () throws(StoreError) in try view.setEmbedded(state, key, link, .null) }
+        try writer.changing(state) { () throws(StoreError) in try writer.setEmbedded(state, key, link, .null) }
         return true
     }
 }

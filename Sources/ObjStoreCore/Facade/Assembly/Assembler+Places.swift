@@ -45,12 +45,12 @@ extension Assembler {
             current = at
             isWaiting = isWaiting || waits
             if !waits {
-                let stored = try view.checked(element.value, elementOf: position, cls)
+                let stored = try writer.checked(element.value, elementOf: position, cls)
                 element.value = kept?.keep(stored) ?? stored
             }
             if kind == .map {
-                element.key = try view.mapKey(name, position, cls)
-                try view.enumerations?.check(key: element.key, position, cls)
+                element.key = try cls.mapKey(name, position)
+                try writer.enumerations?.check(key: element.key, position, cls)
                 if let last = links.indices.last { links[last].key = OwnedValue(element.key) }
             }
             new.append(element)
@@ -81,12 +81,12 @@ extension Assembler {
         if !isNew && options.policy == .modified, count == new.count, try isSame(elements, new) { return false }
         if isNew && new.isEmpty { return false }
         if count > 0 || new.isEmpty {
-            try view.changing(state) { () throws(StoreError) in try state.splice(key, position, 0..<count, []) }
+            try writer.changing(state) { () throws(StoreError) in try state.splice(key, position, 0..<count, []) }
         }
         var done = 0
         while done < new.count {
             let some = new[done..<min(new.count, done + Assembler.atOnce)]
-            try view.changing(state) { () throws(StoreError) in try state.splice(key, position, done..<done, some) }
+            try writer.changing(state) { () throws(StoreError) in try state.splice(key, position, done..<done, some) }
             done += some.count
         }
         return true

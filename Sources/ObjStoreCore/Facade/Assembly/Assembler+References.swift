@@ -229,7 +229,7 @@ extension Assembler {
         }
         guard cls.columns[place.position].kind.isCollection else { return try give(state, place, elements[0].value) }
         for index in elements.indices {
-            elements[index].value = try view.checked(elements[index].value, elementOf: place.position, cls)
+            elements[index].value = try writer.checked(elements[index].value, elementOf: place.position, cls)
         }
         _ = try put(elements, state, place.key, place.position, isNew: false)
     }

@@ -36,6 +36,7 @@ final class Assembler {
     }
 
     let view: View
+    let writer: ObjectWriter
     /// What was given; while what waited is connected, that.
     var flat: FlatValues
     var options: Options
@@ -74,6 +75,7 @@ final class Assembler {
         self.flat = flat
         self.options = options
         mark = try view.writing().ops.mark
+        writer = view.writer.unsafelyUnwrapped
     }
 
     func state(_ classIndex: Int) throws(StoreError) -> ClassState { try view.writing().state(classIndex) }
@@ -222,7 +224,7 @@ final class Assembler {
             if cls.columns[position].kind != .mixed { try ValueCheck.check(value, for: position, of: cls, limit: .max) }
             return value
         }
-        return cls.properties[position].isGenerated ? nil : try view.missing(cls, position)
+        return cls.properties[position].isGenerated ? nil : try writer.missing(cls, position)
     }
 
     private func duplicate(_ state: ClassState, _ parts: Parts, _ by: Int?) throws(StoreError) -> StoreError {
@@ -236,7 +238,7 @@ final class Assembler {
     private func confirmKey(_ state: ClassState, _ existing: Int64, _ parts: Parts) throws(StoreError) {
         for part in parts.key where state.schema.isKeyPart(part.position) {
             if try !state.value(existing, part.position).isSame(as: part.value) {
-                throw view.keyImmutable(state.schema, part.position)
+                throw state.schema.keyImmutable(part.position)
             }
         }
     }
@@ -249,16 +251,16 @@ final class Assembler {
             try parts.values.withUnsafeBufferPointer { (values) throws(StoreError) in
                 try parts.properties.withUnsafeBufferPointer { (properties) throws(StoreError) in
                     let row = try withUnsafePointer(to: Value.null) { (none) throws(StoreError) in
-                        try view.fullRow(cls, properties, values.baseAddress ?? none)
+                        try writer.fullRow(cls, properties, values.baseAddress ?? none)
                     }
-                    return try view.changing(state) { () throws(StoreError) in try state.create(row) }
+                    return try writer.changing(state) { () throws(StoreError) in try state.create(row) }
                 }
             }
         }
         created.append((Int(cls.id), key))
         wait(cls, key, parts, isNew: true)
         for part in parts.later { try fill(state, key, part.property, part.value, isNew: true) }
-        try view.spillIfLarge(state)
+        try writer.spillIfLarge(state)
         return key
     }
 
@@ -273,7 +275,7 @@ final class Assembler {
         for part in parts.later where try fill(state, key, part.property, part.value, isNew: false) {
             outcome = .changed
         }
-        try view.spillIfLarge(state)
+        try writer.spillIfLarge(state)
         return outcome
     }
 
@@ -283,7 +285,7 @@ final class Assembler {
             try parts.values.withUnsafeBufferPointer { (values) throws(StoreError) in
                 try parts.properties.withUnsafeBufferPointer { (properties) throws(StoreError) in
                     guard let base = values.baseAddress else { return false }
-                    return try view.updateExisting(state, key, all ? .all : .modified, properties, base) != .unchanged
+                    return try writer.updateExisting(state, key, all ? .all : .modified, properties, base) != .unchanged
                 }
             }
         }

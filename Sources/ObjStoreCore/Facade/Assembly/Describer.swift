@@ -67,7 +67,8 @@ final class Describer {
     private func describeElements(
         _ object: ObjectID, _ cls: ClassSchema, _ position: Int, _ depth: Int
     ) throws(StoreError) {
-        let elements = try view.elements(of: object.key, cls, position), isMap = cls.columns[position].kind == .map
+        let elements = try view.trees.elements(of: object.key, cls, position),
+            isMap = cls.columns[position].kind == .map
         values.append(Value(kind: isMap ? .map : .list, low: Int64(try elements.count())))
         var index = 0
         let length = path.utf8.count

@@ -29,7 +29,7 @@ package enum MixedCell {
     @discardableResult
     static func admit(_ value: Value, limit: Int) throws(StoreError) -> Int {
         switch value.kind {
-        // What a link leads to is checked where the transaction is known: `View.checkMixedLinks`.
+        // What a link leads to is checked where the transaction is known: `ObjectWriter.checkMixedLinks`.
         case .null, .bool, .int, .float, .double, .decimal128, .objectID, .uuid, .link: return 0
         case .string:
             if value.count >= limit { throw tooLarge(value.count, limit) }

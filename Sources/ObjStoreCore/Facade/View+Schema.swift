@@ -28,7 +28,17 @@ package struct PropertyInfo: Sendable {
     package let elements: ElementSchema?
 }
 
-/// Classes and properties by name, id and index, as the view's version has them.
+/// An index as applications see it.
+package struct IndexInfo: Sendable {
+    package let indexID: UInt32
+    package let classID: UInt32
+    package let isUnique: Bool
+    package let isPrimaryKey: Bool
+    /// Ids, in the order in which it compares.
+    package let properties: [UInt32]
+}
+
+/// Classes, properties and indexes by name, id and place, as the view's version has them.
 extension View {
     package func findClass(_ name: String) throws(StoreError) -> UInt32 {
         try serialised { () throws(StoreError) in
@@ -91,12 +101,8 @@ extension View {
     package func propertyInfo(_ propertyID: UInt32) throws(StoreError) -> PropertyInfo {
         try serialised { () throws(StoreError) in
             let schema = try schema
-            let index = PropertyID.classIndex(propertyID)
-            guard index >= 0, index < schema.classes.count else {
-                throw StoreError(.noSuchProperty, "no property has the id \(propertyID)")
-            }
-            let cls = schema.classes[index]
-            return info(cls, try cls.position(propertyID), schema)
+            let (cls, position) = try schema.property(propertyID)
+            return info(cls, position, schema)
         }
     }
 
@@ -123,5 +129,53 @@ extension View {
             kind: property.kind, target: cls.columns[index].target,
             flags: flags, index: index, defaultValue: View.shown(property),
             elements: property.elements)
+    }
+
+    // MARK: Indexes
+
+    package func indexCount(_ classID: UInt32) throws(StoreError) -> Int {
+        try serialised { () throws(StoreError) in try schema.cls(classID).indexes.count }
+    }
+
+    /// The primary key's first, then those of other properties, then compound ones.
+    package func indexInfo(_ classID: UInt32, at position: Int) throws(StoreError) -> IndexInfo {
+        try serialised { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            guard position >= 0, position < cls.indexes.count else {
+                throw StoreError(.outOfRange, "index \(position) of \(cls.indexes.count) of class \(cls.name)").at(
+                    class: cls.name)
+            }
+            return View.info(cls, position)
+        }
+    }
+
+    package func indexInfo(_ indexID: UInt32) throws(StoreError) -> IndexInfo {
+        try serialised { () throws(StoreError) in
+            let (cls, position) = try schema.index(indexID)
+            return View.info(cls, position)
+        }
+    }
+
+    private static func info(_ cls: ClassSchema, _ position: Int) -> IndexInfo {
+        let index = cls.indexes[position]
+        return IndexInfo(
+            indexID: IndexID.of(cls.id, index.id), classID: cls.classID, isUnique: index.isUnique,
+            isPrimaryKey: index.isPrimaryKey,
+            properties: index.properties.map { cls.propertyID($0) })
+    }
+
+    /// The index of these properties, in this order.
+    package func findIndex(_ classID: UInt32, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) -> UInt32 {
+        try serialised { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            var positions: [Int] = []
+            for id in properties { positions.append(try cls.position(id)) }
+            guard let index = cls.indexes.first(where: { $0.properties == positions }) else {
+                let names = positions.map { cls.properties[$0].name }.joined(separator: ", ")
+                throw StoreError(.noSuchIndex, "class \(cls.name) does not have an index of (\(names))").at(
+                    class: cls.name, property: names)
+            }
+            return IndexID.of(cls.id, index.id)
+        }
     }
 }

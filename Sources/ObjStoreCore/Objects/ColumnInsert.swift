@@ -8,15 +8,15 @@
 /// Rows of different keys do not depend on each other, so the three groups may be done one after the other. Where other
 /// values are unique they do: each row is then done in its turn, and the caller undoes what was done before a refusal.
 final class ColumnInsert {
-    private let view: View
-    private let cls: ClassSchema
+    let writer: ObjectWriter
+    let cls: ClassSchema
     /// Those that were given, and behind them those that were generated.
-    private var columns: UnsafeBufferPointer<InputColumn>
+    private(set) var columns: UnsafeBufferPointer<InputColumn>
     private let givenColumns: Int
     private var generated: [UnsafeMutableRawPointer] = []
     let rows: Int
     /// By input column: the property.
-    private var positions: [Int] = []
+    private(set) var positions: [Int] = []
     /// By property: its input column.
     private var inputs: [Int?]
     /// Rows that are not just new: the object that exists, or -2 - (the row that had the key first).
@@ -28,9 +28,10 @@ final class ColumnInsert {
 
     private static let isNew: Int64 = -1
 
-    init(_ view: View, _ cls: ClassSchema, _ columns: UnsafeBufferPointer<InputColumn>, _ rows: Int) throws(StoreError)
-    {
-        self.view = view
+    init(
+        _ writer: ObjectWriter, _ cls: ClassSchema, _ columns: UnsafeBufferPointer<InputColumn>, _ rows: Int
+    ) throws(StoreError) {
+        self.writer = writer
         self.cls = cls
         guard columns.count <= cls.columns.count else {
             throw StoreError(
@@ -44,15 +45,15 @@ final class ColumnInsert {
         givenColumns = columns.count
         self.rows = rows
         inputs = Array(repeating: nil, count: cls.columns.count)
-        if cls.isEmbedded { throw view.embeddedError(cls) }
+        if cls.isEmbedded { throw cls.embeddedError }
         for (index, column) in columns.enumerated() {
             let position = try cls.position(column.propertyID)
             if inputs[position] != nil {
                 throw cls.named(StoreError(.invalidArgument, "\(path(position)) is given twice"), position)
             }
             if cls.columns[position].kind == .link {
-                let target = try view.schema.classes[ClassID.index(cls.columns[position].target)]
-                if target.isEmbedded { throw view.givenEmbedded(position, cls, target) }
+                let target = writer.schema.classes[ClassID.index(cls.columns[position].target)]
+                if target.isEmbedded { throw cls.givenEmbedded(position, target) }
             }
             inputs[position] = index
             positions.append(position)
@@ -64,146 +65,11 @@ final class ColumnInsert {
         for block in generated { block.deallocate() }
     }
 
-    private func path(_ position: Int) -> String { cls.name + "." + cls.properties[position].name }
+    func path(_ position: Int) -> String { cls.name + "." + cls.properties[position].name }
 
-    private func refuse(_ code: StatusCode, _ position: Int, row: Int, _ what: String) -> StoreError {
+    func refuse(_ code: StatusCode, _ position: Int, row: Int, _ what: String) -> StoreError {
         StoreError(code, "row \(row), \(path(position)): \(what)").at(
             class: cls.name, property: cls.properties[position].name, position: row)
-    }
-
-    // MARK: Checking
-
-    /// Every value of every row; nothing is changed.
-    func validate() throws(StoreError) {
-        if rows == 0 { return }
-        for (index, column) in columns.enumerated() {
-            let position = positions[index], spec = cls.columns[position]
-            guard column.kind == spec.kind, !spec.kind.isCollection else {
-                throw cls.named(
-                    StoreError(.wrongType, "\(path(position)) is of type \(spec.kind), not \(column.kind)"), position)
-            }
-            if !spec.kind.isBytes, column.offsets != nil || column.valuesBytes != 0 {
-                let what =
-                    column.offsets != nil ? "offsets is not NULL" : "values_bytes is \(column.valuesBytes), not 0"
-                throw cls.named(
-                    StoreError(
-                        .invalidArgument, "\(path(position)): \(what), and a column of kind \(spec.kind) has none"),
-                    position)
-            }
-            if column.validity != nil, !spec.nullable { try validateNoNulls(column, position) }
-            switch spec.kind {
-            case .string, .binary, .mixed: try validateText(column, position)
-            case .timestamp:
-                guard column.values != nil else { throw noValues(position) }
-                for row in 0..<rows where !column.isNull(row) {
-                    let nanoseconds = column.value(row).high
-                    if nanoseconds < 0 || nanoseconds > 999_999_999 {
-                        throw refuse(
-                            .outOfRange, position, row: row, "nanoseconds are 0 to 999999999, not \(nanoseconds)")
-                    }
-                }
-            case .link:
-                guard column.values != nil else { throw noValues(position) }
-                try validateLinks(column, position)
-            default: guard column.values != nil else { throw noValues(position) }
-            }
-            if let enumeration = view.enumerations?.find(position, cls)?.values {
-                try validate(column, position, enumeration)
-            }
-        }
-    }
-
-    private func validate(_ column: InputColumn, _ position: Int, _ enumeration: Enumeration) throws(StoreError) {
-        for row in 0..<rows where !column.isNull(row) && !enumeration.has(column.value(row)) {
-            throw refuse(.outOfRange, position, row: row, enumeration.refuse(column.value(row), "").message)
-        }
-    }
-
-    private func noValues(_ position: Int) -> StoreError {
-        cls.named(StoreError(.invalidArgument, "\(path(position)): values is NULL"), position)
-    }
-
-    private func validateNoNulls(_ column: InputColumn, _ position: Int) throws(StoreError) {
-        for row in 0..<rows where column.isNull(row) {
-            throw refuse(.notNullable, position, row: row, "it cannot be null")
-        }
-    }
-
-    private func validateLinks(_ column: InputColumn, _ position: Int) throws(StoreError) {
-        let targets = try view.linkTargets(position, cls)
-        var row = 0
-        do throws(StoreError) {
-            while row < rows {
-                if !column.isNull(row) { try view.checkExists(column.value(row).low, position, cls, targets) }
-                row += 1
-            }
-        } catch {
-            throw StoreError(error.code, "row \(row), \(error.message)").at(
-                class: error.className, property: error.propertyName, position: row)
-        }
-    }
-
-    private func validateText(_ column: InputColumn, _ position: Int) throws(StoreError) {
-        guard let offsets = column.offsets else {
-            throw cls.named(StoreError(.invalidArgument, "\(path(position)): offsets is NULL"), position)
-        }
-        guard column.valuesBytes <= UInt64(Int64.max) else {
-            throw cls.named(
-                StoreError(.invalidArgument, "\(path(position)): values_bytes is \(column.valuesBytes)"), position)
-        }
-        guard column.values != nil || column.valuesBytes == 0 else { throw noValues(position) }
-        var limit = view.shared.database.options.valueLimit
-        if cls.indexPosition(of: position) != nil { limit = min(limit, IndexKey.longest) }
-        if cls.isOfKey(position) { limit = min(limit, ClassSchema.longestKey) }
-        var last = offsets[0]
-        guard last >= 0 else { throw refuse(.outOfRange, position, row: 0, "its offset is \(last)") }
-        // Plain text is looked at as a whole.
-        var isString = cls.columns[position].kind == .string
-        if isString, let values = column.values, offsets[rows] >= last, offsets[rows] <= Int64(column.valuesBytes),
-            UTF8Check.isASCII(values + Int(last), Int(offsets[rows] - last))
-        {
-            isString = false
-        }
-        let isMixed = cls.columns[position].kind == .mixed
-        for row in 0..<rows {
-            let next = offsets[row &+ 1]
-            guard next >= last, next <= Int64(column.valuesBytes) else {
-                throw refuse(
-                    .outOfRange, position, row: row, "offsets \(last) and \(next) of \(column.valuesBytes) bytes")
-            }
-            let count = Int(next &- last)
-            if !column.isNull(row) {
-                if count > limit {
-                    throw refuse(
-                        .valueTooLarge, position, row: row, "\(count) bytes are more than the limit of \(limit)")
-                }
-                if isString, count > 0, !UTF8Check.isValid(column.values.unsafelyUnwrapped + Int(last), count) {
-                    throw refuse(.invalidUTF8, position, row: row, "the text is not valid UTF-8")
-                }
-                if isMixed { try validateMixed(column.value(row), position, row) }
-            }
-            last = next
-        }
-    }
-
-    private func validateMixed(_ cell: Value, _ position: Int, _ row: Int) throws(StoreError) {
-        do throws(StoreError) { try MixedCell.check(cell) } catch {
-            throw refuse(.invalidArgument, position, row: row, error.message)
-        }
-        do throws(StoreError) {
-            try MixedLinks.forEach(cell) { (link) throws(StoreError) in
-                // The bytes are the caller's, and go into the file as they are.
-                guard link.givenObject.storeTag == 0 else {
-                    throw StoreError(
-                        .invalidArgument, "\(path(position)): a link in a column says no store: its store_tag is 0")
-                }
-                return true
-            }
-            try view.checkMixedLinks(cell, position, cls)
-        } catch {
-            throw StoreError(error.code, "row \(row), \(error.message)").at(
-                class: cls.name, property: cls.properties[position].name, position: row)
-        }
     }
 
     // MARK: Existing objects
@@ -241,7 +107,7 @@ final class ColumnInsert {
         // Only new objects need a value for every property.
         if needsDefaults {
             for position in 0..<cls.columns.count where inputs[position] == nil {
-                _ = try view.missing(cls, position)
+                _ = try writer.missing(cls, position)
             }
         }
     }
@@ -258,10 +124,10 @@ final class ColumnInsert {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: rows * bytes, alignment: 8)
         generated.append(memory)
         if kind == .int {
-            let first = try state.generateKeys(rows, view.enumerations?.find(position, cls)?.values)
+            let first = try state.generateKeys(rows, writer.enumerations?.find(position, cls)?.values)
             for row in 0..<rows { memory.storeBytes(of: first &+ Int64(row), toByteOffset: row &* 8, as: Int64.self) }
         } else {
-            for row in 0..<rows { ValueCell.store(try view.generated(cls, position), memory + row &* bytes) }
+            for row in 0..<rows { ValueCell.store(try writer.generated(cls, position), memory + row &* bytes) }
         }
         add(
             InputColumn(
@@ -279,7 +145,7 @@ final class ColumnInsert {
 
     /// What a key, or a part of one, is that is left out: its default, or null.
     private func missingKey(_ position: Int) throws(StoreError) -> Value {
-        do throws(StoreError) { return try view.missing(cls, position) } catch {
+        do throws(StoreError) { return try writer.missing(cls, position) } catch {
             guard error.code == .missingValue else { throw error }
             throw cls.named(StoreError(.missingValue, "\(path(position)): the primary key must be given"), position)
         }
@@ -402,7 +268,7 @@ final class ColumnInsert {
             for row in 0..<rows where found[row] >= 0 {
                 if try update(state, found[row], row, policy) { counts.changed += 1 } else { counts.unchanged += 1 }
                 keys?[row] = found[row]
-                try view.spillIfLarge(state)
+                try writer.spillIfLarge(state)
             }
         }
         var created: [Int64] = hasRepeated ? Array(repeating: -1, count: rows) : []
@@ -423,7 +289,7 @@ final class ColumnInsert {
                 let key = created[Int(-2 - found[row])]
                 if try update(state, key, row, policy) { counts.changed += 1 } else { counts.unchanged += 1 }
                 keys?[row] = key
-                try view.spillIfLarge(state)
+                try writer.spillIfLarge(state)
             }
         }
         return counts
@@ -454,7 +320,7 @@ final class ColumnInsert {
                 keys?[row] = key
                 counts.created += 1
             }
-            try view.spillIfLarge(state)
+            try writer.spillIfLarge(state)
         }
         return counts
     }
@@ -516,7 +382,7 @@ final class ColumnInsert {
                 if hasRepeated { created[row + offset] = key + Int64(offset) }
             }
             row += count
-            try view.spillIfLarge(state)
+            try writer.spillIfLarge(state)
         }
     }
 
@@ -530,130 +396,51 @@ final class ColumnInsert {
 
     @inline(__always)
     private func value(_ row: Int, _ position: Int) throws(StoreError) -> Value {
-        guard let input = inputs[position] else { return try view.missing(cls, position) }
+        guard let input = inputs[position] else { return try writer.missing(cls, position) }
         return columns[input].value(row)
     }
 }
 
-/// The columns of an insert as trees take them, some thousand rows at a time: pairs split, defaults repeated.
-private final class ColumnVectors {
-    static let rows = 8192
-    private let cls: ClassSchema
-    private let columns: UnsafeBufferPointer<InputColumn>
-    private let inputs: [Int?]
-    private let vectors: UnsafeMutablePointer<ColumnVector>
-    private var memory: [UnsafeMutableRawPointer] = []
-    /// By property: where the words of pairs go.
-    private var pairs: [(words: UnsafeMutablePointer<Int64>, secondWords: UnsafeMutablePointer<Int64>)?]
-
-    init(_ cls: ClassSchema, _ columns: UnsafeBufferPointer<InputColumn>, _ inputs: [Int?]) throws(StoreError) {
-        self.cls = cls
-        self.columns = columns
-        self.inputs = inputs
-        vectors = .allocate(capacity: cls.columns.count)
-        pairs = Array(repeating: nil, count: cls.columns.count)
-        vectors.initialize(repeating: ColumnVector(layout: .words, allNull: true), count: cls.columns.count)
-        for position in 0..<cls.columns.count {
-            let kind = cls.columns[position].kind
-            if inputs[position] == nil {
-                vectors[position] = constant(cls.properties[position].defaultValue?.value ?? .null, kind)
+extension ObjectWriter {
+    /// Inserts rows of columns, like one call of `create` or `upsert` for each in order, all or none.
+    func insert(
+        _ state: ClassState, _ policy: UpsertPolicy, _ columns: UnsafeBufferPointer<InputColumn>, rows: Int,
+        keys: UnsafeMutablePointer<Int64>?
+    ) throws(StoreError) -> InsertCounts {
+        let cls = state.schema
+        if policy != .error, cls.keyIndex == nil { throw cls.noPrimaryKey }
+        let insert = try ColumnInsert(self, cls, columns, rows)
+        try insert.validate()
+        try insert.findKeys(state, policy)
+        return try changing(state) { () throws(StoreError) in
+            if !cls.constraints.isEmpty || cls.hasEncodedIndexes {
+                return try applyUndoably(insert, state, policy, keys)
             }
-            if kind.isPair, inputs[position] != nil {
-                pairs[position] = (room(Int64.self), room(Int64.self))
+            do throws(StoreError) {
+                return try insert.apply(state, policy, keys)
+            } catch {
+                // The request itself is not at fault: memory, or a damaged page. Half of it is done.
+                state.isBroken = true
+                throw error
             }
         }
     }
 
-    deinit {
-        vectors.deallocate()
-        for block in memory { block.deallocate() }
-    }
-
-    private func room<T: BitwiseCopyable>(_: T.Type, _ count: Int = ColumnVectors.rows) -> UnsafeMutablePointer<T> {
-        let block = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1) * MemoryLayout<T>.stride, alignment: 16)
-        memory.append(block)
-        return block.assumingMemoryBound(to: T.self)
-    }
-
-    /// One value for every row.
-    private func constant(_ value: Value, _ kind: ValueKind) -> ColumnVector {
-        let layout: ColumnVector.Layout =
-            kind == .bool ? .bytes : kind == .float ? .singles : kind.isBytes ? .text : .words
-        if value.isNull { return ColumnVector(layout: layout, allNull: true) }
-        let rows = ColumnVectors.rows
-        switch kind {
-        case .string, .binary, .list, .set, .map, .mixed:
-            let offsets = room(Int64.self, rows + 1), bytes = room(UInt8.self, rows * value.count)
-            for row in 0...rows { offsets[row] = Int64(row * value.count) }
-            if value.count > 0 {
-                for row in 0..<rows {
-                    UnsafeMutableRawPointer(bytes + row * value.count).copyMemory(
-                        from: value.pointer!, byteCount: value.count)
-                }
-            }
-            return ColumnVector(layout: .text, offsets: offsets, bytes: UnsafeRawPointer(bytes))
-        case .bool:
-            let bytes = room(UInt8.self)
-            bytes.initialize(repeating: UInt8(truncatingIfNeeded: value.low), count: rows)
-            return ColumnVector(layout: .bytes, numbers: UnsafeRawPointer(bytes))
-        case .float:
-            let singles = room(UInt32.self)
-            singles.initialize(repeating: UInt32(truncatingIfNeeded: value.low), count: rows)
-            return ColumnVector(layout: .singles, numbers: UnsafeRawPointer(singles))
-        default:
-            let words = room(Int64.self)
-            words.initialize(repeating: value.low, count: rows)
-            var vector = ColumnVector(layout: .words, numbers: UnsafeRawPointer(words))
-            if kind.isPair {
-                let secondWords = room(Int64.self)
-                secondWords.initialize(repeating: value.high, count: rows)
-                vector.secondWords = UnsafePointer(secondWords)
-            }
-            return vector
+    /// Where a row can be refused when others were written: in a savepoint.
+    private func applyUndoably(
+        _ insert: ColumnInsert, _ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?
+    ) throws(StoreError) -> InsertCounts {
+        let transaction: WriteTransaction = self.transaction, savepoint = try transaction.beginSavepoint()
+        let made = keys.map { _ in UnsafeMutablePointer<Int64>.allocate(capacity: max(1, insert.rows)) }
+        defer { made?.deallocate() }
+        do throws(StoreError) {
+            let counts = try insert.apply(state, policy, made)
+            try transaction.releaseSavepoint(savepoint)
+            if let keys, let made { keys.update(from: made, count: insert.rows) }
+            return counts
+        } catch {
+            do throws(StoreError) { try transaction.rollBack(toSavepoint: savepoint) } catch { state.isBroken = true }
+            throw insert.naming(error)
         }
-    }
-
-    /// The vectors of rows `first ..< first + count`; valid until the next call.
-    func fill(from first: Int, count: Int) -> UnsafePointer<ColumnVector> {
-        for position in 0..<cls.columns.count {
-            guard let input = inputs[position] else { continue }
-            let column = columns[input]
-            var vector: ColumnVector
-            switch column.kind {
-            case .string, .binary, .mixed:
-                vector = ColumnVector(layout: .text, offsets: column.offsets.map { $0 + first }, bytes: column.values)
-            case .bool: vector = ColumnVector(layout: .bytes, numbers: column.values.map { $0 + first })
-            case .float: vector = ColumnVector(layout: .singles, numbers: column.values.map { $0 + first * 4 })
-            case .timestamp, .decimal128, .objectID, .uuid:
-                let (words, secondWords) = pairs[position]!
-                for row in 0..<count {
-                    let value = column.value(first &+ row)
-                    words[row] = value.low
-                    secondWords[row] = value.high
-                }
-                vector = ColumnVector(
-                    layout: .words, numbers: UnsafeRawPointer(words), secondWords: UnsafePointer(secondWords))
-            default: vector = ColumnVector(layout: .words, numbers: column.values.map { $0 + first * 8 })
-            }
-            if let validity = column.validity { vector.validity = shifted(validity, first, count, position) }
-            vectors[position] = vector
-        }
-        return UnsafePointer(vectors)
-    }
-
-    private var bitmaps: [Int: UnsafeMutablePointer<UInt8>] = [:]
-
-    /// The bits from row `first` on, at bit 0.
-    private func shifted(
-        _ validity: UnsafePointer<UInt8>, _ first: Int, _ count: Int, _ position: Int
-    ) -> UnsafePointer<UInt8> {
-        if first & 7 == 0 { return validity + first >> 3 }
-        let bits = bitmaps[position] ?? room(UInt8.self, ColumnVectors.rows / 8 + 1)
-        bitmaps[position] = bits
-        bits.update(repeating: 0, count: (count + 7) / 8)
-        for row in 0..<count where validity[(first + row) >> 3] >> UInt8((first + row) & 7) & 1 != 0 {
-            bits[row >> 3] |= 1 << UInt8(row & 7)
-        }
-        return UnsafePointer(bits)
     }
 }

@@ -1,29 +1,28 @@
 /// Embedded objects: each lies in one property of one other object, its parent, is made there, and goes with it.
-extension View {
+extension ObjectWriter {
     // MARK: Making
 
     /// Makes an embedded object in a property of its parent; what is not given gets its default, or null.
     ///
     /// - Parameter place: of a link null: what it led to goes. Of a list an index, before which it is inserted, or
     ///   null: at its end. Of a map a key: what it led to goes.
-    package func createEmbedded(
-        in parent: ObjectID, _ propertyID: UInt32, at place: Value, _ properties: UnsafeBufferPointer<UInt32>,
+    func createEmbedded(
+        in state: ClassState, _ owner: Int64, _ propertyID: UInt32, at place: Value,
+        _ properties: UnsafeBufferPointer<UInt32>,
         _ values: UnsafePointer<Value>
     ) throws(StoreError) -> ObjectID {
-        try write(parent) { (state) throws(StoreError) in
-            let position = try state.schema.position(propertyID)
-            guard let link = state.embedded(position) else { throw notEmbedding(position, state.schema) }
-            let targets = try writing().state(link.target)
-            let place = try self.place(place, state, parent.key, position)
-            let row = try fullRow(targets.schema, properties, values)
-            return try changing(state) { () throws(StoreError) in
-                let key = try targets.create(row)
-                do throws(StoreError) { try put(key, state, parent.key, link, place) } catch {
-                    targets.isBroken = true
-                    throw error
-                }
-                return ObjectID(classID: targets.schema.classID, storeTag: shared.tag, key: key)
+        let position = try state.schema.position(propertyID)
+        guard let link = state.embedded(position) else { throw state.schema.notEmbedding(position) }
+        let targets = try transaction.state(link.target)
+        let place = try self.place(place, state, owner, position)
+        let row = try fullRow(targets.schema, properties, values)
+        return try changing(state) { () throws(StoreError) in
+            let key = try targets.create(row)
+            do throws(StoreError) { try put(key, state, owner, link, place) } catch {
+                targets.isBroken = true
+                throw error
             }
+            return object(targets.schema, key)
         }
     }
 
@@ -104,8 +103,8 @@ extension View {
     func confirm(_ value: Value, _ cls: ClassSchema, _ link: OwningLink, there: Value) throws(StoreError) {
         try checkTarget(value.givenObject, link.property, cls)
         if !there.isNull, there.low == value.low { return }
-        try checkExists(value.low, link.property, cls, try writing().state(link.target))
-        throw givenEmbedded(link.property, cls, try schema.classes[link.target])
+        try checkExists(value.low, link.property, cls, try transaction.state(link.target))
+        throw cls.givenEmbedded(link.property, schema.classes[link.target])
     }
 
     /// Whether an element that is given is the embedded object that is there; false: it is something else, which is to
@@ -136,92 +135,34 @@ extension View {
 
     /// Deletes embedded objects whose place is gone. What fails leaves the transaction fit for nothing but cancelling.
     func deleteOrphans(_ state: ClassState, _ target: Int, _ keys: [Int64]) throws(StoreError) {
-        do throws(StoreError) { try writing().deleteOrphans(target, keys) } catch {
+        do throws(StoreError) { try transaction.deleteOrphans(target, keys) } catch {
             state.isBroken = true
             throw error
         }
     }
+}
 
-    // MARK: Backwards
-
-    /// The object that an embedded one lies in, and in which property; nil only while it is being made, or, in a
-    /// migration, where it has none yet. O(log n) for each property
-    /// that leads to its class.
-    package func parent(of object: ObjectID) throws(StoreError) -> (object: ObjectID, propertyID: UInt32)? {
-        try serialised { () throws(StoreError) in
-            let schema = try schema, cls = try classOf(object, schema)
-            if try reader(cls).find(object.key) == nil { throw cls.noSuchObject(object.key) }
-            guard cls.isEmbedded || cls.becomesEmbedded else {
-                throw StoreError(.wrongType, "class \(cls.name) is not embedded: its objects have no parent").at(
-                    class: cls.name)
-            }
-            for link in schema.incoming[Int(cls.id)] {
-                let origin = schema.classes[link.classIndex]
-                var owner: Int64?
-                func take(_ key: Int64) -> Bool {
-                    owner = key
-                    return false
-                }
-                if link.isCollection {
-                    try trees.inverse(origin, link.property).forEachOwner(of: object.key) {
-                        (key) throws(StoreError) in take(key)
-                    }
-                } else {
-                    let target = Value.link(object)
-                    _ = try withIndex(origin, link.property, asking: target) { (index) throws(StoreError) in
-                        try index.forEach(.equal, target) { (key) throws(StoreError) in take(key) }
-                    }
-                }
-                if let owner {
-                    return (
-                        ObjectID(classID: origin.classID, storeTag: shared.tag, key: owner),
-                        PropertyID.of(origin.id, origin.columns[link.property].id)
-                    )
-                }
-            }
-            return nil
-        }
+extension ClassSchema {
+    var embeddedError: StoreError {
+        StoreError(.embedded, "class \(name) is embedded: its objects are made in a property of their parent").at(
+            class: name)
     }
 
-    // MARK: Generated values
-
-    /// What a new object gets in a property that is generated.
-    @inline(never)
-    func generated(_ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
-        switch cls.columns[position].kind {
-        case .objectID: ObjectIDGenerator.next()
-        case .uuid: UUIDGenerator.next()
-        default: .int(try writing().state(Int(cls.id)).generateKey(enumerations?.find(position, cls)?.values))
-        }
-    }
-
-    /// What `missing` gives, as applications give it: of a mixed property it is a cell.
-    func plain(_ value: Value, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
-        value.kind == .mixed ? try cls.mixedValue(value, position) : value
-    }
-
-    // MARK: Errors
-
-    func embeddedError(_ cls: ClassSchema) -> StoreError {
-        StoreError(.embedded, "class \(cls.name) is embedded: its objects are made in a property of their parent").at(
-            class: cls.name)
-    }
-
-    func givenEmbedded(_ position: Int, _ cls: ClassSchema, _ target: ClassSchema) -> StoreError {
-        cls.named(
+    func givenEmbedded(_ position: Int, _ target: ClassSchema) -> StoreError {
+        named(
             StoreError(
                 .embedded,
                 """
-                \(cls.name).\(cls.properties[position].name): objects of class \(target.name) are embedded: one is \
+                \(name).\(properties[position].name): objects of class \(target.name) are embedded: one is \
                 made here, another's cannot be given
                 """
             ),
             position)
     }
 
-    func notEmbedding(_ position: Int, _ cls: ClassSchema) -> StoreError {
-        cls.named(
-            StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) does not hold embedded objects"),
+    func notEmbedding(_ position: Int) -> StoreError {
+        named(
+            StoreError(.wrongType, "\(name).\(properties[position].name) does not hold embedded objects"),
             position)
     }
 }

@@ -1,4 +1,4 @@
-/// The objects and the property that a sum, an extreme or an average is taken over.
+/// What is taken of the values of a property.
 package enum AggregateKind: Int32, Sendable {
     case sum = 1
     case minimum = 2
@@ -6,85 +6,64 @@ package enum AggregateKind: Int32, Sendable {
     case average = 4
 }
 
-/// `property op value`.
-package struct Condition {
-    package let propertyID: UInt32
-    package let comparison: Comparison
-    package let value: Value
-    /// Objects that have the link `value` as the value or anywhere inside of it; the comparison is `equal`.
-    package let isInside: Bool
-
-    /// `value` is borrowed.
-    package init(_ propertyID: UInt32, _ comparison: Comparison, _ value: Value, isInside: Bool = false) {
-        self.propertyID = propertyID
-        self.comparison = comparison
-        self.value = value
-        self.isInside = isInside
-    }
-}
-
-extension View {
+extension TreeAccess {
     /// Over all objects of a class, or those that satisfy a condition; nulls are skipped. Of nothing the sum is 0, the
     /// others are null.
     ///
     /// Cost: a scan of the column; with a condition, that of finding the objects and reading one value of each.
-    package func aggregate(
-        _ classID: UInt32, _ propertyID: UInt32, _ aggregate: AggregateKind, where condition: Condition? = nil
+    func aggregate(
+        _ cls: ClassSchema, _ propertyID: UInt32, _ aggregate: AggregateKind, where condition: Condition?
     ) throws(StoreError) -> Value {
-        try serialised { () throws(StoreError) in
-            let cls = try schema.cls(classID)
-            let position = try cls.position(propertyID)
-            let reader = try reader(cls)
-            var among: KeyBuffer?
-            if let condition {
-                among = try keys(classID, try question(classID, condition))
+        let position = try cls.position(propertyID)
+        let reader = try objects(cls)
+        let among = try condition.map { (condition) throws(StoreError) in
+            try keys(cls, where: OwnedCondition(condition, isInside: try isInside(cls, condition)))
+        }
+        func named(_ code: StatusCode, _ what: String) -> StoreError {
+            cls.named(StoreError(code, "\(cls.name).\(cls.properties[position].name) \(what)"), position)
+        }
+        switch (cls.columns[position].kind, aggregate) {
+        case (.int, .sum):
+            let sum = try reader.integers(position, among, extremes: false).sum
+            guard let exact = Int64(exactly: sum) else {
+                throw named(.outOfRange, "adds up to \(sum), which does not fit in 64 bits")
             }
-            func named(_ code: StatusCode, _ what: String) -> StoreError {
-                cls.named(StoreError(code, "\(cls.name).\(cls.properties[position].name) \(what)"), position)
-            }
-            switch (cls.columns[position].kind, aggregate) {
-            case (.int, .sum):
-                let sum = try reader.integers(position, among, extremes: false).sum
-                guard let exact = Int64(exactly: sum) else {
-                    throw named(.outOfRange, "adds up to \(sum), which does not fit in 64 bits")
-                }
-                return .int(exact)
-            case (.int, _):
-                let summary = try reader.integers(position, among, extremes: aggregate != .average)
-                if aggregate == .average { return summary.average.map { .double($0) } ?? .null }
-                return summary.count == 0 ? .null : .int(aggregate == .minimum ? summary.minimum : summary.maximum)
-            case (.double, .minimum), (.double, .maximum):
-                let summary = try reader.doubles(position, among, extremes: true)
-                if summary.count == 0 { return .null }
-                let value = aggregate == .minimum ? summary.minimum : summary.maximum
-                // Infinity of nothing but NaN is no value of the column.
-                if value.isInfinite, !(try reader.contains(value, position, among)) { return .null }
-                return .double(value)
-            case (.double, _):
-                let summary = try reader.doubles(position, among, extremes: false)
-                if aggregate == .sum { return .double(summary.sum) }
-                return summary.average.map { .double($0) } ?? .null
-            case (.float, .minimum), (.float, .maximum):
-                let summary = try reader.floats(position, among)
-                if summary.count == 0 { return .null }
-                let value = Float(aggregate == .minimum ? summary.minimum : summary.maximum)
-                if value.isInfinite, !(try reader.contains(value, position, among)) { return .null }
-                return .float(value)
-            case (.float, _):
-                let summary = try reader.floats(position, among)
-                if aggregate == .sum { return .double(summary.sum) }
-                return summary.average.map { .double($0) } ?? .null
-            case (.timestamp, .minimum), (.timestamp, .maximum), (.decimal128, .minimum), (.decimal128, .maximum),
-                (.objectID, .minimum),
-                (.objectID, .maximum), (.uuid, .minimum), (.uuid, .maximum):
-                return try reader.extreme(position, isMinimum: aggregate == .minimum, among)
-            case (.decimal128, _):
-                throw named(
-                    .notSupported,
-                    "is a decimal128: this version has only the minimum and the maximum of it, not the \(aggregate)")
-            default:
-                throw named(.wrongType, "is \(cls.columns[position].kind.indefinite): there is no \(aggregate) of it")
-            }
+            return .int(exact)
+        case (.int, _):
+            let summary = try reader.integers(position, among, extremes: aggregate != .average)
+            if aggregate == .average { return summary.average.map { .double($0) } ?? .null }
+            return summary.count == 0 ? .null : .int(aggregate == .minimum ? summary.minimum : summary.maximum)
+        case (.double, .minimum), (.double, .maximum):
+            let summary = try reader.doubles(position, among, extremes: true)
+            if summary.count == 0 { return .null }
+            let value = aggregate == .minimum ? summary.minimum : summary.maximum
+            // Infinity of nothing but NaN is no value of the column.
+            if value.isInfinite, !(try reader.contains(value, position, among)) { return .null }
+            return .double(value)
+        case (.double, _):
+            let summary = try reader.doubles(position, among, extremes: false)
+            if aggregate == .sum { return .double(summary.sum) }
+            return summary.average.map { .double($0) } ?? .null
+        case (.float, .minimum), (.float, .maximum):
+            let summary = try reader.floats(position, among)
+            if summary.count == 0 { return .null }
+            let value = Float(aggregate == .minimum ? summary.minimum : summary.maximum)
+            if value.isInfinite, !(try reader.contains(value, position, among)) { return .null }
+            return .float(value)
+        case (.float, _):
+            let summary = try reader.floats(position, among)
+            if aggregate == .sum { return .double(summary.sum) }
+            return summary.average.map { .double($0) } ?? .null
+        case (.timestamp, .minimum), (.timestamp, .maximum), (.decimal128, .minimum), (.decimal128, .maximum),
+            (.objectID, .minimum),
+            (.objectID, .maximum), (.uuid, .minimum), (.uuid, .maximum):
+            return try reader.extreme(position, isMinimum: aggregate == .minimum, among)
+        case (.decimal128, _):
+            throw named(
+                .notSupported,
+                "is a decimal128: this version has only the minimum and the maximum of it, not the \(aggregate)")
+        default:
+            throw named(.wrongType, "is \(cls.columns[position].kind.indefinite): there is no \(aggregate) of it")
         }
     }
 }

@@ -1,0 +1,156 @@
+/// A stretch of an index: from the first object whose values begin with `from`, or come after them, to the last one
+/// whose values begin with `to`, or come before. As many values as one likes; none: from its beginning, to its end.
+package struct IndexQuestion: Sendable {
+    package struct Flags: OptionSet, Sendable {
+        package let rawValue: UInt32
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
+        /// Without those that begin with `from`.
+        package static let afterFrom = Flags(rawValue: 1)
+        /// Without those that begin with `to`.
+        package static let beforeTo = Flags(rawValue: 2)
+        package static let all = Flags(rawValue: 3)
+    }
+
+    let indexID: UInt32
+    let from: [OwnedValue]
+    let to: [OwnedValue]
+    let flags: Flags
+
+    /// Values are copied.
+    package init(_ indexID: UInt32, from: UnsafeBufferPointer<Value>, to: UnsafeBufferPointer<Value>, _ flags: Flags) {
+        self.indexID = indexID
+        self.from = from.map { OwnedValue($0) }
+        self.to = to.map { OwnedValue($0) }
+        self.flags = flags
+    }
+}
+
+/// What indexes find.
+extension TreeAccess {
+    /// The object that has these values, one for each property of a unique index. None has null: null belongs to no
+    /// object, except for a primary key of one property.
+    func find(
+        _ cls: ClassSchema, at position: Int, _ values: UnsafeBufferPointer<Value>
+    ) throws(StoreError) -> Int64? {
+        let index = cls.indexes[position]
+        guard index.isUnique else {
+            throw StoreError(
+                .invalidArgument,
+                "the index \(cls.name(of: index)) is not unique: several objects may have these values"
+            ).at(class: cls.name)
+        }
+        guard values.count == index.properties.count else {
+            throw StoreError(
+                .invalidArgument, "\(values.count) values for an index of \(index.properties.count) properties"
+            ).at(class: cls.name)
+        }
+        try check(values, cls, index)
+        for (value, position) in zip(values, index.properties) where value.isNull && !cls.columns[position].nullable {
+            throw cls.named(
+                StoreError(
+                    .wrongType,
+                    """
+                    \(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite) and \
+                    cannot be null: no object has null there
+                    """
+                ),
+                position)
+        }
+        let keys = IndexKey()
+        let key = try index.extract(0, into: keys) { (property) throws(StoreError) in
+            values[index.properties.firstIndex(of: property).unsafelyUnwrapped]
+        }
+        if index.isShared(key, keys) || key.count > IndexKey.longest { return nil }
+        return try find(cls, at: position, key: key)
+    }
+
+    /// O(log n).
+    func count(in question: IndexQuestion) throws(StoreError) -> Int {
+        try within(question) { (reader, range) throws(StoreError) in try reader.count(in: range) }
+    }
+
+    /// In the order of the index.
+    func keys(in question: IndexQuestion) throws(StoreError) -> KeyBuffer {
+        try within(question) { (reader, range) throws(StoreError) in
+            let keys = try KeyBuffer(expecting: try reader.count(in: range))
+            try reader.forEach(in: range) { (key) throws(StoreError) in
+                try keys.append(key)
+                return true
+            }
+            return keys
+        }
+    }
+
+    /// Bounds point to the bytes of the values: they are valid inside `body` only.
+    private func within<T>(
+        _ question: IndexQuestion, _ body: (IndexReader, IndexRange) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        let (cls, position) = try schema.index(question.indexID), index = cls.indexes[position]
+        for values in [question.from, question.to] {
+            guard values.count <= index.properties.count else {
+                throw StoreError(
+                    .invalidArgument, "\(values.count) values for an index of \(index.properties.count) properties"
+                ).at(class: cls.name)
+            }
+            let plain = values.map(\.value)
+            try plain.withUnsafeBufferPointer { (values) throws(StoreError) in try check(values, cls, index) }
+        }
+        let isAfter = question.flags.contains(.afterFrom), isBefore = question.flags.contains(.beforeTo)
+        if index.isEncoded {
+            let from = IndexKey(), to = IndexKey()
+            for (place, value) in question.from.enumerated() { try index.append(value.value, at: place, to: from) }
+            for (place, value) in question.to.enumerated() { try index.append(value.value, at: place, to: to) }
+            if isAfter { from.becomeEnd() }
+            if !isBefore { to.becomeEnd() }
+            let lower: IndexBound = question.from.isEmpty ? .start : try .before(from.value, kind: .binary)
+            let upper: IndexBound? = question.to.isEmpty ? nil : try .before(to.value, kind: .binary)
+            let longest = max(from.value.count, to.value.count)
+            return try withIndex(cls, at: position, asksLong: longest > IndexLimits.head) {
+                (reader) throws(StoreError) in
+                try body(reader, IndexRange(lower: lower, upper: upper))
+            }
+        }
+        let from = question.from.first?.value, to = question.to.first?.value
+        let longest = max(from?.count ?? 0, to?.count ?? 0)
+        return try withIndex(cls, at: position, asksLong: longest > IndexLimits.head) {
+            (reader) throws(StoreError) in
+            try (from ?? .null).withIndexBytes { (first) throws(StoreError) in
+                try (to ?? .null).withIndexBytes { (last) throws(StoreError) in
+                    let lower: IndexBound =
+                        from == nil
+                        ? .start : isAfter ? try .after(first, kind: index.kind) : try .before(first, kind: index.kind)
+                    let upper: IndexBound? =
+                        to == nil
+                        ? nil : isBefore ? try .before(last, kind: index.kind) : try .after(last, kind: index.kind)
+                    return try body(reader, IndexRange(lower: lower, upper: upper))
+                }
+            }
+        }
+    }
+
+    /// Values of the first properties of an index: of their kinds, or null.
+    private func check(
+        _ values: UnsafeBufferPointer<Value>, _ cls: ClassSchema, _ index: IndexSchema
+    ) throws(StoreError) {
+        for (value, position) in zip(values, index.properties) {
+            if value.isNull { continue }
+            if cls.columns[position].kind == .mixed {
+                try MixedCell.admit(value, position, cls, limit: IndexKey.longest)
+                try checkMixedStore(value, position, cls)
+                continue
+            }
+            guard value.kind == cls.columns[position].kind else {
+                throw cls.named(
+                    StoreError(
+                        .wrongType,
+                        """
+                        \(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite), not \
+                        \(value.kindAndText)
+                        """
+                    ), position)
+            }
+            if value.kind == .link { try checkTarget(value.givenObject, position, cls) }
+            try ValueCheck.check(value, for: position, of: cls, limit: IndexKey.longest)
+        }
+    }
+}
