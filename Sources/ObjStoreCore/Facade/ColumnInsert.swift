@@ -218,7 +218,7 @@ final class ColumnInsert {
         if let index = cls.keyIndex {
             var parts: [Int] = []
             for part in cls.indexes[index].properties {
-                if inputs[part] == nil { fill(part, try missingKey(part)) }
+                if inputs[part] == nil { try fill(part, try missingKey(part)) }
                 parts.append(inputs[part].unsafelyUnwrapped)
             }
             // With the policy `error` whichever row comes first is refused: a repetition, or a key that exists.
@@ -230,7 +230,10 @@ final class ColumnInsert {
                     continue
                 }
                 if policy == .error { throw duplicate(parts, row) }
-                if found.isEmpty { found = Array(repeating: ColumnInsert.isNew, count: rows) }
+                if found.isEmpty {
+                    try Memory.check(for: rows, each: 8)
+                    found = Array(repeating: ColumnInsert.isNew, count: rows)
+                }
                 found[row] = key
                 hasExisting = true
             }
@@ -255,7 +258,7 @@ final class ColumnInsert {
     /// A new value for every row; those of rows whose object exists are not used.
     private func generate(_ state: ClassState, _ position: Int) throws(StoreError) {
         let kind = cls.columns[position].kind, bytes = ValueCell.size(kind)
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: rows * bytes, alignment: 8)
+        let memory = try Memory.allocate(rows * bytes)
         generated.append(memory)
         if kind == .int {
             let first = try state.generateKeys(rows, view.enumerations?.find(position, cls)?.values)
@@ -286,13 +289,13 @@ final class ColumnInsert {
     }
 
     /// The same value for every row.
-    private func fill(_ position: Int, _ value: Value) {
+    private func fill(_ position: Int, _ value: Value) throws(StoreError) {
         let kind = cls.columns[position].kind,
             bytes = kind.hasBytes ? value.count : value.isNull ? 8 : ValueCell.size(kind)
-        let memory = allocate(rows * max(1, bytes))
+        let memory = try allocate(rows * max(1, bytes))
         var offsets: UnsafeMutableRawPointer?, validity: UnsafeMutableRawPointer?
         if kind.hasBytes {
-            let ends = allocate((rows + 1) * 8)
+            let ends = try allocate((rows + 1) * 8)
             for row in 0...rows { ends.storeBytes(of: Int64(row * value.count), toByteOffset: row * 8, as: Int64.self) }
             for row in 0..<rows where value.count > 0 {
                 (memory + row * value.count).copyMemory(from: value.pointer.unsafelyUnwrapped, byteCount: value.count)
@@ -301,7 +304,7 @@ final class ColumnInsert {
         } else if !value.isNull {
             for row in 0..<rows { ValueCell.store(value, memory + row * bytes) }
         }
-        if value.isNull { validity = allocate((rows + 7) / 8) }
+        if value.isNull { validity = try allocate((rows + 7) / 8) }
         add(
             InputColumn(
                 propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory),
@@ -311,8 +314,8 @@ final class ColumnInsert {
     }
 
     /// Zeros, for as long as the insert.
-    private func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: max(16, count), alignment: 8)
+    private func allocate(_ count: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+        let memory = try Memory.allocate(max(16, count))
         memory.initializeMemory(as: UInt8.self, repeating: 0, count: max(16, count))
         generated.append(memory)
         return memory
@@ -339,7 +342,7 @@ final class ColumnInsert {
         // Open addressing: row + 1, or 0.
         var capacity = 64
         while capacity < rows * 2 { capacity *= 2 }
-        let table = UnsafeMutablePointer<UInt32>.allocate(capacity: capacity)
+        let table = try Memory.allocate(UInt32.self, capacity)
         table.initialize(repeating: 0, count: capacity)
         defer { table.deallocate() }
         guard rows < Int(UInt32.max) else {
@@ -353,7 +356,10 @@ final class ColumnInsert {
                 let first = Int(table[place]) - 1
                 if parts.allSatisfy({ columns[$0].value(first).isSame(as: columns[$0].value(row)) }) {
                     if policy == .error { return row }
-                    if found.isEmpty { found = Array(repeating: ColumnInsert.isNew, count: rows) }
+                    if found.isEmpty {
+                        try Memory.check(for: rows, each: 8)
+                        found = Array(repeating: ColumnInsert.isNew, count: rows)
+                    }
                     found[row] = -2 - Int64(first)
                     hasRepeated = true
                     break
@@ -405,6 +411,7 @@ final class ColumnInsert {
                 try view.spillIfLarge(state)
             }
         }
+        if hasRepeated { try Memory.check(for: rows, each: 8) }
         var created: [Int64] = hasRepeated ? Array(repeating: -1, count: rows) : []
         var row = 0
         while row < rows {
@@ -508,7 +515,7 @@ final class ColumnInsert {
         while row < end {
             let count = min(end - row, ColumnVectors.rows)
             let key = try state.createColumns(
-                vectors.fill(from: row, count: count), count: count,
+                try vectors.fill(from: row, count: count), count: count,
                 row: { (offset, values) throws(StoreError) in try self.gather(row + offset, into: values) },
                 value: { (offset, position) throws(StoreError) in try self.value(row &+ offset, position) })
             for offset in 0..<count {
@@ -556,10 +563,10 @@ private final class ColumnVectors {
         for position in 0..<cls.columns.count {
             let kind = cls.columns[position].kind
             if inputs[position] == nil {
-                vectors[position] = constant(cls.properties[position].defaultValue?.value ?? .null, kind)
+                vectors[position] = try constant(cls.properties[position].defaultValue?.value ?? .null, kind)
             }
             if kind.isPair, inputs[position] != nil {
-                pairs[position] = (room(Int64.self), room(Int64.self))
+                pairs[position] = (try room(Int64.self), try room(Int64.self))
             }
         }
     }
@@ -569,21 +576,23 @@ private final class ColumnVectors {
         for block in memory { block.deallocate() }
     }
 
-    private func room<T: BitwiseCopyable>(_: T.Type, _ count: Int = ColumnVectors.rows) -> UnsafeMutablePointer<T> {
-        let block = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1) * MemoryLayout<T>.stride, alignment: 16)
+    private func room<T: BitwiseCopyable>(
+        _: T.Type, _ count: Int = ColumnVectors.rows
+    ) throws(StoreError) -> UnsafeMutablePointer<T> {
+        let block = try Memory.allocate(max(count, 1) * MemoryLayout<T>.stride)
         memory.append(block)
         return block.assumingMemoryBound(to: T.self)
     }
 
     /// One value for every row.
-    private func constant(_ value: Value, _ kind: ValueKind) -> ColumnVector {
+    private func constant(_ value: Value, _ kind: ValueKind) throws(StoreError) -> ColumnVector {
         let layout: ColumnVector.Layout =
             kind == .bool ? .bytes : kind == .float ? .singles : kind.isBytes ? .text : .words
         if value.isNull { return ColumnVector(layout: layout, allNull: true) }
         let rows = ColumnVectors.rows
         switch kind {
         case .string, .binary, .list, .set, .map, .mixed:
-            let offsets = room(Int64.self, rows + 1), bytes = room(UInt8.self, rows * value.count)
+            let offsets = try room(Int64.self, rows + 1), bytes = try room(UInt8.self, rows * value.count)
             for row in 0...rows { offsets[row] = Int64(row * value.count) }
             if value.count > 0 {
                 for row in 0..<rows {
@@ -593,19 +602,19 @@ private final class ColumnVectors {
             }
             return ColumnVector(layout: .text, offsets: offsets, bytes: UnsafeRawPointer(bytes))
         case .bool:
-            let bytes = room(UInt8.self)
+            let bytes = try room(UInt8.self)
             bytes.initialize(repeating: UInt8(truncatingIfNeeded: value.low), count: rows)
             return ColumnVector(layout: .bytes, numbers: UnsafeRawPointer(bytes))
         case .float:
-            let singles = room(UInt32.self)
+            let singles = try room(UInt32.self)
             singles.initialize(repeating: UInt32(truncatingIfNeeded: value.low), count: rows)
             return ColumnVector(layout: .singles, numbers: UnsafeRawPointer(singles))
         default:
-            let words = room(Int64.self)
+            let words = try room(Int64.self)
             words.initialize(repeating: value.low, count: rows)
             var vector = ColumnVector(layout: .words, numbers: UnsafeRawPointer(words))
             if kind.isPair {
-                let secondWords = room(Int64.self)
+                let secondWords = try room(Int64.self)
                 secondWords.initialize(repeating: value.high, count: rows)
                 vector.secondWords = UnsafePointer(secondWords)
             }
@@ -614,7 +623,7 @@ private final class ColumnVectors {
     }
 
     /// The vectors of rows `first ..< first + count`; valid until the next call.
-    func fill(from first: Int, count: Int) -> UnsafePointer<ColumnVector> {
+    func fill(from first: Int, count: Int) throws(StoreError) -> UnsafePointer<ColumnVector> {
         for position in 0..<cls.columns.count {
             guard let input = inputs[position] else { continue }
             let column = columns[input]
@@ -635,7 +644,7 @@ private final class ColumnVectors {
                     layout: .words, numbers: UnsafeRawPointer(words), secondWords: UnsafePointer(secondWords))
             default: vector = ColumnVector(layout: .words, numbers: column.values.map { $0 + first * 8 })
             }
-            if let validity = column.validity { vector.validity = shifted(validity, first, count, position) }
+            if let validity = column.validity { vector.validity = try shifted(validity, first, count, position) }
             vectors[position] = vector
         }
         return UnsafePointer(vectors)
@@ -646,9 +655,9 @@ private final class ColumnVectors {
     /// The bits from row `first` on, at bit 0.
     private func shifted(
         _ validity: UnsafePointer<UInt8>, _ first: Int, _ count: Int, _ position: Int
-    ) -> UnsafePointer<UInt8> {
+    ) throws(StoreError) -> UnsafePointer<UInt8> {
         if first & 7 == 0 { return validity + first >> 3 }
-        let bits = bitmaps[position] ?? room(UInt8.self, ColumnVectors.rows / 8 + 1)
+        let bits = if let made = bitmaps[position] { made } else { try room(UInt8.self, ColumnVectors.rows / 8 + 1) }
         bitmaps[position] = bits
         bits.update(repeating: 0, count: (count + 7) / 8)
         for row in 0..<count where validity[(first + row) >> 3] >> UInt8((first + row) & 7) & 1 != 0 {

@@ -89,7 +89,7 @@ extension View {
         _ insert: ColumnInsert, _ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?
     ) throws(StoreError) -> InsertCounts {
         let transaction = try writing(), savepoint = try transaction.beginSavepoint()
-        let made = keys.map { _ in UnsafeMutablePointer<Int64>.allocate(capacity: max(1, insert.rows)) }
+        let made = keys == nil ? nil : try Memory.allocate(Int64.self, max(1, insert.rows))
         defer { made?.deallocate() }
         do throws(StoreError) {
             let counts = try insert.apply(state, policy, made)

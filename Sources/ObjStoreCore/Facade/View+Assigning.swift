@@ -18,14 +18,15 @@ extension View {
                     position)
             }
             var new: [(key: Value, value: Value)] = []
-            new.reserveCapacity(count)
+            try new.tryReserve(count)
             // They may lie where the first ones are written.
             let kept = KeptTexts()
             defer { withExtendedLifetime(kept) {} }
             for index in 0..<count {
                 if let keys { try check(keys[index], newKeyOf: position, cls) }
                 let value = try checked(values.unsafelyUnwrapped[index], elementOf: position, cls)
-                new.append((keys.map { kept.keep($0[index]) } ?? .null, kept.keep(value)))
+                let key = if let keys { try kept.keep(keys[index]) } else { Value.null }
+                new.append((key, try kept.keep(value)))
             }
             if kind != .list { new = try new.inOrder(CollectionOrder.entries(kind)) { _ in kind == .map } }
             try replaceAll(state, id.owner.key, position, try elements.count(), with: new)
@@ -49,7 +50,7 @@ extension View {
             let keys = cls.columns[position].kind == .set ? try found.ascending() : found
             let targets = try linkTargets(position, cls)
             var new: [(key: Value, value: Value)] = []
-            new.reserveCapacity(keys.count)
+            try new.tryReserve(keys.count)
             for index in 0..<keys.count {
                 try checkExists(keys.keys[index], position, cls, targets)
                 new.append((.null, Value(kind: .link, low: keys.keys[index])))
@@ -92,6 +93,8 @@ extension Array {
     func inOrder(
         _ compare: (Element, Element) -> Int, _ replaces: (Element) throws(StoreError) -> Bool
     ) throws(StoreError) -> [Element] {
+        // Of sorting, too: a copy, and half of one.
+        try Memory.check(for: count, each: 3 * MemoryLayout<Element>.stride)
         var result: [Element] = []
         result.reserveCapacity(count)
         // Equal ones stay in the order in which they were given: sorting is stable.

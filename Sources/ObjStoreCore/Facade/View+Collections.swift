@@ -93,8 +93,8 @@ extension View {
             }
             var keys: [Value] = [], values: [Value] = []
             try elements.forEach(from: start, limit: limit) { (key, value) throws(StoreError) in
-                if wantsKeys { keys.append(key) }
-                values.append(try cls.out(value, position))
+                if wantsKeys { try keys.tryAppend(key) }
+                try values.tryAppend(try cls.out(value, position))
                 return true
             }
             try keys.withUnsafeMutableBufferPointer { (keys) throws(StoreError) in
@@ -183,8 +183,8 @@ extension View {
             if cls.elements(of: position).kind == .mixed {
                 let kept = KeptTexts()
                 var cells: [Value] = []
-                cells.reserveCapacity(values.count)
-                for value in values { cells.append(kept.keep(try checked(value, elementOf: position, cls))) }
+                try cells.tryReserve(values.count)
+                for value in values { cells.append(try kept.keep(try checked(value, elementOf: position, cls))) }
                 try cells.withUnsafeBufferPointer { (cells) throws(StoreError) in
                     try insert(state, id.owner.key, position, at, cells)
                 }
@@ -201,9 +201,10 @@ extension View {
         _ state: ClassState, _ key: Int64, _ position: Int, _ at: Int, _ values: UnsafeBufferPointer<Value>
     ) throws(StoreError) {
         // Texts may be lent by this transaction, which may move them with the first step.
+        try Memory.check(for: values.count, each: MemoryLayout<Value>.stride)
         var later = Array(values.dropFirst(View.insertedAtOnce))
         let kept = KeptBytes()
-        kept.keep(&later)
+        try kept.keep(&later)
         defer { withExtendedLifetime(kept) {} }
         var done = 0
         while done < values.count {
@@ -258,7 +259,7 @@ extension View {
             }
             if index == target { return }
             // It must outlive its place.
-            let value = OwnedValue(try elements.element(at: index).value)
+            let value = try OwnedValue(copying: try elements.element(at: index).value)
             try state.splice(id.owner.key, position, index..<index + 1, [])
             do throws(StoreError) {
                 try state.splice(id.owner.key, position, target..<target, [(.null, value.value)])
@@ -334,7 +335,7 @@ extension View {
         guard let link = state.embedded(position) else { return try state.splice(owner, position, indexes, new) }
         var orphans: [Int64] = []
         try elements.forEach(from: indexes.lowerBound, limit: indexes.count) { (_, value) throws(StoreError) in
-            if !value.isNull { orphans.append(value.low) }
+            if !value.isNull { try orphans.tryAppend(value.low) }
             return true
         }
         try state.splice(owner, position, indexes, new)

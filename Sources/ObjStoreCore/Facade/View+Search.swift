@@ -78,7 +78,8 @@ extension View {
     /// What results keep of a condition. Serialised by the caller.
     func question(_ classID: UInt32, _ condition: Condition) throws(StoreError) -> Results.Question {
         Results.Question(
-            propertyID: condition.propertyID, comparison: condition.comparison, value: OwnedValue(condition.value),
+            propertyID: condition.propertyID, comparison: condition.comparison,
+            value: try OwnedValue(copying: condition.value),
             isInside: condition.isInside ? try mixed(classID, condition) != nil : false)
     }
 

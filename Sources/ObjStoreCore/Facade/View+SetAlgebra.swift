@@ -108,11 +108,12 @@ extension View {
         _ kept: KeptTexts
     ) throws(StoreError) -> [Value] {
         var all: [Value] = []
-        all.reserveCapacity(count)
+        try all.tryReserve(count)
         for index in 0..<count {
             let value = values.unsafelyUnwrapped[index]
             all.append(
-                kept.keep(try isNew ? checked(value, elementOf: position, cls) : asked(value, elementOf: position, cls))
+                try kept.keep(
+                    try isNew ? checked(value, elementOf: position, cls) : asked(value, elementOf: position, cls))
             )
         }
         return try all.inOrder(CollectionOrder.compare) { _ in false }

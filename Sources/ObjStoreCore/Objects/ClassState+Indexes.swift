@@ -124,7 +124,7 @@ extension ClassState {
             let old = try value(row, positions[number])
             if old.isSame(as: values[number]) { continue }
             if schema.isOfKey(positions[number]) { keysChanged = true }
-            before.append((number, OwnedValue(old)))
+            before.append((number, try OwnedValue(copying: old)))
             if schema.columns[positions[number]].kind == .mixed,
                 let change = try mixedChange(positions[number], from: old, to: values[number])
             {

@@ -409,7 +409,7 @@ final class Assembler {
             } else {
                 value = try scalar(index, column.kind, cls, position)
                 if !missing.isEmpty {
-                    parts.waiting.append((position, .nested(nested(index))))
+                    parts.waiting.append((position, .nested(try nested(index))))
                     path.removeLast()
                     return
                 }
@@ -464,7 +464,7 @@ final class Assembler {
             throw cls.namingOnce(error, position)
         }
         let buffer = ByteBuffer(capacity: max(16, builder.node.count))
-        buffer.append(bytes: builder.node.baseAddress, count: builder.node.count)
+        try buffer.append(bytes: builder.node.baseAddress, count: builder.node.count)
         documents.append(buffer)
         return Value(kind: .document, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
     }
