@@ -121,9 +121,9 @@
  *
  *      Memory. OUT_OF_MEMORY comes before a call begins, where the system gives it no address space (a limit of the
  *      process, or a system without overcommit): a reserve of 4 MiB lets calls that have begun run to their end.
- *      Memory that grows with arguments, with the objects of a class or of an index range, and with the changes of a
- *      transaction, is allocated beforehand; memory for objects that a scan finds, and for JSON text that is read or
- *      written, while they grow.
+ *      Memory that grows with arguments, values, objects or changes does not come out of it: a call that gets none
+ *      returns OUT_OF_MEMORY, before it has changed anything, or in the middle; then the transaction can only be
+ *      cancelled, or rolled back to a savepoint. A commit that gets none did not happen.
  *
  *      Unloading. dlclose leaves the library where it is, since threads that used it may end later.
  *

@@ -62,26 +62,31 @@ void *__real_realloc(void *, size_t) __attribute__((weak));
 void *__real_aligned_alloc(size_t, size_t) __attribute__((weak));
 int __real_posix_memalign(void **, size_t, size_t) __attribute__((weak));
 
-/* What may fail leaves the reserve to what may not, also to that of another thread, once it is released. */
-static bool is_left_alone(size_t bytes) { return bytes > 1024 && __atomic_load_n(&in_use, __ATOMIC_RELAXED); }
+/* What is small is no reason to fail: it comes out of the reserve, like all that Swift allocates. What is larger leaves
+ * the reserve to what may not fail, also to that of another thread, once it is released. */
+enum { SMALL = 1024 };
+static bool is_left_alone(void) { return __atomic_load_n(&in_use, __ATOMIC_RELAXED); }
 
 void *cs_try_malloc(size_t bytes) {
-    if (is_left_alone(bytes)) return 0;
+    if (bytes <= SMALL) return malloc(bytes);
+    if (is_left_alone()) return 0;
     return __real_malloc ? __real_malloc(bytes) : malloc(bytes);
 }
 void *cs_try_calloc(size_t count, size_t bytes) {
-    if (is_left_alone(count * bytes)) return 0;
+    if (count * bytes <= SMALL) return calloc(count, bytes);
+    if (is_left_alone()) return 0;
     return __real_calloc ? __real_calloc(count, bytes) : calloc(count, bytes);
 }
 void *cs_try_realloc(void *old, size_t bytes) {
-    if (is_left_alone(bytes)) return 0;
+    if (bytes <= SMALL) return realloc(old, bytes);
+    if (is_left_alone()) return 0;
     return __real_realloc ? __real_realloc(old, bytes) : realloc(old, bytes);
 }
 void *cs_try_aligned(size_t alignment, size_t bytes) {
     void *memory = 0;
-    if (is_left_alone(bytes)) return 0;
-    int code = __real_posix_memalign ? __real_posix_memalign(&memory, alignment, bytes)
-                                     : posix_memalign(&memory, alignment, bytes);
+    if (bytes > SMALL && is_left_alone()) return 0;
+    int code = bytes > SMALL && __real_posix_memalign ? __real_posix_memalign(&memory, alignment, bytes)
+                                                      : posix_memalign(&memory, alignment, bytes);
     return code == 0 ? memory : 0;
 }
 

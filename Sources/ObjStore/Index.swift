@@ -83,7 +83,7 @@ extension StoreReading {
             let question = try withValues(first) { (first) throws(StoreError) in
                 try ObjStoreError.unwrapping { () throws(ObjStoreError) in
                     try withValues(last) { (last) throws(StoreError) in
-                        IndexQuestion(index, from: first, to: last, flags)
+                        try IndexQuestion(index, from: first, to: last, flags)
                     }
                 }
             }

@@ -145,7 +145,7 @@ private func ask(
             try withValues(from, fromCount) { (first) throws(StoreError) in
                 try naming("to") { () throws(StoreError) in
                     try withValues(to, toCount) { (last) throws(StoreError) in
-                        IndexQuestion(
+                        try IndexQuestion(
                             index_id, from: UnsafeBufferPointer(start: first, count: fromCount),
                             to: UnsafeBufferPointer(start: last, count: toCount),
                             IndexQuestion.Flags(rawValue: flags))

@@ -25,11 +25,12 @@ final class ChangesBox: ClosedWithParent {
     func closeWithParent() {}
 
     /// Made on first use. `which`: 0 deletions, 1 insertions, 2 modifications.
-    func objects(_ which: Int) -> UnsafeMutableBufferPointer<objstore_object> {
-        lock.withLock {
+    func objects(_ which: Int) throws(StoreError) -> UnsafeMutableBufferPointer<objstore_object> {
+        try lock.withLock { () throws(StoreError) in
             if let list = lists[which] { return list }
             let keys = [changes.deleted, changes.inserted, changes.modified][which]
-            let list = UnsafeMutableBufferPointer<objstore_object>.allocate(capacity: max(1, keys.count))
+            let list = UnsafeMutableBufferPointer(
+                start: try Memory.allocate(objstore_object.self, max(1, keys.count)), count: max(1, keys.count))
             for (index, key) in keys.enumerated() {
                 list.initializeElement(at: index, to: object(changes.object(key, tag: store.shared.tag)))
             }
@@ -40,32 +41,46 @@ final class ChangesBox: ClosedWithParent {
     }
 
     /// Lent out of arrays that live as long as the change set.
-    lazy var masks: UnsafeMutableBufferPointer<UInt64> = ChangesBox.copy(changes.changes.masks, into: &memory)
-    private lazy var indices: [UnsafeMutableBufferPointer<UInt64>]? = changes.indices.map { indices in
-        [indices.deleted, indices.inserted, indices.modifiedBefore, indices.modifiedAfter].map {
-            ChangesBox.copy($0, into: &memory)
-        }
-    }
+    private var masks: UnsafeMutableBufferPointer<UInt64>?
+    private var indices: [UnsafeMutableBufferPointer<UInt64>?] = [nil, nil, nil, nil]
     private var memory: [Numbers] = []
 
     /// Numbers at an address of their own.
     private final class Numbers {
         let buffer: UnsafeMutableBufferPointer<UInt64>
-        init(_ numbers: [UInt64]) {
-            buffer = .allocate(capacity: max(1, numbers.count))
+        init(_ numbers: [UInt64]) throws(StoreError) {
+            let room = max(1, numbers.count)
+            buffer = UnsafeMutableBufferPointer(start: try Memory.allocate(UInt64.self, room), count: room)
             _ = buffer.initialize(from: numbers)
         }
         deinit { buffer.deallocate() }
     }
 
-    private static func copy(_ numbers: [UInt64], into memory: inout [Numbers]) -> UnsafeMutableBufferPointer<UInt64> {
-        memory.append(Numbers(numbers))
-        return UnsafeMutableBufferPointer(rebasing: memory.last!.buffer[..<numbers.count])
+    private func copy(
+        _ numbers: [UInt64], once made: inout UnsafeMutableBufferPointer<UInt64>?
+    ) throws(StoreError) -> UnsafeMutableBufferPointer<UInt64> {
+        if let made { return made }
+        let copy = try Numbers(numbers)
+        memory.append(copy)
+        let lent = UnsafeMutableBufferPointer(rebasing: copy.buffer[..<numbers.count])
+        made = lent
+        return lent
     }
 
-    func lentMasks() -> UnsafeMutableBufferPointer<UInt64> { lock.withLock { masks } }
+    func lentMasks() throws(StoreError) -> UnsafeMutableBufferPointer<UInt64> {
+        lock.lock()
+        defer { lock.unlock() }
+        return try copy(changes.changes.masks, once: &masks)
+    }
+
     /// 0 deletions … 3 modifications after; nil for an observed class.
-    func lentIndices(_ which: Int) -> UnsafeMutableBufferPointer<UInt64>? { lock.withLock { indices?[which] } }
+    func lentIndices(_ which: Int) throws(StoreError) -> UnsafeMutableBufferPointer<UInt64>? {
+        guard let all = changes.indices else { return nil }
+        lock.lock()
+        defer { lock.unlock() }
+        return try copy(
+            [all.deleted, all.inserted, all.modifiedBefore, all.modifiedAfter][which], once: &indices[which])
+    }
 
     /// The view of one side; a second call gives the same.
     func view(before: Bool, parent: OpaquePointer) throws(StoreError) -> OpaquePointer {
@@ -303,9 +318,9 @@ public func objstore_changes_list(
             throw StoreError(.invalidArgument, "change \(change.rawValue) has no name")
         }
         let which = Int(change.rawValue) - 1
-        let list = box.objects(min(which, 2))
+        let list = try box.objects(min(which, 2))
         objects.pointee = UnsafePointer(list.baseAddress)
-        indices?.pointee = UnsafePointer(box.lentIndices(which)?.baseAddress)
+        indices?.pointee = UnsafePointer(try box.lentIndices(which)?.baseAddress)
         count.pointee = list.count
     }
 }
@@ -330,7 +345,7 @@ public func objstore_changes_masks(
     guard let masks else { return failNull("masks") }
     guard let word_count else { return failNull("word_count") }
     return Handles.use(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
-        let lent = box.lentMasks()
+        let lent = try box.lentMasks()
         masks.pointee = UnsafePointer(lent.baseAddress)
         word_count.pointee = lent.count
     }

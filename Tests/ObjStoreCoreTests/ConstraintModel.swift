@@ -490,8 +490,10 @@ final class ConstraintModel {
     private func compare(
         _ view: View, _ number: Int, _ from: [Cell], _ to: [Cell], _ flags: IndexQuestion.Flags, _ wanted: [Int64]
     ) throws {
-        let question = from.map(\.value).withUnsafeBufferPointer { from in
-            to.map(\.value).withUnsafeBufferPointer { IndexQuestion(indexIDs[number], from: from, to: $0, flags) }
+        let question = try from.map(\.value).withUnsafeBufferPointer { from in
+            try to.map(\.value).withUnsafeBufferPointer {
+                try IndexQuestion(indexIDs[number], from: from, to: $0, flags)
+            }
         }
         defer { withExtendedLifetime((from, to)) {} }
         let count = try view.count(in: question)

@@ -220,7 +220,7 @@ import ObjStoreCore
         return try (0..<(try view.indexCount(cls))).map { position in
             let info = try view.indexInfo(cls, at: position)
             #expect(try view.indexInfo(info.indexID).properties == info.properties)
-            let all = IndexQuestion(
+            let all = try IndexQuestion(
                 info.indexID, from: UnsafeBufferPointer(start: nil, count: 0),
                 to: UnsafeBufferPointer(start: nil, count: 0), [])
             #expect(try view.count(in: all) == view.count(cls))
@@ -389,7 +389,7 @@ import ObjStoreCore
                     name: "age", kind: .int, columnID: 0, isNullable: true,
                     defaultValue: isFill ? nil : OwnedValue(value), fill: OwnedValue(isFill ? value : .null))
                 let buffer = ByteBuffer()
-                SchemaCodec.append(
+                try SchemaCodec.append(
                     Schema(
                         classes: [ClassSchema(name: "Dog", id: 0, properties: [property], nextColumnID: 1)],
                         version: 1),
@@ -408,7 +408,7 @@ import ObjStoreCore
         let empty = Schema(classes: [], version: 0)
         let schema = try #require(try draft.merged(into: empty, version: 1))
         let buffer = ByteBuffer()
-        SchemaCodec.append(schema, to: buffer)
+        try SchemaCodec.append(schema, to: buffer)
         var reader = buffer.reader
         let read = try SchemaCodec.read(&reader)
         #expect(
@@ -420,7 +420,7 @@ import ObjStoreCore
         for position in 0..<buffer.count {
             for flip in [1, 0x80, 0xff] as [UInt8] {
                 let copy = ByteBuffer()
-                copy.append(bytes: UnsafeRawPointer(buffer.base), count: buffer.count)
+                try copy.append(bytes: UnsafeRawPointer(buffer.base), count: buffer.count)
                 copy.store(buffer.base.load(fromByteOffset: position, as: UInt8.self) ^ flip, at: position)
                 var reader = copy.reader
                 _ = try? SchemaCodec.read(&reader)

@@ -128,7 +128,7 @@ import ObjStoreCore
     @Test func hostileParts() throws {
         var random = TestRandom(5)
         for values in [1, 2, 16, 17, 200] {
-            var draft = DictionaryDraft()
+            var draft = try DictionaryDraft()
             defer { draft.release() }
             draft.begin()
             let rows = [512, 16, 33][random.below(3)]

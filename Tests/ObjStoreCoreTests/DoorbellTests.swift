@@ -46,9 +46,9 @@ import ObjStoreCore
 
     /// A thread that waits for a version sleeps on the bell of the round that covers it, and the round's end rings that
     /// one.
-    @Test func versionsFindTheirRound() {
+    @Test func versionsFindTheirRound() throws {
         let limits = SharedState.Limits(ringEntries: 8, slots: 4, classes: 4)
-        let shared = SharedState(OwnedMemory(bytes: SharedState.bytes(limits)), limits: limits)
+        let shared = SharedState(try OwnedMemory(bytes: SharedState.bytes(limits)), limits: limits)
         var last: UInt64 = 0
         for step: UInt64 in 1...9 {
             let covered = last + step
@@ -72,9 +72,9 @@ import ObjStoreCore
 
     /// A sync is worth waiting for as many commits as each of the last four met; many threads fill its time by
     /// themselves.
-    @Test func patienceFollowsTheLastSyncs() {
+    @Test func patienceFollowsTheLastSyncs() throws {
         let limits = SharedState.Limits(ringEntries: 8, slots: 4, classes: 4)
-        let shared = SharedState(OwnedMemory(bytes: SharedState.bytes(limits)), limits: limits)
+        let shared = SharedState(try OwnedMemory(bytes: SharedState.bytes(limits)), limits: limits)
         #expect(shared.syncPatience == (0, 0))
         let history: [(UInt64, UInt64)] = [
             (2, 0), (2, 0), (2, 0), (2, 2), (3, 2), (4, 2), (3, 2), (3, 3), (1, 1), (9, 1), (9, 1), (5, 1),
@@ -91,12 +91,12 @@ import ObjStoreCore
     }
 
     /// The slots and the ring lie side by side, wherever the ring begins; the first ones are in the first page.
-    @Test func tablesDoNotOverlap() {
+    @Test func tablesDoNotOverlap() throws {
         for limits in [
             SharedState.Limits(ringEntries: 8, slots: 4, classes: 4),
             SharedState.Limits(ringEntries: 1024, slots: 4096, classes: 4096),
         ] {
-            let memory = OwnedMemory(bytes: SharedState.bytes(limits))
+            let memory = try OwnedMemory(bytes: SharedState.bytes(limits))
             let shared = SharedState(memory, limits: limits)
             shared.initialize(.init(nonce: 1, boot: (2, 3), incarnation: 4), firstVersion: 1_000_003)
             for index in 0..<limits.slots { shared.slot(index).version.store(UInt64(index) + 1) }

@@ -8,7 +8,7 @@ final class IndexFile: StorageFile, @unchecked Sendable {
     let bytes: Int
     let checked: UnsafeMutablePointer<UInt16>
     private(set) var end = 3 * PageSize.page
-    let arena = Arena()
+    let arena = try! Arena()
     private(set) var version: UInt64 = 1
 
     override init() {

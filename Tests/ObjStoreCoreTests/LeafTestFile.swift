@@ -14,7 +14,7 @@ final class LeafTestFile {
     let checked: UnsafeMutablePointer<UInt16>
     let seed: UInt64 = 0x1234_5678_9abc_def1
     var version: UInt64 = 10
-    let arena = Arena()
+    let arena = try! Arena()
     private var liveUnits: [UInt8]
     /// What lies in use according to the allocator: the sum of `liveUnits`.
     private(set) var liveUnitsTotal = 0

@@ -307,8 +307,8 @@ final class MixedIndexModel {
                 return (flags.contains(.afterFrom) && !from.isEmpty ? first > 0 : first >= 0)
                     && (flags.contains(.beforeTo) && !to.isEmpty ? last < 0 : last <= 0)
             }
-            let question = from.withUnsafeBufferPointer { from in
-                to.withUnsafeBufferPointer { IndexQuestion(pair, from: from, to: $0, flags) }
+            let question = try from.withUnsafeBufferPointer { from in
+                try to.withUnsafeBufferPointer { try IndexQuestion(pair, from: from, to: $0, flags) }
             }
             let results = try view.find(in: question).list(), found = (0..<results.count).map { results.keys[$0] }
             if try view.count(in: question) != wanted.count || found != wanted.map(\.key) {

@@ -82,7 +82,7 @@ import ObjStoreCore
                 }
                 _ = try? node.node(at: steps[...])
                 let value: [UInt8] = [2, 5]
-                value.withUnsafeBytes { value in
+                try value.withUnsafeBytes { value in
                     for action in [MixedAction.set, .insert, .remove] {
                         guard
                             let edit = try? MixedEdit(
@@ -90,7 +90,7 @@ import ObjStoreCore
                                 action == .remove ? UnsafeRawBufferPointer(start: nil, count: 0) : value, depth: 0)
                         else { continue }
                         let buffer = ByteBuffer()
-                        edit.append(to: buffer)
+                        try edit.append(to: buffer)
                         #expect(buffer.count == edit.bytes)
                     }
                 }

@@ -272,7 +272,7 @@ import ObjStoreCore
             let run = PageRun(page: meta.freeMap.offset / PageSize.page, count: NodeHeader.count(node))
             space.forgetLivePages()
             let forged = try #require(
-                FreeMapNode.encode(space, version: NodeHeader.born(node), run: run, seed: meta.hashSeed))
+                try FreeMapNode.encode(space, version: NodeHeader.born(node), run: run, seed: meta.hashSeed))
             node.copyMemory(from: UnsafeRawPointer(forged.image.base), byteCount: forged.image.count)
             metas[newest].freeMap = forged.ref
             metas[newest].encode(to: base + newest * PageSize.page)

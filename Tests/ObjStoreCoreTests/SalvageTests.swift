@@ -103,7 +103,8 @@ import ObjStoreCore
     /// A place in a transaction's memory is none in a file: such a meta is none, whatever its hash says. (Found by
     /// libFuzzer.)
     @Test(arguments: [72, 80]) func aMetaThatLeadsIntoMemory(offset: Int) throws {
-        let page = ByteBuffer(capacity: PageSize.page)
+        let page = ByteBuffer()
+        try page.append(bytes: [UInt8](repeating: 0, count: PageSize.page), count: PageSize.page)
         var meta = try fixture.store.withUnsafeBytes { try #require(Meta.decode($0.baseAddress!)) }
         (meta.uuid, meta.incarnation, meta.generation, meta.version) = ((1, 2), 3, 4, 5)
         (meta.root, meta.freeMap, meta.filePages) = (

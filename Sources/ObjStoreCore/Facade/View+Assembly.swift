@@ -141,9 +141,10 @@ extension View {
         }
         try check()
         // They may lie in what changes before they are read.
+        try Memory.check(for: values.count, each: MemoryLayout<Value>.stride)
         var copy = Array(values)
         let bytes = KeptBytes()
-        bytes.keep(&copy)
+        try bytes.keep(&copy)
         defer {
             withExtendedLifetime(bytes) {}
             didMove()

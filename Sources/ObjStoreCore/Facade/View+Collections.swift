@@ -44,8 +44,8 @@ extension View {
             }
             var keys: [Value] = [], values: [Value] = []
             try elements.forEach(from: start, limit: limit) { (key, value) throws(StoreError) in
-                if wantsKeys { keys.append(key) }
-                values.append(try cls.out(value, position))
+                if wantsKeys { try keys.tryAppend(key) }
+                try values.tryAppend(try cls.out(value, position))
                 return true
             }
             try keys.withUnsafeMutableBufferPointer { (keys) throws(StoreError) in

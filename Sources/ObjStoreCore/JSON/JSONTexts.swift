@@ -28,8 +28,7 @@ struct JSONTexts: ~Copyable {
     @inline(__always)
     mutating func room(_ bytes: Int) throws(StoreError) -> UnsafeMutableRawPointer {
         if _slowPath(bytes > left || next == nil) {
-            try Memory.check(for: bytes, each: 1)
-            grow(bytes)
+            try grow(bytes)
         }
         return next.unsafelyUnwrapped
     }
@@ -41,8 +40,9 @@ struct JSONTexts: ~Copyable {
     }
 
     @inline(never)
-    private mutating func grow(_ bytes: Int) {
-        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes, JSONTexts.chunk), alignment: 16)
+    private mutating func grow(_ bytes: Int) throws(StoreError) {
+        let count = max(bytes, JSONTexts.chunk)
+        let chunk = UnsafeMutableRawBufferPointer(start: try Memory.allocate(count), count: count)
         chunks.append(chunk)
         next = chunk.baseAddress
         left = chunk.count

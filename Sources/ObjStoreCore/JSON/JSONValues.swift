@@ -23,8 +23,7 @@ struct JSONValues: ~Copyable {
     @inline(__always)
     mutating func append(_ value: Value, _ offset: Int) throws(StoreError) {
         if _slowPath(count == capacity) {
-            try Memory.check(for: capacity * 2, each: MemoryLayout<Value>.stride + MemoryLayout<Int>.stride)
-            resize(capacity * 2)
+            try resize(capacity * 2)
         }
         (values + count).initialize(to: value)
         (offsets + count).initialize(to: offset)
@@ -35,14 +34,17 @@ struct JSONValues: ~Copyable {
 
     mutating func removeAll() {
         count = 0
-        // What one large element needed is not kept.
-        if capacity > 1 << 16 { resize(256) }
+        // What one large element needed is not kept, if there is memory for less.
+        if capacity > 1 << 16 { do throws(StoreError) { try resize(256) } catch {} }
     }
 
     @inline(never)
-    private mutating func resize(_ capacity: Int) {
-        let values = UnsafeMutablePointer<Value>.allocate(capacity: capacity),
-            offsets = UnsafeMutablePointer<Int>.allocate(capacity: capacity)
+    private mutating func resize(_ capacity: Int) throws(StoreError) {
+        let values = try Memory.allocate(Value.self, capacity), offsets: UnsafeMutablePointer<Int>
+        do throws(StoreError) { offsets = try Memory.allocate(Int.self, capacity) } catch {
+            values.deallocate()
+            throw error
+        }
         values.update(from: self.values, count: count)
         offsets.update(from: self.offsets, count: count)
         self.values.deallocate()

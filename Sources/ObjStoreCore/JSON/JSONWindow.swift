@@ -13,7 +13,7 @@ final class JSONWindow {
     /// How many bytes there are.
     private(set) var count: Int
     /// Texts may be borrowed: the memory does not move.
-    var canLend: Bool { owned == nil }
+    var canLend: Bool { read == nil }
 
     /// What came before the window.
     private var bytesBefore = 0, linesBefore = 0
@@ -35,10 +35,7 @@ final class JSONWindow {
     }
 
     init(_ read: @escaping Read) {
-        capacity = JSONWindow.piece * 2
-        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-        owned = memory
-        base = UnsafePointer(memory)
+        base = UnsafePointer(bitPattern: 1)!
         count = 0
         self.read = read
         isAtEnd = false
@@ -46,17 +43,19 @@ final class JSONWindow {
 
     deinit { owned?.deallocate() }
 
-    /// Reads behind what there is; false at the end of the text. The memory may move.
+    /// Reads behind what there is; false at the end of the text. The memory may move. Errors: `.outOfMemory`.
     @inline(never)
     func more() throws(StoreError) -> Bool {
-        guard !isAtEnd, let read, let owned else { return false }
+        guard !isAtEnd, let read else { return false }
         if capacity - count < JSONWindow.piece {
-            let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity * 2)
-            larger.update(from: owned, count: count)
-            owned.deallocate()
+            let more = max(capacity * 2, JSONWindow.piece * 2), larger = try Memory.allocate(UInt8.self, more)
+            if let owned {
+                larger.update(from: owned, count: count)
+                owned.deallocate()
+            }
             self.owned = larger
             base = UnsafePointer(larger)
-            capacity *= 2
+            capacity = more
         }
         let room = UnsafeMutableRawBufferPointer(start: self.owned.unsafelyUnwrapped + count, count: JSONWindow.piece)
         let got = try read(room)
@@ -81,9 +80,8 @@ final class JSONWindow {
         memmove(owned, owned + done, count - done)
         count -= done
         bytesBefore += done
-        // What one long element needed is not kept.
-        if capacity > JSONWindow.piece * 4 {
-            let smaller = UnsafeMutablePointer<UInt8>.allocate(capacity: JSONWindow.piece * 2)
+        // What one long element needed is not kept, if there is memory for less.
+        if capacity > JSONWindow.piece * 4, let smaller = try? Memory.allocate(UInt8.self, JSONWindow.piece * 2) {
             smaller.update(from: owned, count: count)
             owned.deallocate()
             self.owned = smaller

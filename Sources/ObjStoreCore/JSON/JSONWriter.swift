@@ -30,126 +30,122 @@ package final class JSONWriter {
     /// Forgets what was written, not where in the text it is.
     package func removeText() { bytes.removeAll() }
 
-    /// Memory for a text or binary of this many bytes, escaped, and for what surrounds it.
-    private func expect(_ count: Int) throws(StoreError) { try bytes.expect(6 * count + 2 * open.count + 128) }
-
     // MARK: Structure
 
     package func begin(_ kind: ValueKind) throws(StoreError) {
-        try expect(0)
-        next()
+        try next()
         let isMap = kind == .map
-        bytes.append(UInt8(ascii: isMap ? "{" : "["))
+        try bytes.append(UInt8(ascii: isMap ? "{" : "["))
         open.append((isMap, false))
     }
 
     package func end() throws(StoreError) {
-        try expect(0)
         guard let last = open.popLast() else { return }
-        if last.isFilled { breakLine() }
-        bytes.append(UInt8(ascii: last.isMap ? "}" : "]"))
+        if last.isFilled { try breakLine() }
+        try bytes.append(UInt8(ascii: last.isMap ? "}" : "]"))
     }
 
     /// Of the value that comes next. Where `extended` would take the object for what it is not, the key gets one more
     /// `$`.
     package func key(_ key: UnsafeRawBufferPointer) throws(StoreError) {
-        try expect(key.count)
-        put(key)
+        try put(key)
     }
 
-    private func put(_ key: UnsafeRawBufferPointer) {
-        next()
+    private func put(_ key: UnsafeRawBufferPointer) throws(StoreError) {
+        try next()
         if options.contains(.extended), ExtendedJSON.isReserved(key) {
             let longer = ByteBuffer()
-            longer.append(UInt8(ascii: "$"))
-            longer.append(bytes: key.baseAddress, count: key.count)
-            string(UnsafeRawBufferPointer(start: longer.base, count: longer.count))
+            try longer.append(UInt8(ascii: "$"))
+            try longer.append(bytes: key.baseAddress, count: key.count)
+            try string(UnsafeRawBufferPointer(start: longer.base, count: longer.count))
         } else {
-            string(key)
+            try string(key)
         }
-        endKey()
+        try endKey()
     }
 
-    private func endKey() {
-        bytes.append(UInt8(ascii: ":"))
-        if options.contains(.pretty) { bytes.append(UInt8(ascii: " ")) }
+    private func endKey() throws(StoreError) {
+        try bytes.append(UInt8(ascii: ":"))
+        if options.contains(.pretty) { try bytes.append(UInt8(ascii: " ")) }
         isBehindKey = true
     }
 
     package func key(_ key: String) throws(StoreError) {
-        try expect(key.utf8.count)
+        // withUTF8 is rethrowing: the error goes around it.
         var key = key
-        key.withUTF8 { put(UnsafeRawBufferPointer($0)) }
+        let result: Result<Void, StoreError> = key.withUTF8 { bytes in
+            do throws(StoreError) { return .success(try put(UnsafeRawBufferPointer(bytes))) } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
     }
 
     /// `{"$ref": "Dog", "$id": …}`: of the id, the value that comes next; then the object ends.
     package func beginReference(to name: String) throws(StoreError) {
         try begin(.map)
-        try expect(2 * name.utf8.count + 64)
-        next()
-        quoted("$ref")
-        endKey()
-        append(name: name)
-        next()
-        quoted("$id")
-        endKey()
+        try next()
+        try quoted("$ref")
+        try endKey()
+        try append(name: name)
+        try next()
+        try quoted("$id")
+        try endKey()
     }
 
     package var isExtended: Bool { options.contains(.extended) }
 
     /// The separator between a value or key and what came before.
-    private func next() {
+    private func next() throws(StoreError) {
         if isBehindKey {
             isBehindKey = false
             return
         }
         guard let top = open.indices.last else { return }
-        if open[top].isFilled { bytes.append(UInt8(ascii: ",")) }
+        if open[top].isFilled { try bytes.append(UInt8(ascii: ",")) }
         open[top].isFilled = true
-        breakLine()
+        try breakLine()
     }
 
-    private func breakLine() {
+    private func breakLine() throws(StoreError) {
         guard options.contains(.pretty) else { return }
-        bytes.append(UInt8(0x0a))
-        for _ in open { bytes.append(UInt16(0x2020)) }
+        try bytes.append(UInt8(0x0a))
+        for _ in open { try bytes.append(UInt16(0x2020)) }
     }
 
     // MARK: Values
 
     /// A value that is no list, set or map; `.outOfRange` for NaN and the infinities, where they are refused.
     package func append(_ value: Value) throws(StoreError) {
-        try expect(value.kind.isText ? value.count : 0)
         switch value.kind {
-        case .null: word("null")
-        case .bool: word(value.low != 0 ? "true" : "false")
-        case .int: word(String(value.low))
+        case .null: try word("null")
+        case .bool: try word(value.low != 0 ? "true" : "false")
+        case .int: try word(String(value.low))
         case .float: try number(value.asFloat.isFinite, value, "\(value.asFloat)")
         case .double: try number(value.asDouble.isFinite, value, "\(value.asDouble)")
         case .decimal128:
             let decimal = value.asDecimal
             if options.contains(.extended) {
-                tagged("$numberDecimal", decimal.text)
+                try tagged("$numberDecimal", decimal.text)
             } else {
                 try number(decimal.isFinite, value, decimal.jsonText)
             }
         case .string:
-            next()
-            string(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
-        case .binary: binary(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
-        case .timestamp: text(TextForms.time(seconds: value.low, nanoseconds: value.high), "$date")
-        case .objectID: text(value.text, "$oid")
-        case .uuid: text(value.text, "$uuid")
+            try next()
+            try string(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
+        case .binary: try binary(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
+        case .timestamp: try text(TextForms.time(seconds: value.low, nanoseconds: value.high), "$date")
+        case .objectID: try text(value.text, "$oid")
+        case .uuid: try text(value.text, "$uuid")
         case .document: try append(node: try MixedNode(value.pointer, value.count))
         case .link, .list, .set, .map, .mixed:
             throw StoreError(.wrongType, "\(value.kind.indefinite) is no value that JSON has a form for")
         }
     }
 
-    package func append(name: String) {
-        var name = name
-        next()
-        name.withUTF8 { string(UnsafeRawBufferPointer($0)) }
+    package func append(name: String) throws(StoreError) {
+        try next()
+        try string(name)
     }
 
     private func append(node: MixedNode) throws(StoreError) {
@@ -170,55 +166,65 @@ package final class JSONWriter {
         try end()
     }
 
-    private func word(_ text: String) {
-        next()
-        append(text)
+    private func word(_ text: String) throws(StoreError) {
+        try next()
+        try append(text)
     }
 
-    private func append(_ text: String) {
-        var text = text
-        text.withUTF8 { bytes.append(bytes: $0.baseAddress, count: $0.count) }
+    private func append(_ text: String) throws(StoreError) {
+        try bytes.append(utf8: text)
     }
 
     private func number(_ isFinite: Bool, _ value: Value, _ text: String) throws(StoreError) {
-        if isFinite { return word(text) }
+        if isFinite { return try word(text) }
         if options.contains(.extended) {
             let double = value.kind == .float ? Double(value.asFloat) : value.asDouble
-            return tagged("$numberDouble", double.isNaN ? "NaN" : double < 0 ? "-Infinity" : "Infinity")
+            return try tagged("$numberDouble", double.isNaN ? "NaN" : double < 0 ? "-Infinity" : "Infinity")
         }
         guard options.contains(.nullForNaN) else { throw StoreError(.outOfRange, "JSON has no form for \(text)") }
-        word("null")
+        try word("null")
     }
 
-    private func text(_ text: String, _ tag: String) {
-        if options.contains(.extended) { return tagged(tag, text) }
-        next()
-        quoted(text)
+    private func text(_ text: String, _ tag: String) throws(StoreError) {
+        if options.contains(.extended) { return try tagged(tag, text) }
+        try next()
+        try quoted(text)
     }
 
-    private func tagged(_ tag: String, _ text: String) {
-        word("{\"\(tag)\":")
-        quoted(text)
-        bytes.append(UInt8(ascii: "}"))
+    private func tagged(_ tag: String, _ text: String) throws(StoreError) {
+        try word("{\"\(tag)\":")
+        try quoted(text)
+        try bytes.append(UInt8(ascii: "}"))
     }
 
     /// A text without anything to escape.
-    private func quoted(_ text: String) {
-        bytes.append(UInt8(ascii: "\""))
-        append(text)
-        bytes.append(UInt8(ascii: "\""))
+    private func quoted(_ text: String) throws(StoreError) {
+        try bytes.append(UInt8(ascii: "\""))
+        try append(text)
+        try bytes.append(UInt8(ascii: "\""))
     }
 
-    private func binary(_ binary: UnsafeRawBufferPointer) {
-        word(options.contains(.extended) ? "{\"$binary\":{\"base64\":\"" : "\"")
+    private func binary(_ binary: UnsafeRawBufferPointer) throws(StoreError) {
+        try word(options.contains(.extended) ? "{\"$binary\":{\"base64\":\"" : "\"")
         TextForms.base64(
-            binary, to: bytes.extend(by: TextForms.base64Count(binary.count)).assumingMemoryBound(to: UInt8.self))
-        append(options.contains(.extended) ? "\",\"subType\":\"00\"}}" : "\"")
+            binary, to: try bytes.extend(by: TextForms.base64Count(binary.count)).assumingMemoryBound(to: UInt8.self))
+        try append(options.contains(.extended) ? "\",\"subType\":\"00\"}}" : "\"")
+    }
+
+    private func string(_ text: String) throws(StoreError) {
+        // withUTF8 is rethrowing: the error goes around it.
+        var text = text
+        let result: Result<Void, StoreError> = text.withUTF8 { bytes in
+            do throws(StoreError) { return .success(try string(UnsafeRawBufferPointer(bytes))) } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
     }
 
     /// Pieces without anything to escape are copied as they are.
-    private func string(_ text: UnsafeRawBufferPointer) {
-        bytes.append(UInt8(ascii: "\""))
+    private func string(_ text: UnsafeRawBufferPointer) throws(StoreError) {
+        try bytes.append(UInt8(ascii: "\""))
         var start = 0, at = 0
         while at < text.count {
             let byte = text[at]
@@ -226,25 +232,25 @@ package final class JSONWriter {
                 at &+= 1
                 continue
             }
-            if at > start { bytes.append(bytes: text.baseAddress.unsafelyUnwrapped + start, count: at - start) }
-            escape(byte)
+            if at > start { try bytes.append(bytes: text.baseAddress.unsafelyUnwrapped + start, count: at - start) }
+            try escape(byte)
             at &+= 1
             start = at
         }
-        if at > start { bytes.append(bytes: text.baseAddress.unsafelyUnwrapped + start, count: at - start) }
-        bytes.append(UInt8(ascii: "\""))
+        if at > start { try bytes.append(bytes: text.baseAddress.unsafelyUnwrapped + start, count: at - start) }
+        try bytes.append(UInt8(ascii: "\""))
     }
 
-    private func escape(_ byte: UInt8) {
-        bytes.append(UInt8(ascii: "\\"))
+    private func escape(_ byte: UInt8) throws(StoreError) {
+        try bytes.append(UInt8(ascii: "\\"))
         switch byte {
-        case 0x0a: bytes.append(UInt8(ascii: "n"))
-        case 0x09: bytes.append(UInt8(ascii: "t"))
-        case 0x0d: bytes.append(UInt8(ascii: "r"))
-        case 0x08: bytes.append(UInt8(ascii: "b"))
-        case 0x0c: bytes.append(UInt8(ascii: "f"))
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
-        default: append(byte < 0x10 ? "u000\(String(byte, radix: 16))" : "u00\(String(byte, radix: 16))")
+        case 0x0a: try bytes.append(UInt8(ascii: "n"))
+        case 0x09: try bytes.append(UInt8(ascii: "t"))
+        case 0x0d: try bytes.append(UInt8(ascii: "r"))
+        case 0x08: try bytes.append(UInt8(ascii: "b"))
+        case 0x0c: try bytes.append(UInt8(ascii: "f"))
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): try bytes.append(byte)
+        default: try append(byte < 0x10 ? "u000\(String(byte, radix: 16))" : "u00\(String(byte, radix: 16))")
         }
     }
 }

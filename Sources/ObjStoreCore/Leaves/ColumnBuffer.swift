@@ -22,31 +22,38 @@ struct ColumnBuffer {
     let long: UnsafeMutablePointer<UInt64>
     var anyLong = false
     var blob: UnsafeMutableRawPointer
+    private let memory: UnsafeMutableRawPointer
     private(set) var blobCapacity: Int
 
     let isText: Bool
     let isPair: Bool
 
-    init(_ kind: ValueKind) {
+    /// Errors: `.outOfMemory`.
+    init(_ kind: ValueKind) throws(StoreError) {
         self.kind = kind
         let text = kind.isBytes
         isText = text
         isPair = kind.isPair
         let rows = LeafHead.rowsPerLeaf
-        numbers = .allocate(capacity: text ? 1 : rows)
-        secondWords = .allocate(capacity: kind.isPair ? rows : 1)
-        nulls = .allocate(capacity: 64)
-        offsets = .allocate(capacity: text ? rows + 1 : 1)
-        fingerprints = .allocate(capacity: text ? rows : 1)
-        long = .allocate(capacity: 64)
         blobCapacity = text ? 64 * 1024 : 64
-        blob = malloc(blobCapacity)!
+        // All but the blob, which grows, in one piece: words, then smaller ones.
+        let numberRows = text ? 1 : rows, secondRows = kind.isPair ? rows : 1, textRows = text ? rows : 1
+        memory = try Memory.allocate((numberRows + secondRows + 128) * 8 + (textRows + 1) * 4 + textRows)
+        do throws(StoreError) { blob = try Memory.allocate(blobCapacity) } catch {
+            memory.deallocate()
+            throw error
+        }
+        numbers = memory.bindMemory(to: Int64.self, capacity: numberRows)
+        secondWords = UnsafeMutableRawPointer(numbers + numberRows).bindMemory(to: Int64.self, capacity: secondRows)
+        nulls = UnsafeMutableRawPointer(secondWords + secondRows).bindMemory(to: UInt64.self, capacity: 64)
+        long = UnsafeMutableRawPointer(nulls + 64).bindMemory(to: UInt64.self, capacity: 64)
+        offsets = UnsafeMutableRawPointer(long + 64).bindMemory(to: UInt32.self, capacity: textRows + 1)
+        fingerprints = UnsafeMutableRawPointer(offsets + textRows + 1).bindMemory(to: UInt8.self, capacity: textRows)
         clear()
     }
 
     func release() {
-        numbers.deallocate(); secondWords.deallocate(); nulls.deallocate()
-        offsets.deallocate(); fingerprints.deallocate(); long.deallocate()
+        memory.deallocate()
         free(blob)
     }
 
@@ -204,10 +211,7 @@ struct ColumnBuffer {
 
     mutating func growBlob(_ bytes: Int) throws(StoreError) {
         let capacity = max(bytes, blobCapacity * 2)
-        guard let memory = cs_try_realloc(blob, capacity) else {
-            throw StoreError(.outOfMemory, "no memory for \(capacity) bytes of text")
-        }
-        blob = memory
+        blob = try Memory.reallocate(blob, capacity)
         blobCapacity = capacity
     }
 }

@@ -16,7 +16,7 @@ struct ColumnEncoder {
         // What need not be stored exactly: rows that do not exist, and nulls.
         var mask: UnsafePointer<UInt64>?
         if presence != nil || buffer.anyNull {
-            let words = scratch.allocate(512).bindMemory(to: UInt64.self, capacity: 64)
+            let words = try scratch.allocate(512).bindMemory(to: UInt64.self, capacity: 64)
             for word in 0..<64 { words[word] = (presence?[word] ?? ~0) & ~buffer.nulls[word] }
             mask = UnsafePointer(words)
         }
@@ -25,7 +25,7 @@ struct ColumnEncoder {
             ? try encodeDoubles(buffer.numbers, mask, id: id) : try encodeIntegers(buffer.numbers, mask, id: id)
         if buffer.anyNull {
             let bytes = LeafHead.bitmapBytes(rows: rows)
-            let bitmap = scratch.allocate(bytes)
+            let bitmap = try scratch.allocate(bytes)
             bitmap.copyMemory(from: buffer.nulls, byteCount: bytes)
             image.setInlineAux(bitmap, bytes: bytes)
         }
@@ -158,7 +158,7 @@ struct ColumnEncoder {
         let shift = NumberCodec.segmentShift(width), bytes = NumberCodec.bytes(rows: rows, width: width)
         if rows > 1 << shift {
             let count = (rows + 1 << shift - 1) >> shift
-            let table = scratch.allocate(count * LeafSegment.size)
+            let table = try scratch.allocate(count * LeafSegment.size)
             for index in 0..<count {
                 let first = index << shift, segmentRows = min(rows - first, 1 << shift)
                 let segmentBytes = NumberCodec.bytes(rows: segmentRows, width: width)
@@ -168,7 +168,7 @@ struct ColumnEncoder {
             }
             image.setSegments(table, count: count, shift: shift)
         } else if bytes < LeafHead.inlineLimit {
-            let part = scratch.allocate(bytes)
+            let part = try scratch.allocate(bytes)
             NumberCodec.pack(values, rows, width: width, base: base, into: part)
             image.setInlineMain(part, bytes: bytes)
         } else {
@@ -202,7 +202,7 @@ struct ColumnEncoder {
         var anyLong = false
         if rows > 1 << shift {
             let count = (rows + 1 << shift - 1) >> shift
-            let table = scratch.allocate(count * LeafSegment.size)
+            let table = try scratch.allocate(count * LeafSegment.size)
             var draft: DictionaryDraft?
             defer { draft?.release() }
             for index in 0..<count {
@@ -223,13 +223,13 @@ struct ColumnEncoder {
         } else {
             let bytes = StringSegment.blobOffset(capacity: rows, long: false) + total
             if bytes < LeafHead.inlineLimit, presence == nil, !buffer.anyLong {
-                let part = scratch.allocate(bytes)
+                let part = try scratch.allocate(bytes)
                 fillSegment(buffer, 0, rows, capacity: rows, part)
                 image.setInlineMain(part, bytes: bytes)
             } else {
                 let (ref, bytes, long) = try encodeSegment(buffer, 0, rows, capacity: rows)
                 if bytes < LeafHead.inlineLimit {
-                    let part = scratch.allocate(bytes)
+                    let part = try scratch.allocate(bytes)
                     part.copyMemory(from: space.arena.table.pointer(ref), byteCount: bytes)
                     space.discardPart(ref, bytes: bytes, born: 0)
                     image.setInlineMain(part, bytes: bytes)

@@ -19,12 +19,12 @@ extension LeafEditor {
         if slot != rows, LeafHead.presence(head) == nil || slot - rows > 32 { return false }
         if !(try canAppend(head, slot, values)) { return false }
         // Nothing of the values may lie in memory that an earlier column's part is about to free.
-        let staged = scratch.allocate(specs.count * MemoryLayout<Value>.stride + 1).bindMemory(
+        let staged = try scratch.allocate(specs.count * MemoryLayout<Value>.stride + 1).bindMemory(
             to: Value.self, capacity: specs.count)
         for column in 0..<specs.count {
             var value = values[column]
             if let pointer = value.pointer, value.count <= StringSegment.inlineValueLimit {
-                let copy = scratch.allocate(value.count + 1)
+                let copy = try scratch.allocate(value.count + 1)
                 ColumnBuffer.copy(pointer, to: copy, value.count)
                 value.pointer = UnsafeRawPointer(copy)
             }

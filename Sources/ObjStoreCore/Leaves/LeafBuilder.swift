@@ -11,16 +11,22 @@ final class LeafBuilder {
     /// Of a sparse leaf: the key of each row, as offset from `keyBase`. Code that puts rows there ensures it.
     private(set) var keys: UnsafeMutablePointer<Int64>?
 
-    init(_ specs: UnsafeBufferPointer<ColumnSpec>) {
+    /// How many of `columns` there are: all, unless there was no memory for them.
+    private var made = 0
+
+    init(_ specs: UnsafeBufferPointer<ColumnSpec>) throws(StoreError) {
         columns = .allocate(capacity: specs.count)
-        for (index, spec) in specs.enumerated() { columns.initializeElement(at: index, to: ColumnBuffer(spec.kind)) }
         presence = .allocate(capacity: 64)
         presence.initialize(repeating: 0, count: 64)
+        for spec in specs {
+            columns.initializeElement(at: made, to: try ColumnBuffer(spec.kind))
+            made += 1
+        }
     }
     deinit {
         keys?.deallocate()
         presence.deallocate()
-        for column in columns { column.release() }
+        for column in columns[..<made] { column.release() }
         columns.deallocate()
     }
 
@@ -56,9 +62,9 @@ final class LeafBuilder {
     }
 
     /// Begins a leaf that lists its keys.
-    func beginSparse(keyBase: Int64) {
+    func beginSparse(keyBase: Int64) throws(StoreError) {
         begin(keyBase: keyBase)
-        keys = .allocate(capacity: LeafHead.rowsPerLeaf)
+        keys = try Memory.allocate(Int64.self, LeafHead.rowsPerLeaf)
     }
 
     /// Adds the existing rows of another builder, which holds the leaf with the keys `keys`, to a sparse leaf.

@@ -161,7 +161,7 @@ final class LeafEditor {
         let rows = LeafHead.rows(old)
         var bits = LeafHead.presence(old)
         if bits == nil, presence {
-            let words = scratch.allocate(LeafHead.presenceBytes).bindMemory(to: UInt64.self, capacity: 64)
+            let words = try scratch.allocate(LeafHead.presenceBytes).bindMemory(to: UInt64.self, capacity: 64)
             for word in 0..<64 {
                 let left = rows - word << 6
                 words[word] = left >= 64 ? ~0 : left <= 0 ? 0 : 1 << UInt64(left) - 1
@@ -170,7 +170,7 @@ final class LeafEditor {
         }
         let all = UnsafeBufferPointer(start: images, count: count)
         let bytes = ColumnImage.headBytes(all, presence: bits != nil)
-        let new = scratch.allocate(bytes)
+        let new = try scratch.allocate(bytes)
         ColumnImage.layOut(
             all, mainEntries: mainCount,
             .init(
@@ -249,7 +249,7 @@ final class LeafEditor {
         let old = head(leaf)
         let entry = LeafHead.entry(old, id: specs[column].id, hint: hints[column])!
         let bytes = LeafHead.bitmapBytes(rows: LeafHead.rows(old))
-        let bitmap = scratch.allocate(bytes)
+        let bitmap = try scratch.allocate(bytes)
         memset(bitmap, 0, bytes)
         (bitmap + slot >> 3).storeBytes(of: 1 << UInt8(slot & 7), as: UInt8.self)
         var image = ColumnImage(old, entry)
@@ -363,7 +363,7 @@ final class LeafEditor {
         _ leaf: Ref, _ column: Int, _ fill: (inout ColumnBuffer, _ head: UnsafeRawPointer) throws(StoreError) -> Bool
     ) throws(StoreError) {
         let spec = specs[column]
-        var buffer = buffers[column] ?? ColumnBuffer(spec.kind)
+        var buffer = if let kept = buffers[column] { kept } else { try ColumnBuffer(spec.kind) }
         buffer.clear()
         // The blob may move while the buffer grows.
         hasBuffers = true
@@ -454,7 +454,7 @@ final class LeafEditor {
         if StringSegment.isTooLong(value.count, blob: blob) {
             let (ref, memory) = try space.newPart(bytes: value.count, capacity: value.count)
             memory.copyMemory(from: value.pointer!, byteCount: value.count)
-            let cell = scratch.allocate(StringSegment.cellBytes)
+            let cell = try scratch.allocate(StringSegment.cellBytes)
             LongValue.store(cell, ref: ref, bytes: value.count, hash: 0, born: 0)
             return StagedText(
                 pointer: UnsafeRawPointer(cell), count: StringSegment.cellBytes, long: true, fingerprint: fingerprint)
@@ -462,7 +462,7 @@ final class LeafEditor {
         if !copy {
             return StagedText(pointer: value.pointer, count: value.count, long: false, fingerprint: fingerprint)
         }
-        let memory = scratch.allocate(value.count + 1)
+        let memory = try scratch.allocate(value.count + 1)
         if value.count > 0 { ColumnBuffer.copy(value.pointer!, to: memory, value.count) }
         return StagedText(pointer: UnsafeRawPointer(memory), count: value.count, long: false, fingerprint: fingerprint)
     }

@@ -126,8 +126,8 @@ package struct DictionaryDraft {
     private var blob = 0
     private(set) var total = 0
 
-    package init() {
-        memory = malloc(512 + 1024 + 2048 + 512 + 512)!
+    package init() throws(StoreError) {
+        memory = try Memory.allocate(512 + 1024 + 2048 + 512 + 512)
         codes = memory.assumingMemoryBound(to: UInt8.self)
         lengths = (memory + 512).assumingMemoryBound(to: Int32.self)
         pointers = (memory + 1536).assumingMemoryBound(to: UnsafeRawPointer?.self)
@@ -223,7 +223,7 @@ extension ColumnEncoder {
             return nil
         }
         if buffer.anyLong { for row in first..<first + count where buffer.isLong(row) { return nil } }
-        if draft == nil { draft = DictionaryDraft() }
+        if draft == nil { draft = try DictionaryDraft() }
         draft!.begin()
         for row in first..<first + count {
             let start = Int(buffer.offsets[row])
@@ -276,10 +276,10 @@ extension LeafEditor {
                 TextDictionary.setCode(part, row, code, total: others + value.count)
                 return try setFingerprint(head, entry, slot, fingerprint)
             }
-            var draft = DictionaryDraft()
+            var draft = try DictionaryDraft()
             defer { draft.release() }
             if draft.load(old, replacing: row, with: value.pointer, value.count), draft.halves {
-                let bytes = draft.bytes, image = scratch.allocate(bytes)
+                let bytes = draft.bytes, image = try scratch.allocate(bytes)
                 draft.write(to: image)
                 return try replaceSegment(place, head, image, bytes) { () throws(StoreError) in
                     try setFingerprint(head, entry, slot, fingerprint)
@@ -289,12 +289,12 @@ extension LeafEditor {
         // The bytes may lie in the very memory that is about to move.
         var value = value
         if let pointer = value.pointer, value.count <= StringSegment.inlineValueLimit {
-            let copy = scratch.allocate(value.count + 1)
+            let copy = try scratch.allocate(value.count + 1)
             ColumnBuffer.copy(pointer, to: copy, value.count)
             value.pointer = UnsafeRawPointer(copy)
         }
         let bytes = TextDictionary.plainBytes(rows: rows, total: TextDictionary.total(old)),
-            image = scratch.allocate(bytes)
+            image = try scratch.allocate(bytes)
         TextDictionary.expand(old, into: image)
         try replaceSegment(place, head, image, bytes) { () throws(StoreError) in try setText(leaf, column, slot, value)
         }

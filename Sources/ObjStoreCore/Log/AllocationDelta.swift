@@ -8,30 +8,30 @@ struct AllocationDelta {
     var allocated: [ExtentWriter.PlacedPage] = []
     var freed: [FreedExtent] = []
 
-    func encode(into buffer: ByteBuffer, version: UInt64) {
+    func encode(into buffer: ByteBuffer, version: UInt64) throws(StoreError) {
         buffer.removeAll()
         var runs = 0, first = 0
         while first < allocated.count {
             runs += 1
             first = endOfRun(first)
         }
-        buffer.appendVarint(UInt64(runs))
+        try buffer.appendVarint(UInt64(runs))
         var last = 0
         first = 0
         while first < allocated.count {
             let end = endOfRun(first), page = allocated[first].page
-            buffer.appendSigned(Int64(page - last))
-            buffer.appendVarint(UInt64(end - first))
-            buffer.append(UInt8(allocated[first].liveUnits))
+            try buffer.appendSigned(Int64(page - last))
+            try buffer.appendVarint(UInt64(end - first))
+            try buffer.append(UInt8(allocated[first].liveUnits))
             last = page + end - first
             first = end
         }
-        buffer.appendVarint(UInt64(freed.count))
+        try buffer.appendVarint(UInt64(freed.count))
         last = 0
         for extent in freed {
-            buffer.appendSigned(Int64(extent.unit - last))
-            buffer.appendVarint(UInt64(extent.units))
-            buffer.appendVarint(version &- min(extent.born, version))
+            try buffer.appendSigned(Int64(extent.unit - last))
+            try buffer.appendVarint(UInt64(extent.units))
+            try buffer.appendVarint(version &- min(extent.born, version))
             last = extent.unit + extent.units
         }
     }

@@ -28,7 +28,7 @@ final class LogFile {
     func write(_ record: LogRecord, _ bytes: ByteBuffer) throws(StoreError) {
         let start = record.start
         if start.bytesToEnd(start.lsn) < bytes.count {
-            LogRecord.encodeSkip(into: scratch, version: record.version, at: start, seed: seed)
+            try LogRecord.encodeSkip(into: scratch, version: record.version, at: start, seed: seed)
             try file.write(UnsafeRawPointer(scratch.base), count: scratch.count, at: start.offset(of: start.lsn))
             try file.write(UnsafeRawPointer(bytes.base), count: bytes.count, at: start.offset(of: start.nextLap))
         } else {
@@ -43,7 +43,7 @@ final class LogFile {
         let lsn: UInt64 = scanned.buffer.bytes.load(fromByteOffset: 40, as: UInt64.self)
         let start = record.start
         if lsn != start.lsn {
-            LogRecord.encodeSkip(into: scratch, version: record.version, at: start, seed: seed)
+            try LogRecord.encodeSkip(into: scratch, version: record.version, at: start, seed: seed)
             try file.write(UnsafeRawPointer(scratch.base), count: scratch.count, at: start.offset(of: start.lsn))
         }
         try file.write(UnsafeRawPointer(scanned.buffer.bytes), count: rounded, at: start.offset(of: lsn))
@@ -51,17 +51,17 @@ final class LogFile {
 
     // MARK: Header and regions
 
-    static func encodeHeader(uuid: (UInt64, UInt64), incarnation: UInt64, into buffer: ByteBuffer) {
+    static func encodeHeader(uuid: (UInt64, UInt64), incarnation: UInt64, into buffer: ByteBuffer) throws(StoreError) {
         buffer.removeAll()
-        buffer.append(magic)
-        buffer.append(UInt32(1))
-        buffer.append(UInt32(0))
-        buffer.append(uuid.0)
-        buffer.append(uuid.1)
-        buffer.append(incarnation)
-        while buffer.count < 56 { buffer.append(UInt64(0)) }
-        buffer.append(PageHash.hash(UnsafeRawPointer(buffer.base), count: 32, seed: incarnation))
-        buffer.pad(to: headerSize)
+        try buffer.append(magic)
+        try buffer.append(UInt32(1))
+        try buffer.append(UInt32(0))
+        try buffer.append(uuid.0)
+        try buffer.append(uuid.1)
+        try buffer.append(incarnation)
+        while buffer.count < 56 { try buffer.append(UInt64(0)) }
+        try buffer.append(PageHash.hash(UnsafeRawPointer(buffer.base), count: 32, seed: incarnation))
+        try buffer.pad(to: headerSize)
     }
 
     /// Whether the file is the log of some store, perhaps damaged behind its first bytes, or empty.
@@ -77,7 +77,7 @@ final class LogFile {
     static func matches(_ file: StorageFile, uuid: (UInt64, UInt64), incarnation: UInt64) throws(StoreError) -> Bool {
         if try file.size() < headerSize { return false }
         let want = ByteBuffer(capacity: headerSize)
-        encodeHeader(uuid: uuid, incarnation: incarnation, into: want)
+        try encodeHeader(uuid: uuid, incarnation: incarnation, into: want)
         let bytes = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
         defer { bytes.deallocate() }
         try file.read(into: bytes, count: 64, at: 0)
@@ -94,7 +94,7 @@ final class LogFile {
     /// 170–210 µs a sync), and no old record can be mistaken for a new one.
     static func zero(_ file: StorageFile, from offset: Int, bytes: Int) throws(StoreError) {
         let chunk = 256 * 1024
-        let zeros = UnsafeMutableRawPointer.allocate(byteCount: chunk, alignment: 4096)
+        let zeros = try Memory.allocateAligned(chunk, to: 4096)
         defer { zeros.deallocate() }
         zeros.initializeMemory(as: UInt8.self, repeating: 0, count: chunk)
         var position = offset

@@ -49,7 +49,7 @@ struct LogRecord {
     /// Fills `buffer` with header and payload, ready to be written at `position` (or after a skip mark).
     mutating func encode(
         into buffer: ByteBuffer, ops: ByteBuffer?, delta: ByteBuffer?, at position: LogPosition, seed: UInt64
-    ) {
+    ) throws(StoreError) {
         buffer.removeAll()
         opsBytes = ops?.count ?? 0
         deltaBytes = delta?.count ?? 0
@@ -57,28 +57,28 @@ struct LogRecord {
         let rounded = (bytes + LogRecord.sector - 1) & ~(LogRecord.sector - 1)
         start = position
         let lsn = position.bytesToEnd(position.lsn) < rounded ? position.nextLap : position.lsn
-        buffer.append(LogRecord.recordMagic)
-        buffer.append(UInt32(bytes))
-        buffer.append(position.epoch)
-        buffer.append(version)
-        buffer.append(position.chain)
-        buffer.append(flags.rawValue)
-        buffer.append(LogRecord.formatVersion)
-        buffer.append(lsn)
-        buffer.append(root.raw)
-        buffer.append(freeMap.word)
-        buffer.append(UInt64(filePages))
-        buffer.append(UInt32(opsBytes))
-        buffer.append(UInt32(deltaBytes))
-        buffer.append(deltaRef.raw)
-        buffer.append(UInt64(deltaLength))
-        buffer.append(UInt64(nextRegion.offset))
-        buffer.append(UInt64(nextRegion.bytes))
-        buffer.append(time)
-        buffer.append(UInt64(0))
-        if let ops { buffer.append(bytes: UnsafeRawPointer(ops.base), count: ops.count) }
-        if let delta { buffer.append(bytes: UnsafeRawPointer(delta.base), count: delta.count) }
-        buffer.pad(to: LogRecord.sector)
+        try buffer.append(LogRecord.recordMagic)
+        try buffer.append(UInt32(bytes))
+        try buffer.append(position.epoch)
+        try buffer.append(version)
+        try buffer.append(position.chain)
+        try buffer.append(flags.rawValue)
+        try buffer.append(LogRecord.formatVersion)
+        try buffer.append(lsn)
+        try buffer.append(root.raw)
+        try buffer.append(freeMap.word)
+        try buffer.append(UInt64(filePages))
+        try buffer.append(UInt32(opsBytes))
+        try buffer.append(UInt32(deltaBytes))
+        try buffer.append(deltaRef.raw)
+        try buffer.append(UInt64(deltaLength))
+        try buffer.append(UInt64(nextRegion.offset))
+        try buffer.append(UInt64(nextRegion.bytes))
+        try buffer.append(time)
+        try buffer.append(UInt64(0))
+        if let ops { try buffer.append(bytes: UnsafeRawPointer(ops.base), count: ops.count) }
+        if let delta { try buffer.append(bytes: UnsafeRawPointer(delta.base), count: delta.count) }
+        try buffer.pad(to: LogRecord.sector)
         let hash = LogRecord.hash(UnsafeRawPointer(buffer.base), bytes: buffer.count, seed: seed)
         buffer.store(hash, at: 120)
         end = LogRecord.end(lsn: lsn, rounded: rounded, position: position, hash: hash, nextRegion: nextRegion)
@@ -104,16 +104,18 @@ struct LogRecord {
                     base.load(fromByteOffset: 112, as: UInt64.self))))
     }
 
-    static func encodeSkip(into buffer: ByteBuffer, version: UInt64, at position: LogPosition, seed: UInt64) {
+    static func encodeSkip(
+        into buffer: ByteBuffer, version: UInt64, at position: LogPosition, seed: UInt64
+    ) throws(StoreError) {
         buffer.removeAll()
-        buffer.append(skipMagic)
-        buffer.append(UInt32(sector))
-        buffer.append(position.epoch)
-        buffer.append(version)
-        buffer.append(position.chain)
-        buffer.append(UInt64(0))
-        buffer.append(position.lsn)
-        buffer.pad(to: sector)
+        try buffer.append(skipMagic)
+        try buffer.append(UInt32(sector))
+        try buffer.append(position.epoch)
+        try buffer.append(version)
+        try buffer.append(position.chain)
+        try buffer.append(UInt64(0))
+        try buffer.append(position.lsn)
+        try buffer.pad(to: sector)
         buffer.store(hash(UnsafeRawPointer(buffer.base), bytes: sector, seed: seed), at: 120)
     }
 

@@ -12,9 +12,9 @@ struct LogScanner {
     final class ScanBuffer {
         var bytes = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 64)
         var capacity = 4096
-        func reserve(_ count: Int) {
+        func reserve(_ count: Int) throws(StoreError) {
             if count <= capacity { return }
-            let larger = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 64)
+            let larger = try Memory.allocateAligned(count)
             larger.copyMemory(from: bytes, byteCount: capacity)
             bytes.deallocate()
             bytes = larger
@@ -69,7 +69,7 @@ struct LogScanner {
         guard bytes >= LogRecord.headerSize, bytes <= room else { return .nothing }
         let rounded = (bytes + LogRecord.sector - 1) & ~(LogRecord.sector - 1)
         if rounded > LogRecord.sector {
-            buffer.reserve(rounded)
+            try buffer.reserve(rounded)
             try read(buffer.bytes + LogRecord.sector, rounded - LogRecord.sector, offset + LogRecord.sector)
         }
         guard

@@ -48,6 +48,8 @@ package final class OpLog {
         }
     }
 
+    /// Where there is no memory for more of them, they are given up as if they had become too large: no change fails,
+    /// or is undone, because of what is said about it.
     package let bytes = ByteBuffer(capacity: 4096)
     private(set) var runs: [Run] = []
     /// The ops have become too large to be kept: only the summary is logged.
@@ -127,10 +129,11 @@ package final class OpLog {
     func create(_ cls: ClassSchema, key: Int64, values: UnsafePointer<Value>) {
         note(cls.id, .inserted, key, count: 1, columns: ~0)
         if isSummary { return }
-        begin(.create, cls.id)
-        bytes.appendSigned(key)
-        for index in 0..<cls.columns.count { ValueCodec.append(values[index], to: bytes) }
-        checkLimit()
+        write { () throws(StoreError) in
+            try begin(.create, cls.id)
+            try bytes.appendSigned(key)
+            for index in 0..<cls.columns.count { try ValueCodec.append(values[index], to: bytes) }
+        }
     }
 
     /// Many created at once from columns: too large for ops by nature.
@@ -142,12 +145,13 @@ package final class OpLog {
     func update(_ cls: ClassSchema, key: Int64, property: Int, value: Value) {
         note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
         if isSummary || (InjectedBug.active(.updateUnlogged) && value.low == 0) { return }
-        begin(.update, cls.id)
-        bytes.appendSigned(key)
-        bytes.appendVarint(1)
-        bytes.appendVarint(UInt64(cls.columns[property].id))
-        ValueCodec.append(value, to: bytes)
-        checkLimit()
+        write { () throws(StoreError) in
+            try begin(.update, cls.id)
+            try bytes.appendSigned(key)
+            try bytes.appendVarint(1)
+            try bytes.appendVarint(UInt64(cls.columns[property].id))
+            try ValueCodec.append(value, to: bytes)
+        }
     }
 
     /// Several properties in one operation.
@@ -158,22 +162,24 @@ package final class OpLog {
             note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(properties[index], 63)))
         }
         if isSummary { return }
-        begin(.update, cls.id)
-        bytes.appendSigned(key)
-        bytes.appendVarint(UInt64(count))
-        for index in 0..<count {
-            bytes.appendVarint(UInt64(cls.columns[properties[index]].id))
-            ValueCodec.append(values[index], to: bytes)
+        write { () throws(StoreError) in
+            try begin(.update, cls.id)
+            try bytes.appendSigned(key)
+            try bytes.appendVarint(UInt64(count))
+            for index in 0..<count {
+                try bytes.appendVarint(UInt64(cls.columns[properties[index]].id))
+                try ValueCodec.append(values[index], to: bytes)
+            }
         }
-        checkLimit()
     }
 
     func delete(_ cls: ClassSchema, key: Int64) {
         note(cls.id, .deleted, key, count: 1, columns: 0)
         if isSummary { return }
-        begin(.delete, cls.id)
-        bytes.appendSigned(key)
-        checkLimit()
+        write { () throws(StoreError) in
+            try begin(.delete, cls.id)
+            try bytes.appendSigned(key)
+        }
     }
 
     /// Elements of a collection were replaced by others; those of a map are keys and values.
@@ -183,44 +189,54 @@ package final class OpLog {
     ) {
         note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
         if isSummary { return }
-        begin(.splice, cls.id)
-        bytes.appendSigned(key)
-        bytes.appendVarint(UInt64(cls.columns[property].id))
-        bytes.appendVarint(UInt64(at))
-        bytes.appendVarint(UInt64(removed))
-        bytes.appendVarint(UInt64(inserted.count))
-        let hasKeys = cls.columns[property].kind == .map
-        for (key, value) in inserted {
-            if hasKeys { ValueCodec.append(key, to: bytes) }
-            ValueCodec.append(value, to: bytes)
-            if bytes.count > limit { break }
+        write { () throws(StoreError) in
+            try begin(.splice, cls.id)
+            try bytes.appendSigned(key)
+            try bytes.appendVarint(UInt64(cls.columns[property].id))
+            try bytes.appendVarint(UInt64(at))
+            try bytes.appendVarint(UInt64(removed))
+            try bytes.appendVarint(UInt64(inserted.count))
+            let hasKeys = cls.columns[property].kind == .map
+            for (key, value) in inserted {
+                if hasKeys { try ValueCodec.append(key, to: bytes) }
+                try ValueCodec.append(value, to: bytes)
+                if bytes.count > limit { break }
+            }
         }
-        checkLimit()
     }
 
     /// One value inside a mixed one was set, inserted or removed.
     func edit(_ cls: ClassSchema, key: Int64, property: Int, _ edit: MixedEdit) {
         note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
         if isSummary { return }
-        begin(.edit, cls.id)
-        bytes.appendSigned(key)
-        bytes.appendVarint(UInt64(cls.columns[property].id))
-        Op.Edit(path: edit.path, action: edit.action, value: edit.value).append(to: bytes)
-        checkLimit()
+        write { () throws(StoreError) in
+            try begin(.edit, cls.id)
+            try bytes.appendSigned(key)
+            try bytes.appendVarint(UInt64(cls.columns[property].id))
+            try Op.Edit(path: edit.path, action: edit.action, value: edit.value).append(to: bytes)
+        }
     }
 
-    func schema(_ schema: Schema) {
+    /// Errors: `.outOfMemory`.
+    func schema(_ schema: Schema) throws(StoreError) {
         // Schema changes are always replayable: they come first in their transaction.
-        bytes.append(Code.schema.rawValue)
-        SchemaCodec.append(schema, to: bytes)
+        try bytes.append(Code.schema.rawValue)
+        try SchemaCodec.append(schema, to: bytes)
     }
 
-    private func begin(_ code: Code, _ classID: UInt32) {
-        bytes.append(code.rawValue)
-        bytes.appendVarint(UInt64(classID))
+    private func begin(_ code: Code, _ classID: UInt32) throws(StoreError) {
+        try bytes.append(code.rawValue)
+        try bytes.appendVarint(UInt64(classID))
     }
 
-    private func checkLimit() {
+    /// One op, whole or not at all.
+    @inline(__always)
+    private func write(_ op: () throws(StoreError) -> Void) {
+        let start = bytes.count
+        do throws(StoreError) { try op() } catch {
+            bytes.truncate(start)
+            return becomeSummary()
+        }
         if bytes.count > limit { becomeSummary() }
     }
 
@@ -232,21 +248,32 @@ package final class OpLog {
     private func note(_ classID: UInt32, _ kind: ChangeKind, _ key: Int64, count: Int64, columns: UInt64) {
         let run = Run(classID: classID, kind: kind, firstKey: key, count: count, columns: columns)
         if !runs.isEmpty, uncounted == nil, runs[runs.count - 1].takes(run) { return }
-        if _fastPath(runs.count < mostRuns) { return runs.append(run) }
+        if _fastPath(uncounted == nil && runs.count < mostRuns && (runs.count < runs.capacity || mayGrow)) {
+            return runs.append(run)
+        }
         let before = uncounted ?? (0, 0)
         uncounted = (before.all + Int(count), before.deleted + (kind == .deleted ? Int(count) : 0))
     }
 
+    /// Whether there is memory for twice as many runs.
+    @inline(never)
+    private var mayGrow: Bool {
+        do throws(StoreError) { try Memory.check(for: 2 * runs.count, each: MemoryLayout<Run>.stride) } catch {
+            return false
+        }
+        return true
+    }
+
     /// Nothing if there were too many runs: a reader that needs them compares the versions.
-    func encodeSummary(into buffer: ByteBuffer) {
+    func encodeSummary(into buffer: ByteBuffer) throws(StoreError) {
         if uncounted != nil { return }
-        buffer.appendVarint(UInt64(runs.count))
+        try buffer.appendVarint(UInt64(runs.count))
         for run in runs {
-            buffer.appendVarint(UInt64(run.classID))
-            buffer.append(run.kind.rawValue)
-            buffer.appendSigned(run.firstKey)
-            buffer.appendVarint(UInt64(run.count))
-            buffer.appendVarint(run.columns)
+            try buffer.appendVarint(UInt64(run.classID))
+            try buffer.append(run.kind.rawValue)
+            try buffer.appendSigned(run.firstKey)
+            try buffer.appendVarint(UInt64(run.count))
+            try buffer.appendVarint(run.columns)
         }
     }
 
@@ -314,23 +341,23 @@ enum Op {
         /// A node; empty where it was removed.
         var value: UnsafeRawBufferPointer
 
-        func append(to buffer: ByteBuffer) {
-            buffer.appendVarint(UInt64(path.count))
+        func append(to buffer: ByteBuffer) throws(StoreError) {
+            try buffer.appendVarint(UInt64(path.count))
             for step in path {
                 switch step {
                 case .index(let index):
-                    buffer.append(UInt8(0))
-                    buffer.appendVarint(UInt64(index))
+                    try buffer.append(UInt8(0))
+                    try buffer.appendVarint(UInt64(index))
                 case .key(let key):
-                    buffer.append(UInt8(1))
-                    buffer.appendVarint(UInt64(key.count))
-                    buffer.append(bytes: key.baseAddress, count: key.count)
+                    try buffer.append(UInt8(1))
+                    try buffer.appendVarint(UInt64(key.count))
+                    try buffer.append(bytes: key.baseAddress, count: key.count)
                 }
             }
-            buffer.append(action.rawValue)
+            try buffer.append(action.rawValue)
             if action == .remove { return }
-            buffer.appendVarint(UInt64(value.count))
-            buffer.append(bytes: value.baseAddress, count: value.count)
+            try buffer.appendVarint(UInt64(value.count))
+            try buffer.append(bytes: value.baseAddress, count: value.count)
         }
 
         static func read(_ reader: inout ByteReader) throws(StoreError) -> Edit {

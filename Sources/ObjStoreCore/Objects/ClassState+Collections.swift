@@ -93,7 +93,7 @@ extension ClassState {
         }
         all.replaceSubrange(indexes, with: new)
         let buffer = ByteBuffer(capacity: 128)
-        if CollectionCell.encode(all[...], elements, limit: CollectionCell.longest, into: buffer) {
+        if try CollectionCell.encode(all[...], elements, limit: CollectionCell.longest, into: buffer) {
             return try setCell(
                 row, property, Value(kind: .list, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))
         }
@@ -126,7 +126,7 @@ extension ClassState {
         }
         let buffer = ByteBuffer(capacity: 128)
         guard
-            CollectionCell.encode(
+            try CollectionCell.encode(
                 left[...], schema.elements(of: property), limit: CollectionCell.shortestInTree, into: buffer)
         else { return }
         try tree.removeAll(row.key)

@@ -143,7 +143,7 @@ extension ClassState {
             let old = try value(row, positions[number])
             if old.isSame(as: values[number]) { continue }
             if schema.isOfKey(positions[number]) { keysChanged = true }
-            before.append((number, OwnedValue(old)))
+            before.append((number, try OwnedValue(copying: old)))
             guard let position = schema.indexPosition(of: positions[number]) else { continue }
             if !values[number].isNull { try checkFree(family[position], values[number]) }
             moves.append(Move(index: family[position], old: old, new: values[number]))

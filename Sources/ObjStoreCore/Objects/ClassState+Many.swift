@@ -43,7 +43,7 @@ extension ClassState {
         var old: [(index: Int, value: OwnedValue)] = []
         for index in 0..<count {
             let value = try value(row, positions[index])
-            if !value.isSame(as: values[index]) { old.append((index, OwnedValue(value))) }
+            if !value.isSame(as: values[index]) { old.append((index, try OwnedValue(copying: value))) }
         }
         var done = 0
         do throws(StoreError) {

@@ -17,14 +17,15 @@ extension CollectionEditor {
                 position)
         }
         var new: [(key: Value, value: Value)] = []
-        new.reserveCapacity(count)
+        try new.tryReserve(count)
         // They may lie where the first ones are written.
         let kept = KeptTexts()
         defer { withExtendedLifetime(kept) {} }
         for index in 0..<count {
             if let keys { try writer.check(keys[index], newKeyOf: position, cls) }
             let value = try writer.checked(values.unsafelyUnwrapped[index], elementOf: position, cls)
-            new.append((keys.map { kept.keep($0[index]) } ?? .null, kept.keep(value)))
+            let key = if let keys { try kept.keep(keys[index]) } else { Value.null }
+            new.append((key, try kept.keep(value)))
         }
         if kind != .list { new = try new.inOrder(CollectionOrder.entries(kind)) { _ in kind == .map } }
         try replaceAll(with: new)
@@ -44,7 +45,7 @@ extension CollectionEditor {
         let keys = cls.columns[position].kind == .set ? try found.ascending() : found
         let targets = try writer.linkTargets(position, cls)
         var new: [(key: Value, value: Value)] = []
-        new.reserveCapacity(keys.count)
+        try new.tryReserve(keys.count)
         for index in 0..<keys.count {
             try writer.checkExists(keys.keys[index], position, cls, targets)
             new.append((.null, Value(kind: .link, low: keys.keys[index])))
@@ -85,6 +86,8 @@ extension Array {
     func inOrder(
         _ compare: (Element, Element) -> Int, _ replaces: (Element) throws(StoreError) -> Bool
     ) throws(StoreError) -> [Element] {
+        // Of sorting, too: a copy, and half of one.
+        try Memory.check(for: count, each: 3 * MemoryLayout<Element>.stride)
         var result: [Element] = []
         result.reserveCapacity(count)
         // Equal ones stay in the order in which they were given: sorting is stable.

@@ -26,8 +26,8 @@ struct CollectionEditor {
         if cls.elements(of: position).kind == .mixed {
             let kept = KeptTexts()
             var cells: [Value] = []
-            cells.reserveCapacity(values.count)
-            for value in values { cells.append(kept.keep(try writer.checked(value, elementOf: position, cls))) }
+            try cells.tryReserve(values.count)
+            for value in values { cells.append(try kept.keep(try writer.checked(value, elementOf: position, cls))) }
             try cells.withUnsafeBufferPointer { (cells) throws(StoreError) in
                 try insertChecked(cells, at)
             }
@@ -41,9 +41,10 @@ struct CollectionEditor {
 
     private func insertChecked(_ values: UnsafeBufferPointer<Value>, _ at: Int) throws(StoreError) {
         // Texts may be lent by this transaction, which may move them with the first step.
+        try Memory.check(for: values.count, each: MemoryLayout<Value>.stride)
         var later = Array(values.dropFirst(CollectionEditor.atOnce))
         let kept = KeptBytes()
-        kept.keep(&later)
+        try kept.keep(&later)
         defer { withExtendedLifetime(kept) {} }
         var done = 0
         while done < values.count {
@@ -93,7 +94,7 @@ struct CollectionEditor {
         }
         if index == target { return }
         // It must outlive its place.
-        let value = OwnedValue(try elements.element(at: index).value)
+        let value = try OwnedValue(copying: try elements.element(at: index).value)
         try state.splice(owner, position, index..<index + 1, [])
         do throws(StoreError) {
             try state.splice(owner, position, target..<target, [(.null, value.value)])

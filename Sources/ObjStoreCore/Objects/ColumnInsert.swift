@@ -84,7 +84,7 @@ final class ColumnInsert {
         if let index = cls.keyIndex {
             var parts: [Int] = []
             for part in cls.indexes[index].properties {
-                if inputs[part] == nil { fill(part, try missingKey(part)) }
+                if inputs[part] == nil { try fill(part, try missingKey(part)) }
                 parts.append(inputs[part].unsafelyUnwrapped)
             }
             // With the policy `error` whichever row comes first is refused: a repetition, or a key that exists.
@@ -96,7 +96,10 @@ final class ColumnInsert {
                     continue
                 }
                 if policy == .error { throw duplicate(parts, row) }
-                if found.isEmpty { found = Array(repeating: ColumnInsert.isNew, count: rows) }
+                if found.isEmpty {
+                    try Memory.check(for: rows, each: 8)
+                    found = Array(repeating: ColumnInsert.isNew, count: rows)
+                }
                 found[row] = key
                 hasExisting = true
             }
@@ -121,7 +124,7 @@ final class ColumnInsert {
     /// A new value for every row; those of rows whose object exists are not used.
     private func generate(_ state: ClassState, _ position: Int) throws(StoreError) {
         let kind = cls.columns[position].kind, bytes = ValueCell.size(kind)
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: rows * bytes, alignment: 8)
+        let memory = try Memory.allocate(rows * bytes)
         generated.append(memory)
         if kind == .int {
             let first = try state.generateKeys(rows, writer.enumerations?.find(position, cls)?.values)
@@ -152,13 +155,13 @@ final class ColumnInsert {
     }
 
     /// The same value for every row.
-    private func fill(_ position: Int, _ value: Value) {
+    private func fill(_ position: Int, _ value: Value) throws(StoreError) {
         let kind = cls.columns[position].kind,
             bytes = kind.hasBytes ? value.count : value.isNull ? 8 : ValueCell.size(kind)
-        let memory = allocate(rows * max(1, bytes))
+        let memory = try allocate(rows * max(1, bytes))
         var offsets: UnsafeMutableRawPointer?, validity: UnsafeMutableRawPointer?
         if kind.hasBytes {
-            let ends = allocate((rows + 1) * 8)
+            let ends = try allocate((rows + 1) * 8)
             for row in 0...rows { ends.storeBytes(of: Int64(row * value.count), toByteOffset: row * 8, as: Int64.self) }
             for row in 0..<rows where value.count > 0 {
                 (memory + row * value.count).copyMemory(from: value.pointer.unsafelyUnwrapped, byteCount: value.count)
@@ -167,7 +170,7 @@ final class ColumnInsert {
         } else if !value.isNull {
             for row in 0..<rows { ValueCell.store(value, memory + row * bytes) }
         }
-        if value.isNull { validity = allocate((rows + 7) / 8) }
+        if value.isNull { validity = try allocate((rows + 7) / 8) }
         add(
             InputColumn(
                 propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory),
@@ -177,8 +180,8 @@ final class ColumnInsert {
     }
 
     /// Zeros, for as long as the insert.
-    private func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: max(16, count), alignment: 8)
+    private func allocate(_ count: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+        let memory = try Memory.allocate(max(16, count))
         memory.initializeMemory(as: UInt8.self, repeating: 0, count: max(16, count))
         generated.append(memory)
         return memory
@@ -205,7 +208,7 @@ final class ColumnInsert {
         // Open addressing: row + 1, or 0.
         var capacity = 64
         while capacity < rows * 2 { capacity *= 2 }
-        let table = UnsafeMutablePointer<UInt32>.allocate(capacity: capacity)
+        let table = try Memory.allocate(UInt32.self, capacity)
         table.initialize(repeating: 0, count: capacity)
         defer { table.deallocate() }
         guard rows < Int(UInt32.max) else {
@@ -219,7 +222,10 @@ final class ColumnInsert {
                 let first = Int(table[place]) - 1
                 if parts.allSatisfy({ columns[$0].value(first).isSame(as: columns[$0].value(row)) }) {
                     if policy == .error { return row }
-                    if found.isEmpty { found = Array(repeating: ColumnInsert.isNew, count: rows) }
+                    if found.isEmpty {
+                        try Memory.check(for: rows, each: 8)
+                        found = Array(repeating: ColumnInsert.isNew, count: rows)
+                    }
                     found[row] = -2 - Int64(first)
                     hasRepeated = true
                     break
@@ -271,6 +277,7 @@ final class ColumnInsert {
                 try writer.spillIfLarge(state)
             }
         }
+        if hasRepeated { try Memory.check(for: rows, each: 8) }
         var created: [Int64] = hasRepeated ? Array(repeating: -1, count: rows) : []
         var row = 0
         while row < rows {
@@ -374,7 +381,7 @@ final class ColumnInsert {
         while row < end {
             let count = min(end - row, ColumnVectors.rows)
             let key = try state.createColumns(
-                vectors.fill(from: row, count: count), count: count,
+                try vectors.fill(from: row, count: count), count: count,
                 row: { (offset, values) throws(StoreError) in try self.gather(row + offset, into: values) },
                 value: { (offset, position) throws(StoreError) in try self.value(row &+ offset, position) })
             for offset in 0..<count {
@@ -431,7 +438,7 @@ extension ObjectWriter {
         _ insert: ColumnInsert, _ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?
     ) throws(StoreError) -> InsertCounts {
         let transaction: WriteTransaction = self.transaction, savepoint = try transaction.beginSavepoint()
-        let made = keys.map { _ in UnsafeMutablePointer<Int64>.allocate(capacity: max(1, insert.rows)) }
+        let made = keys == nil ? nil : try Memory.allocate(Int64.self, max(1, insert.rows))
         defer { made?.deallocate() }
         do throws(StoreError) {
             let counts = try insert.apply(state, policy, made)

@@ -19,10 +19,10 @@ final class ColumnVectors {
         for position in 0..<cls.columns.count {
             let kind = cls.columns[position].kind
             if inputs[position] == nil {
-                vectors[position] = constant(cls.properties[position].defaultValue?.value ?? .null, kind)
+                vectors[position] = try constant(cls.properties[position].defaultValue?.value ?? .null, kind)
             }
             if kind.isPair, inputs[position] != nil {
-                pairs[position] = (room(Int64.self), room(Int64.self))
+                pairs[position] = (try room(Int64.self), try room(Int64.self))
             }
         }
     }
@@ -32,21 +32,23 @@ final class ColumnVectors {
         for block in memory { block.deallocate() }
     }
 
-    private func room<T: BitwiseCopyable>(_: T.Type, _ count: Int = ColumnVectors.rows) -> UnsafeMutablePointer<T> {
-        let block = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1) * MemoryLayout<T>.stride, alignment: 16)
+    private func room<T: BitwiseCopyable>(
+        _: T.Type, _ count: Int = ColumnVectors.rows
+    ) throws(StoreError) -> UnsafeMutablePointer<T> {
+        let block = try Memory.allocate(max(count, 1) * MemoryLayout<T>.stride)
         memory.append(block)
         return block.assumingMemoryBound(to: T.self)
     }
 
     /// One value for every row.
-    private func constant(_ value: Value, _ kind: ValueKind) -> ColumnVector {
+    private func constant(_ value: Value, _ kind: ValueKind) throws(StoreError) -> ColumnVector {
         let layout: ColumnVector.Layout =
             kind == .bool ? .bytes : kind == .float ? .singles : kind.isBytes ? .text : .words
         if value.isNull { return ColumnVector(layout: layout, allNull: true) }
         let rows = ColumnVectors.rows
         switch kind {
         case .string, .binary, .list, .set, .map, .mixed:
-            let offsets = room(Int64.self, rows + 1), bytes = room(UInt8.self, rows * value.count)
+            let offsets = try room(Int64.self, rows + 1), bytes = try room(UInt8.self, rows * value.count)
             for row in 0...rows { offsets[row] = Int64(row * value.count) }
             if value.count > 0 {
                 for row in 0..<rows {
@@ -56,19 +58,19 @@ final class ColumnVectors {
             }
             return ColumnVector(layout: .text, offsets: offsets, bytes: UnsafeRawPointer(bytes))
         case .bool:
-            let bytes = room(UInt8.self)
+            let bytes = try room(UInt8.self)
             bytes.initialize(repeating: UInt8(truncatingIfNeeded: value.low), count: rows)
             return ColumnVector(layout: .bytes, numbers: UnsafeRawPointer(bytes))
         case .float:
-            let singles = room(UInt32.self)
+            let singles = try room(UInt32.self)
             singles.initialize(repeating: UInt32(truncatingIfNeeded: value.low), count: rows)
             return ColumnVector(layout: .singles, numbers: UnsafeRawPointer(singles))
         default:
-            let words = room(Int64.self)
+            let words = try room(Int64.self)
             words.initialize(repeating: value.low, count: rows)
             var vector = ColumnVector(layout: .words, numbers: UnsafeRawPointer(words))
             if kind.isPair {
-                let secondWords = room(Int64.self)
+                let secondWords = try room(Int64.self)
                 secondWords.initialize(repeating: value.high, count: rows)
                 vector.secondWords = UnsafePointer(secondWords)
             }
@@ -77,7 +79,7 @@ final class ColumnVectors {
     }
 
     /// The vectors of rows `first ..< first + count`; valid until the next call.
-    func fill(from first: Int, count: Int) -> UnsafePointer<ColumnVector> {
+    func fill(from first: Int, count: Int) throws(StoreError) -> UnsafePointer<ColumnVector> {
         for position in 0..<cls.columns.count {
             guard let input = inputs[position] else { continue }
             let column = columns[input]
@@ -98,7 +100,7 @@ final class ColumnVectors {
                     layout: .words, numbers: UnsafeRawPointer(words), secondWords: UnsafePointer(secondWords))
             default: vector = ColumnVector(layout: .words, numbers: column.values.map { $0 + first * 8 })
             }
-            if let validity = column.validity { vector.validity = shifted(validity, first, count, position) }
+            if let validity = column.validity { vector.validity = try shifted(validity, first, count, position) }
             vectors[position] = vector
         }
         return UnsafePointer(vectors)
@@ -109,9 +111,9 @@ final class ColumnVectors {
     /// The bits from row `first` on, at bit 0.
     private func shifted(
         _ validity: UnsafePointer<UInt8>, _ first: Int, _ count: Int, _ position: Int
-    ) -> UnsafePointer<UInt8> {
+    ) throws(StoreError) -> UnsafePointer<UInt8> {
         if first & 7 == 0 { return validity + first >> 3 }
-        let bits = bitmaps[position] ?? room(UInt8.self, ColumnVectors.rows / 8 + 1)
+        let bits = if let made = bitmaps[position] { made } else { try room(UInt8.self, ColumnVectors.rows / 8 + 1) }
         bitmaps[position] = bits
         bits.update(repeating: 0, count: (count + 7) / 8)
         for row in 0..<count where validity[(first + row) >> 3] >> UInt8((first + row) & 7) & 1 != 0 {

@@ -113,7 +113,7 @@ extension ObjectWriter {
         guard let link = state.embedded(position) else { return try state.splice(owner, position, indexes, new) }
         var orphans: [Int64] = []
         try elements.forEach(from: indexes.lowerBound, limit: indexes.count) { (_, value) throws(StoreError) in
-            if !value.isNull { orphans.append(value.low) }
+            if !value.isNull { try orphans.tryAppend(value.low) }
             return true
         }
         try state.splice(owner, position, indexes, new)

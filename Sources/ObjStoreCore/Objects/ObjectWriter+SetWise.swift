@@ -12,7 +12,7 @@ extension ObjectWriter {
         let cls = state.schema
         let positions = try positions(cls, properties)
         // They may lie where the first object is changed.
-        let owned = (0..<properties.count).map { OwnedValue(values[$0]) }
+        let owned = try (0..<properties.count).map { (index) throws(StoreError) in try OwnedValue(copying: values[index]) }
         defer { withExtendedLifetime(owned) {} }
         let given = scratch.reserve(properties.count)
         for index in 0..<properties.count { given[index] = owned[index].value }
@@ -131,7 +131,7 @@ extension KeyBuffer {
         while index < count, keys[index - 1] < keys[index] { index += 1 }
         if index >= count { return self }
         try Memory.check(for: count, each: 16)
-        let sorted = KeyBuffer(capacity: count), distinct = KeyBuffer(capacity: count)
+        let sorted = try KeyBuffer(expecting: count), distinct = try KeyBuffer(expecting: count)
         for index in 0..<count { try sorted.append(keys[index]) }
         sorted.sort()
         for index in 0..<count where index == 0 || sorted.keys[index] != sorted.keys[index - 1] {

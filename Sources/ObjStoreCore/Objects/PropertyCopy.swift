@@ -96,13 +96,13 @@ extension ObjectWriter {
         try elements.forEach { (key, value) throws(StoreError) in
             let isGone = if let target, value.kind == .link { try !target.contains(value.low) } else { false }
             if isGone {
-                if elements.kind == .map { new.append((key, .null)) }
+                if elements.kind == .map { try new.tryAppend((key, .null)) }
             } else if value.kind == .mixed, try MixedLinks.has(value) {
                 if let value = try MixedLinks.element(value, of: elements.kind, kept, where: transaction.isGone) {
-                    new.append((key, value))
+                    try new.tryAppend((key, value))
                 }
             } else {
-                new.append((key, value))
+                try new.tryAppend((key, value))
             }
             return true
         }

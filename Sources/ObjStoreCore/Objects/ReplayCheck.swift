@@ -10,7 +10,7 @@ extension WriteTransaction {
     /// Why an operation does not fit what there is; nil: it does.
     func misfit(_ op: Op) throws(StoreError) -> String? {
         switch op {
-        case .schema(let new): return misfit(new)
+        case .schema(let new): return try misfit(new)
         case .create(let classID, let key, let values):
             return try misfitting(classID) { (state) throws(StoreError) in try state.misfit(newKey: key, values) }
         case .update(let classID, let key, let changes):
@@ -34,11 +34,11 @@ extension WriteTransaction {
     }
 
     /// A change of a schema is replayed where it only added classes.
-    private func misfit(_ new: Schema) -> String? {
+    private func misfit(_ new: Schema) throws(StoreError) -> String? {
         guard new.classes.count <= database.shared.limits.classes else {
             return "a schema of \(new.classes.count) classes"
         }
-        guard new.classes.count >= schema.classes.count, schema.hasSameClasses(asFirstOf: new) else {
+        guard new.classes.count >= schema.classes.count, try schema.hasSameClasses(asFirstOf: new) else {
             return "a schema that changes classes"
         }
         do throws(StoreError) { try new.checkWritable() } catch { return error.message }
@@ -48,11 +48,11 @@ extension WriteTransaction {
 
 extension Schema {
     /// Whether another one begins with the same classes.
-    fileprivate func hasSameClasses(asFirstOf other: Schema) -> Bool {
+    fileprivate func hasSameClasses(asFirstOf other: Schema) throws(StoreError) -> Bool {
         let own = ByteBuffer(), others = ByteBuffer()
         for (cls, same) in zip(classes, other.classes) {
-            SchemaCodec.append(cls, to: own)
-            SchemaCodec.append(same, to: others)
+            try SchemaCodec.append(cls, to: own)
+            try SchemaCodec.append(same, to: others)
         }
         return own.count == others.count && memcmp(own.base, others.base, own.count) == 0
     }

@@ -143,8 +143,8 @@ extension KeptTexts {
         _ values: UnsafePointer<Value>?, _ count: Int, _ stored: (Value) throws(StoreError) -> Value
     ) throws(StoreError) -> [Value] {
         var all: [Value] = []
-        all.reserveCapacity(count)
-        for index in 0..<count { all.append(keep(try stored(values.unsafelyUnwrapped[index]))) }
+        try all.tryReserve(count)
+        for index in 0..<count { all.append(try keep(try stored(values.unsafelyUnwrapped[index]))) }
         return try all.inOrder(CollectionOrder.compare) { _ in false }
     }
 }

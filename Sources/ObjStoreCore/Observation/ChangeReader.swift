@@ -30,7 +30,7 @@ package final class ChangeReader {
         if from.version >= to.version { return }
         if !compares, try followLog() {
             for (index, collector) in collectors.enumerated() {
-                guard let changes = collector?.net(propertyCount: to.schema.classes[index].properties.count),
+                guard let changes = try collector?.net(propertyCount: to.schema.classes[index].properties.count),
                     !changes.isEmpty
                 else { continue }
                 self.classes[UInt32(index)] = changes
@@ -76,7 +76,7 @@ package final class ChangeReader {
             if record.flags.contains(.summary) {
                 // Too much to be listed; and a summary does not say how the schema changed.
                 if reader.isAtEnd || !sameSchema { return false }
-                for run in try OpLog.decodeSummary(&reader) { collector(run.classID, isOwn)?.record(run) }
+                for run in try OpLog.decodeSummary(&reader) { try collector(run.classID, isOwn)?.record(run) }
             } else {
                 var cursor = OpCursor(reader, schema: schema)
                 try readOps(&cursor, isOwn: isOwn)
@@ -91,19 +91,19 @@ package final class ChangeReader {
             if cursor.code == .schema { continue }
             guard let collector = collector(cursor.classID, isOwn) else { continue }
             switch cursor.code {
-            case .create: collector.record(.inserted, cursor.key)
+            case .create: try collector.record(.inserted, cursor.key)
             case .update:
-                while let change = try cursor.nextChange() { update(cursor, change.columnID, collector) }
-            case .splice: update(cursor, try cursor.splice().columnID, collector)
-            case .edit: update(cursor, try cursor.edit().columnID, collector)
-            case .delete, .schema: collector.record(.deleted, cursor.key)
+                while let change = try cursor.nextChange() { try update(cursor, change.columnID, collector) }
+            case .splice: try update(cursor, try cursor.splice().columnID, collector)
+            case .edit: try update(cursor, try cursor.edit().columnID, collector)
+            case .delete, .schema: try collector.record(.deleted, cursor.key)
             }
         }
     }
 
-    private func update(_ cursor: OpCursor, _ column: UInt32, _ collector: ChangeCollector) {
+    private func update(_ cursor: OpCursor, _ column: UInt32, _ collector: ChangeCollector) throws(StoreError) {
         if let property = property(Int(cursor.classID), column) {
-            collector.recordUpdate(cursor.key, property: property)
+            try collector.recordUpdate(cursor.key, property: property)
         }
     }
 

@@ -149,10 +149,10 @@ package struct ObservedQuery: Sendable {
         result.isFromOtherProcess = changes.isFromOtherProcess
         let before = try Test(self, in: from), after = try Test(self, in: to)
         if let before {
-            for key in changes.deleted where try before.holds(key) { result.deleted.append(key) }
+            for key in changes.deleted where try before.holds(key) { try result.append(.deleted, key) }
         }
         if let after {
-            for key in changes.inserted where try after.holds(key) { result.inserted.append(key) }
+            for key in changes.inserted where try after.holds(key) { try result.append(.inserted, key) }
         }
         let property = property(in: to.schema.classes[Int(classID)])
         for (index, key) in changes.modified.enumerated() {
@@ -166,11 +166,10 @@ package struct ObservedQuery: Sendable {
             }
             switch (held, holds) {
             case (false, false): break
-            case (true, false): result.deleted.append(key)
-            case (false, true): result.inserted.append(key)
+            case (true, false): try result.append(.deleted, key)
+            case (false, true): try result.append(.inserted, key)
             case (true, true):
-                result.modified.append(key)
-                result.masks.append(contentsOf: mask)
+                try result.appendModified(key, mask)
             }
         }
         // What left and what came was found in two passes, each ascending.

@@ -40,8 +40,12 @@ package final class Arena {
     /// What is kept from one transaction to the next: more than most need.
     private static let keptBytes = 8 << 20
 
-    package init() {
-        let raw = calloc(Arena.maximumChunks, MemoryLayout<UnsafeMutablePointer<Block>?>.stride)!
+    /// Errors: `.outOfMemory`.
+    package init() throws(StoreError) {
+        let bytes = Arena.maximumChunks * MemoryLayout<UnsafeMutablePointer<Block>?>.stride
+        guard let raw = cs_try_calloc(bytes, 1) else {
+            throw StoreError(.outOfMemory, "no memory for the list of extents")
+        }
         table = Table(chunks: raw.bindMemory(to: UnsafeMutablePointer<Block>?.self, capacity: Arena.maximumChunks))
     }
 

@@ -344,7 +344,7 @@ package final class FreeSpace {
 
     /// Runs of pages that are not fully live:
     /// `gap, length, live units [, version - died, died - born]` as varints, gap counted from the end of the last run.
-    func encode(into buffer: ByteBuffer, version: UInt64, collapseLimbo: Bool) {
+    func encode(into buffer: ByteBuffer, version: UInt64, collapseLimbo: Bool) throws(StoreError) {
         var last = FreeSpace.firstPage, page = FreeSpace.firstPage
         while page < pages {
             let units = live[page]
@@ -362,13 +362,13 @@ package final class FreeSpace {
                 }
                 end += 1
             }
-            buffer.appendVarint(UInt64(page - last))
-            buffer.appendVarint(UInt64(end - page))
-            buffer.append(units)
+            try buffer.appendVarint(UInt64(page - last))
+            try buffer.appendVarint(UInt64(end - page))
+            try buffer.append(units)
             if units == 0 {
                 // A free page is stored as born = died = 0: held by no pin.
-                buffer.appendVarint(isFree ? 0 : version &- d &+ 1)
-                if !isFree { buffer.appendVarint(d &- b) }
+                try buffer.appendVarint(isFree ? 0 : version &- d &+ 1)
+                if !isFree { try buffer.appendVarint(d &- b) }
             }
             last = end
             page = end

@@ -1,4 +1,4 @@
-/// Memory for one operation, freed all at once.
+/// Memory for one operation, freed all at once. Errors: `.outOfMemory`.
 final class Scratch {
     private var block: UnsafeMutableRawPointer?
     private static let blockBytes = 64 * 1024
@@ -9,23 +9,23 @@ final class Scratch {
 
     /// Memory of any content, aligned to 64 bytes.
     @inline(__always)
-    func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
+    func allocate(_ bytes: Int) throws(StoreError) -> UnsafeMutableRawPointer {
         let rounded = (bytes &+ 63) & ~63
         if let block, used &+ rounded <= Scratch.blockBytes {
             let pointer = block + used
             used &+= rounded
             return pointer
         }
-        return allocateLarge(rounded)
+        return try allocateLarge(rounded)
     }
 
     @inline(never)
-    private func allocateLarge(_ bytes: Int) -> UnsafeMutableRawPointer {
+    private func allocateLarge(_ bytes: Int) throws(StoreError) -> UnsafeMutableRawPointer {
         if block == nil {
-            block = .allocate(byteCount: Scratch.blockBytes, alignment: 64)
-            return allocate(bytes)
+            block = try Memory.allocateAligned(Scratch.blockBytes)
+            return try allocate(bytes)
         }
-        let pointer = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
+        let pointer = try Memory.allocateAligned(bytes)
         large.append(pointer)
         return pointer
     }

@@ -31,23 +31,6 @@ package enum ApplicationCall {
     }
 }
 
-/// What can be had of memory, before something is begun that needs much.
-package enum Memory {
-    /// What is small comes out of the reserve.
-    private static let reserve = 4 << 20  // CS_RESERVE_BYTES
-
-    /// Errors: `.outOfMemory`.
-    @inline(__always)
-    package static func check(for count: Int, each bytes: Int) throws(StoreError) {
-        // So small a part that what several threads need at the same time fits.
-        if _slowPath(count > reserve / 16 / bytes), !cs_memory_has(count &* bytes) { throw none(count) }
-    }
-
-    private static func none(_ count: Int) -> StoreError {
-        StoreError(.outOfMemory, "there is no memory for what \(count) elements need")
-    }
-}
-
 /// What can be called with the stack that the thread has left.
 package enum Stack {
     /// What any call needs that is not nested, and what is needed to come back from one that is.

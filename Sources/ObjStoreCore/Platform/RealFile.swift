@@ -285,7 +285,7 @@ package final class RealFile: StorageFile, @unchecked Sendable {
     package func writeZeros(from old: Int, to size: Int) throws(StoreError) {
         let descriptor = try descriptor("grow")
         let piece = min(1 << 20, size - old)
-        let zeros = UnsafeMutableRawPointer.allocate(byteCount: piece, alignment: 4096)
+        let zeros = try Memory.allocateAligned(piece, to: 4096)
         defer { zeros.deallocate() }
         memset(zeros, 0, piece)
         var offset = old

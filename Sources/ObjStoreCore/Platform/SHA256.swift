@@ -29,7 +29,7 @@ package struct SHA256: Equatable, Sendable {
         guard let context = EVP_MD_CTX_new() else { throw StoreError(.outOfMemory, "no memory for a SHA-256") }
         defer { EVP_MD_CTX_free(context) }
         guard EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else { throw SHA256.failed }
-        let window = UnsafeMutableRawPointer.allocate(byteCount: 1 << 18, alignment: 64)
+        let window = try Memory.allocateAligned(1 << 18)
         defer { window.deallocate() }
         let size = try file.size()
         for start in stride(from: 0, to: size, by: 1 << 18) {

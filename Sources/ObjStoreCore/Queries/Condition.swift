@@ -23,10 +23,10 @@ struct OwnedCondition {
     /// Which mixed values, or collections of them, have the link anywhere inside; `comparison` is `equal`.
     let isInside: Bool
 
-    init(_ condition: Condition, isInside: Bool) {
+    init(_ condition: Condition, isInside: Bool) throws(StoreError) {
         propertyID = condition.propertyID
         comparison = condition.comparison
-        value = OwnedValue(condition.value)
+        value = try OwnedValue(copying: condition.value)
         self.isInside = isInside
     }
 }

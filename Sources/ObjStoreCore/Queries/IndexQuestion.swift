@@ -17,10 +17,12 @@ package struct IndexQuestion: Sendable {
     let flags: Flags
 
     /// Values are copied.
-    package init(_ indexID: UInt32, from: UnsafeBufferPointer<Value>, to: UnsafeBufferPointer<Value>, _ flags: Flags) {
+    package init(
+        _ indexID: UInt32, from: UnsafeBufferPointer<Value>, to: UnsafeBufferPointer<Value>, _ flags: Flags
+    ) throws(StoreError) {
         self.indexID = indexID
-        self.from = from.map { OwnedValue($0) }
-        self.to = to.map { OwnedValue($0) }
+        self.from = try from.map { (value) throws(StoreError) in try OwnedValue(copying: value) }
+        self.to = try to.map { (value) throws(StoreError) in try OwnedValue(copying: value) }
         self.flags = flags
     }
 }

@@ -37,7 +37,7 @@ enum PackedRows {
         let reader = try trees.objects(cls)
 
         // Where each object lies; the keys are ascending, and mostly neighbours.
-        let places = UnsafeMutablePointer<RowPosition?>.allocate(capacity: rows + 1)
+        let places = try Memory.allocate(RowPosition?.self, rows + 1)
         defer { places.deallocate() }
         var deleted = 0
         for row in 0..<rows {

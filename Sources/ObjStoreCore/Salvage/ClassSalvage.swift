@@ -210,7 +210,7 @@ struct ClassSalvage {
             guard error.isUnfit else { throw error }
             return nil
         }
-        return OwnedValue(value)
+        return try OwnedValue(copying: value)
     }
 }
 

@@ -25,7 +25,7 @@ struct CollectionSalvage {
             try elements.forEach { (key, value) throws(StoreError) in
                 try ValueCheck.check(
                     key: key, value: value, elementOf: property, cls, after: last, longestKey: ClassSchema.longestKey)
-                let owned = (key: OwnedValue(key), value: OwnedValue(value))
+                let owned = (key: OwnedValue(key), value: try OwnedValue(copying: value))
                 if kind != .list { last = kind == .map ? owned.key : owned.value }
                 waiting.append(owned)
                 if waiting.count == CollectionSalvage.batch { try flush() }

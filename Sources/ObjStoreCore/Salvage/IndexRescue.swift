@@ -89,7 +89,7 @@ struct IndexRescue {
                 let single = run == 1 ? entry : entry.advanced(Int(key - entry.key))
                 guard let value = exact(single) else { continue }
                 if let other = values[key], !other.value.isSame(as: value) { doubtful.insert(key) }
-                values[key] = OwnedValue(value)
+                values[key] = try OwnedValue(copying: value)
             }
         }
     }

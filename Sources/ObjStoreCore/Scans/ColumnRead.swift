@@ -49,15 +49,15 @@ package final class TextBuffer {
     package func clear() { count = 0 }
 
     @inline(__always)
-    func append(_ bytes: UnsafeRawPointer, _ length: Int) {
-        if _slowPath(count &+ length > capacity) { grow(count + length) }
+    func append(_ bytes: UnsafeRawPointer, _ length: Int) throws(StoreError) {
+        if _slowPath(count &+ length > capacity) { try grow(count + length) }
         ColumnBuffer.copy(bytes, to: pointer + count, length)
         count &+= length
     }
 
     @inline(never)
-    private func grow(_ needed: Int) {
-        let bigger = UnsafeMutableRawPointer.allocate(byteCount: max(needed, capacity * 2), alignment: 16)
+    private func grow(_ needed: Int) throws(StoreError) {
+        let bigger = try Memory.allocate(max(needed, capacity * 2))
         bigger.copyMemory(from: pointer, byteCount: count)
         pointer.deallocate()
         pointer = bigger
@@ -120,14 +120,14 @@ extension ClusterReader {
             try ColumnDecoder(source, head).numbers(entry, first: 0, count: rows, into: scratch)
             while slot < rows, done < limit {
                 words[at &+ done] = scratch[slot]
-                if entry.hasAux, reader.isNullNumber(head, entry, slot) { store(.null, at: at + done, target) }
+                if entry.hasAux, reader.isNullNumber(head, entry, slot) { try store(.null, at: at + done, target) }
                 done &+= 1
                 slot = LeafHead.nextLive(head, from: slot &+ 1)
             }
             return done
         }
         while slot < rows, done < limit {
-            store(try reader.value(head, spec, hint: column, slot), at: at + done, target)
+            try store(try reader.value(head, spec, hint: column, slot), at: at + done, target)
             done += 1
             slot = LeafHead.nextLive(head, from: slot + 1)
         }
@@ -158,17 +158,17 @@ extension ClusterReader {
         }
         guard entry.hasAux else { return }
         for index in 0..<count where decoder.reader.isNullNumber(head, entry, first &+ index) {
-            store(.null, at: at &+ index, target)
+            try store(.null, at: at &+ index, target)
         }
     }
 
-    private func store(_ value: Value, at index: Int, _ target: ColumnTarget) {
+    private func store(_ value: Value, at index: Int, _ target: ColumnTarget) throws(StoreError) {
         target.words?[index] = value.low
         target.bytes?[index] = UInt8(truncatingIfNeeded: value.low)
         target.singles?[index] = UInt32(truncatingIfNeeded: value.low)
         target.secondWords?[index] = value.high
         if let text = target.text {
-            if let pointer = value.pointer, value.count > 0 { text.append(pointer, value.count) }
+            if let pointer = value.pointer, value.count > 0 { try text.append(pointer, value.count) }
             target.offsets?[index + 1] = Int64(text.count)
         }
         if value.isNull, let validity = target.validity { validity[index >> 3] &= ~(1 << UInt8(index & 7)) }

@@ -9,11 +9,13 @@ package struct Enumeration: Sendable {
     private let text: String
 
     /// - Parameter values: all ints or all strings; not none.
-    init?(_ values: [Value]) {
+    init?(_ values: [Value]) throws(StoreError) {
         guard let first = values.first, values.allSatisfy({ $0.kind == first.kind }) else { return nil }
-        self.first = OwnedValue(first)
+        self.first = try OwnedValue(copying: first)
         range = nil
-        ascending = values.map { OwnedValue($0) }.sorted { CollectionOrder.compare($0.value, $1.value) < 0 }
+        ascending = try values.map { (value) throws(StoreError) in try OwnedValue(copying: value) }.sorted {
+            CollectionOrder.compare($0.value, $1.value) < 0
+        }
         let shown = values.prefix(Enumeration.shown).map(\.text).joined(separator: ", ")
         text = values.count <= Enumeration.shown ? shown : "\(shown), … (\(values.count))"
     }

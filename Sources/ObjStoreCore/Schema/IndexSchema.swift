@@ -114,7 +114,7 @@ package struct IndexSchema: Sendable {
         key.removeAll()
         for (place, property) in properties.enumerated() { try append(try value(property), at: place, to: key) }
         // Nulls make no two objects the same: no other object has this key.
-        if isUnique && key.hasNull { key.append(objectKey: objectKey) }
+        if isUnique && key.hasNull { try key.append(objectKey: objectKey) }
         return key.value
     }
 

@@ -20,22 +20,22 @@ package enum SchemaCodec {
     private static let traits: UInt8 = 241
     private static let linkElements: UInt8 = ValueKind.link.rawValue | 0x80
 
-    package static func append(_ schema: Schema, to buffer: ByteBuffer) {
-        buffer.appendVarint(schema.version)
-        buffer.appendVarint(UInt64(schema.classes.count))
-        for cls in schema.classes { append(cls, to: buffer) }
+    package static func append(_ schema: Schema, to buffer: ByteBuffer) throws(StoreError) {
+        try buffer.appendVarint(schema.version)
+        try buffer.appendVarint(UInt64(schema.classes.count))
+        for cls in schema.classes { try append(cls, to: buffer) }
     }
 
-    static func append(_ cls: ClassSchema, to buffer: ByteBuffer) {
-        buffer.append(text: cls.name)
-        buffer.appendVarint(UInt64(cls.nextColumnID))
+    static func append(_ cls: ClassSchema, to buffer: ByteBuffer) throws(StoreError) {
+        try buffer.append(text: cls.name)
+        try buffer.appendVarint(UInt64(cls.nextColumnID))
         let hasIndexes = !cls.constraints.isEmpty || cls.nextIndexID > IndexSchema.firstCompoundID
-        buffer.appendVarint(
+        try buffer.appendVarint(
             UInt64(cls.properties.count + (hasIndexes ? 1 : 0) + (cls.isEmbedded || cls.isDropped ? 1 : 0)))
         for property in cls.properties {
-            buffer.append(text: property.name)
-            buffer.append(property.kind.rawValue)
-            buffer.appendVarint(UInt64(property.columnID))
+            try buffer.append(text: property.name)
+            try buffer.append(property.kind.rawValue)
+            try buffer.appendVarint(UInt64(property.columnID))
             var flags: UInt8 = 0
             if property.isNullable { flags |= 1 }
             if property.isPrimaryKey { flags |= 2 }
@@ -45,35 +45,35 @@ package enum SchemaCodec {
             if property.isUnique { flags |= 32 }
             if property.isCascading || property.isCounter { flags |= 64 }
             if property.isGenerated { flags |= 128 }
-            buffer.append(flags)
-            if let value = property.defaultValue { ValueCodec.append(value.value, to: buffer) }
-            ValueCodec.append(property.fill.value, to: buffer)
+            try buffer.append(flags)
+            if let value = property.defaultValue { try ValueCodec.append(value.value, to: buffer) }
+            try ValueCodec.append(property.fill.value, to: buffer)
             if let elements = property.elements {
-                buffer.append(elements.kind == .link ? linkElements : elements.kind.rawValue)
-                buffer.append(elements.isNullable ? UInt8(1) : 0)
-                buffer.append(elements.keyKind.rawValue)
+                try buffer.append(elements.kind == .link ? linkElements : elements.kind.rawValue)
+                try buffer.append(elements.isNullable ? UInt8(1) : 0)
+                try buffer.append(elements.keyKind.rawValue)
             }
-            if let target = property.target { buffer.appendVarint(UInt64(target)) }
+            if let target = property.target { try buffer.appendVarint(UInt64(target)) }
         }
-        if hasIndexes { appendIndexes(cls, to: buffer) }
+        if hasIndexes { try appendIndexes(cls, to: buffer) }
         if cls.isEmbedded || cls.isDropped {
-            buffer.append(text: "")
-            buffer.append(traits)
-            buffer.append(UInt8(cls.isEmbedded ? 1 : 2))
+            try buffer.append(text: "")
+            try buffer.append(traits)
+            try buffer.append(UInt8(cls.isEmbedded ? 1 : 2))
         }
     }
 
-    private static func appendIndexes(_ cls: ClassSchema, to buffer: ByteBuffer) {
-        buffer.append(text: "")
-        buffer.append(indexes)
-        buffer.appendVarint(UInt64(cls.nextIndexID - IndexSchema.firstCompoundID))
+    private static func appendIndexes(_ cls: ClassSchema, to buffer: ByteBuffer) throws(StoreError) {
+        try buffer.append(text: "")
+        try buffer.append(indexes)
+        try buffer.appendVarint(UInt64(cls.nextIndexID - IndexSchema.firstCompoundID))
         let compounds = cls.indexes.filter(\.isCompound)
-        buffer.appendVarint(UInt64(compounds.count))
+        try buffer.appendVarint(UInt64(compounds.count))
         for index in compounds {
-            buffer.appendVarint(UInt64(index.id - IndexSchema.firstCompoundID))
-            buffer.append(UInt8((index.isUnique ? 1 : 0) | (index.isPrimaryKey ? 2 : 0)))
-            buffer.appendVarint(UInt64(index.properties.count))
-            for property in index.properties { buffer.appendVarint(UInt64(cls.columns[property].id)) }
+            try buffer.appendVarint(UInt64(index.id - IndexSchema.firstCompoundID))
+            try buffer.append(UInt8((index.isUnique ? 1 : 0) | (index.isPrimaryKey ? 2 : 0)))
+            try buffer.appendVarint(UInt64(index.properties.count))
+            for property in index.properties { try buffer.appendVarint(UInt64(cls.columns[property].id)) }
         }
     }
 
@@ -147,8 +147,8 @@ package enum SchemaCodec {
                 guard column < nextColumnID, properties.last.map({ column > UInt64($0.columnID) }) ?? true else {
                     throw StoreError(.corrupt, "column id of property \(propertyName) out of range")
                 }
-                let defaultValue = flags & 8 != 0 ? OwnedValue(try ValueCodec.read(&reader)) : nil
-                let fill = OwnedValue(try ValueCodec.read(&reader))
+                let defaultValue = flags & 8 != 0 ? try OwnedValue(copying: try ValueCodec.read(&reader)) : nil
+                let fill = try OwnedValue(copying: try ValueCodec.read(&reader))
                 if let defaultValue { try checkDefault(defaultValue.value, kind, propertyName) }
                 try checkDefault(fill.value, kind, propertyName)
                 if kind == .mixed {

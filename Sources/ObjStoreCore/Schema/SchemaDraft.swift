@@ -354,8 +354,9 @@ package struct SchemaDraft: Sendable {
         if let enumeration = classes[index].enumerations[name]?.values, !value.isNull, !enumeration.has(value) {
             throw cls.naming(enumeration.refuse(value, "the default "), property)
         }
-        classes[index].properties[property].defaultValue = OwnedValue(value)
-        classes[index].properties[property].fill = OwnedValue(value)
+        let owned = try OwnedValue(copying: value)
+        classes[index].properties[property].defaultValue = owned
+        classes[index].properties[property].fill = owned
         withExtendedLifetime(cell) {}
     }
 
@@ -397,7 +398,7 @@ package struct SchemaDraft: Sendable {
                 throw refused(.invalidUTF8, "the text is not valid UTF-8")
             }
         }
-        guard let enumeration = Enumeration(values) else {
+        guard let enumeration = try Enumeration(values) else {
             throw refused(.invalidArgument, "its enumeration has no values")
         }
         if !property.kind.isCollection, let given = property.defaultValue?.value, !given.isNull, !enumeration.has(given)

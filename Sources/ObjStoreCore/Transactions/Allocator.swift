@@ -103,12 +103,12 @@ extension Database {
         guard hashBytes.count == 8, record.deltaLength <= record.filePages * PageSize.page - offset else { return nil }
         let rounded = PageSize.roundedToUnit(record.deltaLength)
         let buffer = ByteBuffer(capacity: rounded)
-        let bytes = UnsafeMutableRawPointer.allocate(byteCount: rounded, alignment: 64)
+        let bytes = try Memory.allocateAligned(rounded)
         defer { bytes.deallocate() }
         try file.read(into: bytes, count: rounded, at: offset)
         let hash = PageHash.hash(bytes, count: record.deltaLength, seed: PageHash.mix(seed, record.version))
         guard hash == hashBytes.base.loadUnaligned(as: UInt64.self) else { return nil }
-        buffer.append(bytes: UnsafeRawPointer(bytes), count: record.deltaLength)
+        try buffer.append(bytes: UnsafeRawPointer(bytes), count: record.deltaLength)
         return buffer
     }
 

@@ -73,13 +73,13 @@ extension Database {
         var freeMap: (image: ByteBuffer, ref: Ref)?
         if head.isCheckpoint && head.version > shared.metaVersion.load() {
             // A dead checkpointer's record is HEAD: use it, there may be no room for another one.
-            freeMap = encodeFreeMap(at: head.version, in: head.freeMap)
+            freeMap = try encodeFreeMap(at: head.version, in: head.freeMap)
             if freeMap != nil { shared.intent.store(head.version) }
         }
         if freeMap == nil {
             if InjectedBug.active(.checkpointPublishedOnly) && shared.published.load() < head.version { return }
             round = try writeCheckpointRecord(after: head, region: region, clean: clean, cutsAll: cutsAll)
-            freeMap = encodeFreeMap(at: round.version, in: round.freeMap)
+            freeMap = try encodeFreeMap(at: round.version, in: round.freeMap)
         }
         // The free map is that of R: taken before others continue.
         guard let (image, freeMapRef) = freeMap else {
@@ -213,7 +213,7 @@ extension Database {
 
         // As large as the map is now, and a quarter more: another process may have to complete it with more limbo.
         let measure = ByteBuffer()
-        current.space.encode(into: measure, version: version, collapseLimbo: false)
+        try current.space.encode(into: measure, version: version, collapseLimbo: false)
         let run = try takeCheckpointPages(PageSize.pages(NodeHeader.size + measure.count + measure.count / 4 + 64))
         freeMapPages = run.count + 1
         // The run is not ours until the record is written; then `allocate` makes it so.
@@ -222,7 +222,7 @@ extension Database {
             let delta =
                 InjectedBug.active(.freeMapUnlogged)
                 ? AllocationDelta() : AllocationDelta(allocated: placed, freed: [oldMap])
-            delta.encode(into: deltaBuffer, version: version)
+            try delta.encode(into: deltaBuffer, version: version)
             var record = LogRecord(version: version)
             record.flags = .checkpoint
             record.root = head.root
@@ -230,7 +230,7 @@ extension Database {
             record.time = machine.wallClock()
             record.nextRegion = region
             record.freeMap = run
-            record.encode(into: recordBuffer, ops: nil, delta: deltaBuffer, at: head.log, seed: seed)
+            try record.encode(into: recordBuffer, ops: nil, delta: deltaBuffer, at: head.log, seed: seed)
             let fits = try checkpointFits(head.log)
             guard fits || InjectedBug.active(.logOverrun) else {
                 throw StoreError(.internalError, "no log space was left for a checkpoint's record")
@@ -284,8 +284,9 @@ extension Database {
 
     /// The free map at R as it will be in the file, and its ref. Nil when it does not fit in R's pages. Under
     /// WRITER.
-    private func encodeFreeMap(at version: UInt64, in run: PageRun) -> (image: ByteBuffer, ref: Ref)? {
-        FreeMapNode.encode(allocator!.space, version: version, run: run, seed: seed)
+    private func encodeFreeMap(at version: UInt64, in run: PageRun) throws(StoreError) -> (image: ByteBuffer, ref: Ref)?
+    {
+        try FreeMapNode.encode(allocator!.space, version: version, run: run, seed: seed)
     }
 
     // MARK: Log growth

@@ -195,9 +195,9 @@ package final class Database: @unchecked Sendable {
     }
 
     /// Made by the first write transaction. Under WRITER.
-    func writerMemory(_ mapping: Mapping) -> WriterMemory {
+    func writerMemory(_ mapping: Mapping) throws(StoreError) -> WriterMemory {
         if let memory { return memory }
-        let made = WriterMemory(self, mapping)
+        let made = try WriterMemory(self, mapping)
         memory = made
         return made
     }

@@ -137,7 +137,7 @@ extension Database {
                 UInt64(SharedState.layoutVersion) | (isExclusive ? exclusive : 0), durable, own.device, own.inode,
             ]
             let buffer = ByteBuffer(capacity: size)
-            for word in words { buffer.append(word) }
+            for word in words { try buffer.append(word) }
             try file.write(UnsafeRawPointer(buffer.base), count: size, at: offset)
         }
 
@@ -500,7 +500,7 @@ extension Database {
     static func format(_ file: StorageFile, machine: Machine, pages: Int = 16) throws(StoreError) -> (UInt64, UInt64) {
         try file.reserve(pages * PageSize.page)
         let seed = machine.random64()
-        let arena = Arena()
+        let arena = try Arena()
         let space = FreeSpace(pages: pages)
         space.releaseAll()
         let writer = ExtentWriter(
@@ -508,7 +508,7 @@ extension Database {
             takeRun: { (minimum, wanted) throws(StoreError) in space.takeRun(minimum: minimum, wanted: wanted)! },
             release: { space.release(page: $0, count: $1) })
         let encoded = ByteBuffer()
-        SchemaCodec.append(Schema(classes: [], version: 0), to: encoded)
+        try SchemaCodec.append(Schema(classes: [], version: 0), to: encoded)
         let (schema, schemaPointer) = try arena.allocate(bytes: NodeHeader.size + encoded.count, capacity: 0)
         NodeHeader.initialize(schemaPointer, kind: .schema, bytes: NodeHeader.size + encoded.count)
         (schemaPointer + NodeHeader.size).copyMemory(from: encoded.base, byteCount: encoded.count)
@@ -521,7 +521,7 @@ extension Database {
         for page in writer.placed { try space.allocate(page: page.page, units: page.liveUnits, version: 1) }
         let mapRun = space.takeRun(minimum: 1, wanted: 1)!
         try space.allocate(page: mapRun.page, units: PageSize.unitsPerPage, version: 1)
-        let (image, mapRef) = FreeMapNode.encode(
+        let (image, mapRef) = try FreeMapNode.encode(
             space, version: 1, run: PageRun(page: mapRun.page, count: 1), seed: seed)!
         try file.write(UnsafeRawPointer(image.base), count: image.count, at: mapRef.offset)
         let meta = Meta(
@@ -541,7 +541,7 @@ extension Database {
         let file = try machine.openAnonymous("objstore " + name)
         try format(file, machine: machine)
         let bytes = SharedState.bytes(options.shared)
-        let memory = OwnedMemory(bytes: bytes)
+        let memory = try OwnedMemory(bytes: bytes)
         let shared = SharedState(memory, limits: options.shared)
         let instance = max(1, machine.random64() >> 3)
         let locks = Locks(machine, file, instance: instance)
@@ -580,7 +580,7 @@ extension Database {
         }
         let bytes = try file.size()
         try checkLength(metas, bytes, path)
-        let shared = SharedState(OwnedMemory(bytes: SharedState.bytes(options.shared)), limits: options.shared)
+        let shared = SharedState(try OwnedMemory(bytes: SharedState.bytes(options.shared)), limits: options.shared)
         let instance = max(1, machine.random64() >> 3)
         let database = try make(
             file, path, options, machine, shared, Locks(machine, file, instance: instance), instance, meta, nil, probe,
@@ -657,8 +657,8 @@ extension Database {
 
 /// Memory that only this process has, in the place of a shared one.
 package final class OwnedMemory: SharedMemory, @unchecked Sendable {
-    package init(bytes: Int) {
-        let base = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 4096)
+    package init(bytes: Int) throws(StoreError) {
+        let base = try Memory.allocateAligned(bytes, to: 4096)
         base.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
         super.init(base: base, bytes: bytes, identity: FileIdentity(device: 0, inode: 0), isNew: true)
     }

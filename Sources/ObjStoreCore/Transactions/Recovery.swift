@@ -34,7 +34,7 @@ extension Database {
         let region = try freshRegion()
         let oldMap = state.freeMap.extent(born: state.freeMapBorn)
         let measure = ByteBuffer()
-        space.encode(into: measure, version: version, collapseLimbo: false)
+        try space.encode(into: measure, version: version, collapseLimbo: false)
         let pages = PageSize.pages(NodeHeader.size + measure.count + measure.count / 4 + 64)
         let run = try takePages(minimum: pages, wanted: pages)
         for page in run.page..<(run.page + run.count) {
@@ -42,7 +42,7 @@ extension Database {
         }
         try space.free(oldMap, version: version)
         let mapRun = PageRun(page: run.page, count: run.count)
-        guard let (image, mapRef) = FreeMapNode.encode(space, version: version, run: mapRun, seed: seed) else {
+        guard let (image, mapRef) = try FreeMapNode.encode(space, version: version, run: mapRun, seed: seed) else {
             throw StoreError(.internalError, "the free map does not fit in the pages that were taken for it")
         }
         try file.write(UnsafeRawPointer(image.base), count: image.count, at: mapRef.offset)
@@ -240,7 +240,7 @@ extension Database {
         if log != nil { return }
         let bytes = options.logBytes
         let header = ByteBuffer(capacity: LogFile.headerSize)
-        LogFile.encodeHeader(uuid: uuid, incarnation: incarnation, into: header)
+        try LogFile.encodeHeader(uuid: uuid, incarnation: incarnation, into: header)
         if options.isInMemory {
             let file = try machine.openAnonymous("objstore log")
             try file.write(UnsafeRawPointer(header.base), count: header.count, at: 0)

@@ -154,16 +154,16 @@ package enum FreeMapNode {
     /// The bytes to write into `run` (whole pages) and the ref to store in a meta; nil when they do not fit.
     package static func encode(
         _ space: FreeSpace, version: UInt64, run: PageRun, seed: UInt64
-    ) -> (image: ByteBuffer, ref: Ref)? {
+    ) throws(StoreError) -> (image: ByteBuffer, ref: Ref)? {
         let buffer = ByteBuffer(capacity: 4096)
-        for _ in 0..<(NodeHeader.size / 8) { buffer.append(UInt64(0)) }
-        space.encode(into: buffer, version: version, collapseLimbo: InjectedBug.active(.noLimbo))
+        for _ in 0..<(NodeHeader.size / 8) { try buffer.append(UInt64(0)) }
+        try space.encode(into: buffer, version: version, collapseLimbo: InjectedBug.active(.noLimbo))
         let bytes = buffer.count
         guard bytes <= run.count * PageSize.page else { return nil }
         NodeHeader.initialize(buffer.base, kind: .freeMap, bytes: bytes, word: UInt64(space.pages))
         NodeHeader.setCount(buffer.base, run.count)
         buffer.store(version, at: 8)
-        buffer.pad(to: PageSize.page)
+        try buffer.pad(to: PageSize.page)
         let hash = NodeHeader.computeHash(UnsafeRawPointer(buffer.base), bytes: bytes, seed: seed)
         buffer.store(hash, at: 24)
         return (buffer, Ref(offset: run.page * PageSize.page, hash: hash, born: version))

@@ -61,7 +61,7 @@ package final class WriteTransaction {
         base = entry
         seenVersion = entry.version
         let (mapping, pages) = try database.mapping(forVersionOf: entry.filePages)
-        memory = database.writerMemory(mapping)
+        memory = try database.writerMemory(mapping)
         mappings = [mapping]
         let source = mapping.source(filePages: pages, seed: database.seed, arena: memory.arena)
         let node = try source.node(entry.root, .root)
@@ -104,7 +104,7 @@ package final class WriteTransaction {
             throw StoreError(.invalidArgument, "the schema can change only before anything else in its transaction")
         }
         let buffer = ByteBuffer()
-        SchemaCodec.append(new, to: buffer)
+        try SchemaCodec.append(new, to: buffer)
         let bytes = NodeHeader.size + buffer.count
         let (ref, pointer) = try space.newNode(.schema, bytes: bytes, capacity: bytes)
         (pointer + NodeHeader.size).copyMemory(from: buffer.base, byteCount: buffer.count)
@@ -112,7 +112,7 @@ package final class WriteTransaction {
         schemaRef = ref
         schema = new
         memory.use(new)
-        ops.schema(new)
+        try ops.schema(new)
     }
 
     /// Moves the schema's node if it is among `victims`; returns its bytes.
@@ -248,12 +248,12 @@ package final class WriteTransaction {
 
             // What the version allocated and freed, for the allocators of others.
             let delta = AllocationDelta(allocated: claimSpilled() + extents.placed, freed: space.freed)
-            delta.encode(into: database.deltaBuffer, version: version)
+            try delta.encode(into: database.deltaBuffer, version: version)
             var summary: ByteBuffer?
             let limit = base.log.region.bytes / 8
             if ops.isSummary || ops.bytes.count > min(limit, max(4096, delta.allocated.count * PageSize.page)) {
                 record.flags.insert(.summary)
-                summary = encodedSummary(limit)
+                summary = try encodedSummary(limit)
                 group.hasSummary = true
             }
             var freed = space.freed
@@ -261,9 +261,9 @@ package final class WriteTransaction {
             if database.deltaBuffer.count + (summary?.count ?? 0) > limit {
                 try storeLargeDelta(&record, version: version, placed: &placed, freed: &freed)
                 // Not to be replayed any more: what is logged is for observers.
-                if summary == nil { summary = encodedSummary(limit) }
+                if summary == nil { summary = try encodedSummary(limit) }
             }
-            record.encode(
+            try record.encode(
                 into: database.recordBuffer, ops: summary ?? ops.bytes, delta: database.deltaBuffer, at: base.log,
                 seed: database.seed)
             try checkLogSpace(record)
@@ -326,9 +326,9 @@ package final class WriteTransaction {
 
     /// What happened to which objects; empty where that would be too much for the ring: observers then compare the
     /// two versions.
-    private func encodedSummary(_ limit: Int) -> ByteBuffer {
+    private func encodedSummary(_ limit: Int) throws(StoreError) -> ByteBuffer {
         let buffer = ByteBuffer()
-        ops.encodeSummary(into: buffer)
+        try ops.encodeSummary(into: buffer)
         if buffer.count > limit { buffer.removeAll() }
         return buffer
     }
@@ -385,10 +385,10 @@ package final class WriteTransaction {
         freed.append(
             FreedExtent(unit: run.page * PageSize.unitsPerPage, units: run.count * PageSize.unitsPerPage, born: version)
         )
-        AllocationDelta(allocated: placed, freed: freed).encode(into: database.deltaBuffer, version: version)
+        try AllocationDelta(allocated: placed, freed: freed).encode(into: database.deltaBuffer, version: version)
         let length = database.deltaBuffer.count
         precondition(length <= pages * PageSize.page)
-        database.deltaBuffer.pad(to: PageSize.page)
+        try database.deltaBuffer.pad(to: PageSize.page)
         let hash = PageHash.hash(
             UnsafeRawPointer(database.deltaBuffer.base), count: length, seed: PageHash.mix(database.seed, version))
         try database.file.write(
@@ -398,7 +398,7 @@ package final class WriteTransaction {
         record.deltaLength = length
         record.filePages = database.allocator!.space.pages
         database.deltaBuffer.removeAll()
-        database.deltaBuffer.append(hash)
+        try database.deltaBuffer.append(hash)
         if !record.flags.contains(.summary) {
             // Replay does not need the delta, but a process that follows the log needs it until a meta is durable.
             record.flags.insert(.summary)

@@ -1,7 +1,7 @@
 /// Shared in turn by the write transactions of one process, under WRITER: their memory, and the writers of trees and
 /// pages. They are made once: recreating them would cost more than a small commit.
 final class WriterMemory {
-    let arena = Arena()
+    let arena: Arena
     let ops = OpLog()
     let space: WriteSpace
     let extents: ExtentWriter
@@ -16,7 +16,9 @@ final class WriterMemory {
     /// Whose classes they are of.
     private var schema: Schema?
 
-    init(_ database: Database, _ mapping: Mapping) {
+    /// Errors: `.outOfMemory`.
+    init(_ database: Database, _ mapping: Mapping) throws(StoreError) {
+        arena = try Arena()
         space = WriteSpace(arena: arena, source: mapping.source(filePages: 0, seed: database.seed, arena: arena))
         extents = ExtentWriter(
             version: 0, seed: database.seed, arena: arena, estimate: 0,

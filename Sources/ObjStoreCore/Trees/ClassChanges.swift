@@ -65,12 +65,20 @@ package struct ClassChanges: Sendable {
 
     static func maskWords(_ cls: ClassSchema) -> Int { max(1, (cls.properties.count + 63) / 64) }
 
-    mutating func append(_ kind: ChangeKind, _ key: Int64) {
+    mutating func append(_ kind: ChangeKind, _ key: Int64) throws(StoreError) {
         switch kind {
-        case .deleted: deleted.append(key)
-        case .inserted: inserted.append(key)
-        case .modified: modified.append(key)
+        case .deleted: try deleted.tryAppend(key)
+        case .inserted: try inserted.tryAppend(key)
+        case .modified: try modified.tryAppend(key)
         }
+    }
+}
+
+extension ClassChanges {
+    /// An object that was modified, and which of its properties.
+    mutating func appendModified(_ key: Int64, _ mask: ArraySlice<UInt64>) throws(StoreError) {
+        try append(.modified, key)
+        for word in mask { try masks.tryAppend(word) }
     }
 }
 
@@ -97,21 +105,24 @@ final class ChangeCollector {
         self.maskWords = maskWords
     }
 
-    func record(_ kind: ChangeKind, _ key: Int64) { events.append(Event(key: key, mask: 0, kind: kind, word: 0)) }
+    func record(_ kind: ChangeKind, _ key: Int64) throws(StoreError) {
+        try events.tryAppend(Event(key: key, mask: 0, kind: kind, word: 0))
+    }
 
-    func recordUpdate(_ key: Int64, property: Int) {
-        events.append(Event(key: key, mask: 1 << UInt64(property & 63), kind: .modified, word: UInt16(property >> 6)))
+    func recordUpdate(_ key: Int64, property: Int) throws(StoreError) {
+        try events.tryAppend(
+            Event(key: key, mask: 1 << UInt64(property & 63), kind: .modified, word: UInt16(property >> 6)))
     }
 
     /// A run of a summary, whose bit 63 represents the property at 63 and all behind it.
-    func record(_ run: OpLog.Run) {
+    func record(_ run: OpLog.Run) throws(StoreError) {
         var key = run.firstKey
         let end = run.firstKey + run.count
         while key < end {
-            events.append(Event(key: key, mask: run.columns, kind: run.kind, word: 0))
+            try events.tryAppend(Event(key: key, mask: run.columns, kind: run.kind, word: 0))
             if run.kind == .modified && maskWords > 1 && run.columns >> 63 != 0 {
                 for word in 1..<maskWords {
-                    events.append(Event(key: key, mask: ~0, kind: .modified, word: UInt16(word)))
+                    try events.tryAppend(Event(key: key, mask: ~0, kind: .modified, word: UInt16(word)))
                 }
             }
             key += 1
@@ -119,7 +130,9 @@ final class ChangeCollector {
     }
 
     /// - Parameter valid: bits of properties that exist, word by word.
-    func net(propertyCount: Int) -> ClassChanges {
+    func net(propertyCount: Int) throws(StoreError) -> ClassChanges {
+        // Sorting takes as much again, twice, and there are at most as many changes, in lists that grow.
+        try Memory.check(for: events.count, each: 2 * MemoryLayout<Event>.stride + 24 * (1 + maskWords))
         sort()
         var changes = ClassChanges(maskWords: maskWords)
         changes.isFromOtherProcess = isFromOtherProcess

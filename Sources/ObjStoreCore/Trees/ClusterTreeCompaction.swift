@@ -22,13 +22,14 @@ extension ClusterWriter {
             var loader: LeafBuilder?
             while moved < budget {
                 guard let run = try self.looseRun(from: next) else {
-                    try self.thinLast(loader ?? LeafBuilder(self.columns))
+                    let builder = if let loader { loader } else { try LeafBuilder(self.columns) }
+                    try self.thinLast(builder)
                     try self.rebuildInner()
                     return nil
                 }
                 next = run.end
                 if run.count == 0 { continue }
-                if loader == nil { loader = LeafBuilder(self.columns) }
+                if loader == nil { loader = try LeafBuilder(self.columns) }
                 moved += try self.join(run, loader!)
             }
             return next
@@ -109,8 +110,8 @@ extension ClusterWriter {
 
     /// Puts the leaves of a run together; returns how many rows moved.
     private func join(_ run: LeafRun, _ loader: LeafBuilder) throws(StoreError) -> Int {
-        let joined = LeafBuilder(columns)
-        joined.beginSparse(keyBase: run.start)
+        let joined = try LeafBuilder(columns)
+        try joined.beginSparse(keyBase: run.start)
         forgetPath()
         guard try writablePath(run.start) != nil, let step = lastStep else {
             throw ClusterReader.damaged("a leaf is gone")
@@ -142,9 +143,9 @@ extension ClusterWriter {
         let texts = loader.textBytes
         // Numbers have their width, whether there is a row or not.
         guard texts.holes >= PageSize.page, texts.holes * 4 >= texts.all else { return }
-        let thinned = LeafBuilder(columns)
+        let thinned = try LeafBuilder(columns)
         if LeafHead.isSparse(head) {
-            thinned.beginSparse(keyBase: loader.keyBase)
+            try thinned.beginSparse(keyBase: loader.keyBase)
             try thinned.gather(loader, keys, space)
         } else {
             try thinned.copy(loader)

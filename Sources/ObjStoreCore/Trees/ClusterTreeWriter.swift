@@ -263,7 +263,7 @@ package final class ClusterWriter {
     /// Prepares the builder for the leaf of `key`: the last one, unpacked, or a new one.
     private func openBuilder(for key: Int64) throws(StoreError) {
         if building { try encodeBuilder() }
-        if builder == nil { builder = LeafBuilder(columns) }
+        if builder == nil { builder = try LeafBuilder(columns) }
         let keyBase = LeafHead.keyBase(of: key)
         if lastKey >= 0, LeafHead.keyBase(of: lastKey) == keyBase, let head = try lastLeaf(key) {
             try builder!.load(head, columns, hints: editor.hints, space)

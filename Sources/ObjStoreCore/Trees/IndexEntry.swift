@@ -151,7 +151,7 @@ struct IndexOrder {
         if a.key == b.key, a.bits == b.bits, a.low == b.low { return 0 }
         // Both lie in rows, and reading one may overwrite the other.
         let bytes = try whole(key: a.key, hash: a.bits, length: a.low)
-        let copy = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 1)
+        let copy = try Memory.allocate(bytes.count)
         defer { copy.deallocate() }
         copy.copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
         return

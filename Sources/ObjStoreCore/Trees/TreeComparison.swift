@@ -179,10 +179,10 @@ struct LeafComparison {
         var i = 0, j = 0
         while i < old.count || j < new.count {
             if j == new.count || (i < old.count && old[i].key < new[j].key) {
-                changes.append(.deleted, old[i].key)
+                try changes.append(.deleted, old[i].key)
                 i += 1
             } else if i == old.count || new[j].key < old[i].key {
-                changes.append(.inserted, new[j].key)
+                try changes.append(.inserted, new[j].key)
                 j += 1
             } else {
                 try compare(old[i], new[j], &changes)
@@ -218,8 +218,7 @@ struct LeafComparison {
             }
         }
         guard mask.contains(where: { $0 != 0 }) else { return }
-        changes.modified.append(new.key)
-        changes.masks.append(contentsOf: mask)
+        try changes.appendModified(new.key, mask[...])
     }
 
     /// Two dense leaves of the same keys.
@@ -233,14 +232,13 @@ struct LeafComparison {
             let was = LeafHead.isLive(a, slot), isLive = LeafHead.isLive(b, slot)
             let key = keyBase + Int64(slot)
             if was && !isLive {
-                changes.deleted.append(key)
+                try changes.append(.deleted, key)
             } else if isLive && !was {
-                changes.inserted.append(key)
+                try changes.append(.inserted, key)
             } else if was {
                 let mask = masks[(slot * maskWords)..<((slot + 1) * maskWords)]
                 if mask.contains(where: { $0 != 0 }) {
-                    changes.modified.append(key)
-                    changes.masks.append(contentsOf: mask)
+                    try changes.appendModified(key, mask)
                 }
             }
         }

@@ -2,49 +2,52 @@ internal import CSystem
 
 /// A growable run of bytes for encoding: log records, the schema, free maps. Little endian; integers that
 /// are usually small as LEB128 varints.
+///
+/// What appends throws `.outOfMemory`; what was there before stays, and of what is longer than one value a part may
+/// have come. Making one allocates nothing: the first append does.
 package final class ByteBuffer {
     package private(set) var base: UnsafeMutableRawPointer
     package private(set) var count = 0
-    private var capacity: Int
+    private var capacity = 0
+    /// How many bytes the first append allocates.
+    private let usual: Int
 
     package init(capacity: Int = 512) {
-        self.capacity = capacity
-        base = malloc(capacity)!
+        usual = capacity
+        base = ByteBuffer.nothing
     }
 
-    deinit { free(base) }
+    /// Never read: nothing lies there.
+    private nonisolated(unsafe) static let nothing = UnsafeMutableRawPointer(bitPattern: 64).unsafelyUnwrapped
+
+    deinit { if capacity > 0 { free(base) } }
 
     func removeAll() { count = 0 }
     /// Forgets what was appended after `count` bytes.
     func truncate(_ count: Int) { self.count = count }
 
     @inline(__always)
-    private func room(_ bytes: Int) -> UnsafeMutableRawPointer {
-        if _slowPath(count &+ bytes > capacity) { grow(bytes) }
+    private func room(_ bytes: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+        if _slowPath(count &+ bytes > capacity) { try grow(bytes) }
         return base + count
     }
 
     @inline(never)
-    private func grow(_ bytes: Int) {
-        capacity = max(capacity * 2, count + bytes)
-        base = realloc(base, capacity)!
-    }
-
-    /// Whether there is memory for so much more, before it is appended. Errors: `.outOfMemory`.
-    @inline(__always)
-    func expect(_ bytes: Int) throws(StoreError) {
-        if _slowPath(count &+ bytes > capacity) { try Memory.check(for: 2 * (count + bytes), each: 1) }
+    private func grow(_ bytes: Int) throws(StoreError) {
+        let more = max(capacity * 2, count + bytes, usual)
+        base = capacity == 0 ? try Memory.allocate(more) : try Memory.reallocate(base, more)
+        capacity = more
     }
 
     @inline(__always)
-    func append<T: BitwiseCopyable>(_ value: T) {
-        room(MemoryLayout<T>.size).storeBytes(of: value, as: T.self)
+    func append<T: BitwiseCopyable>(_ value: T) throws(StoreError) {
+        try room(MemoryLayout<T>.size).storeBytes(of: value, as: T.self)
         count &+= MemoryLayout<T>.size
     }
 
     @inline(__always)
-    func appendVarint(_ value: UInt64) {
-        let target = room(10)
+    func appendVarint(_ value: UInt64) throws(StoreError) {
+        let target = try room(10)
         var rest = value, length = 0
         while rest >= 0x80 {
             target.storeBytes(of: UInt8(truncatingIfNeeded: rest) | 0x80, toByteOffset: length, as: UInt8.self)
@@ -57,35 +60,40 @@ package final class ByteBuffer {
 
     /// A signed varint: small magnitudes are short.
     @inline(__always)
-    func appendSigned(_ value: Int64) {
-        appendVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
+    func appendSigned(_ value: Int64) throws(StoreError) {
+        try appendVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
     }
 
-    package func append(bytes: UnsafeRawPointer?, count length: Int) {
+    package func append(bytes: UnsafeRawPointer?, count length: Int) throws(StoreError) {
         if length == 0 { return }
-        room(length).copyMemory(from: bytes!, byteCount: length)
+        try room(length).copyMemory(from: bytes!, byteCount: length)
         count &+= length
     }
 
     /// Room for more bytes, which the caller fills.
-    func extend(by length: Int) -> UnsafeMutableRawPointer {
-        defer { count &+= length }
-        return room(length)
+    func extend(by length: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+        let start = try room(length)
+        count &+= length
+        return start
     }
 
     /// Length and UTF-8 bytes.
-    func append(text: String) {
+    func append(text: String) throws(StoreError) {
+        try appendVarint(UInt64(text.utf8.count))
+        try append(utf8: text)
+    }
+
+    /// The UTF-8 bytes alone.
+    func append(utf8 text: String) throws(StoreError) {
         var text = text
-        text.withUTF8 { bytes in
-            appendVarint(UInt64(bytes.count))
-            append(bytes: bytes.baseAddress, count: bytes.count)
-        }
+        let room = try extend(by: text.utf8.count)
+        text.withUTF8 { if let from = $0.baseAddress { room.copyMemory(from: from, byteCount: $0.count) } }
     }
 
     /// Zero bytes up to the next multiple of `alignment`.
-    func pad(to alignment: Int) {
+    func pad(to alignment: Int) throws(StoreError) {
         let rest = -count & (alignment - 1)
-        room(rest).initializeMemory(as: UInt8.self, repeating: 0, count: rest)
+        try room(rest).initializeMemory(as: UInt8.self, repeating: 0, count: rest)
         count += rest
     }
 

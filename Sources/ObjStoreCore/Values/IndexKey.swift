@@ -40,13 +40,13 @@ package final class IndexKey {
     package func append(_ value: Value) throws(StoreError) {
         if value.isNull {
             hasNull = true
-            return buffer.append(UInt8(0))
+            return try buffer.append(UInt8(0))
         }
-        buffer.append(UInt8(1))
+        try buffer.append(UInt8(1))
         guard value.kind.isScalar || value.kind == .link else {
             throw StoreError(.invalidArgument, "\(value.kind.indefinite) cannot be part of an index")
         }
-        append(content: value)
+        try append(content: value)
         try checkLength()
     }
 
@@ -59,44 +59,44 @@ package final class IndexKey {
 
     /// What follows the 1 of a value that is not null.
     @inline(__always)
-    func append(content value: Value) {
+    func append(content value: Value) throws(StoreError) {
         switch value.kind {
-        case .bool: buffer.append(UInt8(truncatingIfNeeded: value.low))
-        case .int, .link: buffer.append(IndexBits.signed(value.low).bigEndian)
-        case .double: buffer.append(IndexBits.double(value.asDouble).bigEndian)
-        case .float: buffer.append(IndexKey.bits(value.asFloat).bigEndian)
+        case .bool: try buffer.append(UInt8(truncatingIfNeeded: value.low))
+        case .int, .link: try buffer.append(IndexBits.signed(value.low).bigEndian)
+        case .double: try buffer.append(IndexBits.double(value.asDouble).bigEndian)
+        case .float: try buffer.append(IndexKey.bits(value.asFloat).bigEndian)
         case .timestamp:
-            buffer.append(IndexBits.signed(value.low).bigEndian)
-            buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
+            try buffer.append(IndexBits.signed(value.low).bigEndian)
+            try buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
         case .decimal128:
             let key = value.asDecimal.orderKey
-            buffer.append(UInt64(truncatingIfNeeded: key >> 64).bigEndian)
-            buffer.append(UInt64(truncatingIfNeeded: key).bigEndian)
+            try buffer.append(UInt64(truncatingIfNeeded: key >> 64).bigEndian)
+            try buffer.append(UInt64(truncatingIfNeeded: key).bigEndian)
         case .objectID:
-            buffer.append(ValueCell.bytes(value.low))
-            buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
+            try buffer.append(ValueCell.bytes(value.low))
+            try buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
         case .uuid:
-            buffer.append(ValueCell.bytes(value.low))
-            buffer.append(ValueCell.bytes(value.high))
-        default: append(text: value)
+            try buffer.append(ValueCell.bytes(value.low))
+            try buffer.append(ValueCell.bytes(value.high))
+        default: try append(text: value)
         }
     }
 
     @inline(__always)
-    func append(objectKey: Int64) { buffer.append(IndexBits.signed(objectKey).bigEndian) }
+    func append(objectKey: Int64) throws(StoreError) { try buffer.append(IndexBits.signed(objectKey).bigEndian) }
 
-    func append(text value: Value) {
+    func append(text value: Value) throws(StoreError) {
         var start = value.pointer, rest = value.count
         while rest > 0, let here = start {
             let zero = memchr(here, 0, rest).map { UnsafeRawPointer($0) }
             let plain = zero.map { $0 - here } ?? rest
-            buffer.append(bytes: here, count: plain)
+            try buffer.append(bytes: here, count: plain)
             if zero == nil { break }
-            buffer.append(UInt16(0xff00))  // 0, then 255
+            try buffer.append(UInt16(0xff00))  // 0, then 255
             start = here + plain + 1
             rest -= plain + 1
         }
-        buffer.append(UInt16(0))
+        try buffer.append(UInt16(0))
     }
 
     /// An unsigned integer in the order of the values: -0.0 is 0.0, every NaN is one and the greatest.

@@ -5,10 +5,11 @@ final class KeptBytes {
 
     deinit { for block in blocks { block.deallocate() } }
 
-    func keep(_ values: inout [Value]) {
+    /// Errors: `.outOfMemory`.
+    func keep(_ values: inout [Value]) throws(StoreError) {
         let total = values.reduce(0) { $0 + ($1.pointer == nil ? 0 : $1.count) }
         if total == 0 { return }
-        var next = UnsafeMutableRawPointer.allocate(byteCount: total, alignment: 1)
+        var next = try Memory.allocate(total)
         blocks.append(next)
         for index in values.indices {
             guard let pointer = values[index].pointer else { continue }

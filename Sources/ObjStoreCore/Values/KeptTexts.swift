@@ -9,11 +9,12 @@ final class KeptTexts {
         for block in blocks { block.deallocate() }
     }
 
-    func keep(_ value: Value) -> Value {
+    /// Errors: `.outOfMemory`.
+    func keep(_ value: Value) throws(StoreError) -> Value {
         guard let pointer = value.pointer else { return value }
         // Also an empty text lies in a block.
         if blocks.isEmpty || used + value.count > KeptTexts.bytes {
-            blocks.append(.allocate(byteCount: max(KeptTexts.bytes, value.count), alignment: 1))
+            blocks.append(try Memory.allocate(max(KeptTexts.bytes, value.count)))
             used = 0
         }
         let copy = blocks[blocks.count - 1] + used

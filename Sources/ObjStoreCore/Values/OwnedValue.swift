@@ -4,6 +4,22 @@ package final class OwnedValue: @unchecked Sendable {
     package let value: Value
     private let storage: UnsafeMutableRawPointer?
 
+    /// Of a value that may be long. Errors: `.outOfMemory`.
+    package init(copying source: Value) throws(StoreError) {
+        guard source.kind.isBytes, source.count > 0 else {
+            value = source
+            storage = nil
+            return
+        }
+        let copy = try Memory.allocate(source.count)
+        copy.copyMemory(from: source.pointer!, byteCount: source.count)
+        storage = copy
+        var owned = source
+        owned.pointer = UnsafeRawPointer(copy)
+        value = owned
+    }
+
+    /// Of a value that has few bytes or none: a key of a map, an element of a cell.
     package init(_ source: Value) {
         guard source.kind.isBytes, source.count > 0 else {
             value = source

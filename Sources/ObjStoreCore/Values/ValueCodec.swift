@@ -1,34 +1,34 @@
 /// Values as log records and the schema hold them: a kind byte, then the content.
 enum ValueCodec {
-    static func append(_ value: Value, to buffer: ByteBuffer) {
-        buffer.append(value.kind.rawValue)
-        appendContent(value, to: buffer)
+    static func append(_ value: Value, to buffer: ByteBuffer) throws(StoreError) {
+        try buffer.append(value.kind.rawValue)
+        try appendContent(value, to: buffer)
     }
 
     /// The value without its kind.
-    static func appendContent(_ value: Value, to buffer: ByteBuffer) {
+    static func appendContent(_ value: Value, to buffer: ByteBuffer) throws(StoreError) {
         switch value.kind {
         // Of a collection it is only said that there is one: its elements have operations of their own.
         case .null, .list, .set, .map: break
-        case .bool: buffer.append(UInt8(truncatingIfNeeded: value.low))
-        case .int, .link: buffer.appendSigned(value.low)
-        case .double: buffer.append(value.low)
+        case .bool: try buffer.append(UInt8(truncatingIfNeeded: value.low))
+        case .int, .link: try buffer.appendSigned(value.low)
+        case .double: try buffer.append(value.low)
         case .timestamp:
-            buffer.appendSigned(value.low)
-            buffer.appendVarint(UInt64(bitPattern: value.high))
+            try buffer.appendSigned(value.low)
+            try buffer.appendVarint(UInt64(bitPattern: value.high))
         case .string, .binary, .mixed, .document:
-            buffer.appendVarint(UInt64(value.count))
-            buffer.append(bytes: value.pointer, count: value.count)
-        case .float: buffer.append(UInt32(truncatingIfNeeded: value.low))
+            try buffer.appendVarint(UInt64(value.count))
+            try buffer.append(bytes: value.pointer, count: value.count)
+        case .float: try buffer.append(UInt32(truncatingIfNeeded: value.low))
         case .decimal128:
-            buffer.append(value.low)
-            buffer.append(value.high)
+            try buffer.append(value.low)
+            try buffer.append(value.high)
         case .objectID:
-            buffer.append(ValueCell.bytes(value.low))
-            buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
+            try buffer.append(ValueCell.bytes(value.low))
+            try buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
         case .uuid:
-            buffer.append(ValueCell.bytes(value.low))
-            buffer.append(ValueCell.bytes(value.high))
+            try buffer.append(ValueCell.bytes(value.low))
+            try buffer.append(ValueCell.bytes(value.high))
         }
     }
 

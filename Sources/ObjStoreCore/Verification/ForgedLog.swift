@@ -55,7 +55,7 @@ package struct ForgedLog {
     /// A record more, of the next version, which does these things and says that it allocated nothing.
     package mutating func append(_ ops: ForgedOps) {
         let delta = ByteBuffer(), version = (records.last?.record.version ?? meta.version) + 1
-        AllocationDelta().encode(into: delta, version: version)
+        try! AllocationDelta().encode(into: delta, version: version)
         var record = LogRecord(version: version)
         record.filePages = records.last?.record.filePages ?? meta.filePages
         record.root = records.last?.record.root ?? meta.root
@@ -94,16 +94,16 @@ package struct ForgedLog {
         for record in records {
             version += 1
             ops.removeAll()
-            record.ops.withUnsafeBytes { ops.append(bytes: $0.baseAddress, count: $0.count) }
+            record.ops.withUnsafeBytes { try! ops.append(bytes: $0.baseAddress, count: $0.count) }
             delta.removeAll()
-            record.delta.withUnsafeBytes { delta.append(bytes: $0.baseAddress, count: $0.count) }
+            record.delta.withUnsafeBytes { try! delta.append(bytes: $0.baseAddress, count: $0.count) }
             var header = record.record
             header.version = version
-            header.encode(into: buffer, ops: ops, delta: delta, at: position, seed: meta.hashSeed)
+            try! header.encode(into: buffer, ops: ops, delta: delta, at: position, seed: meta.hashSeed)
             let start = header.start
             guard position.lsn + UInt64(buffer.count) < UInt64(position.region.bytes) + meta.log.lsn else { return }
             if start.bytesToEnd(start.lsn) < buffer.count {
-                LogRecord.encodeSkip(into: skip, version: version, at: start, seed: meta.hashSeed)
+                try! LogRecord.encodeSkip(into: skip, version: version, at: start, seed: meta.hashSeed)
                 put(skip, start.offset(of: start.lsn))
                 put(buffer, start.offset(of: start.nextLap))
             } else {
@@ -114,7 +114,7 @@ package struct ForgedLog {
     }
 }
 
-/// Operations of a log that may say anything.
+/// Operations of a log that may say anything. Only tests make them: without memory they end.
 package struct ForgedOps {
     private let buffer = ByteBuffer()
 
@@ -124,15 +124,15 @@ package struct ForgedOps {
 
     package func create(_ cls: UInt64, _ key: Int64, _ values: [Value]) {
         begin(.create, cls, key)
-        for value in values { ValueCodec.append(value, to: buffer) }
+        for value in values { try! ValueCodec.append(value, to: buffer) }
     }
 
     package func update(_ cls: UInt64, _ key: Int64, _ changes: [(column: UInt64, value: Value)]) {
         begin(.update, cls, key)
-        buffer.appendVarint(UInt64(changes.count))
+        try! buffer.appendVarint(UInt64(changes.count))
         for change in changes {
-            buffer.appendVarint(change.column)
-            ValueCodec.append(change.value, to: buffer)
+            try! buffer.appendVarint(change.column)
+            try! ValueCodec.append(change.value, to: buffer)
         }
     }
 
@@ -144,10 +144,10 @@ package struct ForgedOps {
         _ values: [Value]
     ) {
         begin(.splice, cls, key)
-        for number in [column, at, removed, UInt64(values.count)] { buffer.appendVarint(number) }
+        for number in [column, at, removed, UInt64(values.count)] { try! buffer.appendVarint(number) }
         for (index, value) in values.enumerated() {
-            if index < keys.count { ValueCodec.append(keys[index], to: buffer) }
-            ValueCodec.append(value, to: buffer)
+            if index < keys.count { try! ValueCodec.append(keys[index], to: buffer) }
+            try! ValueCodec.append(value, to: buffer)
         }
     }
 
@@ -156,18 +156,18 @@ package struct ForgedOps {
         _ cls: UInt64, _ key: Int64, _ column: UInt64, _ path: [MixedStep], _ action: MixedAction, _ value: [UInt8]?
     ) {
         begin(.edit, cls, key)
-        buffer.appendVarint(column)
-        (value ?? []).withUnsafeBytes { Op.Edit(path: path, action: action, value: $0).append(to: buffer) }
+        try! buffer.appendVarint(column)
+        (value ?? []).withUnsafeBytes { try! Op.Edit(path: path, action: action, value: $0).append(to: buffer) }
     }
 
     package func schema(_ schema: Schema) {
-        buffer.append(OpLog.Code.schema.rawValue)
-        SchemaCodec.append(schema, to: buffer)
+        try! buffer.append(OpLog.Code.schema.rawValue)
+        try! SchemaCodec.append(schema, to: buffer)
     }
 
     private func begin(_ code: OpLog.Code, _ cls: UInt64, _ key: Int64) {
-        buffer.append(code.rawValue)
-        buffer.appendVarint(cls)
-        buffer.appendSigned(key)
+        try! buffer.append(code.rawValue)
+        try! buffer.appendVarint(cls)
+        try! buffer.appendSigned(key)
     }
 }

@@ -98,7 +98,7 @@ struct LogImage {
         let end = min(region.offset + region.bytes, size)
         guard region.bytes >= PageSize.page, region.offset >= LogFile.headerSize, region.offset < end else { return 0 }
         let chunk = 1 << 20
-        let buffer = UnsafeMutableRawPointer.allocate(byteCount: chunk, alignment: 64)
+        let buffer = try Memory.allocateAligned(chunk)
         defer { buffer.deallocate() }
         // Records do not overlap: more than this is what a hostile file says.
         var found = 0, start = region.offset, left = 2 * (end - region.offset)
@@ -115,7 +115,7 @@ struct LogImage {
                 else { continue }
                 let rounded = (bytes + LogRecord.sector - 1) & ~(LogRecord.sector - 1)
                 left -= rounded
-                let record = UnsafeMutableRawPointer.allocate(byteCount: rounded, alignment: 64)
+                let record = try Memory.allocateAligned(rounded)
                 defer { record.deallocate() }
                 try file.read(into: record, count: rounded, at: start + sector)
                 if LogRecord.hash(UnsafeRawPointer(record), bytes: rounded, seed: seed)

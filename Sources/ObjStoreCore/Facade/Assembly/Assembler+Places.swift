@@ -46,7 +46,7 @@ extension Assembler {
             isWaiting = isWaiting || waits
             if !waits {
                 let stored = try writer.checked(element.value, elementOf: position, cls)
-                element.value = kept?.keep(stored) ?? stored
+                element.value = if let kept { try kept.keep(stored) } else { stored }
             }
             if kind == .map {
                 element.key = try cls.mapKey(name, position)

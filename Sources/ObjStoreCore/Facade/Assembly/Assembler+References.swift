@@ -184,9 +184,9 @@ extension Assembler {
     }
 
     /// Values in which references wait, kept.
-    func nested(_ start: Int) -> WaitingLinks.Nested {
+    func nested(_ start: Int) throws(StoreError) -> WaitingLinks.Nested {
         defer { missing = [:] }
-        return .init(
+        return try .init(
             flat.values[start..<flat.end(start)], Dictionary(uniqueKeysWithValues: missing.map { ($0 - start, $1) }),
             options.convert)
     }

@@ -411,7 +411,7 @@ final class Assembler {
             } else {
                 value = try scalar(index, column.kind, cls, position)
                 if !missing.isEmpty {
-                    parts.waiting.append((position, .nested(nested(index))))
+                    parts.waiting.append((position, .nested(try nested(index))))
                     path.removeLast()
                     return
                 }
@@ -466,7 +466,7 @@ final class Assembler {
             throw cls.namingOnce(error, position)
         }
         let buffer = ByteBuffer(capacity: max(16, builder.node.count))
-        buffer.append(bytes: builder.node.baseAddress, count: builder.node.count)
+        try buffer.append(bytes: builder.node.baseAddress, count: builder.node.count)
         documents.append(buffer)
         return Value(kind: .document, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
     }

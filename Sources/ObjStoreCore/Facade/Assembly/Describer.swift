@@ -69,7 +69,7 @@ final class Describer {
     ) throws(StoreError) {
         let elements = try view.trees.elements(of: object.key, cls, position),
             isMap = cls.columns[position].kind == .map
-        values.append(Value(kind: isMap ? .map : .list, low: Int64(try elements.count())))
+        try values.tryAppend(Value(kind: isMap ? .map : .list, low: Int64(try elements.count())))
         var index = 0
         let length = path.utf8.count
         try elements.forEach { (key, value) throws(StoreError) in

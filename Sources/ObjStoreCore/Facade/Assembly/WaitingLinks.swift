@@ -27,9 +27,10 @@ final class WaitingLinks {
         init(
             _ values: Slice<UnsafeBufferPointer<Value>>, _ missing: [Int: StoreError],
             _ convert: Assembler.Options.Convert?
-        ) {
+        ) throws(StoreError) {
+            try Memory.check(for: values.count, each: MemoryLayout<Value>.stride)
             var copy = Array(values)
-            bytes.keep(&copy)
+            try bytes.keep(&copy)
             self.values = copy
             self.missing = missing
             self.convert = convert

@@ -32,7 +32,7 @@ extension ClassState {
 
     private func apply(_ row: RowPosition, _ property: Int, _ edit: MixedEdit) throws(StoreError) {
         let buffer = ByteBuffer(capacity: max(64, edit.bytes))
-        edit.append(to: buffer)
+        try edit.append(to: buffer)
         let value = Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
         // An object that never had links gets one only by what is new: the rest is not searched for them.
         let part =

@@ -34,7 +34,7 @@ extension ClassState {
             guard try clearMixedElements(key, property, where: isGone) else { throw damaged("has no such link") }
             return nil
         }
-        let old = OwnedValue(try value(row, property)), builder = DocumentBuilder()
+        let old = try OwnedValue(copying: try value(row, property)), builder = DocumentBuilder()
         guard try MixedLinks.has(old.value) else { throw damaged("has no such link") }
         let new = try MixedLinks.without(old.value, builder, where: isGone)
         try update(row, property, new)

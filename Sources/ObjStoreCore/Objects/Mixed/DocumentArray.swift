@@ -55,7 +55,7 @@ package enum DocumentArray {
 
     /// Calls `body` with everything that `pack` would have been given; texts point into the document. It is checked
     /// first.
-    package static func unpack(_ document: Value, _ body: (Value) -> Void) throws(StoreError) {
+    package static func unpack(_ document: Value, _ body: (Value) throws(StoreError) -> Void) throws(StoreError) {
         let node: MixedNode
         do throws(StoreError) {
             node = try MixedNode(document.pointer, document.count)
@@ -66,15 +66,15 @@ package enum DocumentArray {
         try visit(node, body)
     }
 
-    private static func visit(_ node: MixedNode, _ body: (Value) -> Void) throws(StoreError) {
+    private static func visit(_ node: MixedNode, _ body: (Value) throws(StoreError) -> Void) throws(StoreError) {
         let kind = try node.kind
-        guard kind == .list || kind == .map else { return body(try node.value()) }
+        guard kind == .list || kind == .map else { return try body(try node.value()) }
         let container = try MixedContainer(node)
-        body(Value(kind: kind, low: Int64(container.count)))
+        try body(Value(kind: kind, low: Int64(container.count)))
         for index in 0..<container.count {
             if kind == .map {
                 let key = try container.key(index)
-                body(.string(key.baseAddress, key.count))
+                try body(.string(key.baseAddress, key.count))
             }
             try visit(try container.node(index), body)
         }

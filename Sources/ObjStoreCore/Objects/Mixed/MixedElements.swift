@@ -87,7 +87,7 @@ extension MixedEdit {
         let buffer = ByteBuffer()
         let edit = try prepare(cell, path, action, value, limit: limit, buffer)
         result.removeAll()
-        edit.append(to: result)
+        try edit.append(to: result)
         withExtendedLifetime(buffer) {}
     }
 }

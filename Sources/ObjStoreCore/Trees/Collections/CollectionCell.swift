@@ -49,18 +49,22 @@ package enum CollectionCell {
     /// Writes the cell of some elements; false where they are too many for one of `limit` bytes.
     static func encode(
         _ list: ArraySlice<(key: Value, value: Value)>, _ elements: ElementSchema, limit: Int, into buffer: ByteBuffer
-    ) -> Bool {
+    ) throws(StoreError) -> Bool {
         buffer.removeAll()
         if list.isEmpty { return true }
         guard list.count <= mostElements else { return false }
         let hasKinds = list.contains { $0.value.kind != elements.kind }
-        buffer.append(UInt8(list.count))
-        buffer.append(hasKinds ? UInt8(1) : 0)
+        try buffer.append(UInt8(list.count))
+        try buffer.append(hasKinds ? UInt8(1) : 0)
         for (key, value) in list {
             // Not to copy a text of megabytes only to find that it is too long.
             guard key.count + value.count <= limit else { return false }
-            if elements.keyKind != .null { ValueCodec.appendContent(key, to: buffer) }
-            if hasKinds { ValueCodec.append(value, to: buffer) } else { ValueCodec.appendContent(value, to: buffer) }
+            if elements.keyKind != .null { try ValueCodec.appendContent(key, to: buffer) }
+            if hasKinds {
+                try ValueCodec.append(value, to: buffer)
+            } else {
+                try ValueCodec.appendContent(value, to: buffer)
+            }
             if buffer.count > limit { return false }
         }
         return true

@@ -18,7 +18,7 @@ extension CollectionWriter {
         let bytes = NodeHeader.bytes(old.node) + delta * widths(old) + text
         guard bytes <= limits.leafBytes else { return nil }
 
-        let image = space.scratch.allocate(bytes)
+        let image = try space.scratch.allocate(bytes)
         var copy = Copy(from: old.node, to: image)
         if hasKeys { copy.splice(old.keys, count: old.count, at, positions.count, new.first?.key) }
         copy.splice(old.values, count: old.count, at, positions.count, new.first?.value)

@@ -95,7 +95,7 @@ package final class CollectionWriter {
         guard value.kind.hasOffsets, value.count > StoredValue.longestInline else { return StoredValue(value) }
         let (ref, pointer) = try space.newPart(bytes: value.count, capacity: value.count)
         pointer.copyMemory(from: value.pointer!, byteCount: value.count)
-        let cell = space.scratch.allocate(StringSegment.cellBytes)
+        let cell = try space.scratch.allocate(StringSegment.cellBytes)
         LongValue.store(cell, ref: ref, bytes: value.count, hash: 0, born: 0)
         return StoredValue(
             Value(kind: value.kind, pointer: UnsafeRawPointer(cell), count: StringSegment.cellBytes), isLong: true)
@@ -416,7 +416,7 @@ package final class CollectionWriter {
         if !work.isEmpty, plan.bytes <= limits.leafBytes, plan.count <= limits.leafElements, space.isOwn(ref) {
             // In the same extent: through scratch memory, for texts lie in what is overwritten.
             try discardLong(old, positions)
-            let image = space.scratch.allocate(plan.bytes)
+            let image = try space.scratch.allocate(plan.bytes)
             image.copyMemory(from: old.node, byteCount: NodeHeader.size)
             plan.write(work[...], image)
             NodeHeader.setBytes(image, plan.bytes)

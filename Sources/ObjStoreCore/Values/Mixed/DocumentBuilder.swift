@@ -38,7 +38,7 @@ package final class DocumentBuilder {
             throw MixedEdit.tooDeep
         }
         let start = bytes.count
-        MixedNode.append(value, to: bytes)
+        try MixedNode.append(value, to: bytes)
         try didAppend(from: start)
     }
 
@@ -51,7 +51,7 @@ package final class DocumentBuilder {
     package func key(_ key: UnsafeRawBufferPointer) throws(StoreError) {
         try MixedCell.admit(.string(key.baseAddress, key.count), limit: limit)
         let start = bytes.count
-        bytes.append(bytes: key.baseAddress, count: key.count)
+        try bytes.append(bytes: key.baseAddress, count: key.count)
         frames[frames.count - 1].key = start..<bytes.count
     }
 
@@ -63,11 +63,11 @@ package final class DocumentBuilder {
         if frame.kind == .map {
             try sort(&frame)
         } else {
-            sorted.append(bytes: UnsafeRawPointer(bytes.base + frame.start), count: bytes.count - frame.start)
+            try sorted.append(bytes: UnsafeRawPointer(bytes.base + frame.start), count: bytes.count - frame.start)
         }
         bytes.truncate(frame.start)
-        MixedContainer.appendHeader(frame.kind, count: count, ends: frame.ends, to: bytes)
-        bytes.append(bytes: UnsafeRawPointer(sorted.base), count: sorted.count)
+        try MixedContainer.appendHeader(frame.kind, count: count, ends: frame.ends, to: bytes)
+        try bytes.append(bytes: UnsafeRawPointer(sorted.base), count: sorted.count)
         try didAppend(from: frame.start)
     }
 
@@ -77,6 +77,8 @@ package final class DocumentBuilder {
         func piece(_ range: Range<Int>) -> UnsafeRawBufferPointer {
             UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
         }
+        // Sorting takes half of it once more.
+        try Memory.check(for: frame.entries.count, each: MemoryLayout<(Range<Int>, Range<Int>)>.stride)
         frame.entries.sort { MixedContainer.compare(piece($0.key), piece($1.key)) < 0 }
         var last: UnsafeRawBufferPointer?
         for entry in frame.entries {
@@ -86,10 +88,10 @@ package final class DocumentBuilder {
                     .invalidArgument, "a map has the key \(Value.string(key.baseAddress, key.count).text) twice")
             }
             last = key
-            sorted.append(bytes: key.baseAddress, count: key.count)
-            frame.ends.append(sorted.count)
-            sorted.append(bytes: piece(entry.value).baseAddress, count: entry.value.count)
-            frame.ends.append(sorted.count)
+            try sorted.append(bytes: key.baseAddress, count: key.count)
+            try frame.ends.tryAppend(sorted.count)
+            try sorted.append(bytes: piece(entry.value).baseAddress, count: entry.value.count)
+            try frame.ends.tryAppend(sorted.count)
         }
     }
 
@@ -97,9 +99,9 @@ package final class DocumentBuilder {
         if bytes.count > limit { throw MixedCell.tooLarge(bytes.count, limit) }
         guard let top = frames.indices.last else { return }
         if frames[top].kind == .list {
-            frames[top].ends.append(bytes.count - frames[top].start)
+            try frames[top].ends.tryAppend(bytes.count - frames[top].start)
         } else if let key = frames[top].key {
-            frames[top].entries.append((key, start..<bytes.count))
+            try frames[top].entries.tryAppend((key, start..<bytes.count))
             frames[top].key = nil
         }
     }

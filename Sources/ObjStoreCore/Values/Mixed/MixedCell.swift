@@ -20,7 +20,7 @@ package enum MixedCell {
         buffer.removeAll()
         if value.isNull { return .null }
         try admit(value, limit: limit)
-        MixedNode.append(value, to: buffer)
+        try MixedNode.append(value, to: buffer)
         if value.kind == .link || value.kind == .document { try MixedLinks.forgetStore(buffer.base, buffer.count) }
         return Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
     }

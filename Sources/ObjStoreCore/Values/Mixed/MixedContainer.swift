@@ -107,20 +107,20 @@ package struct MixedContainer {
     // MARK: Writing
 
     /// Appends everything before the items of a container whose items have these lengths.
-    static func appendHeader(_ kind: ValueKind, count: Int, ends: [Int], to buffer: ByteBuffer) {
+    static func appendHeader(_ kind: ValueKind, count: Int, ends: [Int], to buffer: ByteBuffer) throws(StoreError) {
         let width = width(max(count, ends.last ?? 0))
-        buffer.append(kind.rawValue)
-        buffer.append(UInt8(width))
-        append(count, width, to: buffer)
-        for end in ends { append(end, width, to: buffer) }
+        try buffer.append(kind.rawValue)
+        try buffer.append(UInt8(width))
+        try append(count, width, to: buffer)
+        for end in ends { try append(end, width, to: buffer) }
     }
 
     @inline(__always)
-    private static func append(_ number: Int, _ width: Int, to buffer: ByteBuffer) {
+    private static func append(_ number: Int, _ width: Int, to buffer: ByteBuffer) throws(StoreError) {
         switch width {
-        case 1: buffer.append(UInt8(truncatingIfNeeded: number))
-        case 2: buffer.append(UInt16(truncatingIfNeeded: number))
-        default: buffer.append(UInt32(truncatingIfNeeded: number))
+        case 1: try buffer.append(UInt8(truncatingIfNeeded: number))
+        case 2: try buffer.append(UInt16(truncatingIfNeeded: number))
+        default: try buffer.append(UInt32(truncatingIfNeeded: number))
         }
     }
 
@@ -161,29 +161,29 @@ package struct MixedContainer {
         var newBytes: Int { 2 + newWidth * (newItems + 1) + newBodyBytes }
 
         /// What precedes the items that come ...
-        func appendBefore(to buffer: ByteBuffer) {
+        func appendBefore(to buffer: ByteBuffer) throws(StoreError) {
             let width = newWidth, old = container
-            buffer.append(old.kind.rawValue)
-            buffer.append(UInt8(width))
-            append(newCount, width, to: buffer)
+            try buffer.append(old.kind.rawValue)
+            try buffer.append(UInt8(width))
+            try append(newCount, width, to: buffer)
             if width == old.width {
-                buffer.append(bytes: old.ends, count: items.lowerBound * width)
+                try buffer.append(bytes: old.ends, count: items.lowerBound * width)
             } else {
-                for item in 0..<items.lowerBound { append(old.begin(item + 1), width, to: buffer) }
+                for item in 0..<items.lowerBound { try append(old.begin(item + 1), width, to: buffer) }
             }
             var end = bytes.lowerBound
             for length in lengths {
                 end += length
-                append(end, width, to: buffer)
+                try append(end, width, to: buffer)
             }
             let shift = added &- bytes.count
-            for item in items.upperBound..<old.items { append(old.begin(item &+ 1) &+ shift, width, to: buffer) }
-            buffer.append(bytes: old.body, count: bytes.lowerBound)
+            for item in items.upperBound..<old.items { try append(old.begin(item &+ 1) &+ shift, width, to: buffer) }
+            try buffer.append(bytes: old.body, count: bytes.lowerBound)
         }
 
         /// ... and behind them.
-        func appendBehind(to buffer: ByteBuffer) {
-            buffer.append(bytes: container.body + bytes.upperBound, count: container.bodyBytes - bytes.upperBound)
+        func appendBehind(to buffer: ByteBuffer) throws(StoreError) {
+            try buffer.append(bytes: container.body + bytes.upperBound, count: container.bodyBytes - bytes.upperBound)
         }
     }
 }

@@ -22,55 +22,57 @@ extension IndexKey {
     package func append(mixed value: Value) throws(StoreError) {
         if value.isNull { return try append(value) }
         let value = value.kind == .mixed ? try MixedNode(value.pointer, value.count).value() : value
-        buffer.append(UInt8(1))
+        try buffer.append(UInt8(1))
         try append(any: value, left: MixedNode.maximumDepth)
         try checkLength()
     }
 
     /// What sorts before all values of a value's family.
-    func append(familyOf value: Value) throws(StoreError) { append(family: try MixedOrder.family(value)) }
+    func append(familyOf value: Value) throws(StoreError) {
+        try append(family: try MixedOrder.family(value))
+    }
 
     /// What sorts after all values of a value's family that are in an order: no NaN is.
     func append(endOfFamilyOf value: Value) throws(StoreError) {
         let family = try MixedOrder.family(value)
-        if family != MixedOrder.numbers { return append(family: family + 1) }
-        append(family: family)
-        buffer.append(IndexBits.double(.nan).bigEndian)
+        if family != MixedOrder.numbers { return try append(family: family + 1) }
+        try append(family: family)
+        try buffer.append(IndexBits.double(.nan).bigEndian)
     }
 
-    private func append(family: Int) {
-        buffer.append(UInt8(1))
-        buffer.append(UInt8(truncatingIfNeeded: family))
+    private func append(family: Int) throws(StoreError) {
+        try buffer.append(UInt8(1))
+        try buffer.append(UInt8(truncatingIfNeeded: family))
     }
 
     private func append(any value: Value, left: Int) throws(StoreError) {
-        buffer.append(UInt8(truncatingIfNeeded: try MixedOrder.family(value)))
+        try buffer.append(UInt8(truncatingIfNeeded: try MixedOrder.family(value)))
         switch value.kind {
         case .null: break
         case .int, .float, .double, .decimal128:
             let (floor, isExact) = ExactNumber.floor(value)
-            buffer.append(IndexBits.double(floor).bigEndian)
-            buffer.append(UInt8(isExact ? 0 : 1))
+            try buffer.append(IndexBits.double(floor).bigEndian)
+            try buffer.append(UInt8(isExact ? 0 : 1))
             if !isExact {
-                append(content: .decimal128(value.kind == .int ? ExactNumber.decimal(value.low) : value.asDecimal))
+                try append(content: .decimal128(value.kind == .int ? ExactNumber.decimal(value.low) : value.asDecimal))
             }
         case .document:
             if left == 0 { throw MixedEdit.tooDeep }
             let container = try MixedContainer(MixedNode(value.pointer, value.count))
             for index in 0..<container.count {
-                buffer.append(UInt8(1))
+                try buffer.append(UInt8(1))
                 if container.kind == .map {
                     let key = try container.key(index)
-                    append(text: .string(key.baseAddress, key.count))
+                    try append(text: .string(key.baseAddress, key.count))
                 }
                 try append(any: try container.node(index).value(), left: left - 1)
                 try checkLength()
             }
-            buffer.append(UInt8(0))
+            try buffer.append(UInt8(0))
         case .link:
-            buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
-            append(content: value)
-        default: append(content: value)
+            try buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
+            try append(content: value)
+        default: try append(content: value)
         }
     }
 }

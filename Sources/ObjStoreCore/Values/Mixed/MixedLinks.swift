@@ -114,7 +114,7 @@ enum MixedLinks {
     ) throws(StoreError) -> Value? {
         let builder = DocumentBuilder(), value = try without(cell, builder, where: isGone)
         if value.isNull, kind == .set { return nil }
-        return kept.keep(value)
+        return try kept.keep(value)
     }
 
     private static func copy(
@@ -163,7 +163,7 @@ extension Value {
         if kind == .link { return MixedTarget(self) == MixedTarget(given) }
         guard kind == .document, count == given.count else { return isSame(as: given) }
         let copy = ByteBuffer(capacity: given.count)
-        copy.append(bytes: given.pointer, count: given.count)
+        try copy.append(bytes: given.pointer, count: given.count)
         try MixedLinks.forgetStore(copy.base, copy.count)
         return isSame(as: Value(kind: .document, pointer: UnsafeRawPointer(copy.base), count: copy.count))
     }

@@ -154,31 +154,28 @@ package struct MixedNode {
     // MARK: Writing
 
     /// Appends the node of a value, which was checked; a document is a node already.
-    static func append(_ value: Value, to buffer: ByteBuffer) {
-        if value.kind == .document { return buffer.append(bytes: value.pointer, count: value.count) }
-        buffer.append(value.kind.rawValue)
+    static func append(_ value: Value, to buffer: ByteBuffer) throws(StoreError) {
+        if value.kind == .document { return try buffer.append(bytes: value.pointer, count: value.count) }
+        try buffer.append(value.kind.rawValue)
         switch value.kind {
         case .null: break
-        case .bool: buffer.append(UInt8(truncatingIfNeeded: value.low))
+        case .bool: try buffer.append(UInt8(truncatingIfNeeded: value.low))
         case .int:
             switch intBytes(value.low) {
-            case 1: buffer.append(Int8(truncatingIfNeeded: value.low))
-            case 2: buffer.append(Int16(truncatingIfNeeded: value.low))
-            case 4: buffer.append(Int32(truncatingIfNeeded: value.low))
-            default: buffer.append(value.low)
+            case 1: try buffer.append(Int8(truncatingIfNeeded: value.low))
+            case 2: try buffer.append(Int16(truncatingIfNeeded: value.low))
+            case 4: try buffer.append(Int32(truncatingIfNeeded: value.low))
+            default: try buffer.append(value.low)
             }
-        case .string, .binary: buffer.append(bytes: value.pointer, count: value.count)
+        case .string, .binary: try buffer.append(bytes: value.pointer, count: value.count)
         case .timestamp:
-            buffer.append(value.low)
-            buffer.append(UInt32(truncatingIfNeeded: value.high))
+            try buffer.append(value.low)
+            try buffer.append(UInt32(truncatingIfNeeded: value.high))
         case .link:
-            buffer.append(value.high)
-            buffer.append(value.low)
+            try buffer.append(value.high)
+            try buffer.append(value.low)
         default:
-            withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { cell in
-                ValueCell.store(value, cell.baseAddress.unsafelyUnwrapped)
-                buffer.append(bytes: cell.baseAddress, count: ValueCell.size(value.kind))
-            }
+            ValueCell.store(value, try buffer.extend(by: ValueCell.size(value.kind)))
         }
     }
 }

@@ -175,7 +175,7 @@ package struct MixedEdit {
         var depth = 0
         if action != .remove {
             depth = try MixedCell.admit(value, limit: limit)
-            MixedNode.append(value, to: buffer)
+            try MixedNode.append(value, to: buffer)
             if value.kind == .link || value.kind == .document { try MixedLinks.forgetStore(buffer.base, buffer.count) }
         }
         guard let first = path.first else { throw StoreError(.invalidArgument, "the path is empty") }
@@ -200,13 +200,13 @@ package struct MixedEdit {
     }
 
     /// Writes the new document. Cost: O(its bytes).
-    package func append(to buffer: ByteBuffer) {
-        for level in levels { level.appendBefore(to: buffer) }
+    package func append(to buffer: ByteBuffer) throws(StoreError) {
+        for level in levels { try level.appendBefore(to: buffer) }
         if levels[levels.count - 1].lengths.count == 2, case .key(let key) = path[path.count - 1] {
-            buffer.append(bytes: key.baseAddress, count: key.count)
+            try buffer.append(bytes: key.baseAddress, count: key.count)
         }
-        buffer.append(bytes: value.baseAddress, count: value.count)
-        for level in levels.reversed() { level.appendBehind(to: buffer) }
+        try buffer.append(bytes: value.baseAddress, count: value.count)
+        for level in levels.reversed() { try level.appendBehind(to: buffer) }
     }
 }
 
