@@ -12,7 +12,9 @@ extension ObjectWriter {
         let cls = state.schema
         let positions = try positions(cls, properties)
         // They may lie where the first object is changed.
-        let owned = try (0..<properties.count).map { (index) throws(StoreError) in try OwnedValue(copying: values[index]) }
+        let owned = try (0..<properties.count).map { (index) throws(StoreError) in
+            try OwnedValue(copying: values[index])
+        }
         defer { withExtendedLifetime(owned) {} }
         let given = scratch.reserve(properties.count)
         for index in 0..<properties.count { given[index] = owned[index].value }

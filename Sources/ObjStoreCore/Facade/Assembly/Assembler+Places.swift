@@ -36,7 +36,7 @@ extension Assembler {
                 let link = try target(cls, position, at)
                 if case .waits = link { waits = true }
                 element.value = link.value(cls, position, view)
-                links.append((nil, link))
+                try links.tryAppend((nil, link))
             } else {
                 let before = missing.count
                 element.value = try scalar(at, schema.kind, cls, position)
@@ -53,12 +53,12 @@ extension Assembler {
                 try writer.enumerations?.check(key: element.key, position, cls)
                 if let last = links.indices.last { links[last].key = OwnedValue(element.key) }
             }
-            new.append(element)
+            try new.tryAppend(element)
         }
         if isWaiting {
             options.waiting?.wait(
                 .init(classIndex: Int(cls.id), key: key, position: position),
-                schema.kind == .link ? .links(links) : .nested(nested(index)))
+                schema.kind == .link ? .links(links) : try .nested(nested(index)))
             return true
         }
         return try put(new, state, key, position, isNew: isNew)

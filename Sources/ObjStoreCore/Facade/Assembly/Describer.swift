@@ -35,10 +35,10 @@ final class Describer {
         }
         open.append(object)
         let length = path.utf8.count
-        values.append(Value(kind: .map, low: Int64(cls.properties.count)))
+        try values.tryAppend(Value(kind: .map, low: Int64(cls.properties.count)))
         for position in view.store.order.positions(cls) ?? Array(cls.properties.indices) {
             let property = cls.properties[position]
-            append(text: property.name)
+            try append(text: property.name)
             path += ".\(property.name)"
             if property.kind.isCollection {
                 try describeElements(object, cls, position, depth)
@@ -61,7 +61,7 @@ final class Describer {
         if try view.schema.classes[ClassID.index(target.classID)].isEmbedded {
             return try describe(target, depth: depth)
         }
-        if depth == 0 { values.append(.link(target)) } else { try describe(target, depth: depth - 1) }
+        if depth == 0 { try values.tryAppend(.link(target)) } else { try describe(target, depth: depth - 1) }
     }
 
     private func describeElements(
@@ -73,7 +73,7 @@ final class Describer {
         var index = 0
         let length = path.utf8.count
         try elements.forEach { (key, value) throws(StoreError) in
-            if isMap { append(text: key.keyText) }
+            if isMap { try append(text: key.keyText) }
             if value.kind == .link {
                 path += "[\(index)]"
                 try describe(Value(kind: .link, low: value.low, high: Int64(cls.columns[position].target)), depth)
@@ -87,20 +87,28 @@ final class Describer {
     }
 
     private func append(_ value: Value) throws(StoreError) {
-        if value.kind == .link { return values.append(.link(value.linkedObject(storeTag: view.shared.tag))) }
+        if value.kind == .link { return try values.tryAppend(.link(value.linkedObject(storeTag: view.shared.tag))) }
         // A document with links is taken apart: so they say of which store they are, and copies find them.
         guard value.kind == .document, try MixedLinks.has(value) else {
-            return values.append(value.pointer == nil ? value : kept.keep(value))
+            return try values.tryAppend(value.pointer == nil ? value : try kept.keep(value))
         }
-        try DocumentArray.unpack(value) { part in
-            if part.kind == .link { return values.append(.link(part.linkedObject(storeTag: view.shared.tag))) }
-            values.append(part.pointer == nil ? part : kept.keep(part))
+        try DocumentArray.unpack(value) { (part) throws(StoreError) in
+            if part.kind == .link { return try values.tryAppend(.link(part.linkedObject(storeTag: view.shared.tag))) }
+            try values.tryAppend(part.pointer == nil ? part : try kept.keep(part))
         }
     }
 
-    private func append(text: String) {
+    private func append(text: String) throws(StoreError) {
         var text = text
-        values.append(text.withUTF8 { kept.keep(.string(UnsafeRawPointer($0.baseAddress), $0.count)) })
+        // withUTF8 is rethrowing: the error goes around it.
+        let result: Result<Value, StoreError> = text.withUTF8 { bytes in
+            do throws(StoreError) {
+                return .success(try kept.keep(.string(UnsafeRawPointer(bytes.baseAddress), bytes.count)))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try values.tryAppend(try result.get())
     }
 }
 
@@ -126,6 +134,7 @@ extension View {
         try serialised { () throws(StoreError) in try describer.describe(object, depth: depth) }
         defer { withExtendedLifetime(describer) {} }
         guard let buffer else { return try body(describer.values) }
+        try Memory.check(for: describer.values.count, each: MemoryLayout<Value>.stride)
         var values = describer.values
         try values.withUnsafeMutableBufferPointer { (values) throws(StoreError) in
             if let base = values.baseAddress { try OutputBuffer.copy(base, values.count, into: buffer) }
