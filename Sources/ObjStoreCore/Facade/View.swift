@@ -314,9 +314,11 @@ package final class View: @unchecked Sendable {
 
     @inline(never)
     static func wrongStore(_ object: ObjectID) -> StoreError {
-        object == .none
-            ? StoreError(.noSuchObject, "no object was given: all its bytes are zero")
-            : StoreError(.wrongStore, "the object is of another store (its tag is \(object.storeTag))")
+        if object == .none { return StoreError(.noSuchObject, "no object was given: all its bytes are zero") }
+        if Value.link(object).isNode {
+            return StoreError(.wrongStore, "a reference to a node has a meaning in a graph alone, and as a link there")
+        }
+        return StoreError(.wrongStore, "the object is of another store (its tag is \(object.storeTag))")
     }
 }
 
