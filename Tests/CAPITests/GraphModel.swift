@@ -16,7 +16,7 @@ struct TestGraph {
         values += nested.flat
     }
 
-    mutating func add(_ cls: objstore_class_id, _ nested: Nested, flags: Int32 = 0) {
+    mutating func add(_ cls: objstore_class_id, _ nested: Nested, flags: Int = 0) {
         add(objstore_node_of_class(cls, UInt32(flags)), nested)
     }
 
@@ -27,13 +27,13 @@ struct TestGraph {
         var embedded: [Int: objstore_object]
     }
 
-    func status(_ tx: OpaquePointer, _ policy: objstore_policy, flags: Int32 = 0) -> objstore_status {
+    func status(_ tx: OpaquePointer, _ policy: objstore_policy, flags: Int = 0) -> objstore_status {
         objstore_create_graph(
             tx, policy, UInt32(flags), nodes, nodes.count, values, values.count, nil, nil, nil)
     }
 
     func make(
-        _ tx: OpaquePointer, _ policy: objstore_policy = .OBJSTORE_POLICY_ERROR, flags: Int32 = 0
+        _ tx: OpaquePointer, _ policy: objstore_policy = .OBJSTORE_POLICY_ERROR, flags: Int = 0
     ) throws -> Made {
         var made = Made(
             objects: Array(repeating: objstore_object(), count: nodes.count),
@@ -70,7 +70,7 @@ func graphStore() throws -> NamedStore {
     try NamedStore { schema in
         for cls in ["Person", "Dog", "Address"] { try ok(objstore_schema_add_class(schema, text(cls))) }
         try ok(objstore_schema_set_class_flags(schema, text("Address"), UInt32(OBJSTORE_CLASS_EMBEDDED)))
-        func property(_ cls: String, _ name: String, _ kind: objstore_kind, _ flags: Int32) throws {
+        func property(_ cls: String, _ name: String, _ kind: objstore_kind, _ flags: Int) throws {
             try ok(objstore_schema_add_property(schema, text(cls), text(name), kind, UInt32(flags)))
         }
         func link(_ cls: String, _ name: String, _ target: String) throws {
@@ -96,10 +96,10 @@ func graphStore() throws -> NamedStore {
                 .OBJSTORE_KIND_MIXED, 0))
         try link("Person", "home", "Address")
         try links("Person", "homes", .OBJSTORE_KIND_LIST, "Address")
-        try property("Dog", "name", .OBJSTORE_KIND_STRING, nullable)
+        try property("Dog", "name", .OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_NULLABLE)
         try link("Dog", "owner", "Person")
         try property("Dog", "tag", .OBJSTORE_KIND_UUID, OBJSTORE_PROPERTY_GENERATED)
-        try property("Address", "city", .OBJSTORE_KIND_STRING, nullable)
+        try property("Address", "city", .OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_NULLABLE)
         try link("Address", "keeper", "Dog")
         try property("Address", "note", .OBJSTORE_KIND_MIXED, 0)
         try link("Address", "inner", "Address")

@@ -64,7 +64,7 @@ import Testing
                     {city: "Rome", inner: {city: null, inner: null, keeper: null, note: [\(jane), {x: \(rex)}]}, \
                     keeper: \(rex), note: null}
                     """)
-            // By where they begin: {, id, 1, home, {, city, "Rome", keeper, →, inner, {, note, [, →, {, x, →, homes, [, {
+            // By where they begin: {, id, 1, home, {, city, "Rome", keeper, →, inner, {, note, [, →, {, x, →, homes, [, …
             #expect(made.embedded.keys.sorted() == [4, 10, 19, 22])
             func city(_ index: Int) throws -> String? {
                 home.classes["Address"] == made.embedded[index]?.class_id
@@ -84,7 +84,7 @@ import Testing
         defer { home.close() }
         try writing(home.store) { tx in
             let jane = try home.from(tx, "Person", ["id": 1, "homes": [["city": "Rome"]]])
-            func owned(_ name: String, _ flags: Int32 = 0) -> objstore_node {
+            func owned(_ name: String, _ flags: Int = 0) -> objstore_node {
                 objstore_node_of_property(jane, home["Person.\(name)"], UInt32(flags))
             }
             var graph = TestGraph()
@@ -459,7 +459,7 @@ private struct RandomGraph {
             nodes.append(
                 Node(
                     isPerson: persons[number], id: id,
-                    values: values.map { ($0, $0 == "id" || random.below(3) > 0 ? $1 : nil) }, isList: isList))
+                    values: values.map { ($0, $0 == "id" || random.below(3) > 0 ? $1 : Nested?.none) }, isList: isList))
         }
     }
 
