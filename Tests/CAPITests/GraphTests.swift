@@ -64,7 +64,9 @@ import Testing
                     {city: "Rome", inner: {city: null, inner: null, keeper: null, note: [\(jane), {x: \(rex)}]}, \
                     keeper: \(rex), note: null}
                     """)
-            // By where they begin: {, id, 1, home, {, city, "Rome", keeper, →, inner, {, note, [, →, {, x, →, homes, [, …
+            // By where they begin: { id 1 home {                                          4
+            //   city "Rome" keeper → inner {                                            10
+            //     note [ → { x → homes [ { city "Oslo" [ "Bern"                     19, 22
             #expect(made.embedded.keys.sorted() == [4, 10, 19, 22])
             func city(_ index: Int) throws -> String? {
                 home.classes["Address"] == made.embedded[index]?.class_id

@@ -1,4 +1,4 @@
-/// One description in an array of several that refer to each other (`View.create(graph:_:_:…)`), and what is made of it.
+/// One description in an array of several that refer to each other (`View.create(graph:)`), and what is made of it.
 package struct GraphNode {
     package enum Target {
         /// An object of a class, known by its primary key.
