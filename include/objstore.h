@@ -653,6 +653,19 @@ static inline objstore_value objstore_map_of(int64_t count) {
     value.data.integer = count;
     return value;
 }
+/** A link to what node `number` of objstore_create_graph becomes, counted from 0; an error everywhere else. */
+static inline objstore_value objstore_node_link(int64_t number) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_LINK;
+    value.data.link.class_id = 0;
+    value.data.link.store_tag = 0x65646f6e;
+    value.data.link.key = number;
+    return value;
+}
+/** In the place of a value of an object that is not given; in objstore_create_graph only. */
+static inline objstore_value objstore_not_given(void) {
+    return objstore_node_link(-1);
+}
 /** An empty buffer: the library allocates. */
 static inline objstore_buffer objstore_buffer_init(void) {
     objstore_buffer buffer;
@@ -2009,6 +2022,83 @@ OBJSTORE_API objstore_status objstore_set_from(
     OBJSTORE_CHECKS(null(transaction, values), nullable(changed), closed(transaction), kind(transaction),
                     write(transaction), store(object), deleted(object), property(property_id), enum(policy),
                     count(count));
+
+enum {
+    OBJSTORE_NODE_ROOT = 0x1,       /* with a policy other than ERROR, its class must have a primary key */
+    OBJSTORE_NODE_ELEMENT = 0x2,    /* of a property: one embedded object in it */
+    OBJSTORE_NODE_DESCRIBED = 0x4   /* every message about it begins with the place in its values */
+};
+
+/** What objstore_create_graph makes of one of its descriptions: one of the three ids says it, the others are 0.
+ * 32 bytes, final. */
+typedef struct objstore_node {
+    objstore_class_id class_id;         /* an object of the class, known by its primary key */
+    objstore_index_id index_id;         /* an object known by this unique index, as in objstore_upsert_from_by */
+    objstore_property_id property_id;   /* what this property of `owner` gets, as in objstore_set_from */
+    uint32_t flags;                     /* OBJSTORE_NODE_…, or 0 */
+    objstore_object owner;              /* of a property; else all zero */
+} objstore_node;
+
+#ifndef OBJSTORE_DECLARATIONS_ONLY
+static inline objstore_node objstore_node_of_class(objstore_class_id class_id, uint32_t flags) {
+    objstore_node node;
+    node.class_id = class_id;
+    node.index_id = 0;
+    node.property_id = 0;
+    node.flags = flags;
+    node.owner.class_id = 0;
+    node.owner.store_tag = 0;
+    node.owner.key = 0;
+    return node;
+}
+static inline objstore_node objstore_node_of_property(objstore_object owner, objstore_property_id property_id,
+        uint32_t flags) {
+    objstore_node node = objstore_node_of_class(0, flags);
+    node.property_id = property_id;
+    node.owner = owner;
+    return node;
+}
+#endif
+
+/** Makes what several descriptions say that refer to each other, also in circles; all or nothing. Each node has a
+ * description in `values`, one behind the other, as objstore_create_from, objstore_upsert_from_by and objstore_set_from
+ * take it; of an ELEMENT first its place, as objstore_create_embedded takes it, then its description. Two more values
+ * are allowed in them:
+ *
+ * - objstore_node_link(n), wherever a link is: in links, in lists, sets and maps of them, in mixed values at any depth
+ *   (packed documents included), in embedded objects. It leads to the object that node n becomes, which may come later,
+ *   or be the same one.
+ * - objstore_not_given(), for a property of an object, mostly in a list of values: as if it was left out.
+ *
+ *      objstore_node nodes[] = {objstore_node_of_class(person, OBJSTORE_NODE_ROOT), objstore_node_of_class(dog, 0)};
+ *      objstore_value values[] = {objstore_list_of(2), objstore_string(OBJSTORE_STR("Jane")), objstore_node_link(1),
+ *                                 objstore_list_of(2), objstore_string(OBJSTORE_STR("Rex")), objstore_node_link(0)};
+ *      objstore_create_graph(tx, OBJSTORE_POLICY_ERROR, 0, nodes, 2, values, 6, objects, NULL, NULL);
+ *
+ * Objects are made first, each behind those that it leads to; a link that closes a circle is made when all are there.
+ * Then properties get what is for them, in the order of the nodes. `policy` is for all objects, also for those nested
+ * in descriptions; those without a primary key are created, but a ROOT is NO_PRIMARY_KEY then. Two nodes with one
+ * primary key are DUPLICATE_KEY, or, with another policy, one object, which has what either gives, and of what both
+ * give that of either. `flags` are OBJSTORE_FROM_…, or 0.
+ *
+ * `objects` and `outcomes` (NULL: not wanted) have room for `node_count`: what each node became (of a property its
+ * owner, of an ELEMENT the new embedded object), and whether it was created, changed, or was so already. `embedded`
+ * (NULL: not wanted) has room for `value_count`: where the description of an embedded object begins that object, all
+ * zero bytes elsewhere. Any number of nodes may lead to each other; no description is nested deeper than
+ * objstore_create_from allows. No node: nothing happens. Cost: O(what is described).
+ *
+ * `position` of an error is the node. Its message begins with the place in the node, "$.address.city: …", if that is
+ * deeper than a property or the node is DESCRIBED. Errors are those of the three functions. INVALID_ARGUMENT: not one
+ * of the three ids of a node, unknown flags, an ELEMENT that is no property. OUT_OF_RANGE: there is no node n.
+ * WRONG_TYPE: a link to a node that is a property, or that becomes an object of another class than the link's.
+ * EMBEDDED: a node of an embedded class. */
+OBJSTORE_API objstore_status objstore_create_graph(
+    objstore_view *transaction, objstore_policy policy, uint32_t flags, const objstore_node *nodes, size_t node_count,
+    const objstore_value *values, size_t value_count, objstore_object *objects, objstore_outcome *outcomes,
+    objstore_object *embedded)
+    OBJSTORE_CHECKS(null(transaction), nullable(objects, outcomes, embedded), closed(transaction), kind(transaction),
+                    write(transaction), enum(policy), flags(flags), array(nodes, node_count),
+                    array(values, value_count), count(node_count, value_count));
 
 enum { OBJSTORE_UNLIMITED = -1 };
 

@@ -86,6 +86,70 @@ public func objstore_set_from(
     }
 }
 
+@c @implementation
+public func objstore_create_graph(
+    _ transaction: OpaquePointer?, _ policy: objstore_policy, _ flags: UInt32, _ nodes: UnsafePointer<objstore_node>?,
+    _ node_count: Int, _ values: UnsafePointer<objstore_value>?, _ value_count: Int,
+    _ objects: UnsafeMutablePointer<objstore_object>?, _ outcomes: UnsafeMutablePointer<objstore_outcome>?,
+    _ embedded: UnsafeMutablePointer<objstore_object>?
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction"]) { (view: View) throws(StoreError) in
+        let policy = try ObjStoreC.policy(policy)
+        guard flags & ~3 == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        try check(elements: node_count, "node_count")
+        try check(elements: value_count, "value_count")
+        try check(array: nodes, node_count, "nodes")
+        try check(array: values, value_count, "values")
+        try Memory.check(for: node_count, each: 192)
+        var graph: [GraphNode] = []
+        graph.reserveCapacity(node_count)
+        for number in 0..<node_count {
+            do throws(StoreError) { graph.append(try GraphNode(nodes.unsafelyUnwrapped[number])) } catch {
+                throw StoreError(error.code, "nodes[\(number)]: \(error.message)").at(class: nil, position: number)
+                    .namingArgument()
+            }
+        }
+        // Nothing is written into them if it fails.
+        var parts: [(index: Int, object: ObjectID)] = []
+        let made = try flatValues(values, value_count).withUnsafeBufferPointer { (values) throws(StoreError) in
+            try view.create(
+                graph: graph, values, policy, exact: flags & 1 != 0, ignoresUnknown: flags & 2 != 0,
+                embedded: embedded == nil ? nil : { parts.append(($0, $1)) })
+        }
+        for (number, made) in made.enumerated() {
+            objects?[number] = ObjStoreC.object(made.object)
+            outcomes?[number] = objstore_outcome(rawValue: made.outcome.rawValue)!
+        }
+        guard let embedded else { return }
+        embedded.update(repeating: objstore_object(), count: value_count)
+        for (index, part) in parts { embedded[index] = ObjStoreC.object(part) }
+    }
+}
+
+extension GraphNode {
+    fileprivate init(_ node: objstore_node) throws(StoreError) {
+        guard node.flags & ~7 == 0 else {
+            throw StoreError(.invalidArgument, "unknown bits in flags, \(node.flags): was it initialised?")
+        }
+        let ids = [node.class_id, node.index_id, node.property_id], isElement = node.flags & 2 != 0
+        guard ids.count(where: { $0 != 0 }) == 1 else {
+            throw StoreError(.invalidArgument, "one of class_id, index_id and property_id says what it is, not \(ids)")
+        }
+        if isElement, node.property_id == 0 { throw StoreError(.invalidArgument, "an element is one of a property") }
+        let target: Target =
+            if node.class_id != 0 {
+                .object(classID: node.class_id)
+            } else if node.index_id != 0 {
+                .indexed(indexID: node.index_id)
+            } else if isElement {
+                .element(objectID(node.owner), node.property_id)
+            } else {
+                .property(objectID(node.owner), node.property_id)
+            }
+        self.init(target, isRoot: node.flags & 1 != 0, isDescribed: node.flags & 4 != 0)
+    }
+}
+
 /// Calls `body` with an array of nested values; errors in one name it.
 private func withNested<T>(
     _ values: UnsafePointer<objstore_value>, _ count: Int, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T

@@ -197,6 +197,10 @@ SPECIAL = {
     ("objstore_create_from", "count"): "3",
     ("objstore_upsert_from_by", "values"): "NESTED",
     ("objstore_upsert_from_by", "count"): "3",
+    ("objstore_create_graph", "nodes"): "NODES",
+    ("objstore_create_graph", "node_count"): "1",
+    ("objstore_create_graph", "values"): "NESTED",
+    ("objstore_create_graph", "value_count"): "3",
     ("objstore_set_from", "values"): "NESTED + 2",
     ("objstore_set_from", "count"): "1",
     ("objstore_config_set_seed_sha256", "digest"): 'OBJSTORE_STR("%s")' % ("0" * 64),
@@ -327,6 +331,7 @@ static objstore_bound *BOUND, *closed_bound;
 static objstore_class_id ITEM, OTHER;
 static objstore_property_id P_WORDS, P_SEEN, P_NOTES, P_PALS, P_EXTRA;
 static objstore_value NESTED[3];
+static objstore_node NODES[1];
 static objstore_value STEPS[2], BAD_STEPS[4], DOCUMENT;
 static objstore_buffer DOCUMENT_BUFFER;
 static objstore_collection LIST, SET, MAP, LINKS;
@@ -488,6 +493,7 @@ static void find_ids(objstore_view *view) {
         MUST(objstore_find_class(view, OBJSTORE_STR("Inner"), &inner));
         MUST(objstore_find_property(view, inner, OBJSTORE_STR("y"), &P_Y));
     }
+    NODES[0] = objstore_node_of_class(ITEM, OBJSTORE_NODE_ROOT);
     PROPS[0] = P_N;
     PROPS[1] = P_NAME;
     MUST(objstore_find_index(view, ITEM, PROPS, 2, &INDEX));

@@ -185,6 +185,13 @@ AT(objstore_column, validity, 24);
 AT(objstore_column, values_bytes, 32);
 AT(objstore_column, reserved, 40);
 
+SIZE(objstore_node, 32);
+AT(objstore_node, class_id, 0);
+AT(objstore_node, index_id, 4);
+AT(objstore_node, property_id, 8);
+AT(objstore_node, flags, 12);
+AT(objstore_node, owner, 16);
+
 SIZE(objstore_insert_counts, 32);
 AT(objstore_insert_counts, created, 0);
 AT(objstore_insert_counts, changed, 8);

@@ -20,20 +20,26 @@ extension View {
         by indexID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy, exact: Bool = false,
         ignoresUnknown: Bool = false
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
-        let (cls, position) = try serialised { () throws(StoreError) in try schema.index(indexID) }
+        let (cls, position) = try serialised { () throws(StoreError) in try uniqueIndex(indexID) }
+        return try create(
+            cls.classID, from: values,
+            Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown), by: position)
+    }
+
+    /// The class of a unique index, and its position there. Serialised by the caller.
+    func uniqueIndex(_ indexID: UInt32) throws(StoreError) -> (cls: ClassSchema, position: Int) {
+        let (cls, position) = try schema.index(indexID)
         guard cls.indexes[position].isUnique else {
             throw StoreError(
                 .invalidArgument,
                 "the index \(cls.name(of: cls.indexes[position])) is not unique: several objects may have these values"
             ).at(class: cls.name)
         }
-        return try create(
-            cls.classID, from: values,
-            Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown, by: position))
+        return (cls, position)
     }
 
     func create(
-        _ classID: UInt32, from values: UnsafeBufferPointer<Value>, _ options: Assembler.Options
+        _ classID: UInt32, from values: UnsafeBufferPointer<Value>, _ options: Assembler.Options, by index: Int? = nil
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         var options = options
         if options.waiting == nil { options.waiting = WaitingLinks(isShared: false) }
@@ -44,8 +50,31 @@ extension View {
                 if cls.isEmbedded { throw cls.embeddedError }
             }
         ) { (assembler) throws(StoreError) in
-            let made = try assembler.object(ClassID.index(classID), 0)
+            let made = try assembler.object(
+                ClassID.index(classID), 0, isRoot: true, by: index, isAlone: true)
             return (ObjectID(classID: classID, storeTag: shared.tag, key: made.key), made.outcome)
+        }
+    }
+
+    /// Makes what several nodes describe that refer to each other (`Value.node`): one step, in which all objects are
+    /// created or updated, each behind those that it leads to as far as that is possible, and then properties get what
+    /// nodes describe for them. `position` of an error is the node.
+    ///
+    /// - Parameters:
+    ///   - values: the descriptions of the nodes, one after the other.
+    ///   - isKept: they, and their texts, lie in memory that no change of the store moves.
+    ///   - embedded: as in `set(_:_:from:_:embedded:)`.
+    /// Complexity: O(what is described).
+    package func create(
+        graph nodes: [GraphNode], _ values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy, exact: Bool = false,
+        ignoresUnknown: Bool = false, isKept: Bool = false,
+        embedded: ((_ index: Int, _ object: ObjectID) -> Void)? = nil
+    ) throws(StoreError) -> [GraphNode.Made] {
+        let options = Assembler.Options(
+            policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown, waiting: WaitingLinks(isShared: false),
+            embedded: embedded)
+        return try assemble(values, options, graph: nodes, isKept: isKept, in: {}) { (assembler) throws(StoreError) in
+            try assembler.make(nodes)
         }
     }
 
@@ -77,29 +106,10 @@ extension View {
         embedded: ((_ index: Int, _ object: ObjectID) -> Void)? = nil
     ) throws(StoreError) -> Bool {
         try assemble(
-            values, Assembler.Options(policy: policy, isProperty: true, embedded: embedded),
+            values, Assembler.Options(policy: policy, embedded: embedded),
             in: { () throws(StoreError) in _ = try classOf(object, try schema) }
-        ) {
-            (assembler) throws(StoreError) in
-            let state = try assembler.state(ClassID.index(object.classID)), cls = state.schema,
-                position = try cls.position(propertyID)
-            _ = try state.row(object.key)
-            try assembler.willChange()
-            if cls.columns[position].kind.isCollection || state.embedded(position) != nil {
-                return try assembler.fill(state, object.key, position, 0, isNew: false)
-            }
-            assembler.path = [.property(cls, position)]
-            let value =
-                try cls.columns[position].kind == .link
-                ? assembler.link(cls, position, 0) : assembler.scalar(0, cls.columns[position].kind, cls, position)
-            if cls.isKeyPart(position) {
-                guard try state.value(object.key, position).isSame(as: value) else { throw cls.keyImmutable(position) }
-                return false
-            }
-            // What is wrong with it names the property.
-            assembler.path = []
-            let parts = Assembler.Parts(properties: [propertyID], positions: [position], values: [value])
-            return try assembler.write(state, object.key, parts, all: policy != .modified)
+        ) { (assembler) throws(StoreError) in
+            try assembler.set(object, propertyID, 0)
         }
     }
 
@@ -114,23 +124,15 @@ extension View {
         try assemble(
             values, Assembler.Options(embedded: embedded),
             in: { () throws(StoreError) in _ = try classOf(parent, try schema) }
-        ) {
-            (assembler) throws(StoreError) in
-            let state = try assembler.state(ClassID.index(parent.classID)),
-                position = try state.schema.position(propertyID)
-            guard let link = state.embedded(position) else { throw state.schema.notEmbedding(position) }
-            let place = try assembler.writer.place(place, state, parent.key, position)
-            try assembler.willChange()
-            try assembler.within(.name(state.schema.properties[position].name)) { () throws(StoreError) in
-                try assembler.makeEmbedded(state, parent.key, link, place, 0)
-            }
+        ) { (assembler) throws(StoreError) in
+            _ = try assembler.embed(parent, propertyID, at: place, 0)
         }
     }
 
     /// Runs an assembler in the transaction, as one step.
     private func assemble<T>(
-        _ values: UnsafeBufferPointer<Value>, _ options: Assembler.Options, in check: () throws(StoreError) -> Void,
-        _ body: (Assembler) throws(StoreError) -> T
+        _ values: UnsafeBufferPointer<Value>, _ options: Assembler.Options, graph: [GraphNode]? = nil,
+        isKept: Bool = false, in check: () throws(StoreError) -> Void, _ body: (Assembler) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         if kind != .transaction { throw notInWrite }
         lock.lock()
@@ -140,20 +142,23 @@ extension View {
             throw StoreError(.corrupt, "a failed call could not be undone: the transaction can only be cancelled")
         }
         try check()
+        defer {
+            didMove()
+            // A rollback closes classes.
+            writer?.forgetClasses()
+        }
+        func run(_ values: UnsafeBufferPointer<Value>) throws(StoreError) -> T {
+            let wanted = graph?.reduce(0) { if case .element = $1.target { $0 + 2 } else { $0 + 1 } } ?? 1
+            let assembler = try Assembler(self, try FlatValues(checking: values, wanted), options)
+            return try assembler.run { () throws(StoreError) in try body(assembler) }
+        }
+        if isKept { return try run(values) }
         // They may lie in what changes before they are read.
         try Memory.check(for: values.count, each: MemoryLayout<Value>.stride)
         var copy = Array(values)
         let bytes = KeptBytes()
         try bytes.keep(&copy)
-        defer {
-            withExtendedLifetime(bytes) {}
-            didMove()
-            // A rollback closes classes.
-            writer?.forgetClasses()
-        }
-        return try copy.withUnsafeBufferPointer { (copy) throws(StoreError) in
-            let assembler = try Assembler(self, try FlatValues(checking: copy), options)
-            return try assembler.run { () throws(StoreError) in try body(assembler) }
-        }
+        defer { withExtendedLifetime(bytes) {} }
+        return try copy.withUnsafeBufferPointer { (copy) throws(StoreError) in try run(copy) }
     }
 }

@@ -17,9 +17,11 @@ public struct ObjectID: Hashable, Sendable, BitwiseCopyable {
     /// The error of one that is not of the store that it was given to.
     @inline(never)
     var wrongStore: StoreError {
-        self == .none
-            ? StoreError(.noSuchObject, "no object was given: all its bytes are zero")
-            : StoreError(.wrongStore, "the object is of another store (its tag is \(storeTag))")
+        if self == .none { return StoreError(.noSuchObject, "no object was given: all its bytes are zero") }
+        if Value.link(self).isNode {
+            return StoreError(.wrongStore, "a reference to a node has a meaning in a graph alone, and as a link there")
+        }
+        return StoreError(.wrongStore, "the object is of another store (its tag is \(storeTag))")
     }
 }
 

@@ -13,21 +13,28 @@ package struct FlatValues {
     /// deepest that there are, with a reference or a binary of Extended JSON in them.
     static let deepest = 2 * deepestObjects + MixedNode.maximumDepth + 12
 
+    /// Where each of several begins that follow each other; of a single one nothing is kept.
+    let starts: [Int]
+
+    /// - Parameter wanted: how many there are.
+    ///
     /// `.invalidArgument` where values are missing or left over, `.wrongType` where a key is no string, `.outOfRange`
     /// where it is too deep.
-    init(checking values: UnsafeBufferPointer<Value>) throws(StoreError) {
+    init(checking values: UnsafeBufferPointer<Value>, _ wanted: Int = 1) throws(StoreError) {
         self.values = values
+        var starts: [Int] = []
         func refuse(_ index: Int, _ code: StatusCode, _ what: String) -> StoreError {
             StoreError(code, "values[\(index)]: \(what)")
         }
-        if values.isEmpty {
+        if values.isEmpty, wanted > 0 {
             throw StoreError(.invalidArgument, "values is empty: there is nothing to make an object of")
         }
         // What is still to come of each list or map; of a map keys and values.
-        var open: [(left: Int, isMap: Bool)] = [(1, false)]
+        var open: [(left: Int, isMap: Bool)] = [(wanted, false)]
         for (index, value) in values.enumerated() {
             while let last = open.last, last.left == 0 { open.removeLast() }
             guard let last = open.last else { throw refuse(index, .invalidArgument, "the value before it is complete") }
+            if wanted != 1, open.count == 1 { starts.append(index) }
             open[open.count - 1].left -= 1
             if last.isMap, last.left % 2 == 0, value.kind != .string {
                 throw refuse(index, .wrongType, "a name or key of a map is a string, not \(value.kind.indefinite)")
@@ -47,6 +54,7 @@ package struct FlatValues {
         guard missing == 0 else {
             throw refuse(values.count, .invalidArgument, "values ends where \(missing) more are due")
         }
+        self.starts = wanted == 1 ? [0] : starts
     }
 
     subscript(index: Int) -> Value { values[index] }

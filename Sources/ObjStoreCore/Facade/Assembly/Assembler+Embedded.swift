@@ -10,6 +10,8 @@ extension Assembler {
             try writer.changing(state) { () throws(StoreError) in try writer.setEmbedded(state, key, link, .null) }
             return true
         }
+        // No node is an embedded object.
+        if value.isNode { _ = try node(index, state.schema, link.property) }
         if try writer.isGiven(value, state, link.property, there: { old }) { return false }
         if !old.isNull, options.policy == .modified { return try rewrite(link.target, old.low, index) }
         try makeEmbedded(state, key, link, .link, index)
@@ -58,6 +60,7 @@ extension Assembler {
                 changed = true
                 return
             }
+            if flat[at].isNode { _ = try node(at, cls, position) }
             if flat[at].kind == .link, arranged.contains(flat[at].low) { return }
             if try writer.isGiven(
                 flat[at], state, position, there: { existing.map { Value(kind: .link, low: $0) } ?? .null })
@@ -138,15 +141,17 @@ extension Assembler {
         return all
     }
 
+    @discardableResult
     func makeEmbedded(
         _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: ObjectWriter.EmbeddingPlace, _ index: Int
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Int64 {
         try enter(link.target)
         defer { leave() }
         let targets = try self.state(link.target)
         let key = try create(targets, try described(targets.schema, index))
         tell(targets.schema, key, index)
         try put(key, state, owner, link, place)
+        return key
     }
 
     /// On its own, for the stack of the recursion.
@@ -198,7 +203,7 @@ extension Assembler {
             parts.positions.append(position)
             parts.values.append(try writer.plain(try writer.missing(cls, position), cls, position))
         }
-        var changed = try write(state, key, parts, all: false) || !parts.waiting.isEmpty
+        var changed = try write(state, key, parts, all: false) || waitingChanges(parts)
         wait(cls, key, parts, isNew: false)
         for part in parts.later where try fill(state, key, part.property, part.value, isNew: false) { changed = true }
         for position in emptied where try empty(state, key, position) { changed = true }

@@ -17,6 +17,46 @@ extension Assembler {
         }
     }
 
+    // MARK: Given alone
+
+    /// Gives one property of an object what the value at an index describes; returns whether something changed.
+    func set(_ object: ObjectID, _ propertyID: UInt32, _ index: Int) throws(StoreError) -> Bool {
+        let state = try state(ClassID.index(object.classID)), cls = state.schema,
+            position = try cls.position(propertyID)
+        _ = try state.row(object.key)
+        try willChange()
+        if cls.columns[position].kind.isCollection || state.embedded(position) != nil {
+            return try fill(state, object.key, position, index, isNew: false)
+        }
+        path = [.property(cls, position)]
+        let value =
+            try cls.columns[position].kind == .link
+            ? link(cls, position, index) : scalar(index, cls.columns[position].kind, cls, position)
+        if cls.isKeyPart(position) {
+            guard try state.value(object.key, position).isSame(as: value) else {
+                throw cls.keyImmutable(position)
+            }
+            path = []
+            return false
+        }
+        // What is wrong with it names the property.
+        path = []
+        let parts = Parts(properties: [propertyID], positions: [position], values: [value])
+        return try write(state, object.key, parts, all: options.policy != .modified)
+    }
+
+    /// Makes the embedded object that the value at an index describes in a property of its parent, at a place; returns
+    /// its key.
+    func embed(_ parent: ObjectID, _ propertyID: UInt32, at place: Value, _ index: Int) throws(StoreError) -> Int64 {
+        let state = try state(ClassID.index(parent.classID)), position = try state.schema.position(propertyID)
+        guard let link = state.embedded(position) else { throw state.schema.notEmbedding(position) }
+        let place = try writer.place(place, state, parent.key, position)
+        try willChange()
+        return try within(.name(state.schema.properties[position].name)) { () throws(StoreError) in
+            try makeEmbedded(state, parent.key, link, place, index)
+        }
+    }
+
     // MARK: Elements
 
     /// On its own, for the stack of the recursion.
@@ -34,7 +74,7 @@ extension Assembler {
             var waits = false
             if schema.kind == .link {
                 let link = try target(cls, position, at)
-                if case .waits = link { waits = true }
+                waits = link.isWaiting
                 element.value = link.value(cls, position, view)
                 try links.tryAppend((nil, link))
             } else {
@@ -58,8 +98,8 @@ extension Assembler {
         if isWaiting {
             options.waiting?.wait(
                 .init(classIndex: Int(cls.id), key: key, position: position),
-                schema.kind == .link ? .links(links) : try .nested(nested(index)))
-            return true
+                schema.kind == .link ? .links(links) : try .nested(nested(index)), of: graph?.current)
+            return graph == nil
         }
         return try put(new, state, key, position, isNew: isNew)
     }

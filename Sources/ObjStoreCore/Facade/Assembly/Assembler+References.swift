@@ -20,6 +20,7 @@ extension Assembler {
     /// The same where it may wait.
     func target(_ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) -> WaitingLinks.Target {
         let value = flat[index], target = ClassID.index(cls.columns[position].target)
+        if value.isNode { return try node(index, cls, position) }
         if value.isNull || value.kind == .link { return .given(value) }
         if let reference = try reference(target, index) { return reference }
         guard value.kind == .list || value.kind == .map else { return .given(value) }
@@ -60,7 +61,7 @@ extension Assembler {
     }
 
     /// By primary key, or object key where the class has none. Nil: the value is no such key.
-    private func object(_ state: ClassState, withKeyAt index: Int) throws(StoreError) -> WaitingLinks.Target? {
+    func object(_ state: ClassState, withKeyAt index: Int) throws(StoreError) -> WaitingLinks.Target? {
         let cls = state.schema
         current = index
         guard let keyIndex = cls.keyIndex else {
@@ -109,7 +110,7 @@ extension Assembler {
         return .waits(parts.map { ($0.position, OwnedValue($0.value)) }, error)
     }
 
-    private func noKey(_ cls: ClassSchema, _ index: Int) -> StoreError {
+    func noKey(_ cls: ClassSchema, _ index: Int) -> StoreError {
         let primary = cls.columns[cls.primaryKey.unsafelyUnwrapped],
             what = flat[index].isNull ? "null" : flat[index].kind.indefinite
         return StoreError(
@@ -144,30 +145,6 @@ extension Assembler {
         return parts
     }
 
-    /// A link in a mixed value, if a reference is there that says so itself: of Extended JSON. Null, and in
-    /// `missing`, where it may wait.
-    func mixedReference(_ index: Int) throws(StoreError) -> Value? {
-        guard flat[index].kind == .map, flat[index].high == FlatValues.reference,
-            let (name, key) = ExtendedJSON.reference(flat.values, index)
-        else { return nil }
-        guard let classIndex = view.store.names.classIndex(FlatValues.name(flat[name]), try view.schema) else {
-            throw StoreError(
-                .noSuchClass, "\"$ref\" names a class \(FlatValues.name(flat[name])), which the store does not have")
-        }
-        let cls = try view.schema.classes[classIndex]
-        switch try object(try state(classIndex), withKeyAt: key) {
-        case .object(let key): return .link(ObjectID(classID: cls.classID, storeTag: view.shared.tag, key: key))
-        case .waits(_, let error):
-            if let first = awaited[key] {
-                isDescribed = true
-                throw first
-            }
-            missing[key] = error
-            return .null
-        default: throw noKey(cls, key)
-        }
-    }
-
     // MARK: Waiting
 
     /// What waits of an object that is there now; what it got is waited for no longer.
@@ -180,7 +157,7 @@ extension Assembler {
             for position in parts.positions { waiting.forget(place(position)) }
             for part in parts.later { waiting.forget(place(part.property)) }
         }
-        for (position, what) in parts.waiting { waiting.wait(place(position), what) }
+        for (position, what) in parts.waiting { waiting.wait(place(position), what, of: graph?.current) }
     }
 
     /// Values in which references wait, kept.
@@ -196,25 +173,34 @@ extension Assembler {
         let all = waiting.take()
         if all.isEmpty { return }
         try willChange()
-        for (place, what) in all {
+        for (place, what, node) in all {
             let state = try state(place.classIndex)
             // An embedded object, whose parent was given another one since.
             guard try state.contains(place.key) else { continue }
-            switch what {
-            case .links(let links): try connect(state, place, links)
-            case .nested(let nested): try connect(state, place, nested)
-            }
+            if let node { graph?.current = node }
+            let changed =
+                switch what {
+                case .links(let links): try connect(state, place, links)
+                case .nested(let nested): try connect(state, place, nested)
+                }
+            if changed, let node { graph?.didChange(node) }
         }
     }
 
+    /// Whether what waits counts as a change before it is known what it leads to.
+    func waitingChanges(_ parts: Parts) -> Bool { graph == nil && !parts.waiting.isEmpty }
+
     private func connect(
         _ state: ClassState, _ place: WaitingLinks.Place, _ links: [(key: OwnedValue?, link: WaitingLinks.Target)]
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Bool {
         let cls = state.schema
         var elements: [(key: Value, value: Value)] = []
         for (key, target) in links {
             var target = target
-            if case .waits(let parts, let error) = target {
+            switch target {
+            case .given, .object: break
+            case .node(let number): target = .object((graph?.keys[number]).unsafelyUnwrapped)
+            case .waits(let parts, let error):
                 guard
                     let found = try find(
                         try self.state(ClassID.index(cls.columns[place.position].target)),
@@ -231,12 +217,12 @@ extension Assembler {
         for index in elements.indices {
             elements[index].value = try writer.checked(elements[index].value, elementOf: place.position, cls)
         }
-        _ = try put(elements, state, place.key, place.position, isNew: false)
+        return try put(elements, state, place.key, place.position, isNew: false)
     }
 
     private func connect(
         _ state: ClassState, _ place: WaitingLinks.Place, _ nested: WaitingLinks.Nested
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Bool {
         let before = (flat, options.convert)
         (options.convert, awaited) = (nested.convert, nested.missing)
         defer {
@@ -245,19 +231,18 @@ extension Assembler {
             (flat, options.convert, awaited) = (before.0, before.1, [:])
         }
         let cls = state.schema
-        try nested.values.withUnsafeBufferPointer { (values) throws(StoreError) in
+        return try nested.values.withUnsafeBufferPointer { (values) throws(StoreError) in
             flat = try FlatValues(checking: values)
             if cls.columns[place.position].kind.isCollection {
-                try fill(state, place.key, place.position, 0, isNew: false)
-            } else {
-                try give(state, place, try scalar(0, .mixed, cls, place.position))
+                return try fill(state, place.key, place.position, 0, isNew: false)
             }
+            return try give(state, place, try scalar(0, .mixed, cls, place.position))
         }
     }
 
-    private func give(_ state: ClassState, _ place: WaitingLinks.Place, _ value: Value) throws(StoreError) {
+    private func give(_ state: ClassState, _ place: WaitingLinks.Place, _ value: Value) throws(StoreError) -> Bool {
         let parts = Parts(
             properties: [state.schema.propertyID(place.position)], positions: [place.position], values: [value])
-        _ = try write(state, place.key, parts, all: false)
+        return try write(state, place.key, parts, all: graph != nil && options.policy == .all)
     }
 }

@@ -12,17 +12,12 @@
 final class Assembler {
     struct Options {
         var policy = UpsertPolicy.error
-        /// The values are those of a property: an object that they describe is a nested one, and may have no primary
-        /// key.
-        var isProperty = false
         /// A list has a value for every property.
         var isExact = false
         /// Names that the class does not have are passed over.
         var ignoresUnknown = false
         /// Says where a failure is; nil: the path of names and indexes does.
         var naming: ((StoreError, Assembler) -> StoreError)?
-        /// The object is known by this unique index, its position in the class, and not by its primary key.
-        var by: Int?
         /// Links to objects that do not exist yet wait here; nil: such a link is an error.
         var waiting: WaitingLinks?
         /// Called with the embedded object that a description became; its index is that of where it begins.
@@ -67,7 +62,10 @@ final class Assembler {
     private var created: [(classIndex: Int, key: Int64)] = []
     private let mark: OpLog.Mark
     private var savepoint: (id: UInt64, created: Int)?
-    private var documents: [ByteBuffer] = []
+    var documents: [ByteBuffer] = []
+    private var lastOrder: (cls: ClassSchema, positions: [Int]?)?
+    /// Several descriptions that refer to each other; nil: there is one.
+    var graph: Graph?
 
     /// Of a transaction, serialised by the caller.
     init(_ view: View, _ flat: FlatValues, _ options: Options) throws(StoreError) {
@@ -124,7 +122,7 @@ final class Assembler {
     func described(_ error: StoreError) -> StoreError {
         if isDescribed { return error }
         if let naming = options.naming { return naming(error, self) }
-        if path.isEmpty { return error }
+        if path.isEmpty || path.count == 1 && graph?.saysProperties == false { return error }
         return error.prefixed("\(pathText): ")
     }
 
@@ -161,25 +159,42 @@ final class Assembler {
         /// Of the primary key: one, or that of each of its properties in their order; those that are not given are
         /// missing.
         var key: [(position: Int, value: Value)] = []
+
+        init(properties: [UInt32] = [], positions: [Int] = [], values: [Value] = []) {
+            self.properties = properties
+            self.positions = positions
+            self.values = values
+        }
+
+        init(atMost count: Int) {
+            properties.reserveCapacity(count)
+            positions.reserveCapacity(count)
+            values.reserveCapacity(count)
+        }
     }
 
-    /// The object that a value describes: made, updated, or given.
-    func object(_ classIndex: Int, _ start: Int) throws(StoreError) -> (key: Int64, outcome: UpsertOutcome) {
+    /// The object that a value describes: made or updated.
+    ///
+    /// - Parameters:
+    ///   - isRoot: with a policy it must have a primary key; others that have none are created.
+    ///   - by: it is known by this unique index, a position in the class, and not by its primary key.
+    ///   - isAlone: nothing else is made or changed but what is nested in it.
+    func object(
+        _ classIndex: Int, _ start: Int, isRoot: Bool = false, by: Int? = nil, isAlone: Bool = false
+    ) throws(StoreError) -> (key: Int64, outcome: UpsertOutcome) {
         try Stack.check()
         try enter(classIndex)
         defer { leave() }
         let state = try state(classIndex), cls = state.schema
-        let by = start == 0 && !options.isProperty ? options.by : nil
-        if options.policy != .error, cls.keyIndex == nil, by == nil, start == 0, !options.isProperty {
-            throw cls.noPrimaryKey
-        }
+        if options.policy != .error, cls.keyIndex == nil, by == nil, isRoot { throw cls.noPrimaryKey }
         let parts = try described(cls, start)
         if let existing = try naming(cls, { () throws(StoreError) in try existing(state, parts, by) }) {
             if options.policy == .error { throw try duplicate(state, parts, by) }
             if by != nil { try confirmKey(state, existing, parts) }
-            return (existing, try update(state, existing, parts, isAlone: start == 0 && created.isEmpty))
+            return (existing, try update(state, existing, parts, isAlone: isAlone && created.isEmpty))
         }
-        return (try create(state, parts), .created)
+        let isFree = by == nil && cls.primaryKey != nil && !parts.key.isEmpty
+        return (try create(state, parts, isFree: isFree), .created)
     }
 
     /// Before an object that lies inside of others: no deeper than they can be written again.
@@ -243,8 +258,16 @@ final class Assembler {
         }
     }
 
-    func create(_ state: ClassState, _ parts: Parts) throws(StoreError) -> Int64 {
+    /// - Parameter isFree: nobody has its primary key.
+    func create(_ state: ClassState, _ given: Parts, isFree: Bool = false) throws(StoreError) -> Int64 {
         let cls = state.schema
+        var parts = given
+        // Not its default, which another object may have.
+        for (position, _) in given.waiting {
+            parts.properties.append(cls.propertyID(position))
+            parts.positions.append(position)
+            parts.values.append(.null)
+        }
         // Taking it back would delete what it links to, too.
         if state.owning.contains(where: { !$0.isEmbedding }) { try willChange() }
         let key = try naming(cls) { () throws(StoreError) in
@@ -253,12 +276,14 @@ final class Assembler {
                     let row = try withUnsafePointer(to: Value.null) { (none) throws(StoreError) in
                         try writer.fullRow(cls, properties, values.baseAddress ?? none)
                     }
-                    return try writer.changing(state) { () throws(StoreError) in try state.create(row) }
+                    return try writer.changing(state) { () throws(StoreError) in
+                        isFree ? try state.createUnchecked(row) : try state.create(row)
+                    }
                 }
             }
         }
         created.append((Int(cls.id), key))
-        wait(cls, key, parts, isNew: true)
+        wait(cls, key, given, isNew: true)
         for part in parts.later { try fill(state, key, part.property, part.value, isNew: true) }
         try writer.spillIfLarge(state)
         return key
@@ -270,7 +295,7 @@ final class Assembler {
     ) throws(StoreError) -> UpsertOutcome {
         if !isAlone || !parts.later.isEmpty || !parts.waiting.isEmpty { try willChange() }
         var outcome = UpsertOutcome.unchanged
-        if try write(state, key, parts, all: options.policy == .all) || !parts.waiting.isEmpty { outcome = .changed }
+        if try write(state, key, parts, all: options.policy == .all) || waitingChanges(parts) { outcome = .changed }
         wait(state.schema, key, parts, isNew: false)
         for part in parts.later where try fill(state, key, part.property, part.value, isNew: false) {
             outcome = .changed
@@ -309,7 +334,8 @@ final class Assembler {
     func described(_ cls: ClassSchema, _ start: Int) throws(StoreError) -> Parts {
         current = start
         let value = flat[start]
-        var parts = Parts(), given = Set<Int>()
+        var parts = Parts(atMost: value.kind == .map || value.kind == .list ? cls.properties.count : 0),
+            given = Set<Int>()
         switch value.kind {
         case .map:
             var index = start + 1
@@ -343,7 +369,7 @@ final class Assembler {
                     .outOfRange, "more values (\(count)) than properties (\(cls.properties.count)) of class \(cls.name)"
                 ).at(class: cls.name)
             }
-            let order = view.store.order.positions(cls)
+            let order = order(of: cls)
             if options.isExact, count < cls.properties.count {
                 let missing = cls.properties[order?[count] ?? count].name
                 throw StoreError(
@@ -372,6 +398,13 @@ final class Assembler {
         return parts
     }
 
+    /// That in which values without names are given; nil: that of the file.
+    private func order(of cls: ClassSchema) -> [Int]? {
+        if let lastOrder, lastOrder.cls === cls { return lastOrder.positions }
+        lastOrder = (cls, view.store.order.positions(cls))
+        return lastOrder?.positions
+    }
+
     /// What is passed over has valid texts, too.
     private func checkText(_ start: Int, through end: Int, _ cls: ClassSchema) throws(StoreError) {
         for index in start..<end
@@ -392,6 +425,7 @@ final class Assembler {
     }
 
     private func add(_ parts: inout Parts, _ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) {
+        if graph != nil, flat[index].isNotGiven { return }
         path.append(.property(cls, position))
         current = index
         let column = cls.columns[position]
@@ -401,7 +435,7 @@ final class Assembler {
             let value: Value
             if column.kind == .link {
                 let link = try target(cls, position, index)
-                if case .waits = link {
+                if link.isWaiting {
                     // It gets its link later, and till then has the one it had, or none.
                     parts.waiting.append((position, .links([(nil, link)])))
                     path.removeLast()
@@ -448,52 +482,5 @@ final class Assembler {
         case (.double, .float): throw cls.naming(StoreError(.outOfRange, "\(value.text) is beyond a float"), position)
         default: return value
         }
-    }
-
-    private func mixed(_ index: Int, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
-        let value = flat[index]
-        guard value.kind == .list || value.kind == .map else {
-            if let convert = options.convert, let converted = try convert(value, .mixed, cls, position) {
-                return converted
-            }
-            return value
-        }
-        if let link = try mixedReference(index) { return link }
-        let builder = DocumentBuilder(limit: view.shared.database.options.valueLimit)
-        var next = index
-        do throws(StoreError) { try append(&next, to: builder, cls, position) } catch {
-            current = min(next, flat.values.count) - 1
-            throw cls.namingOnce(error, position)
-        }
-        let buffer = ByteBuffer(capacity: max(16, builder.node.count))
-        try buffer.append(bytes: builder.node.baseAddress, count: builder.node.count)
-        documents.append(buffer)
-        return Value(kind: .document, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
-    }
-
-    private func append(
-        _ next: inout Int, to builder: DocumentBuilder, _ cls: ClassSchema, _ position: Int
-    ) throws(StoreError) {
-        let value = flat[next]
-        next += 1
-        guard value.kind == .list || value.kind == .map else {
-            if let convert = options.convert, let converted = try convert(value, .mixed, cls, position) {
-                return try builder.append(converted)
-            }
-            return try builder.append(value)
-        }
-        if let link = try mixedReference(next - 1) {
-            next = flat.end(next - 1)
-            return try builder.append(link)
-        }
-        try builder.begin(value.kind)
-        for _ in 0..<value.low {
-            if value.kind == .map {
-                try builder.key(UnsafeRawBufferPointer(start: flat[next].pointer, count: flat[next].count))
-                next += 1
-            }
-            try append(&next, to: builder, cls, position)
-        }
-        try builder.end()
     }
 }

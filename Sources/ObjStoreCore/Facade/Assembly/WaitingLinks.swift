@@ -3,15 +3,24 @@ final class WaitingLinks {
     enum Target {
         case given(Value)
         case object(Int64)
+        /// What a node of the graph becomes, which was not made yet.
+        case node(Int)
         /// The parts of the primary key of what is not there yet, and what to say where it does not come.
         case waits([(position: Int, value: OwnedValue)], StoreError)
+
+        var isWaiting: Bool {
+            switch self {
+            case .given, .object: false
+            case .waits, .node: true
+            }
+        }
 
         func value(_ cls: ClassSchema, _ position: Int, _ view: View) -> Value {
             switch self {
             case .given(let value): value
             case .object(let key):
                 .link(ObjectID(classID: cls.columns[position].target, storeTag: view.shared.tag, key: key))
-            case .waits: .null
+            case .waits, .node: .null
             }
         }
     }
@@ -49,7 +58,7 @@ final class WaitingLinks {
         var position: Int
     }
 
-    private var waiting: [(place: Place, what: Waiting)?] = []
+    private var waiting: [(place: Place, what: Waiting, node: Int?)?] = []
     private var indexes: [Place: Int] = [:]
     /// Several calls use it: its creator connects the links.
     let isShared: Bool
@@ -59,10 +68,12 @@ final class WaitingLinks {
     var isEmpty: Bool { indexes.isEmpty }
 
     /// The last of a place counts.
-    func wait(_ place: Place, _ what: Waiting) {
+    ///
+    /// - Parameter node: of a graph, whose description it is part of.
+    func wait(_ place: Place, _ what: Waiting, of node: Int?) {
         forget(place)
         indexes[place] = waiting.count
-        waiting.append((place, what))
+        waiting.append((place, what, node))
     }
 
     func forget(_ place: Place) {
@@ -70,7 +81,7 @@ final class WaitingLinks {
     }
 
     /// All, in the order in which they came; afterwards there is nothing.
-    func take() -> [(place: Place, what: Waiting)] {
+    func take() -> [(place: Place, what: Waiting, node: Int?)] {
         defer { (waiting, indexes) = ([], [:]) }
         return waiting.compactMap { $0 }
     }

@@ -118,6 +118,7 @@ PROTOTYPES = {
     "objstore_create_from": "wwwwwwww",
     "objstore_upsert_from_by": "wwwwwwww",
     "objstore_set_from": "wOwwwww",
+    "objstore_create_graph": "wwwwwwwwww",
     "objstore_describe": "wOwwwww",
     "objstore_copy_object": "wOwwww",
     "objstore_parent": "wOww",

@@ -219,6 +219,16 @@ class Column(Structure):
     ]
 
 
+class Node(Structure):
+    _fields_ = [
+        ("class_id", c_uint32),
+        ("index_id", c_uint32),
+        ("property_id", c_uint32),
+        ("flags", c_uint32),
+        ("owner", Object),
+    ]
+
+
 class InsertCounts(Structure):
     _fields_ = [("created", c_uint64), ("changed", c_uint64), ("unchanged", c_uint64), ("reserved", c_uint64)]
 
