@@ -128,7 +128,7 @@ class _Change:
                     Assembly(transaction, POLICIES["all"]).set(self.binding, key, prop, value)
             for prop, content in self.contents:
                 for key in listed:
-                    filling.update(transaction, self.binding, key, prop, content, differing=False)
+                    filling.update(transaction, self.binding, key, prop, content)
             with graphs.added(transaction, self._led()):
                 return set_row([prop for prop, _ in self.row], [value for _, value in self.row])
 

@@ -75,7 +75,7 @@ def assign(obj: Any, prop: "Property", value: Any) -> None:
     results = getattr(value, "_evaluate", None)
     if results is not None and prop.target is not None and prop.shape is not None and prop.shape.key is None:
         return filling.assign_results(transaction, binding, obj._o_key, prop, results()[1].handle)
-    filling.update(transaction, binding, obj._o_key, prop, prop.convert(value), differing=False)
+    filling.update(transaction, binding, obj._o_key, prop, prop.convert(value))
 
 
 def _describe(transaction: Any, obj: Any, prop: "Property", value: Any) -> bool:

@@ -19,7 +19,6 @@ from ..objects import state
 from ..objects.model_types import property_named
 from ..values import elements, kinds, timestamps
 from ..values.columns import at_rows
-from ..values.kinds import MISSING
 from .row_groups import Group, all_or_none, allow, located
 
 if TYPE_CHECKING:
@@ -203,10 +202,8 @@ def create_all(transaction: "Transaction", binding: "Binding", rows: Iterable[An
         groups.append((shape, group, positions, properties))
     prepared = []
     for shape, group, positions, properties in groups:
-        with located(positions[:1]):
-            _demand(binding, properties, policy)
         with located(positions):
-            new = _new_values(binding, properties, policy, len(group))
+            new = _new_values(binding, properties, len(group))
         if isinstance(shape, tuple):
             given = [list(map(itemgetter(name), group)) for name in shape]
         else:
@@ -264,25 +261,11 @@ def _named(binding: "Binding", values: Any) -> list["Property"]:
     return list(binding.properties[: len(values)])
 
 
-def _demand(binding: "Binding", properties: list["Property"], policy: int) -> None:
-    """MissingValue if new objects cannot be made of these properties. With a policy there may be objects already, which
-    keep what is not given."""
-    for prop in binding.scalars:
-        is_key = any(part is prop for part in binding.key)
-        needed = not prop.generated and not prop.nullable and prop.default_factory is MISSING and (not policy or is_key)
-        if needed and prop.default is MISSING and not any(prop is p for p in properties):
-            raise prop.missing()
-
-
-def _new_values(binding: "Binding", properties: list["Property"], policy: int, rows: int) -> list[list[Any]]:
-    """Adds what is made or generated and not given, which columns must have; not numbers, and not where objects may
-    have it already."""
+def _new_values(binding: "Binding", properties: list["Property"], rows: int) -> list[list[Any]]:
+    """Adds what factories make, which columns must have; what is generated the library makes."""
     made = default_values.left_out(binding, properties)
-    due = [p for p in binding.generated if p.kind != kinds.INT and not any(p is g for g in properties)]
-    if policy:
-        due = [p for p in due if any(p is part for part in binding.key)]
-    properties += made + due
-    return [at_rows(lambda _, p=p: p.given(MISSING), range(rows)) for p in made + due]  # type: ignore[misc]
+    properties += made
+    return [at_rows(lambda _, p=p: p.made(), range(rows)) for p in made]  # type: ignore[misc]
 
 
 def _converted(prop: "Property", values: list[Any]) -> list[Any]:

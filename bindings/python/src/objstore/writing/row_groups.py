@@ -50,8 +50,7 @@ class Group:
             (p, elements.contents(p, values)) for p, values in zip(properties, lists) if p.shape is not None
         ]
         self._lists = [values for _, values in single]
-        by_rows = (policy and self._contents) or any(not any(p is g for g in self._single) for p in binding.generated)
-        self._columns = None if by_rows else Columns(binding, self._single, self._lists, rows)
+        self._columns = None if policy and self._contents else Columns(binding, self._single, self._lists, rows)
         self._fillings = [
             f for f in (Filling(binding, p, contents) for p, contents in self._contents) if not f.is_empty
         ]
