@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DuplicateKey, Embedded, Error
+from ..errors import DuplicateKey, Embedded, Error, about
 from ..messages import a
 from ..objects import state
 from ..objects.state import name_of
@@ -301,10 +301,10 @@ class Assembly:
     def _embeds(self, prop: "Described", obj: Any) -> None:
         """An unmanaged object is about to be embedded: once."""
         if id(obj) in self._loose:
-            raise Embedded(
+            raise about(
+                Embedded,
+                prop,
                 f"{prop.path}: {a(type(obj).__name__)} is there twice, and an embedded object has one place",
-                class_name=prop.model_name,
-                property_name=prop.name,
             )
         self._loose.add(id(obj))
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
-from ..errors import IndexOutOfRange, OutOfRange, Status
+from ..errors import IndexOutOfRange, OutOfRange, Status, about
 from ..messages import shown
 from ..native import ffi
 from ..native.failures import check, failure
@@ -295,8 +295,6 @@ class List(LinkCollection, MutableSequence[T]):
         raise self._beyond(number, view)
 
     def _beyond(self, number: int, view: "View") -> OutOfRange:
-        return IndexOutOfRange(
-            f"{self._prop.path}: index {shown(number)} of {self._count(view)} elements",
-            class_name=self._prop.model_name,
-            property_name=self._prop.name,
+        return about(
+            IndexOutOfRange, self._prop, f"{self._prop.path}: index {shown(number)} of {self._count(view)} elements"
         )

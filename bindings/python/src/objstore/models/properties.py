@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from ..arguments import switch
-from ..errors import InvalidArgument, MissingValue, NotSupported
+from ..errors import InvalidArgument, MissingValue, NotSupported, about
 from ..messages import a
 from ..values import counters, elements, kinds
 from ..values.elements import Shape
@@ -207,19 +207,15 @@ class Property(property):
         return self.convert(self.default_factory())
 
     def missing(self) -> MissingValue:
-        return MissingValue(
-            f"{self.path} has no default and must be given a value",
-            class_name=self.model_name,
-            property_name=self.name,
-        )
+        return about(MissingValue, self, f"{self.path} has no default and must be given a value")
 
     def ask(self) -> None:
         """NotSupported: it is none that conditions can be about."""
         if self.shape is not None:
-            raise NotSupported(
+            raise about(
+                NotSupported,
+                self,
                 f"{self.path} is {a(self.type_name)}: conditions on elements are not in this version",
-                class_name=self.model_name,
-                property_name=self.name,
             )
 
     def _compare(self, operator: int, value: Any) -> Condition:
