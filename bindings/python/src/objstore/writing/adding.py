@@ -68,10 +68,10 @@ def add_all(transaction: "Transaction", store: "Store", given: list[Any], policy
         due = frozenset(p.index for p in binding.generated if all(values[p.index] is None for values in rows))
         if _one_by_one(binding, group, policy, due):
             return _add_graphs(transaction, store, given, policy)
-        given = [p for p in binding.properties if not p.embeds and p.index not in due]
-        lists = [list(map(itemgetter(p.index), rows)) for p in given]
+        properties = [p for p in binding.properties if not p.embeds and p.index not in due]
+        lists = [list(map(itemgetter(p.index), rows)) for p in properties]
         with located(positions):
-            prepared.append((Group(binding, given, lists, len(group), policy), group, positions))
+            prepared.append((Group(binding, properties, lists, len(group), policy), group, positions))
     total = Counts(0, 0, 0)
     with all_or_none(transaction, len(prepared)):
         for built, group, positions in prepared:
