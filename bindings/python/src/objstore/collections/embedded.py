@@ -14,8 +14,6 @@ from ..values.c_values import give_back, take
 from ..values.kinds import is_loose
 
 if TYPE_CHECKING:
-    from ..models.properties import Property
-    from ..schema.bindings import Binding
     from ..writing.transaction import Transaction
 
 
@@ -55,12 +53,6 @@ def merge(transaction: "Transaction", c: Any, shape: elements.Shape, content: di
             give_back(s)
             give_back(t)
         assembly.make()
-
-
-def place(transaction: "Transaction", binding: "Binding", key: int, prop: "Property", value: Any) -> None:
-    """Gives a property of an object a converted value: what lies in it already keeps being the object that it is,
-    wherever it is given, unmanaged objects become embedded, and what is not given is deleted."""
-    Assembly(transaction, 0).set(binding, key, prop, value)
 
 
 def parent(obj: Any) -> Any:

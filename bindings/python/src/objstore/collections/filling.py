@@ -10,6 +10,7 @@ from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
 from ..building import graphs
+from ..building.assembly import Assembly
 from ..errors import Error
 from ..native import ffi
 from ..native.failures import check, failure
@@ -122,7 +123,7 @@ def update(transaction: "Transaction", binding: "Binding", key: int, prop: "Prop
     collection: Collection = attach(Collection, transaction.store, transaction.epoch, binding, key, prop)
     transaction.settle(collection._place)
     if collection._shape.embeds:
-        embedded.place(transaction, binding, key, prop, content)
+        Assembly(transaction, 0).set(binding, key, prop, content)
     else:
         replace(transaction, collection._c, collection._shape, content)
 
