@@ -31,6 +31,13 @@ SYMBOLS = {
 }
 
 
+# What else a declaration says, under the names that Property() takes.
+_DECLARED = (
+    *("nullable", "primary_key", "indexed", "unique", "default", "default_factory", "shape", "target"),
+    *("formerly", "stored_as", "cascade", "generated", "counter"),
+)
+
+
 class Condition(NamedTuple):
     """`property operator value`: what `Dog.age < 2` makes, and what a filter is read into."""
 
@@ -129,25 +136,8 @@ class Property(property):
 
     def copy(self, index: int) -> "Property":
         """The same property for a subclass."""
-        return Property(
-            self.name,
-            index,
-            self.kind,
-            nullable=self.nullable,
-            primary_key=self.primary_key,
-            indexed=self.indexed,
-            unique=self.unique,
-            default=self.default,
-            default_factory=self.default_factory,
-            enumeration=self.enum,
-            shape=self.shape,
-            target=self.target,
-            formerly=self.formerly,
-            stored_as=self.stored_as,
-            cascade=self.cascade,
-            generated=self.generated,
-            counter=self.counter,
-        )
+        given = {name: getattr(self, name) for name in _DECLARED}
+        return Property(self.name, index, self.kind, enumeration=self.enum, **given)
 
     @property
     def path(self) -> str:

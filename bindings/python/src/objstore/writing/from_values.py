@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..building import default_values, descriptions, graphs, references
 from ..building.assembly import Assembly
@@ -133,7 +133,7 @@ def _is_nested(transaction: "Transaction", binding: "Binding", row: Any) -> bool
 def _create_each(transaction: "Transaction", binding: "Binding", rows: list[Any], policy: int) -> Counts:
     """In one call for all: rows have more nested in them than columns can say."""
     assembly = Assembly(transaction, policy)
-    waiting: list[_Waiting] = []
+    waiting: list[tuple[int, Property, Any]] = []  # what may lead to the object of a later row
     numbers: list[int] = []
     with transaction.savepoint():
         for at, row in enumerate(rows):
@@ -144,7 +144,7 @@ def _create_each(transaction: "Transaction", binding: "Binding", rows: list[Any]
                     continue
                 row, late = _without_parts(binding, row)
                 numbers.append(assembly.create(binding, row, at))
-                waiting += [_Waiting(at, prop, value) for prop, value in late]
+                waiting += [(at, prop, value) for prop, value in late]
         made = [*assembly.make(), UNCHANGED]
         outcomes = [made[number] for number in numbers]
         if waiting:
@@ -155,14 +155,6 @@ def _create_each(transaction: "Transaction", binding: "Binding", rows: list[Any]
             for (row, _, _), outcome in zip(waiting, assembly.make()):
                 outcomes[row] = max(outcomes[row], outcome)
     return counts_of(outcomes)
-
-
-class _Waiting(NamedTuple):
-    """A value that leads, by the parts of a primary key, to an object that may come with a later row."""
-
-    row: int
-    prop: "Property"
-    value: Any
 
 
 def _without_parts(binding: "Binding", row: Any) -> "tuple[Any, list[tuple[Property, Any]]]":
