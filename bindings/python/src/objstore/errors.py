@@ -6,6 +6,7 @@ Each derives from Error and from the builtin that a Python programmer would expe
 
 import errno
 from enum import IntEnum
+from typing import Any, TypeVar
 
 
 class Status(IntEnum):
@@ -112,6 +113,14 @@ def _rebuild(kind: type[Error], message: str, state: dict[str, object]) -> Error
     error = kind(message, system_error=state["system_error"])  # type: ignore[arg-type]
     error.__dict__.update(state)
     return error
+
+
+E = TypeVar("E", bound=Error)
+
+
+def about(kind: type[E], prop: Any, message: str, position: int | None = None) -> E:
+    """An error with the property that it is about, or whose elements."""
+    return kind(message, class_name=prop.model_name, property_name=prop.name, position=position)
 
 
 class LibraryNotFound(Error, ImportError):

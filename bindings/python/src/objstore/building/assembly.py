@@ -1,39 +1,33 @@
-"""Objects from nested values, in one call of the library: everything becomes one array of C values.
+"""Objects from nested values, or of other objects, in one call of the library: all becomes one array of C values.
 
     {"name": "Jane", "dogs": [rex, ["Buster", 5]]}
         ─►   map 2 · "name" · "Jane" · "dogs" · list 2 · rex · map 2 · "name" · …
 
-Names represent positions, too: a file may have its properties in another order than the class.
+Names represent positions, too: a file may have its properties in another order than the class. An object that is not in
+the store is a node of its own, to which links lead (graph_nodes.py).
 """
 
-import ctypes
 import enum
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Embedded, Error
+from ..errors import DuplicateKey, Embedded, Error, about
 from ..messages import a
-from ..native import ffi
-from ..native.failures import failure
 from ..objects import state
+from ..objects.state import name_of
 from ..values import elements, kinds
-from ..values.c_values import Values, give_back, take
 from ..values.kinds import INT, LINK, LIST, MAP, STRING, is_loose
-from . import default_values, descriptions, graphs, references
-from .outcomes import CREATED
+from . import default_values, descriptions, references
+from .graph_nodes import DESCRIBED, ELEMENT, NOT_GIVEN, NodeLink, Nodes
+from .outcomes import UNCHANGED
 
 if TYPE_CHECKING:
     from ..models.properties import Property
     from ..schema.bindings import Binding
     from ..values.kinds import Described
     from ..writing.transaction import Transaction
-    from . import copying
-
-
-_create_from = ffi.bind("objstore_create_from")
-_upsert_from_by = ffi.bind("objstore_upsert_from_by")
-_set_from = ffi.bind("objstore_set_from")
 
 
 class Part:
@@ -49,126 +43,124 @@ class Part:
 
 
 NAME, INDEX = Part(STRING, "a name"), Part(INT, "an index")
-_KEY = Part(kinds.MIXED, "a reference")
+_KEY, _NODE = Part(kinds.MIXED, "a reference"), Part(LINK, "a node")
 _OPENING = {LIST: Part(LIST, "a list"), MAP: Part(MAP, "a dict")}
 
 
-class _Node:
-    """An object that is described inside another one: where, by which object, and what is in it."""
-
-    __slots__ = ("prop", "step", "obj", "nodes")
-
-    def __init__(self, prop: "Property", step: Any, obj: Any) -> None:
-        self.prop = prop
-        self.step = step  # an index or a key; None: the property leads there
-        self.obj = obj  # an unmanaged embedded object, or None
-        self.nodes: list[_Node] = []
-
-
 class Assembly:
-    """One call of the library that creates or changes an object, and what is nested in it. All or nothing."""
+    """One call of the library that creates or changes objects, with what is nested in them and what they lead to: all
+    or nothing. Each method that says what is to be made returns the number of its node; make() makes it."""
 
-    def __init__(
-        self,
-        transaction: "Transaction",
-        policy: int,
-        exact: bool = False,
-        made: "copying.Made | None" = None,
-        known_by: "tuple[int, tuple[Property, ...]] | None" = None,
-    ) -> None:
-        """`made`: copies that stand in for objects; without, unmanaged ones are added, and become the store's.
-        `known_by`: the object is known by that unique index, and not by its primary key."""
-        self._known_by = known_by
+    def __init__(self, transaction: "Transaction", policy: int, exact: bool = False, circles: bool = False) -> None:
+        """`circles`: unmanaged objects may lead to each other in circles."""
+        self.nodes = Nodes()
         self._refers = True  # may a primary key represent its object?
         self._transaction = transaction
         self._store = transaction.store
         self._policy = policy
         self._completing = default_values.Completing(transaction, policy)
         self._exact = exact
-        self._made = made
-        self._parts: list[Described] = []
-        self._values: list[Any] = []
         self._nesting = descriptions.Nesting()
-        self._nodes: list[_Node] = []
+        self._root: int | None = None
+        self._current = 0  # the node that is being described
+        self._due: deque[tuple[int, Any]] = deque()  # nodes that were met, and their objects
+        self._added: dict[int, int] = {}  # nodes of unmanaged objects, by id()
+        self._copied: dict[Any, int] | None = None  # of those that are copied; None: unmanaged ones are added
+        self._again: Any = None  # one that was met twice, though a second copy would have its key
+        self._leads: dict[int, list[int]] | None = None if circles else {}  # which node to which
+        self._models: dict[int, type] = {}  # of those nodes
         self._loose: set[int] = set()  # unmanaged embedded objects, by id()
-        self._scope = ExitStack()
-        self._began = False
         self._path: list[str] = []  # where in the values; it stays where something fails
 
-    def create(self, binding: "Binding", values: Any) -> tuple[int, int]:
-        """An object that values describe: its key, and what became of it."""
-        return self._create(binding, lambda: self._describe(binding.model, values))
+    def add(self, binding: "Binding", obj: Any, root: int | None = None) -> int:
+        """An unmanaged object, which becomes the store's."""
+        number = self._added.get(id(obj))
+        if number is None:
+            number = self._added[id(obj)] = self.nodes.add(root, 0, binding.class_id, obj=obj)
+            self._describes(root, number, lambda: self._put_unmanaged(binding, obj))
+        return number
 
-    def create_of(self, binding: "Binding", pairs: "list[tuple[Property, Any]]") -> tuple[int, int]:
+    def create(
+        self,
+        binding: "Binding",
+        values: Any,
+        root: int | None = None,
+        known_by: "tuple[int, tuple[Property, ...]] | None" = None,
+    ) -> int:
+        """An object that values describe. `known_by`: it is known by that unique index, and not by its primary key."""
+        ids = (binding.class_id, 0) if known_by is None else (0, known_by[0])
+        number = self.nodes.add(root, DESCRIBED, *ids)
+        self._describes(root, number, lambda: self._describe(binding.model, values, known_by))
+        return number
+
+    def row(self, binding: "Binding", pairs: "list[tuple[Property, Any]]", root: int | None = None) -> int:
         """The same of properties and their values."""
-        return self._create(binding, lambda: self._put_all(pairs))
+        number = self.nodes.add(root, 0, binding.class_id)
+        self._describes(root, number, lambda: self._put_all(pairs))
+        return number
 
-    def _create(self, binding: "Binding", describe: Any) -> tuple[int, int]:
-        transaction = self._transaction
-        with self._scope:
-            self._placing(describe)
-            made, outcome, room = ffi.Object(), ctypes.c_int32(), self._room()
-            if self._policy:
-                transaction.settle()
-            function, known_by = (
-                (_create_from, binding.class_id) if self._known_by is None else (_upsert_from_by, self._known_by[0])
-            )
-            if status := function(
-                transaction.handle,
-                known_by,
-                self._policy,
-                0,
-                room.address,
-                len(self._values),
-                ctypes.byref(made),
-                ctypes.byref(outcome),
-            ):
-                raise failure(status)
-            if outcome.value != CREATED:
-                transaction._wrote_many()
-            else:
-                transaction._writes(binding.class_id, made.key)
-            if self._loose:
-                self._adopt(binding, made.key, self._nodes)
-        return made.key, outcome.value
+    def copy(self, binding: "Binding", obj: Any, root: int | None = None) -> int:
+        """An object of the class with the values of `obj`, which may belong to another store, to none, or to another
+        class, and copies of the objects that it leads to, as far as they are not in this store."""
+        number = self.nodes.add(root, DESCRIBED, binding.class_id)
+        self._copied = {name_of(obj): number}
+        self._describes(root, number, lambda: self._describe(binding.model, obj))
+        self._copied = None
+        return number
 
-    def set(self, binding: "Binding", key: int, prop: "Property", value: Any, refers: bool = False) -> bool:
-        """Gives a property of an object what a value is or describes; was something written? `refers`: also what a
-        primary key in it leads to."""
-        transaction = self._transaction
-        self._refers = refers
-        with self._scope:
-            self._placing(lambda: self._put_property(prop, value))
-            room = self._room()
-            transaction.settle()
-            s = take()
-            s.head.value, s.key.value = binding.head, key
-            if status := _set_from(
-                transaction.handle,
-                s.object,
-                binding.ids[prop.index],
-                self._policy,
-                room.address,
-                len(self._values),
-                s.flag_address,
-            ):
-                raise failure(status)
-            changed: bool = s.flag.value
-            give_back(s)
-            transaction._wrote_many()
-            if self._loose:
-                self._adopt(binding, key, self._nodes)
-        return changed
+    def give(self, binding: "Binding", key: int, prop: "Property", value: Any, root: int | None = None) -> int:
+        """What a value is or describes, to a property of an object."""
+        number = self.nodes.add_property(root, DESCRIBED, binding.head, key, binding.ids[prop.index])
+        self._describes(root, number, lambda: self._put_property(prop, value))
+        return number
 
-    def _room(self) -> Values:
-        room = Values(len(self._values))
-        room.fill(self._parts, self._values)
-        return room
+    def embed(self, c: Any, element: "Described", part: "Described", place: Any, obj: Any) -> None:
+        """An unmanaged object, which becomes the one at a place in a collection, a C value."""
+        self._embeds(element, obj)
+        head = c.owner.class_id | c.owner.store_tag << 32
+        number = self.nodes.add_property(None, ELEMENT, head, c.owner.key, c.property_id, obj)
+        self._put(part, place)
+        self._describes(None, number, lambda: self._put_unmanaged(self._store._binding(type(obj)), obj))
 
-    def _placing(self, describe: Any) -> None:
+    def set(self, binding: "Binding", key: int, prop: "Property", value: Any) -> bool:
+        """Gives a property of an object what a value is or describes, which objects in it say themselves; was something
+        written?"""
+        self._refers = False
+        number = self.give(binding, key, prop, value)
+        return self.make()[number] != UNCHANGED
+
+    def make(self) -> "Sequence[int]":
+        """All that was said; what became of each node."""
+        if len(self.nodes):
+            self.nodes.make(self._transaction, self._policy)
+        return self.nodes.outcomes
+
+    def _describes(self, root: int | None, number: int, describe: Callable[[], None]) -> None:
+        """Describes a node, and then those that it leads to."""
+        self._root, self._current = root, number
+        self._placing(describe)
+        while self._due:
+            self._current, obj = self._due.popleft()
+            self._placing(self._describe_found, obj)
+        if self._leads:
+            try:
+                TopologicalSorter(self._leads).prepare()
+            except CycleError as error:
+                raise descriptions.cyclic(self._models[error.args[1][0]]) from None
+            self._leads.clear()
+        if self._again is not None:
+            raise _twice(self._again)
+
+    def _describe_found(self, obj: Any) -> None:
+        if self._copied is None:
+            self._put_unmanaged(self._store._binding(type(obj)), obj)
+        else:
+            self._describe(type(obj), obj)
+
+    def _placing(self, describe: Callable[..., None], *given: Any) -> None:
         """What fails inside of objects that are described inside each other says where."""
         try:
-            describe()
+            describe(*given)
         except Error as error:
             if len(self._path) > 1:
                 error.message = f"${''.join(self._path)}: {error.message}"
@@ -177,16 +169,46 @@ class Assembly:
     # The array
 
     def _put(self, part: "Described", value: Any) -> None:
-        self._parts.append(part)
-        self._values.append(value)
+        self.nodes.parts.append(part)
+        self.nodes.values.append(value)
 
-    def _describe(self, model: type, values: Any) -> None:
+    def _put_unmanaged(self, binding: "Binding", obj: Any) -> None:
+        """An unmanaged object, whose single values were converted when it got them."""
+        given, parts, values = obj._o_values, self.nodes.parts, self.nodes.values
+        if not binding.is_ordered:
+            return self._put_all(
+                [(p, v) for p, v in zip(binding.properties, given) if v is not None or not p.generated]
+            )
+        parts.append(_OPENING[LIST])
+        values.append(len(given))
+        at = len(values)
+        if binding.is_row:
+            parts += binding.properties
+            values += given
+            for prop in binding.links:
+                if given[prop.index] is not None:
+                    values[at + prop.index] = self._linked(given[prop.index])
+            for prop in binding.generated:
+                if given[prop.index] is None:
+                    parts[at + prop.index], values[at + prop.index] = _NODE, NOT_GIVEN
+            return
+        for prop, value in zip(binding.properties, given):
+            if prop.generated and value is None:
+                self._put(_NODE, NOT_GIVEN)
+            elif prop.exact is not None:
+                self._put(prop, value)
+            else:
+                self._path.append(f".{prop.name}")
+                self._put_property(prop, value)
+                self._path.pop()
+
+    def _describe(self, model: type, values: Any, known_by: "tuple[int, tuple[Property, ...]] | None" = None) -> None:
         """An object that values describe."""
         self._nesting.enter(model, values)
         pairs, binding = descriptions.pairs(model, values, self._exact), self._store._binding(model)
         is_outermost = self._nesting.is_outermost
         if is_outermost or not (references.has_key_alone(model, pairs) and self._completing.finds(binding, pairs)):
-            self._completing.complete(binding, pairs, self._known_by if is_outermost else None)
+            self._completing.complete(binding, pairs, known_by)
         self._put_all(pairs)
         self._nesting.leave()
 
@@ -212,7 +234,7 @@ class Assembly:
             if prop.target is None:
                 self._put_plain(prop, value)
             else:
-                self._put_target(prop, prop, None, value)
+                self._put_target(prop, prop, value)
             return
         content: Any = prop.convert(value) if prop.target is None else elements.given(prop, value)
         if shape.element.kind == kinds.MIXED:
@@ -224,7 +246,7 @@ class Assembly:
                     self._put(shape.element, element)
                 else:
                     self._path.append(f"[{at}]")
-                    self._put_target(prop, shape.element, at, element)
+                    self._put_target(prop, shape.element, element)
                     self._path.pop()
             return
         self._put(_OPENING[MAP], len(content))
@@ -235,7 +257,7 @@ class Assembly:
                 self._put(shape.element, element)
             else:
                 self._path.append(f".{key}")
-                self._put_target(prop, shape.element, key, element)
+                self._put_target(prop, shape.element, element)
                 self._path.pop()
 
     def _with_linked(self, content: Any) -> Any:
@@ -244,7 +266,7 @@ class Assembly:
             return {key: kinds.with_objects(value, self._linked) for key, value in content.items()}
         return [kinds.with_objects(value, self._linked) for value in content]
 
-    def _put_target(self, prop: "Property", part: "Property | elements.Element", step: Any, value: Any) -> None:
+    def _put_target(self, prop: "Property", part: "Property | elements.Element", value: Any) -> None:
         """An object that a property leads to, or None."""
         target: type = self._store._leading(prop.target).model
         embeds = kinds.is_embedded(target)
@@ -252,20 +274,19 @@ class Assembly:
             pass  # it describes a new object
         elif value is None or isinstance(value, state.Slots):
             value = part.convert(value)
-            if value is None or (embeds and not is_loose(value) and self._made is None):
+            if value is None or (embeds and not is_loose(value) and self._copied is None):
                 self._put(part, value)  # the library knows whether it is there already
                 return
             if not embeds:
                 self._put(part, self._linked(value))
                 return
-            if self._made is None:
-                if id(value) in self._loose:
-                    raise Embedded(
-                        f"{prop.path}: {a(target.__name__)} is there twice, and an embedded object has one place",
-                        class_name=prop.model_name,
-                        property_name=prop.name,
-                    )
-                self._loose.add(id(value))
+            if self._copied is None:
+                self._embeds(prop, value)
+                self.nodes.embedded.append((len(self.nodes.values), value))
+                self._nesting.enter(target, value)
+                self._put_unmanaged(self._store._binding(type(value)), value)
+                self._nesting.leave()
+                return
         elif self._refers and references.is_tagged(value):
             self._put_tagged(part, target, value)
             return
@@ -275,11 +296,17 @@ class Assembly:
                 raise descriptions.wrong(part, target, value)
             self._put(*key)
             return
-        node = _Node(prop, step, value if id(value) in self._loose else None)
-        outer, self._nodes = self._nodes, node.nodes
         self._describe(target, value)
-        self._nodes = outer
-        outer.append(node)
+
+    def _embeds(self, prop: "Described", obj: Any) -> None:
+        """An unmanaged object is about to be embedded: once."""
+        if id(obj) in self._loose:
+            raise about(
+                Embedded,
+                prop,
+                f"{prop.path}: {a(type(obj).__name__)} is there twice, and an embedded object has one place",
+            )
+        self._loose.add(id(obj))
 
     def _put_tagged(self, part: "Described", target: type, reference: dict[str, Any]) -> None:
         """{"$ref": class, "$id": key}: which of them there are the library knows."""
@@ -299,34 +326,34 @@ class Assembly:
             self._put(_KEY, value.value if isinstance(value, enum.Enum) else value)
 
     def _linked(self, obj: Any) -> Any:
-        """The object of this store that a link to an object leads to."""
-        if self._made is not None:
-            return obj if self._store._has(obj) else self._made.find(obj)
-        if is_loose(obj):
-            graphs.in_order(self._transaction, obj, 0)  # where they lead in a circle, they are no values
-            self._begin()
-            self._transaction.add_nested(obj, self._policy)
-        return obj
+        """What a link to an object leads to in the store: it, or the node that it becomes."""
+        if self._copied is None:
+            if obj._o_block.store is not None:
+                return obj
+            known, name, owner = self._added, id(obj), obj
+        else:
+            if self._store._has(obj):
+                return obj
+            known, name, owner = self._copied, name_of(obj), None
+        number = known.get(name)
+        if number is None:
+            class_id = self._store._binding(type(obj)).class_id
+            number = known[name] = self.nodes.add(self._root, 0, class_id, obj=owner)
+            self._due.append((number, obj))
+        elif owner is None and not self._policy and obj._o_block.store is not None and type(obj)._objstore_key:
+            self._again = obj
+        if self._leads is not None:
+            self._leads.setdefault(self._current, []).append(number)
+            self._models[number] = type(obj)
+        return NodeLink(number)
 
-    def _begin(self) -> None:
-        """The store is about to be changed before the call that all is for."""
-        if not self._began:
-            self._began = True
-            self._scope.enter_context(self._transaction.savepoint())
 
-    # Afterwards
-
-    def _adopt(self, binding: "Binding", key: int, nodes: list[_Node]) -> None:
-        """Unmanaged embedded objects become those that were made of them."""
-        for node in nodes:
-            target = self._store._leading(node.prop.target)
-            if node.prop.kind == LINK:
-                inner = self._transaction.get(binding, key, node.prop.index)
-            elif node.prop.kind == kinds.SET:
-                continue  # unknown which is which
-            else:
-                owner = state.make(binding.model, self._store._unread(binding), key)
-                inner = getattr(owner, node.prop.name)[node.step]._o_key
-            if node.obj is not None:
-                self._transaction.adopt(target, [node.obj], [inner])
-            self._adopt(target, inner, node.nodes)
+def _twice(obj: Any) -> DuplicateKey:
+    key = type(obj)._objstore_key
+    shown = ", ".join(f"{part.name} {getattr(obj, part.name)!r}" for part in key)
+    return DuplicateKey(
+        f"the objects to be copied lead twice to the {type(obj).__name__} with {shown}, and the "
+        "second copy would have the key of the first; update='modified' or 'all' makes one of them",
+        class_name=key[0].model_name,
+        property_name=", ".join(part.name for part in key),
+    )

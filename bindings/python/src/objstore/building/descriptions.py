@@ -8,7 +8,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidArgument, MissingValue, OutOfRange, SchemaError
+from ..errors import InvalidArgument, MissingValue, OutOfRange, SchemaError, about
 from ..messages import a
 from ..objects import state
 from ..objects.model_types import properties_of, property_named
@@ -230,8 +230,4 @@ def _class_of(prop: "Property") -> type:
     found: type | None = target.there()
     if found is not None:
         return found
-    raise SchemaError(
-        f"{prop.path} is a link to {target.text}, which is not there yet",
-        class_name=prop.model_name,
-        property_name=prop.name,
-    )
+    raise about(SchemaError, prop, f"{prop.path} is a link to {target.text}, which is not there yet")

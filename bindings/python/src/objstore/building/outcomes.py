@@ -17,6 +17,10 @@ class Counts(NamedTuple):
     unchanged: int
 
 
+def counts_of(outcomes: list[int]) -> Counts:
+    return Counts(outcomes.count(CREATED), outcomes.count(CHANGED), outcomes.count(UNCHANGED))
+
+
 def policy_number(update: Policy) -> int:
     try:
         if isinstance(update, bool):

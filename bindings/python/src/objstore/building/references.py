@@ -8,8 +8,8 @@
                                                               would mean something else; "$id" has the parts of one of
                                                               several properties
 
-Inside of one object links wait in the library, until everything that is nested in it is there. In create_all() those of
-a row wait here for the rows behind it.
+Links wait in the library until everything is there that one call describes. What may describe a new object waits here,
+in create_all(), for the rows behind it.
 """
 
 import enum
@@ -61,22 +61,20 @@ def key_of(target: Any, value: Any) -> "tuple[Property, Any] | None":
         return None
 
 
-def has_any(prop: "Property", value: Any, left: int = descriptions.DEEPEST) -> bool:
-    """Is there a reference in a value for a property, or in what it describes? What can be read only once is not looked
-    at."""
+def has_parts(prop: "Property", value: Any, left: int = descriptions.DEEPEST) -> bool:
+    """Are there the parts of a primary key of several properties, and nothing else, in a value for a property, or in
+    what it describes? What can be read only once is not looked at."""
     if prop.target is None or value is None or not left:
         return False
     if prop.shape is None:
-        return _is_any(prop.target, value, left)
+        return _are_parts(prop.target, value, left)
     content: Iterable[Any] = (
         value.values() if type(value) is dict else value if isinstance(value, (list, tuple, set, frozenset)) else ()
     )
-    return any(_is_any(prop.target, element, left) for element in content)
+    return any(_are_parts(prop.target, element, left) for element in content)
 
 
-def _is_any(target: type, value: Any, left: int) -> bool:
-    if is_bare(value) or is_tagged(value):
-        return True
+def _are_parts(target: type, value: Any, left: int) -> bool:
     if isinstance(value, state.Slots) or type(value) not in (dict, list, tuple):
         return False
     try:
@@ -84,4 +82,4 @@ def _is_any(target: type, value: Any, left: int) -> bool:
     except Error as error:
         hand_on(error)
         return False  # which says so when it is created
-    return has_key_alone(target, pairs) or any(has_any(p, v, left - 1) for p, v in pairs)
+    return has_key_alone(target, pairs) or any(has_parts(p, v, left - 1) for p, v in pairs)

@@ -10,6 +10,7 @@ from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
 from ..building import graphs
+from ..building.assembly import Assembly
 from ..errors import Error
 from ..native import ffi
 from ..native.failures import check, failure
@@ -117,21 +118,14 @@ def assign_results(transaction: "Transaction", binding: "Binding", key: int, pro
     check(_assign_results(transaction.handle, collection._c, results))
 
 
-def update(
-    transaction: "Transaction", binding: "Binding", key: int, prop: "Property", content: Any, differing: bool
-) -> bool:
-    """Gives a collection of an object a converted content, or, with `differing`, only where it is another one; was it
-    written?"""
+def update(transaction: "Transaction", binding: "Binding", key: int, prop: "Property", content: Any) -> None:
+    """Gives a collection of an object a converted content."""
     collection: Collection = attach(Collection, transaction.store, transaction.epoch, binding, key, prop)
-    shape = collection._shape
-    if differing and elements.same(shape, collection.copy(), content):
-        return False
     transaction.settle(collection._place)
-    if shape.embeds:
-        embedded.place(transaction, binding, key, prop, content)
+    if collection._shape.embeds:
+        Assembly(transaction, 0).set(binding, key, prop, content)
     else:
-        replace(transaction, collection._c, shape, content)
-    return True
+        replace(transaction, collection._c, collection._shape, content)
 
 
 class Filling:

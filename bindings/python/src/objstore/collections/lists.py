@@ -5,14 +5,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
-from ..errors import IndexOutOfRange, OutOfRange, Status
+from ..building.assembly import Assembly
+from ..errors import IndexOutOfRange, OutOfRange, Status, about
 from ..messages import shown
 from ..native import ffi
 from ..native.failures import check, failure
 from ..values import elements, kinds
 from ..values.c_values import give_back, take
 from ..values.kinds import is_loose
-from . import embedded, filling, mixed
+from . import filling, mixed
 from .collection import _get
 from .set_wise import LinkCollection
 
@@ -253,7 +254,8 @@ class List(LinkCollection, MutableSequence[T]):
         if shape.embeds:
             whole = self._all()
             whole[index] = values  # what stays, or goes to another place, is the object that it is
-            embedded.place(transaction, self._source._binding(self._prop.model), self._c.owner.key, self._prop, whole)
+            binding = self._source._binding(self._prop.model)
+            Assembly(transaction, 0).set(binding, self._c.owner.key, self._prop, whole)
         elif len(values) == len(wanted) and self._has(transaction, wanted, values):
             return
         elif wanted.step == 1:
@@ -295,8 +297,6 @@ class List(LinkCollection, MutableSequence[T]):
         raise self._beyond(number, view)
 
     def _beyond(self, number: int, view: "View") -> OutOfRange:
-        return IndexOutOfRange(
-            f"{self._prop.path}: index {shown(number)} of {self._count(view)} elements",
-            class_name=self._prop.model_name,
-            property_name=self._prop.name,
+        return about(
+            IndexOutOfRange, self._prop, f"{self._prop.path}: index {shown(number)} of {self._count(view)} elements"
         )

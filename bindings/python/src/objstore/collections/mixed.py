@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Mutable
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from ..building.graphs import added
-from ..errors import Error, IndexOutOfRange, InvalidText, NoSuchClass, Status
+from ..errors import Error, IndexOutOfRange, InvalidText, NoSuchClass, Status, about
 from ..json import json_options, json_text
 from ..messages import a
 from ..native import ffi
@@ -282,11 +282,7 @@ class MixedList(Nested, MutableSequence[Any]):
         return self
 
     def _beyond(self, number: int) -> IndexOutOfRange:
-        return IndexOutOfRange(
-            f"{self._prop.path}: there is no element {number}",
-            class_name=self._prop.model_name,
-            property_name=self._prop.name,
-        )
+        return about(IndexOutOfRange, self._prop, f"{self._prop.path}: there is no element {number}")
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
@@ -428,10 +424,8 @@ def linked(source: "Source", prop: "kinds.Described", class_id: int, key: int) -
     """An object that a value links to."""
     binding = source._of_class(class_id)
     if binding is None:
-        raise NoSuchClass(
-            f"{prop.path}: the value is a link to an object of a class that is not among the models",
-            class_name=prop.model_name,
-            property_name=prop.name,
+        raise about(
+            NoSuchClass, prop, f"{prop.path}: the value is a link to an object of a class that is not among the models"
         )
     return state.make(binding.model, source._unread(binding), key)
 

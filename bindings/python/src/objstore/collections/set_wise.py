@@ -12,7 +12,7 @@ from ..building.assembly import Assembly
 from ..building.descriptions import describes
 from ..building.graphs import held
 from ..building.outcomes import POLICIES
-from ..errors import Embedded, WrongType
+from ..errors import Embedded, WrongType, about
 from ..messages import a
 from ..objects.model_types import property_named
 from ..values import kinds
@@ -71,11 +71,7 @@ def delete_linked(collection: "Collection") -> int:
 def _links(collection: "Collection") -> "tuple[Transaction, Binding]":
     transaction, prop, shape = collection._writing(), collection._prop, collection._shape
     if shape.element.kind != LINK:
-        raise WrongType(
-            f"{prop.path} is {a(shape.type_name)}: it has no links to objects",
-            class_name=prop.model_name,
-            property_name=prop.name,
-        )
+        raise about(WrongType, prop, f"{prop.path} is {a(shape.type_name)}: it has no links to objects")
     return transaction, collection._source._leading(shape.element.target)
 
 
@@ -105,11 +101,11 @@ class _Change:
         pairs = [(prop, prop.convert(value)) for prop, value in given if not describes(prop, value)]
         for prop, value in pairs:
             if prop.embeds and any(obj is not None for obj in held(prop, value)):
-                raise Embedded(
+                raise about(
+                    Embedded,
+                    prop,
                     f"{prop.path}: an embedded object has one parent, and so cannot be given to several: set each "
                     "one's",
-                    class_name=prop.model_name,
-                    property_name=prop.name,
                 )
         self.row = [pair for pair in pairs if pair[0].shape is None]
         self.contents = [pair for pair in pairs if pair[0].shape is not None]
@@ -128,7 +124,7 @@ class _Change:
                     Assembly(transaction, POLICIES["all"]).set(self.binding, key, prop, value)
             for prop, content in self.contents:
                 for key in listed:
-                    filling.update(transaction, self.binding, key, prop, content, differing=False)
+                    filling.update(transaction, self.binding, key, prop, content)
             with graphs.added(transaction, self._led()):
                 return set_row([prop for prop, _ in self.row], [value for _, value in self.row])
 

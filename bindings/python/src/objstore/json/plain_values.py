@@ -78,7 +78,7 @@ class _Writing:
             raise OutOfRange(
                 f"{model.__name__}: more than {DEEPEST} objects inside each other", class_name=model.__name__
             )
-        self._open.append(_name(obj))
+        self._open.append(state.name_of(obj))
         for prop in model._objstore_properties:
             value, shape = getattr(obj, prop.name), prop.shape
             if value is None and prop.generated:
@@ -130,7 +130,7 @@ class _Writing:
             return self.object(obj, left)
         # An object in a mixed value would come back as a dict.
         is_told = is_mixed and self.is_extended
-        if left > 0 and not is_told and _name(obj) not in self._open:
+        if left > 0 and not is_told and state.name_of(obj) not in self._open:
             return self.object(obj, left - 1)
         return self._reference(part, obj, is_told)
 
@@ -211,11 +211,6 @@ def _named(error: Error, part: Described) -> Error:
     error.message = f"{part.model_name}.{part.name}: {error.message.removeprefix('value: ')}"
     error.class_name, error.property_name = part.model_name, part.name
     return error
-
-
-def _name(obj: Any) -> Any:
-    """What identifies an object, however often it was read."""
-    return state.identity(obj) or id(obj)
 
 
 def _join(tree: Any, line: str, pieces: list[str]) -> None:

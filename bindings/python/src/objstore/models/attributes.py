@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..building.assembly import Assembly
 from ..building.descriptions import describes, resolved
-from ..building.graphs import added
 from ..building.outcomes import POLICIES
-from ..collections import embedded, filling, mixed
+from ..collections import filling, mixed
 from ..collections.collection import Collection, attach
 from ..collections.dicts import Dict
 from ..collections.lists import List
@@ -39,20 +38,15 @@ def write(obj: Any, prop: "Property", value: Any) -> None:
     if store is None:
         obj._o_values[prop.index] = kinds.convert(prop, value if prop.target is None else resolved(prop, value))
         return
-    transaction = store._writing(prop)
-    if prop.target is not None and _describe(transaction, obj, prop, value):
+    transaction, binding = store._writing(prop), store._binding(type(obj))
+    if prop.target is not None and _nest(transaction, binding, obj, prop, value):
         return
-    if prop.embeds:
-        embedded.place(transaction, store._binding(type(obj)), obj._o_key, prop, kinds.convert(prop, value))
-        return
-    binding = store._binding(type(obj))
     if isinstance(value, mixed.Nested) and value._is_at(store, (binding.head, obj._o_key, binding.ids[prop.index]), ()):
         return  # dog.extra += …: it is there already
     converted = kinds.convert(prop, value)
     led = [converted] if prop.target is not None else kinds.objects_in(converted) if prop.kind == kinds.MIXED else ()
     if any(map(kinds.is_loose, led)):
-        with added(transaction, led):
-            transaction.set(binding, obj._o_key, prop, converted)
+        Assembly(transaction, 0, circles=True).set(binding, obj._o_key, prop, converted)
         return
     transaction.set(binding, obj._o_key, prop, converted)
 
@@ -67,23 +61,22 @@ def assign(obj: Any, prop: "Property", value: Any) -> None:
     place = (binding.head, obj._o_key, binding.ids[prop.index])
     if isinstance(value, Collection) and value._place == place and value._source is store:
         return  # dog.toys += …: it is there already
-    if prop.target is not None and _describe(transaction, obj, prop, value):
-        return
-    if prop.embeds:
-        embedded.place(transaction, binding, obj._o_key, prop, prop.convert(value))
+    if prop.target is not None and _nest(transaction, binding, obj, prop, value):
         return
     results = getattr(value, "_evaluate", None)
     if results is not None and prop.target is not None and prop.shape is not None and prop.shape.key is None:
         return filling.assign_results(transaction, binding, obj._o_key, prop, results()[1].handle)
-    filling.update(transaction, binding, obj._o_key, prop, prop.convert(value), differing=False)
+    filling.update(transaction, binding, obj._o_key, prop, prop.convert(value))
 
 
-def _describe(transaction: Any, obj: Any, prop: "Property", value: Any) -> bool:
-    """Gives a property of a managed object what values describe; False: they are objects."""
-    if not describes(prop, value):
-        return False
-    Assembly(transaction, POLICIES["all"]).set(transaction.store._binding(type(obj)), obj._o_key, prop, value)
-    return True
+def _nest(transaction: Any, binding: Any, obj: Any, prop: "Property", value: Any) -> bool:
+    """Gives a property of a managed object what values describe, or embedded objects: what lies in it already stays the
+    object that it is, wherever it is given, and what is not given is deleted. False: they are other objects."""
+    described = describes(prop, value)
+    if described or prop.embeds:
+        assembly = Assembly(transaction, POLICIES["all"] if described else 0)
+        assembly.set(binding, obj._o_key, prop, value if described else prop.convert(value))
+    return described or prop.embeds
 
 
 LIVE: dict[int, type] = {kinds.LIST: List, kinds.SET: Set, kinds.MAP: Dict}

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import InvalidArgument, MissingValue
+from ..errors import InvalidArgument, MissingValue, about
 from ..objects import state
 from ..values import kinds
 from ..values.kinds import MISSING
@@ -80,11 +80,11 @@ def _start_derived(obj: Any, base: Any, values: list[Any]) -> None:
         if prop.name not in given and earlier is not None:
             completed.append(earlier[prop.index])
         elif prop.name not in given and _must_be_given(prop):
-            raise MissingValue(
+            raise about(
+                MissingValue,
+                prop,
                 f"{prop.path} has no default, and {base.__qualname__}.__init__() does not take it: give it a default, "
                 "or call objstore.Model.__init__(self, …) with the values of all properties",
-                class_name=prop.model_name,
-                property_name=prop.name,
             )
         else:
             completed.append(prop.given(given.get(prop.name, MISSING)))

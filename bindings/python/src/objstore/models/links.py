@@ -17,7 +17,7 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SchemaError
+from ..errors import SchemaError, about
 from ..values.kinds import SET, is_embedded, is_same
 
 if TYPE_CHECKING:
@@ -80,22 +80,14 @@ def target_of(prop: "Property", models: Mapping[str, type]) -> type:
     if isinstance(target, Later):
         found = target.resolve(models)
         if found is None:
-            raise SchemaError(
-                f"{prop.path} is a link to {target.text}, which is not among the models",
-                class_name=prop.model_name,
-                property_name=prop.name,
-            )
+            raise about(SchemaError, prop, f"{prop.path} is a link to {target.text}, which is not among the models")
         target = _aim(prop, found)
     assert isinstance(target, type)
     known = models.get(target.__name__)
     if known is not target and known is not None and is_same(known, target):
         return _aim(prop, known)  # it was defined again since
     if known is not target:
-        raise SchemaError(
-            f"{prop.path} is a link to {target.__name__}, which is not among the models",
-            class_name=prop.model_name,
-            property_name=prop.name,
-        )
+        raise about(SchemaError, prop, f"{prop.path} is a link to {target.__name__}, which is not among the models")
     return target
 
 
@@ -112,10 +104,10 @@ def _aim(prop: "Property", target: type) -> type:
 def check_target(prop: "Property") -> None:
     """SchemaError: it is a set of embedded objects."""
     if prop.kind == SET and is_embedded(prop.target):
-        raise SchemaError(
+        raise about(
+            SchemaError,
+            prop,
             f"{prop.path} is a set of {prop.target.__name__}, whose objects are embedded: a list or dict can hold them",
-            class_name=prop.model_name,
-            property_name=prop.name,
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from ..arguments import switch
-from ..errors import InvalidArgument, MissingValue, NotSupported
+from ..errors import InvalidArgument, MissingValue, NotSupported, about
 from ..messages import a
 from ..values import counters, elements, kinds
 from ..values.elements import Shape
@@ -29,6 +29,13 @@ SYMBOLS = {
     GREATER_EQUAL: ">=",
     LINKS_TO: "links to",
 }
+
+
+# What else a declaration says, under the names that Property() takes.
+_DECLARED = (
+    *("nullable", "primary_key", "indexed", "unique", "default", "default_factory", "shape", "target"),
+    *("formerly", "stored_as", "cascade", "generated", "counter"),
+)
 
 
 class Condition(NamedTuple):
@@ -129,25 +136,8 @@ class Property(property):
 
     def copy(self, index: int) -> "Property":
         """The same property for a subclass."""
-        return Property(
-            self.name,
-            index,
-            self.kind,
-            nullable=self.nullable,
-            primary_key=self.primary_key,
-            indexed=self.indexed,
-            unique=self.unique,
-            default=self.default,
-            default_factory=self.default_factory,
-            enumeration=self.enum,
-            shape=self.shape,
-            target=self.target,
-            formerly=self.formerly,
-            stored_as=self.stored_as,
-            cascade=self.cascade,
-            generated=self.generated,
-            counter=self.counter,
-        )
+        given = {name: getattr(self, name) for name in _DECLARED}
+        return Property(self.name, index, self.kind, enumeration=self.enum, **given)
 
     @property
     def path(self) -> str:
@@ -207,19 +197,15 @@ class Property(property):
         return self.convert(self.default_factory())
 
     def missing(self) -> MissingValue:
-        return MissingValue(
-            f"{self.path} has no default and must be given a value",
-            class_name=self.model_name,
-            property_name=self.name,
-        )
+        return about(MissingValue, self, f"{self.path} has no default and must be given a value")
 
     def ask(self) -> None:
         """NotSupported: it is none that conditions can be about."""
         if self.shape is not None:
-            raise NotSupported(
+            raise about(
+                NotSupported,
+                self,
                 f"{self.path} is {a(self.type_name)}: conditions on elements are not in this version",
-                class_name=self.model_name,
-                property_name=self.name,
             )
 
     def _compare(self, operator: int, value: Any) -> Condition:

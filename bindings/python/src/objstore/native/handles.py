@@ -136,14 +136,6 @@ class Block:
         raise NotImplementedError
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def ends_the_block(function: F) -> F:
-    """The decorator of __exit__ in a Block."""
-    return cast(F, _Exit(function))
-
-
 class _Exit:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -155,3 +147,33 @@ class _Exit:
         if block._ending is None and not block._is_inside:
             block._ending = weakref.ref(ending, block._was_left)
         return ending
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def ends_the_block(function: F) -> F:
+    """The decorator of __exit__ in a Block."""
+    return cast(F, _Exit(function))
+
+
+class ClosingBlock(Block):
+    """A Block that is closed at its end."""
+
+    __slots__ = ()
+
+    def close(self) -> None:
+        """Closing twice is allowed."""
+        raise NotImplementedError
+
+    def __enter__(self: T) -> T:
+        self._is_inside = True  # type: ignore[attr-defined]
+        return self
+
+    @ends_the_block
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        self._over()
+
+    def _leave(self) -> None:
+        self.close()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..errors import Closed, Status
 from ..models.model import Model
-from ..native.handles import Block, ends_the_block
+from ..native.handles import ClosingBlock
 from . import delivery
 from .changes import Changes
 from .tokens import ChangeToken
@@ -67,7 +67,7 @@ def _wake(waiter: "asyncio.Future[None]") -> None:
         waiter.set_result(None)
 
 
-class ChangeStream(Generic[M], Block):
+class ChangeStream(Generic[M], ClosingBlock):
     """The changes of some results, one after the other, from the moment on when it was made: `results.changes()`.
 
     Waits for the store's descriptor in the running loop: no thread, no polling. Nothing is delivered while no task
@@ -106,18 +106,6 @@ class ChangeStream(Generic[M], Block):
             waiter.get_loop().call_soon_threadsafe(_wake, waiter)  # which closes the descriptor
         else:
             self._close_descriptor()
-
-    def __enter__(self) -> "ChangeStream[M]":
-        self._is_inside = True
-        return self
-
-    @ends_the_block
-    def __exit__(self, *_: object) -> None:
-        self.close()
-        self._over()
-
-    def _leave(self) -> None:
-        self.close()
 
     def __aiter__(self) -> "ChangeStream[M]":
         return self

@@ -17,7 +17,7 @@ from ..models.properties import Condition, Property
 from ..native import ffi
 from ..native.callbacks import MUST_FINISH, ended, entry, finish, plain
 from ..native.failures import check, failure
-from ..native.handles import Block, Handle, cell_of, ends_the_block
+from ..native.handles import ClosingBlock, Handle, cell_of
 from ..objects.model_types import property_named
 from ..reading.index_ranges import Stretch
 from ..reading.views import View
@@ -42,7 +42,7 @@ _numbers = itertools.count(1)
 _tokens: "dict[int, weakref.ref[Token]]" = {}
 
 
-class Token(Block):
+class Token(ClosingBlock):
     """An observer. Keep it: observing ends when the token is closed, or garbage; and with the store.
 
     As a context manager it ends with its block.
@@ -78,18 +78,6 @@ class Token(Block):
             self._is_closed = True
             if status not in (0, Status.CLOSED_HANDLE):  # its store was closed, or this comes again
                 raise failure(status)
-
-    def __enter__(self) -> "Token":
-        self._is_inside = True
-        return self
-
-    @ends_the_block
-    def __exit__(self, *_: object) -> None:
-        self.close()
-        self._over()
-
-    def _leave(self) -> None:
-        self.close()
 
     def _called(self, given: Any, call: delivery.Call) -> None:
         """From the library."""

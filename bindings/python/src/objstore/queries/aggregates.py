@@ -5,7 +5,7 @@ Of a whole class the library computes them. Of a part they are computed here, fr
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotSupported, OutOfRange, WrongType
+from ..errors import NotSupported, OutOfRange, WrongType, about
 from ..native import ffi
 from ..native.failures import check
 from ..reading import packed_rows
@@ -26,18 +26,14 @@ KINDS = {"sum": 1, "min": 2, "max": 3, "avg": 4}
 def aggregate(results: "Results[Any]", name: str, prop: "Property") -> Any:
     adds = name in ("sum", "avg")
     if adds and prop.kind == DECIMAL:
-        raise NotSupported(
+        raise about(
+            NotSupported,
+            prop,
             f"{prop.path}: the {name} of a Decimal is of a later version: sum(obj.{prop.name} for obj in …)",
-            class_name=prop.model_name,
-            property_name=prop.name,
         )
     allowed = (INT, FLOAT, DOUBLE) if adds else (INT, FLOAT, DOUBLE, DECIMAL, TIMESTAMP, OBJECT_ID, UUID)
     if prop.kind not in allowed or prop.enum is not None:
-        raise WrongType(
-            f"{prop.path}: there is no {name} of {prop.type_name}",
-            class_name=prop.model_name,
-            property_name=prop.name,
-        )
+        raise about(WrongType, prop, f"{prop.path}: there is no {name} of {prop.type_name}")
     if results._condition is not None:
         return _of_part(results, name, prop)
     binding = results._binding
@@ -68,6 +64,4 @@ def _sum(prop: "Property", values: list[Any]) -> Any:
     total = sum(values)
     if SMALLEST <= total <= LARGEST:
         return total
-    raise OutOfRange(
-        f"{prop.path}: the sum {total} does not fit 64 bits", class_name=prop.model_name, property_name=prop.name
-    )
+    raise about(OutOfRange, prop, f"{prop.path}: the sum {total} does not fit 64 bits")

@@ -3,7 +3,7 @@
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MissingNumpy, OutOfRange, WrongType
+from ..errors import MissingNumpy, OutOfRange, WrongType, about
 from ..messages import a
 from ..native import ffi
 from ..native.failures import check
@@ -39,11 +39,11 @@ def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, A
             raise  # it is there, and lacks something itself
         raise MissingNumpy("to_numpy() needs NumPy: pip install numpy") from error
     if prop.shape is not None:
-        raise WrongType(
+        raise about(
+            WrongType,
+            prop,
             f"{prop.path} is {a(prop.type_name)}: an array holds single values; "
             f"numpy.array(obj.{prop.name}) makes one of one object's",
-            class_name=prop.model_name,
-            property_name=prop.name,
         )
     if prop.kind not in _STORED:
         python: numpy.ndarray[Any, Any] = _objects(numpy, results, prop)
@@ -104,9 +104,7 @@ def _instants(numpy: Any, prop: "Property", values: Any) -> Any:
     """Microseconds since 1970: all that a Python datetime can say, and more."""
     seconds = values["seconds"]
     if seconds.size and (seconds.max() > 2**63 // 10**6 - 1 or seconds.min() < -(2**63) // 10**6 + 1):
-        raise OutOfRange(
-            f"{prop.path}: a time does not fit datetime64[us]", class_name=prop.model_name, property_name=prop.name
-        )
+        raise about(OutOfRange, prop, f"{prop.path}: a time does not fit datetime64[us]")
     return (seconds * 1_000_000 + values["nanoseconds"] // 1000).view("datetime64[us]")
 
 

@@ -52,6 +52,8 @@ class Binding:
         self.is_alone = not self.leading
         self.is_plain = len(self.scalars) == len(self.properties) and not self.generated
         self.link_collections = [p for p in self.collections if p.target is not None]
+        self.is_ordered = True  # has the store been told of the properties in this order?
+        self.is_row = not (self.collections or self.owning or self.mixed)  # nothing but single values
         # Binaries may be large: they are read when they are used.
         # Mixed ones show lists and dicts that change inside, and are read one by one.
         prefetched = [p.index for p in self.properties if p.shape is None and p.kind not in (BINARY, MIXED)]

@@ -40,10 +40,15 @@ def bind(source: "Source", model: type) -> Binding:
         links.resolve_one(each, names)
         made[each] = Binding(each, view.handle, former.head >> 32)
         made[each].is_target = former.is_target
+        made[each].is_ordered = former.is_ordered and _names(made[each]) == _names(former)
     # Others may be looking at the dictionary.
     for one in (source._live, source):
         one._bindings = {**one._bindings, **made}
     return made[model]
+
+
+def _names(binding: Binding) -> list[str]:
+    return [prop.name for prop in binding.properties]
 
 
 def own(binding: Binding, prop: Any) -> "Property | None":

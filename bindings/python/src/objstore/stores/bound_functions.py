@@ -10,7 +10,7 @@ from ..errors import Error, InvalidArgument, NoSuchClass, Status
 from ..native import ffi
 from ..native.callbacks import MUST_FINISH, ended, entry, finish, plain
 from ..native.failures import check
-from ..native.handles import Block, ends_the_block
+from ..native.handles import ClosingBlock
 from ..observing import delivery
 from ..observing.changes import Changes, class_of
 from ..writing.transaction import Lent, Transaction
@@ -28,7 +28,7 @@ _numbers = itertools.count(1)
 _alive: "dict[int, Bound]" = {}  # until closed: C code may call them
 
 
-class Bound(Block):
+class Bound(ClosingBlock):
     """A C function made at run time. `function` is for ctypes, `address` for all others.
 
     It can be called from any thread until it is closed, whether or not this object is kept; never after. As a context
@@ -68,18 +68,6 @@ class Bound(Block):
                 check(status)
             _alive.pop(self._number, None)
             self._is_closed = True
-
-    def __enter__(self) -> "Bound":
-        self._is_inside = True
-        return self
-
-    @ends_the_block
-    def __exit__(self, *_: object) -> None:
-        self.close()
-        self._over()
-
-    def _leave(self) -> None:
-        self.close()
 
 
 def write_body(store: "Store", body: Callable[[Transaction], object]) -> Bound:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Closed, NotInWrite, WrongView
 from ..native import ffi
-from ..native.handles import Block, ends_the_block
+from ..native.handles import ClosingBlock
 from ..reading.views import Epoch, Snapshot, View
 from .lookup import Source
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _view_close = ffi.bind("objstore_view_close")
 
 
-class Frozen(Source, Block):
+class Frozen(Source, ClosingBlock):
     """One version of a store, permanently. Any thread may use it, all of them at the same time."""
 
     is_frozen = True
@@ -53,18 +53,6 @@ class Frozen(Source, Block):
             copy._bindings = self._bindings  # of a migration: those of the file's classes
             self._copy = weakref.ref(copy)
         return copy
-
-    def __enter__(self) -> "Frozen":
-        self._is_inside = True
-        return self
-
-    @ends_the_block
-    def __exit__(self, *_: object) -> None:
-        self.close()
-        self._over()
-
-    def _leave(self) -> None:
-        self.close()
 
     def close(self) -> None:
         """Lets go of the version. Its objects cannot be read any more. Closing twice is allowed."""

@@ -13,7 +13,7 @@ from ..errors import AlreadyInWrite, Closed, Forked, InvalidArgument, NoSuchObje
 from ..models.model import Model, ModelMeta
 from ..native import ffi
 from ..native.failures import check, failure
-from ..native.handles import Bag, Block as WithBlock, Closer, Handle, cell_of, ends_the_block, forget, when_gone
+from ..native.handles import Bag, Closer, ClosingBlock, Handle, cell_of, forget, when_gone
 from ..observing.tokens import ChangeToken, Token
 from ..reading.views import Block, Epoch, Snapshot, View
 from ..schema import file_models
@@ -39,7 +39,7 @@ _view_close = ffi.bind("objstore_view_close")
 _stores: "Bag[OpenStore]" = Bag()
 
 
-class OpenStore(Factory, WithBlock):
+class OpenStore(Factory, ClosingBlock):
     """The handle of an open store, the snapshot that is read through, and the writes that are open."""
 
     _instead = "; open it again by its path, or store.copy_to() another one"
@@ -102,14 +102,6 @@ class OpenStore(Factory, WithBlock):
 
     def __repr__(self) -> str:
         return f"<objstore.Store {self._path!r}{', closed' if self.is_closed else ''}>"
-
-    @ends_the_block
-    def __exit__(self, *_: object) -> None:
-        self.close()
-        self._over()
-
-    def _leave(self) -> None:
-        self.close()
 
     def close(self) -> None:
         """Closes the store, cancels a write that is open, and ends its observers. Waits for calls of other threads, and

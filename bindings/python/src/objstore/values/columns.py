@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from uuid import UUID as Uuid
 
-from ..errors import Error, OutOfRange, WrongStore
+from ..errors import Error, OutOfRange, WrongStore, about
 from ..messages import shown
 from ..native import ffi
 from . import decimals, documents, kinds, timestamps
@@ -93,11 +93,7 @@ class Columns:
                 return 0
             head, found = kinds.place(prop, obj)
             if head >> 32 != tag:
-                raise WrongStore(
-                    f"{prop.path}: this {type(obj).__name__} belongs to another store",
-                    class_name=prop.model_name,
-                    property_name=prop.name,
-                )
+                raise about(WrongStore, prop, f"{prop.path}: this {type(obj).__name__} belongs to another store")
             return found
 
         return at_rows(key, values)
@@ -144,12 +140,7 @@ def _integers(prop: "Property", values: list[int]) -> "array[int]":
         return array("q", values)
     except OverflowError:
         row, number = next((i, v) for i, v in enumerate(values) if not kinds.SMALLEST <= v <= kinds.LARGEST)
-        raise OutOfRange(
-            f"{prop.path}: {shown(number)} does not fit 64 bits",
-            class_name=prop.model_name,
-            property_name=prop.name,
-            position=row,
-        ) from None
+        raise about(OutOfRange, prop, f"{prop.path}: {shown(number)} does not fit 64 bits", position=row) from None
 
 
 def _bitmap(present: list[bool]) -> bytes:

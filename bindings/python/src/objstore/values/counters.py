@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Error, NullValue, OutOfRange, WrongType
+from ..errors import Error, NullValue, OutOfRange, WrongType, about
 
 if TYPE_CHECKING:
     from ..models.properties import Property
@@ -85,9 +85,7 @@ class Counter:
 
     def _null(self) -> NullValue:
         assert self._property is not None
-        return NullValue(
-            f"{self._property.path} is None", class_name=self._property.model_name, property_name=self._property.name
-        )
+        return about(NullValue, self._property, f"{self._property.path} is None")
 
     def __index__(self) -> int:
         return self.value

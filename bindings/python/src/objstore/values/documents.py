@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import accumulate, pairwise
 from typing import Any
 
-from ..errors import Embedded, NotSupported, OutOfRange
+from ..errors import Embedded, NotSupported, OutOfRange, about
 from ..messages import shown
 from . import decimals, kinds
 from .kinds import (
@@ -74,11 +74,11 @@ def place(prop: Described, value: Any) -> tuple[int, int]:
     """An object that a mixed value links to, as the library knows it: class and store in one number, and key."""
     if kinds.is_embedded(type(value)):
         name = type(value).__name__
-        raise Embedded(
+        raise about(
+            Embedded,
+            prop,
             f"{prop.path}: class {name} is embedded: its objects have a place of their own, and nothing else links to "
             "them",
-            class_name=prop.model_name,
-            property_name=prop.name,
         )
     return kinds.place(prop, value)
 
@@ -108,9 +108,7 @@ def _int(prop: Described, value: int) -> bytes:
     for size, most in ((1, 1 << 7), (2, 1 << 15), (4, 1 << 31), (8, 1 << 63)):
         if -most <= value < most:
             return _INTS[size].pack(INT, value)
-    raise OutOfRange(
-        f"{prop.path}: {shown(value)} does not fit 64 bits", class_name=prop.model_name, property_name=prop.name
-    )
+    raise about(OutOfRange, prop, f"{prop.path}: {shown(value)} does not fit 64 bits")
 
 
 def _time(prop: Described, value: datetime) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSet
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Error, NotNullable
+from ..errors import Error, NotNullable, about
 from ..native.callbacks import hand_on
 from . import documents, kinds
 from .columns import at_rows
@@ -58,7 +58,7 @@ class Element:
 
     def convert(self, value: Any) -> Any:
         if value is None and not self.nullable and self.what == KEY:
-            raise NotNullable(f"{self.path} is never None", class_name=self.model_name, property_name=self.name)
+            raise about(NotNullable, self, f"{self.path} is never None")
         return kinds.convert(self, value)
 
     def convert_all(self, values: list[Any]) -> list[Any]:
@@ -119,11 +119,7 @@ def given(prop: "Property", value: Any) -> "list[Any] | dict[Any, Any]":
     shape = prop.shape
     assert shape is not None
     if value is None:
-        raise NotNullable(
-            f"{prop.path} may not be None; an empty one is {TYPES[shape.kind]()!r}",
-            class_name=prop.model_name,
-            property_name=prop.name,
-        )
+        raise about(NotNullable, prop, f"{prop.path} may not be None; an empty one is {TYPES[shape.kind]()!r}")
     if shape.key is not None:
         if type(value) is not dict and not isinstance(value, Mapping):
             raise kinds.wrong(prop, value, "a dict, or another mapping,")

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Annotated, Any, Protocol
 
-from ..errors import InvalidText, NotNullable, OutOfRange, WrongStore, WrongType
+from ..errors import InvalidText, NotNullable, OutOfRange, WrongStore, WrongType, about
 from ..messages import shown
 from ..native.callbacks import hand_on
 from . import decimals
@@ -70,15 +70,11 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def wrong(prop: Described, value: object, wanted: str) -> WrongType:
-    return WrongType(
-        f"{prop.path}: {wanted} is wanted, not {shown(value)} ({type(value).__name__})",
-        class_name=prop.model_name,
-        property_name=prop.name,
-    )
+    return about(WrongType, prop, f"{prop.path}: {wanted} is wanted, not {shown(value)} ({type(value).__name__})")
 
 
 def unfit(prop: Described, message: str) -> OutOfRange:
-    return OutOfRange(f"{prop.path}: {message}", class_name=prop.model_name, property_name=prop.name)
+    return about(OutOfRange, prop, f"{prop.path}: {message}")
 
 
 def _bool(prop: Described, value: Any) -> bool:
@@ -233,11 +229,11 @@ def aware(prop: Described, value: datetime) -> datetime:
     """A datetime in UTC, of the builtin type: Pandas has one of its own, with nanoseconds, which a store does not
     return."""
     if value.utcoffset() is None:
-        raise WrongType(
+        raise about(
+            WrongType,
+            prop,
             f"{prop.path}: {value!r} has no time zone, so it names no point in time; "
             "use datetime.now(timezone.utc) or value.replace(tzinfo=…)",
-            class_name=prop.model_name,
-            property_name=prop.name,
         )
     try:
         utc = value.astimezone(timezone.utc)
@@ -258,11 +254,11 @@ def _link(prop: Any, value: Any) -> Any:  # of a Property
         if found is not None:
             return found
     if type(value).__name__ == target.__name__:
-        raise WrongType(
+        raise about(
+            WrongType,
+            prop,
             f"{prop.path}: an object of class {target.__name__} is wanted, and {shown(value)} is of another class of "
             "that name",
-            class_name=prop.model_name,
-            property_name=prop.name,
         )
     raise wrong(prop, value, f"an object of class {target.__name__}")
 
@@ -390,11 +386,7 @@ def convert(prop: Described, value: Any) -> Any:
             return None
         # Links in a list or set never are, whatever is declared.
         hint = "" if prop.kind == LINK else f" (declare it as {prop.type_name} | None)"
-        raise NotNullable(
-            f"{prop.path} may not be None{hint}",
-            class_name=prop.model_name,
-            property_name=prop.name,
-        )
+        raise about(NotNullable, prop, f"{prop.path} may not be None{hint}")
     if prop.enum is None:
         return _CONVERT[prop.kind](prop, value)
     if isinstance(value, prop.enum):
@@ -404,10 +396,10 @@ def convert(prop: Described, value: Any) -> Any:
         raise wrong(prop, value, f"a member of {name}")
     if is_same(type(value), prop.enum) and _members(type(value)) == _members(prop.enum):
         return prop.enum(value.value)
-    raise WrongType(
+    raise about(
+        WrongType,
+        prop,
         f"{prop.path}: a member of {name} is wanted, and {shown(value)} is of another class of that name",
-        class_name=prop.model_name,
-        property_name=prop.name,
     )
 
 
@@ -439,10 +431,10 @@ def encode(prop: Described, text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidText(
+        raise about(
+            InvalidText,
+            prop,
             f"{prop.path}: {error.object[error.start : error.end]!r} has no UTF-8 form",
-            class_name=prop.model_name,
-            property_name=prop.name,
             position=error.start,
         ) from None
 
@@ -466,11 +458,7 @@ def place(prop: "Described", obj: Any) -> tuple[int, int]:
     number, and key."""
     store = obj._o_block.store
     if store is None:
-        raise WrongStore(
-            f"{prop.path}: this {type(obj).__name__} belongs to no store: add it first",
-            class_name=prop.model_name,
-            property_name=prop.name,
-        )
+        raise about(WrongStore, prop, f"{prop.path}: this {type(obj).__name__} belongs to no store: add it first")
     return store._binding(type(obj)).head, obj._o_key
 
 

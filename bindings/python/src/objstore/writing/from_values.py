@@ -5,22 +5,21 @@ before the first one is inserted; what the library alone knows, such as a key th
 all or none. Lists, sets and dicts are filled when their objects are there.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ..building import copying, default_values, descriptions, graphs, references
+from ..building import default_values, descriptions, graphs, references
 from ..building.assembly import Assembly
-from ..building.outcomes import CHANGED, CREATED, UNCHANGED, Counts
-from ..errors import InvalidArgument, NoSuchObject
+from ..building.outcomes import UNCHANGED, Counts, counts_of
+from ..errors import InvalidArgument
 from ..objects import state
 from ..objects.model_types import property_named
 from ..values import elements, kinds, timestamps
 from ..values.columns import at_rows
-from ..values.kinds import MISSING
-from .row_groups import Group, all_or_none, allow, located, put_one
+from .row_groups import Group, all_or_none, allow, located
 
 if TYPE_CHECKING:
     from ..models.properties import Property
@@ -31,9 +30,33 @@ if TYPE_CHECKING:
 def create(transaction: "Transaction", binding: "Binding", values: Any, policy: int, exact: bool) -> Any:
     allow(binding, policy)
     if isinstance(values, state.Slots):
-        return copying.copy(transaction, binding.model, values, policy)
-    key, _ = _create(transaction, binding, values, policy, exact)
+        return copy(transaction, binding, values, policy)
+    values = descriptions.by_name(values)
+    if exact or not _is_flat(binding, values) or _leaves_out(binding, values):
+        return _create(transaction, binding, values, policy, exact)
+    properties = _named(binding, values)
+    row = [p.convert(v) for p, v in zip(properties, _in_order(values))]
+    if any(p.shape is not None for p in properties):
+        assembly = Assembly(transaction, policy)
+        assembly.row(binding, list(zip(properties, row)))
+        return _made(transaction, binding, assembly)
+    key, _ = transaction.create(binding, properties, row, policy)
     return state.make(binding.model, transaction.store._unread(binding), key)
+
+
+def copy(transaction: "Transaction", binding: "Binding", obj: Any, policy: int) -> Any:
+    """An object of the class with the values of `obj`, and copies of what it leads to, as far as it is not there."""
+    if _is_there(transaction, binding, obj, policy):
+        return obj
+    assembly = Assembly(transaction, policy)
+    assembly.copy(binding, obj)
+    return _made(transaction, binding, assembly)
+
+
+def _is_there(transaction: "Transaction", binding: "Binding", obj: Any, policy: int) -> bool:
+    """Would it be a copy of itself? NoSuchObject: it was deleted."""
+    store = transaction.store
+    return bool(policy and type(obj) is binding.model and store._owns(obj) and not store._addable(obj))
 
 
 def create_by(
@@ -45,22 +68,26 @@ def create_by(
     known_by: "tuple[int, tuple[Property, ...]]",
 ) -> Any:
     """The same where a unique index says which object there is."""
-    key, _ = Assembly(transaction, policy, exact, known_by=known_by).create(binding, values)
-    return state.make(binding.model, transaction.store._unread(binding), key)
+    return _create(transaction, binding, values, policy, exact, known_by)
 
 
-def _create(transaction: "Transaction", binding: "Binding", values: Any, policy: int, exact: bool) -> tuple[int, int]:
-    """One object, of values; its key and what became of it."""
-    values = descriptions.by_name(values)
-    if exact or not _is_flat(binding, values) or _leaves_out(binding, values):
-        return Assembly(transaction, policy, exact).create(binding, values)
-    properties = _named(binding, values)
-    row = [kinds.convert(p, v) if p.shape is None else p.convert(v) for p, v in zip(properties, _in_order(values))]
-    if not binding.collections:
-        return transaction.create(binding, properties, row, policy)
-    contents = [(p, v) for p, v in zip(properties, row) if p.shape is not None]
-    single = [(p, v) for p, v in zip(properties, row) if p.shape is None]
-    return put_one(transaction, binding, [p for p, _ in single], [v for _, v in single], contents, policy)
+def _create(
+    transaction: "Transaction",
+    binding: "Binding",
+    values: Any,
+    policy: int,
+    exact: bool,
+    known_by: "tuple[int, tuple[Property, ...]] | None" = None,
+) -> Any:
+    assembly = Assembly(transaction, policy, exact)
+    assembly.create(binding, values, known_by=known_by)
+    return _made(transaction, binding, assembly)
+
+
+def _made(transaction: "Transaction", binding: "Binding", assembly: Assembly) -> Any:
+    """The first object of an assembly."""
+    assembly.make()
+    return state.make(binding.model, transaction.store._unread(binding), assembly.nodes.objects[1])
 
 
 def _is_flat(binding: "Binding", values: Any) -> bool:
@@ -104,60 +131,42 @@ def _is_nested(transaction: "Transaction", binding: "Binding", row: Any) -> bool
 
 
 def _create_each(transaction: "Transaction", binding: "Binding", rows: list[Any], policy: int) -> Counts:
-    """One by one: rows have more nested in them than columns can say."""
-    outcomes: list[int] = []
-    waiting: list[_Waiting] = []
+    """In one call for all: rows have more nested in them than columns can say."""
+    assembly = Assembly(transaction, policy)
+    waiting: list[tuple[int, Property, Any]] = []  # what may lead to the object of a later row
+    numbers: list[int] = []
     with transaction.savepoint():
         for at, row in enumerate(rows):
             with located([at]):
                 if isinstance(row, state.Slots):
-                    outcomes.append(copying.copied(transaction, binding.model, row, policy)[1])
+                    is_there = _is_there(transaction, binding, row, policy)
+                    numbers.append(-1 if is_there else assembly.copy(binding, row, at))
                     continue
-                row, late = _without_references(binding, row)
-                key, outcome = _create(transaction, binding, row, policy, False)
-                outcomes.append(outcome)
-                waiting += [_Waiting(at, key, prop, value) for prop, value in late]
-        for at in _set_waiting(transaction, binding, waiting, policy):
-            outcomes[at] = max(outcomes[at], CHANGED)
-    return Counts(outcomes.count(CREATED), outcomes.count(CHANGED), outcomes.count(UNCHANGED))
+                row, late = _without_parts(binding, row)
+                numbers.append(assembly.create(binding, row, at))
+                waiting += [(at, prop, value) for prop, value in late]
+        made = [*assembly.make(), UNCHANGED]
+        outcomes = [made[number] for number in numbers]
+        if waiting:
+            keys, assembly = assembly.nodes.objects[1::2], Assembly(transaction, policy)
+            for row, prop, value in waiting:
+                with located([row]):
+                    assembly.give(binding, keys[numbers[row]], prop, value, row)
+            for (row, _, _), outcome in zip(waiting, assembly.make()):
+                outcomes[row] = max(outcomes[row], outcome)
+    return counts_of(outcomes)
 
 
-class _Waiting(NamedTuple):
-    """A value that leads, by a primary key, to an object that may come with a later row."""
-
-    row: int
-    key: int  # of the object
-    prop: "Property"
-    value: Any
-
-
-def _without_references(binding: "Binding", row: Any) -> "tuple[Any, list[tuple[Property, Any]]]":
-    """The values of a row that can be written at once, and those that wait."""
+def _without_parts(binding: "Binding", row: Any) -> "tuple[Any, list[tuple[Property, Any]]]":
+    """The values of a row that can be written at once, and those that wait: the parts of a primary key describe a new
+    object where there is none yet that has it."""
     if binding.is_alone or type(row) not in (dict, list, tuple):
         return row, []
     pairs = descriptions.pairs(binding.model, row)
-    late = [(p, value) for p, value in pairs if references.has_any(p, value)]
+    late = [(p, value) for p, value in pairs if references.has_parts(p, value)]
     if not late:
         return row, late
     return {p.name: value for p, value in pairs if not any(p is other for other, _ in late)}, late
-
-
-def _set_waiting(transaction: "Transaction", binding: "Binding", waiting: list[_Waiting], policy: int) -> Iterator[int]:
-    """Writes what waited, when all rows are there; the rows that were changed. What is nested in it may be what others
-    wait for: so as often as that helps."""
-    while waiting:
-        still, problem = [], None
-        for each in waiting:
-            try:
-                with located([each.row]):
-                    if Assembly(transaction, policy).set(binding, each.key, each.prop, each.value, refers=True):
-                        yield each.row
-            except NoSuchObject as error:
-                still.append(each)
-                problem = problem or error
-        if problem is not None and len(still) == len(waiting):
-            raise problem
-        waiting = still
 
 
 def create_all(transaction: "Transaction", binding: "Binding", rows: Iterable[Any], policy: int) -> Counts:
@@ -185,10 +194,8 @@ def create_all(transaction: "Transaction", binding: "Binding", rows: Iterable[An
         groups.append((shape, group, positions, properties))
     prepared = []
     for shape, group, positions, properties in groups:
-        with located(positions[:1]):
-            _demand(binding, properties, policy)
         with located(positions):
-            new = _new_values(binding, properties, policy, len(group))
+            new = _new_values(binding, properties, len(group))
         if isinstance(shape, tuple):
             given = [list(map(itemgetter(name), group)) for name in shape]
         else:
@@ -246,25 +253,11 @@ def _named(binding: "Binding", values: Any) -> list["Property"]:
     return list(binding.properties[: len(values)])
 
 
-def _demand(binding: "Binding", properties: list["Property"], policy: int) -> None:
-    """MissingValue if new objects cannot be made of these properties. With a policy there may be objects already, which
-    keep what is not given."""
-    for prop in binding.scalars:
-        is_key = any(part is prop for part in binding.key)
-        needed = not prop.generated and not prop.nullable and prop.default_factory is MISSING and (not policy or is_key)
-        if needed and prop.default is MISSING and not any(prop is p for p in properties):
-            raise prop.missing()
-
-
-def _new_values(binding: "Binding", properties: list["Property"], policy: int, rows: int) -> list[list[Any]]:
-    """Adds what is made or generated and not given, which columns must have; not numbers, and not where objects may
-    have it already."""
+def _new_values(binding: "Binding", properties: list["Property"], rows: int) -> list[list[Any]]:
+    """Adds what factories make, which columns must have; what is generated the library makes."""
     made = default_values.left_out(binding, properties)
-    due = [p for p in binding.generated if p.kind != kinds.INT and not any(p is g for g in properties)]
-    if policy:
-        due = [p for p in due if any(p is part for part in binding.key)]
-    properties += made + due
-    return [at_rows(lambda _, p=p: p.given(MISSING), range(rows)) for p in made + due]  # type: ignore[misc]
+    properties += made
+    return [at_rows(lambda _, p=p: p.made(), range(rows)) for p in made]  # type: ignore[misc]
 
 
 def _converted(prop: "Property", values: list[Any]) -> list[Any]:

@@ -1,25 +1,22 @@
 """Rows of new objects of one class, converted and checked before the first one is inserted."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from ..building.outcomes import CHANGED, CREATED, POLICIES, UNCHANGED, Counts
-from ..collections import filling
+from ..building.assembly import Assembly
+from ..building.outcomes import Counts, counts_of
 from ..collections.filling import Filling
 from ..errors import Embedded, Error, NoPrimaryKey
 from ..values import elements
-from ..values.columns import Columns, words
+from ..values.columns import Columns
 from ..values.kinds import is_embedded
 
 if TYPE_CHECKING:
     from ..models.properties import Property
     from ..schema.bindings import Binding
     from .transaction import Transaction
-
-
-MODIFIED = POLICIES["modified"]
 
 
 def allow(binding: "Binding", policy: int) -> None:
@@ -38,41 +35,6 @@ def allow_alone(binding: "Binding") -> None:
         )
 
 
-def put_one(
-    transaction: "Transaction",
-    binding: "Binding",
-    properties: list["Property"],
-    row: list[Any],
-    contents: list[tuple["Property", Any]],
-    policy: int,
-) -> tuple[int, int]:
-    """Creates or updates one object; its key and what became of it."""
-    if not any(content for _, content in contents) and not (policy and contents):
-        return transaction.create(binding, properties, row, policy)
-    with transaction.savepoint():
-        return put(transaction, binding, properties, row, contents, policy)
-
-
-def put(
-    transaction: "Transaction",
-    binding: "Binding",
-    properties: list["Property"],
-    row: list[Any],
-    contents: "Iterable[tuple[Property, Any]]",
-    policy: int,
-) -> tuple[int, int]:
-    """Creates or updates an object with its collections; its key and what became of it."""
-    key, outcome = transaction.create(binding, properties, row, policy)
-    for prop, content in contents:
-        if outcome != CREATED or content:
-            written = filling.update(
-                transaction, binding, key, prop, content, policy == MODIFIED and outcome != CREATED
-            )
-            if written and outcome == UNCHANGED:
-                outcome = CHANGED
-    return key, outcome
-
-
 class Group:
     """Rows of one class that give the same properties, converted and checked."""
 
@@ -88,8 +50,7 @@ class Group:
             (p, elements.contents(p, values)) for p, values in zip(properties, lists) if p.shape is not None
         ]
         self._lists = [values for _, values in single]
-        by_rows = (policy and self._contents) or any(not any(p is g for g in self._single) for p in binding.generated)
-        self._columns = None if by_rows else Columns(binding, self._single, self._lists, rows)
+        self._columns = None if policy and self._contents else Columns(binding, self._single, self._lists, rows)
         self._fillings = [
             f for f in (Filling(binding, p, contents) for p, contents in self._contents) if not f.is_empty
         ]
@@ -97,8 +58,7 @@ class Group:
     def insert(self, transaction: "Transaction") -> "tuple[Counts, memoryview]":
         """All rows or none; their keys."""
         if self._columns is None:
-            with transaction.savepoint():
-                return self._upsert(transaction)
+            return self._upsert(transaction)
         if not self._fillings:
             return transaction.insert(self._columns, self._policy)
         with transaction.savepoint():
@@ -108,18 +68,12 @@ class Group:
             return counts, keys
 
     def _upsert(self, transaction: "Transaction") -> "tuple[Counts, memoryview]":
-        """One by one: whether an existing object is changed is for its collections to say, too."""
-        keys, outcomes = words(self._rows), [0, 0, 0]
-        try:
-            for at in range(self._rows):
-                row = [values[at] for values in self._lists]
-                contents = [(p, values[at]) for p, values in self._contents]
-                keys[at], outcome = put(transaction, self.binding, self._single, row, contents, self._policy)
-                outcomes[outcome] += 1
-        except Error as error:
-            error.position = at
-            raise
-        return Counts(outcomes[CREATED], outcomes[CHANGED], outcomes[UNCHANGED]), memoryview(keys)
+        """Row by row: whether an existing object is changed is for its collections to say, too."""
+        assembly = Assembly(transaction, self._policy)
+        given = [*zip(self._single, self._lists), *self._contents]
+        for at in range(self._rows):
+            assembly.row(self.binding, [(p, values[at]) for p, values in given], at)
+        return counts_of([*assembly.make()]), memoryview(assembly.nodes.objects)[1::2]
 
 
 def all_or_none(transaction: "Transaction", groups: int) -> "AbstractContextManager[object]":

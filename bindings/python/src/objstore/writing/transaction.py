@@ -14,7 +14,6 @@ from ..native.failures import check, failure
 from ..native.handles import Bag, Block, ends_the_block
 from ..objects import state
 from . import task_queue
-from .adding import add_linked, add_nested
 from .current_thread import current_task, here, tell
 from .object_writes import ObjectWrites
 from .savepoint import Savepoint
@@ -316,16 +315,6 @@ class Transaction(ObjectWrites, Block):
         self._wrote_many()
         for loop in self.loops:
             loop.leave_out_undone()
-
-    # For objects that lead to others: what they link to is added first.
-
-    def add_linked(self, target: Any) -> None:
-        """Adds the object that a link of a managed one shall lead to, if it is unmanaged."""
-        add_linked(self, target)
-
-    def add_nested(self, obj: Any, policy: int) -> None:
-        """Adds an unmanaged object that values lead to; without a primary key it can only be created."""
-        add_nested(self, obj, policy)
 
 
 def _name(task: object) -> str:
