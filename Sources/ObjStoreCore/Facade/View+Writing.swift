@@ -56,7 +56,10 @@ extension View {
         } else {
             cls = try transaction.schema.cls(classID)
         }
-        return try writer.unsafelyUnwrapped.open(cls)
+        let writer = writer.unsafelyUnwrapped, state = try writer.open(cls)
+        // While one thread is alone among the changes, each one of others has to wait.
+        if _slowPath(atOnceThread != 0) { writer.forgetClasses() }
+        return state
     }
 
     /// The transaction, unless it can only be cancelled. Serialised by the caller.

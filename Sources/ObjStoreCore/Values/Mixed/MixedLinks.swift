@@ -143,26 +143,7 @@ enum MixedLinks {
         }
     }
 
-    /// Makes links of nodes that begin at `start` lead elsewhere, where `target` says so.
-    static func redirect(
-        _ start: UnsafeMutableRawPointer, _ count: Int, to target: (ObjectID) -> ObjectID?
-    ) throws(StoreError) {
-        try visitPlaces(try MixedNode(UnsafeRawPointer(start), count), left: MixedNode.maximumDepth) { place in
-            // Of its class, with the tag and the key behind it.
-            let link = UnsafeMutableRawPointer(mutating: place) + MixedNode.storeOffset - 4
-            let object = ObjectID(
-                classID: link.loadUnaligned(as: UInt32.self),
-                storeTag: link.loadUnaligned(fromByteOffset: 4, as: UInt32.self),
-                key: link.loadUnaligned(fromByteOffset: 8, as: Int64.self))
-            guard let other = target(object) else { return }
-            link.storeBytes(of: other.classID, as: UInt32.self)
-            link.storeBytes(of: other.storeTag, toByteOffset: 4, as: UInt32.self)
-            link.storeBytes(of: other.key, toByteOffset: 8, as: Int64.self)
-        }
-    }
-
-    private static func visitPlaces(_ node: MixedNode, left: Int, _ body: (UnsafeRawPointer) -> Void) throws(StoreError)
-    {
+    static func visitPlaces(_ node: MixedNode, left: Int, _ body: (UnsafeRawPointer) -> Void) throws(StoreError) {
         switch try node.kind {
         case .link: body(node.start)
         case .list, .map:
