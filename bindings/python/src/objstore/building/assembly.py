@@ -93,12 +93,6 @@ class Assembly:
         self._describes(root, number, lambda: self._describe(binding.model, values, known_by))
         return number
 
-    def row(self, binding: "Binding", pairs: "list[tuple[Property, Any]]", root: int | None = None) -> int:
-        """The same of properties and their values."""
-        number = self.nodes.add(root, 0, binding.class_id)
-        self._describes(root, number, lambda: self._put_all(pairs))
-        return number
-
     def copy(self, binding: "Binding", obj: Any, root: int | None = None) -> int:
         """An object of the class with the values of `obj`, which may belong to another store, to none, or to another
         class, and copies of the objects that it leads to, as far as they are not in this store."""

@@ -24,12 +24,15 @@ _create_graph = ffi.bind("objstore_create_graph")
 ELEMENT, DESCRIBED = 2, 4  # OBJSTORE_NODE_…
 
 
+_NODES = SimpleNamespace(head=0x65646F6E << 32)  # the class of objstore_node_link
+
+
 class NodeLink:
     """Stands for what a node becomes, wherever an object may be that a link leads to: with what converting looks at."""
 
     __slots__ = ("_o_key",)
     _objstore_properties = ()
-    _o_block = SimpleNamespace(store=SimpleNamespace(_binding=lambda _: SimpleNamespace(head=0x65646F6E << 32)))
+    _o_block = SimpleNamespace(store=SimpleNamespace(_binding=lambda _: _NODES))
 
     def __init__(self, number: int) -> None:
         self._o_key = number
