@@ -132,6 +132,7 @@ class Assembly:
     def _describes(self, root: int | None, number: int, describe: Callable[[], None]) -> None:
         """Describes a node, and then those that it leads to."""
         self._root, self._current = root, number
+        self.nodes.begins.append((len(self.nodes.values), root))
         self._placing(describe)
         while self._due:
             self._current, obj = self._due.popleft()
