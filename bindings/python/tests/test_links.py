@@ -200,6 +200,9 @@ def test_many(store):
         with pytest.raises(objstore.DuplicateKey) as caught:
             store.add_all([Dog(), Dog(owner=Person(id=13)), Dog(owner=Person(id=11))])
         assert caught.value.position == 2 and store.objects(Person).count() == 12
+        with pytest.raises(objstore.InvalidText) as caught:
+            store.add_all([Dog(owner=Person(id=22)), Dog(name="abc\ud800", owner=Person(id=23))])
+        assert caught.value.position == 1
         # Some of one class that lead to nothing, and then others that do.
         assert store.add_all([Person(id=20), Dog(owner=Person(id=21))]) == (2, 0, 0)
     chain = last = Dog()

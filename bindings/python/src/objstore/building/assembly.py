@@ -93,12 +93,6 @@ class Assembly:
         self._describes(root, number, lambda: self._describe(binding.model, values, known_by))
         return number
 
-    def row(self, binding: "Binding", pairs: "list[tuple[Property, Any]]", root: int | None = None) -> int:
-        """The same of properties and their values."""
-        number = self.nodes.add(root, 0, binding.class_id)
-        self._describes(root, number, lambda: self._put_all(pairs))
-        return number
-
     def copy(self, binding: "Binding", obj: Any, root: int | None = None) -> int:
         """An object of the class with the values of `obj`, which may belong to another store, to none, or to another
         class, and copies of the objects that it leads to, as far as they are not in this store."""
@@ -138,6 +132,7 @@ class Assembly:
     def _describes(self, root: int | None, number: int, describe: Callable[[], None]) -> None:
         """Describes a node, and then those that it leads to."""
         self._root, self._current = root, number
+        self.nodes.begins.append((len(self.nodes.values), root))
         self._placing(describe)
         while self._due:
             self._current, obj = self._due.popleft()
@@ -218,53 +213,32 @@ class Assembly:
         for prop, value in pairs:
             self._put(NAME, prop.stored_as or prop.name)
             self._path.append(f".{prop.name}")
-            if prop.target is None and prop.shape is None:
-                self._put_plain(prop, value)
-            else:
-                self._put_property(prop, value)
+            self._put_property(prop, value)
             self._path.pop()
-
-    def _put_plain(self, prop: "Property", value: Any) -> None:
-        value = kinds.convert(prop, value)
-        self._put(prop, kinds.with_objects(value, self._linked) if prop.kind == kinds.MIXED else value)
 
     def _put_property(self, prop: "Property", value: Any) -> None:
         shape = prop.shape
         if shape is None:
             if prop.target is None:
-                self._put_plain(prop, value)
+                value = kinds.convert(prop, value)
+                self._put(prop, kinds.with_objects(value, self._linked) if prop.kind == kinds.MIXED else value)
             else:
                 self._put_target(prop, prop, value)
             return
         content: Any = prop.convert(value) if prop.target is None else elements.given(prop, value)
         if shape.element.kind == kinds.MIXED:
-            content = self._with_linked(content)
-        if shape.key is None:
-            self._put(_OPENING[LIST], len(content))
-            for at, element in enumerate(content):
-                if prop.target is None:
-                    self._put(shape.element, element)
-                else:
-                    self._path.append(f"[{at}]")
-                    self._put_target(prop, shape.element, element)
-                    self._path.pop()
-            return
-        self._put(_OPENING[MAP], len(content))
-        for key, element in content.items():
-            key = shape.key.convert(key)
-            self._put(NAME, str(key.value if shape.key.enum is not None else key))
+            content = kinds.with_objects(content if isinstance(content, dict) else list(content), self._linked)
+        self._put(_OPENING[LIST if shape.key is None else MAP], len(content))
+        for at, element in enumerate(content) if shape.key is None else content.items():
+            if shape.key is not None:
+                at = shape.key.convert(at)
+                self._put(NAME, str(at.value if shape.key.enum is not None else at))
             if prop.target is None:
                 self._put(shape.element, element)
-            else:
-                self._path.append(f".{key}")
-                self._put_target(prop, shape.element, element)
-                self._path.pop()
-
-    def _with_linked(self, content: Any) -> Any:
-        """A collection of any values, with the objects of this store that are meant; of a set, as a list."""
-        if isinstance(content, dict):
-            return {key: kinds.with_objects(value, self._linked) for key, value in content.items()}
-        return [kinds.with_objects(value, self._linked) for value in content]
+                continue
+            self._path.append(f"[{at}]" if shape.key is None else f".{at}")
+            self._put_target(prop, shape.element, element)
+            self._path.pop()
 
     def _put_target(self, prop: "Property", part: "Property | elements.Element", value: Any) -> None:
         """An object that a property leads to, or None."""

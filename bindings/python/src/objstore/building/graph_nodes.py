@@ -9,6 +9,7 @@ from array import array
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from ..errors import Error
 from ..native import ffi
 from ..native.failures import failure
 from ..values import columns
@@ -24,12 +25,15 @@ _create_graph = ffi.bind("objstore_create_graph")
 ELEMENT, DESCRIBED = 2, 4  # OBJSTORE_NODE_…
 
 
+_NODES = SimpleNamespace(head=0x65646F6E << 32)  # the class of objstore_node_link
+
+
 class NodeLink:
     """Stands for what a node becomes, wherever an object may be that a link leads to: with what converting looks at."""
 
     __slots__ = ("_o_key",)
     _objstore_properties = ()
-    _o_block = SimpleNamespace(store=SimpleNamespace(_binding=lambda _: SimpleNamespace(head=0x65646F6E << 32)))
+    _o_block = SimpleNamespace(store=SimpleNamespace(_binding=lambda _: _NODES))
 
     def __init__(self, number: int) -> None:
         self._o_key = number
@@ -46,6 +50,7 @@ class Nodes:
         self.values: list[Any] = []
         self.owners: list[Any] = []  # the unmanaged objects that become the store's; of other nodes None
         self.roots: list[int | None] = []  # which of what the caller gave led to a node first
+        self.begins: list[tuple[int, int | None]] = []  # where the values of each of these begin
         self.embedded: list[tuple[int, Any]] = []  # unmanaged embedded objects, and where their values begin
         self.are_new = True  # none of them is about what exists
         self.objects = self.outcomes = array("q")  # of the nodes: class and key, and what became of it
@@ -74,7 +79,13 @@ class Nodes:
         """All of them, or none."""
         count, size = len(self), len(self.values)
         room = Values(max(size, 1))
-        room.fill(self.parts, self.values)
+        try:
+            room.fill(self.parts, self.values)
+        except Error as error:
+            refused = max(at for at in range(size) if room.words[5 * at])  # the kind of each is written first
+            root = next((root for begin, root in reversed(self.begins) if begin <= refused), None)
+            error.position = error.position if root is None else root
+            raise
         self.objects, self.outcomes = columns.words(2 * count), array("i", bytes(4 * count))
         embedded = columns.words(2 * size) if self.embedded else None
         if policy or not self.are_new:
@@ -91,10 +102,10 @@ class Nodes:
             columns.address_of(self.outcomes),
             None if embedded is None else columns.address_of(embedded),
         ):
-            error = failure(status)
-            if error.position is not None:
-                error.position = self.roots[error.position]
-            raise error
+            problem = failure(status)
+            if problem.position is not None:
+                problem.position = self.roots[problem.position]
+            raise problem
         if self.are_new and (not policy or set(self.outcomes) <= {CREATED}):
             transaction._evaluations.clear()  # what was read before is as it was
         else:

@@ -38,13 +38,15 @@ def leads_on(binding: "Binding", obj: Any) -> bool:
 
 def add(transaction: "Transaction", objects: list[Any], policy: int) -> None:
     """Unmanaged objects, and those that they lead to, become the store's: all or none."""
-    assembly = Assembly(transaction, policy, circles=True)
-    for obj in objects:
+    if len(objects) == 1:  # as a rule
+        (obj,) = objects
         binding = transaction.store._binding(type(obj))
-        if len(objects) == 1 and binding.is_plain and not leads_on(binding, obj):  # as a rule
+        if binding.is_plain and not leads_on(binding, obj):
             key, _ = transaction.create(binding, binding.scalars, obj._o_values, policy)
             return transaction.adopt(binding, [obj], [key])
-        assembly.add(binding, obj)
+    assembly = Assembly(transaction, policy, circles=True)
+    for obj in objects:
+        assembly.add(transaction.store._binding(type(obj)), obj)
     assembly.make()
 
 

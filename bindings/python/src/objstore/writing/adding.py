@@ -84,7 +84,9 @@ def add_all(transaction: "Transaction", store: "Store", given: list[Any], policy
 
 def _one_by_one(binding: "Binding", group: list[Any], policy: int, due: frozenset[int]) -> bool:
     """Is there more to do than columns can say?"""
-    if binding.owning and any(policy or values[p.index] for values in map(_values_of, group) for p in binding.owning):
+    if policy and (binding.collections or binding.owning):
+        return True
+    if any(values[p.index] for values in map(_values_of, group) for p in binding.owning):
         return True
     some = [p for p in binding.generated if p.index not in due]
     if any(_is_due(p, values) for p in some for values in map(_values_of, group)):

@@ -32,14 +32,15 @@ def create(transaction: "Transaction", binding: "Binding", values: Any, policy: 
     if isinstance(values, state.Slots):
         return copy(transaction, binding, values, policy)
     values = descriptions.by_name(values)
-    if exact or not _is_flat(binding, values) or _leaves_out(binding, values):
-        return _create(transaction, binding, values, policy, exact)
-    properties = _named(binding, values)
-    row = [p.convert(v) for p, v in zip(properties, _in_order(values))]
-    if any(p.shape is not None for p in properties):
-        assembly = Assembly(transaction, policy)
-        assembly.row(binding, list(zip(properties, row)))
-        return _made(transaction, binding, assembly)
+    is_flat = not exact and _is_flat(binding, values)
+    properties = _named(binding, values) if is_flat else []
+    if (
+        not is_flat
+        or default_values.left_out(binding, properties)
+        or any(prop.shape is not None for prop in properties)
+    ):
+        return create_by(transaction, binding, values, policy, exact, None)
+    row = [kinds.convert(p, v) for p, v in zip(properties, _in_order(values))]
     key, _ = transaction.create(binding, properties, row, policy)
     return state.make(binding.model, transaction.store._unread(binding), key)
 
@@ -65,20 +66,9 @@ def create_by(
     values: Any,
     policy: int,
     exact: bool,
-    known_by: "tuple[int, tuple[Property, ...]]",
+    known_by: "tuple[int, tuple[Property, ...]] | None",
 ) -> Any:
-    """The same where a unique index says which object there is."""
-    return _create(transaction, binding, values, policy, exact, known_by)
-
-
-def _create(
-    transaction: "Transaction",
-    binding: "Binding",
-    values: Any,
-    policy: int,
-    exact: bool,
-    known_by: "tuple[int, tuple[Property, ...]] | None" = None,
-) -> Any:
+    """The same where a unique index says which object there is, and for whatever is nested."""
     assembly = Assembly(transaction, policy, exact)
     assembly.create(binding, values, known_by=known_by)
     return _made(transaction, binding, assembly)
@@ -97,11 +87,6 @@ def _is_flat(binding: "Binding", values: Any) -> bool:
     if not isinstance(values, Mapping):
         return binding.is_alone and _is_list(values)
     return binding.is_alone or not any(name in values for name in binding.leading)
-
-
-def _leaves_out(binding: "Binding", values: Any) -> bool:
-    """Is there anything that a factory is to make?"""
-    return bool(binding.factories) and bool(default_values.left_out(binding, _named(binding, values)))
 
 
 def _links_in_mixed(binding: "Binding", values: Any) -> bool:
@@ -186,10 +171,11 @@ def create_all(transaction: "Transaction", binding: "Binding", rows: Iterable[An
         start += len(group)
         with located(positions[:1]):
             properties = _named(binding, group[0])
-        # Of an upsert each row has to be looked for; and what is made may be objects, which are added.
+        # Of an upsert each row has to be looked for, and its collections say whether it is changed; what is made may be
+        # objects, which are added.
         if any(
             policy or p.target is not None or elements.is_mixed(p) for p in default_values.left_out(binding, properties)
-        ):
+        ) or (policy and any(p.shape is not None for p in properties)):
             return _create_each(transaction, binding, rows, policy)
         groups.append((shape, group, positions, properties))
     prepared = []

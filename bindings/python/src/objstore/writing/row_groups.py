@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from ..building.assembly import Assembly
-from ..building.outcomes import Counts, counts_of
+from ..building.outcomes import Counts
 from ..collections.filling import Filling
 from ..errors import Embedded, Error, NoPrimaryKey
 from ..values import elements
@@ -36,44 +35,25 @@ def allow_alone(binding: "Binding") -> None:
 
 
 class Group:
-    """Rows of one class that give the same properties, converted and checked."""
+    """Rows of one class that give the same properties, converted and checked; with a policy no collections."""
 
     def __init__(
         self, binding: "Binding", properties: list["Property"], lists: list[list[Any]], rows: int, policy: int
     ) -> None:
         self.binding = binding
         self._policy = policy
-        self._rows = rows
         single = [(p, values) for p, values in zip(properties, lists) if p.shape is None]
-        self._single = [p for p, _ in single]
-        self._contents = [
-            (p, elements.contents(p, values)) for p, values in zip(properties, lists) if p.shape is not None
-        ]
-        self._lists = [values for _, values in single]
-        self._columns = None if policy and self._contents else Columns(binding, self._single, self._lists, rows)
-        self._fillings = [
-            f for f in (Filling(binding, p, contents) for p, contents in self._contents) if not f.is_empty
-        ]
+        contents = [(p, elements.contents(p, values)) for p, values in zip(properties, lists) if p.shape is not None]
+        self._columns = Columns(binding, [p for p, _ in single], [values for _, values in single], rows)
+        self._fillings = [f for f in (Filling(binding, p, values) for p, values in contents) if not f.is_empty]
 
     def insert(self, transaction: "Transaction") -> "tuple[Counts, memoryview]":
         """All rows or none; their keys."""
-        if self._columns is None:
-            return self._upsert(transaction)
-        if not self._fillings:
-            return transaction.insert(self._columns, self._policy)
-        with transaction.savepoint():
+        with transaction.savepoint() if self._fillings else nullcontext():
             counts, keys = transaction.insert(self._columns, self._policy)
-            for filling_ in self._fillings:
-                filling_.fill(transaction, keys)
+            for filling in self._fillings:
+                filling.fill(transaction, keys)
             return counts, keys
-
-    def _upsert(self, transaction: "Transaction") -> "tuple[Counts, memoryview]":
-        """Row by row: whether an existing object is changed is for its collections to say, too."""
-        assembly = Assembly(transaction, self._policy)
-        given = [*zip(self._single, self._lists), *self._contents]
-        for at in range(self._rows):
-            assembly.row(self.binding, [(p, values[at]) for p, values in given], at)
-        return counts_of([*assembly.make()]), memoryview(assembly.nodes.objects)[1::2]
 
 
 def all_or_none(transaction: "Transaction", groups: int) -> "AbstractContextManager[object]":
