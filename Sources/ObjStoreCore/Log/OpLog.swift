@@ -130,8 +130,7 @@ package final class OpLog {
         note(cls.id, .inserted, key, count: 1, columns: ~0)
         if isSummary { return }
         write { () throws(StoreError) in
-            try begin(.create, cls.id)
-            try bytes.appendSigned(key)
+            try begin(.create, cls.id, key)
             for index in 0..<cls.columns.count { try ValueCodec.append(values[index], to: bytes) }
         }
     }
@@ -146,10 +145,10 @@ package final class OpLog {
         note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
         if isSummary || (InjectedBug.active(.updateUnlogged) && value.low == 0) { return }
         write { () throws(StoreError) in
-            try begin(.update, cls.id)
-            try bytes.appendSigned(key)
-            try bytes.appendVarint(1)
-            try bytes.appendVarint(UInt64(cls.columns[property].id))
+            try begin(.update, cls.id, key) { (numbers) in
+                numbers.append(1)
+                numbers.appendVarint(UInt64(cls.columns[property].id))
+            }
             try ValueCodec.append(value, to: bytes)
         }
     }
@@ -163,9 +162,7 @@ package final class OpLog {
         }
         if isSummary { return }
         write { () throws(StoreError) in
-            try begin(.update, cls.id)
-            try bytes.appendSigned(key)
-            try bytes.appendVarint(UInt64(count))
+            try begin(.update, cls.id, key) { (numbers) in numbers.appendVarint(UInt64(count)) }
             for index in 0..<count {
                 try bytes.appendVarint(UInt64(cls.columns[properties[index]].id))
                 try ValueCodec.append(values[index], to: bytes)
@@ -177,8 +174,7 @@ package final class OpLog {
         note(cls.id, .deleted, key, count: 1, columns: 0)
         if isSummary { return }
         write { () throws(StoreError) in
-            try begin(.delete, cls.id)
-            try bytes.appendSigned(key)
+            try begin(.delete, cls.id, key)
         }
     }
 
@@ -190,12 +186,12 @@ package final class OpLog {
         note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
         if isSummary { return }
         write { () throws(StoreError) in
-            try begin(.splice, cls.id)
-            try bytes.appendSigned(key)
-            try bytes.appendVarint(UInt64(cls.columns[property].id))
-            try bytes.appendVarint(UInt64(at))
-            try bytes.appendVarint(UInt64(removed))
-            try bytes.appendVarint(UInt64(inserted.count))
+            try begin(.splice, cls.id, key) { (numbers) in
+                numbers.appendVarint(UInt64(cls.columns[property].id))
+                numbers.appendVarint(UInt64(at))
+                numbers.appendVarint(UInt64(removed))
+                numbers.appendVarint(UInt64(inserted.count))
+            }
             let hasKeys = cls.columns[property].kind == .map
             for (key, value) in inserted {
                 if hasKeys { try ValueCodec.append(key, to: bytes) }
@@ -210,9 +206,9 @@ package final class OpLog {
         note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
         if isSummary { return }
         write { () throws(StoreError) in
-            try begin(.edit, cls.id)
-            try bytes.appendSigned(key)
-            try bytes.appendVarint(UInt64(cls.columns[property].id))
+            try begin(.edit, cls.id, key) { (numbers) in
+                numbers.appendVarint(UInt64(cls.columns[property].id))
+            }
             try Op.Edit(path: edit.path, action: edit.action, value: edit.value).append(to: bytes)
         }
     }
@@ -224,9 +220,17 @@ package final class OpLog {
         try SchemaCodec.append(schema, to: bytes)
     }
 
-    private func begin(_ code: Code, _ classID: UInt32) throws(StoreError) {
-        try bytes.append(code.rawValue)
-        try bytes.appendVarint(UInt64(classID))
+    /// What every op begins with, and at most four numbers more.
+    @inline(__always)
+    private func begin(
+        _ code: Code, _ classID: UInt32, _ key: Int64, _ more: (inout ByteBuffer.NumberBytes) -> Void = { _ in }
+    ) throws(StoreError) {
+        try bytes.append(atMost: 1 + 5 + 10 + 4 * 10) { (numbers) in
+            numbers.append(code.rawValue)
+            numbers.appendVarint(UInt64(classID))
+            numbers.appendSigned(key)
+            more(&numbers)
+        }
     }
 
     /// One op, whole or not at all.

@@ -64,6 +64,44 @@ package final class ByteBuffer {
         try appendVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
     }
 
+    /// Appends numbers that take `most` bytes at most: one look at the room for all of them.
+    @inline(__always)
+    func append(atMost most: Int, _ body: (inout NumberBytes) -> Void) throws(StoreError) {
+        let start = try room(most)
+        var numbers = NumberBytes(end: start)
+        body(&numbers)
+        count &+= numbers.end - start
+    }
+
+    /// Where numbers are written for which there is room.
+    struct NumberBytes {
+        fileprivate(set) var end: UnsafeMutableRawPointer
+
+        /// 1 byte.
+        @inline(__always)
+        mutating func append(_ byte: UInt8) {
+            end.storeBytes(of: byte, as: UInt8.self)
+            end += 1
+        }
+
+        /// 10 bytes at most, 5 of a number of 32 bits.
+        @inline(__always)
+        mutating func appendVarint(_ value: UInt64) {
+            var rest = value
+            while rest >= 0x80 {
+                append(UInt8(truncatingIfNeeded: rest) | 0x80)
+                rest &>>= 7
+            }
+            append(UInt8(truncatingIfNeeded: rest))
+        }
+
+        /// 10 bytes at most.
+        @inline(__always)
+        mutating func appendSigned(_ value: Int64) {
+            appendVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
+        }
+    }
+
     package func append(bytes: UnsafeRawPointer?, count length: Int) throws(StoreError) {
         if length == 0 { return }
         try room(length).copyMemory(from: bytes!, byteCount: length)
