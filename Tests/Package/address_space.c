@@ -736,7 +736,7 @@ static void attempt(const struct scenario *s, const char *folder) {
     before = digest();
     if (s->run == recover) { OK(objstore_close(store)); store = NULL; die_writing(); }
     /* What is mapped of a file takes 1 GiB at least; what comes then is looked at more closely. */
-    if (s->run == recover || s->run == copy) allowed = (size_t)1 << 30, step = 1 << 20;
+    if (s->run == recover || s->run == copy) allowed = (size_t)1 << 30, step = (s->run == copy ? 4 : 1) << 20;
     while (!succeeded) {
         objstore_status status;
         if (s->kind == READS) { if (store) OK(objstore_view_open(store, &view)); }
@@ -758,7 +758,7 @@ static void attempt(const struct scenario *s, const char *folder) {
         tx = NULL;
         if (s->run != recover && (s->kind != COMMITS || (status != OBJSTORE_OK && s->run != deliver)))
             CHECK(digest() == before);
-        if (!succeeded) allowed += step, step += s->run == recover || s->run == copy ? 0 : step / 4;
+        if (!succeeded) allowed += step, step += s->run == recover || s->run == copy ? 0 : step / 2;
     }
     if (s->run == recover) {
         uint64_t things;
@@ -792,7 +792,7 @@ int main(int count, char **arguments) {
         if (child == 0) {
             struct rlimit none = {0, 0};
             setrlimit(RLIMIT_CORE, &none);
-            alarm(120);
+            alarm(900);
             attempt(&scenarios[i], arguments[1]);
             fflush(stdout);
             _exit(0);
