@@ -21,6 +21,7 @@ package final class ClassState {
     let indexed: UnsafeMutableBufferPointer<(property: Int, index: Unmanaged<IndexWriter>)>
     /// The others of which a row has all entries.
     let extracted: [ClassIndex]
+    /// Of `extracted`, for creating one object.
     let extractedCount: Int
     /// In the order of `schema.collections`.
     let collections: [CollectionWriter]

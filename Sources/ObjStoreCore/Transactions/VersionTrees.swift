@@ -48,23 +48,24 @@ package struct VersionTrees {
     /// The plain index of a property; nil where it has none.
     func index(_ cls: ClassSchema, of property: Int) throws(StoreError) -> IndexReader? {
         guard let position = cls.indexPosition(of: property) else { return nil }
-        let index = cls.indexes[position]
-        return IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: index) }, kind: index.kind)
+        return try reader(cls, cls.indexes[position])
     }
 
     /// Which objects have which links in a collection; nil where the property is no collection of links.
     package func inverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
         guard let position = cls.inversePosition(of: property) else { return nil }
-        return IndexReader(
-            source: source, root: try tree(cls) { ClassNode.root($0, of: cls.inverses[position]) }, kind: .link)
+        return try reader(cls, cls.inverses[position])
     }
 
     /// Which objects have which links in the values of a mixed property; nil where the property is none.
     func mixedInverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
         guard let position = cls.mixedPosition(of: property) else { return nil }
-        return IndexReader(
-            source: source, root: try tree(cls) { ClassNode.root($0, of: cls.mixedInverses[position]) },
-            kind: .objectID)
+        return try reader(cls, cls.mixedInverses[position])
+    }
+
+    /// Of any kind of index; long keys cannot be looked up by it.
+    private func reader(_ cls: ClassSchema, _ index: IndexSchema) throws(StoreError) -> IndexReader {
+        IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: index) }, kind: index.kind)
     }
 
     @inline(__always)
