@@ -49,7 +49,7 @@ struct AllocationDelta {
     static func apply(
         _ reader: inout ByteReader, version: UInt64, filePages: Int, to space: FreeSpace
     ) throws(StoreError) {
-        space.extend(to: filePages, isReady: true)
+        try space.extend(to: filePages, isReady: true)
         var last = 0
         for _ in 0..<(try reader.readCount()) {
             let gap = try reader.readSigned(), count = try reader.readCount()

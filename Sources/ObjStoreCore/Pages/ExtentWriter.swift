@@ -82,8 +82,8 @@ package final class ExtentWriter {
         let hash = NodeHeader.computeHash(pointer, bytes: bytes, seed: seed)
         pointer.storeBytes(of: hash, toByteOffset: 24, as: UInt64.self)
         let placed = Ref(offset: try place(pointer, bytes), hash: hash, born: version)
-        marks.append((placed.unit, PageSource.mark(NodeHeader.kind(pointer), placed)))
-        if isSpilling { spilled.append(ref) }
+        try marks.tryAppend((placed.unit, PageSource.mark(NodeHeader.kind(pointer), placed)))
+        if isSpilling { try spilled.tryAppend(ref) }
         return placed
     }
 
@@ -93,7 +93,7 @@ package final class ExtentWriter {
         let bytes = arena.bytes(ref)
         zeroTail(pointer, bytes)
         let hash = PageHash.hash(pointer, count: bytes, seed: PageHash.mix(seed, version))
-        if isSpilling { spilled.append(ref) }
+        if isSpilling { try spilled.tryAppend(ref) }
         return (
             Ref(offset: try place(pointer, bytes), hash: hash, born: version), UInt32(truncatingIfNeeded: hash >> 32)
         )
@@ -109,7 +109,7 @@ package final class ExtentWriter {
         if length <= PageSize.page, position & (PageSize.page - 1) + length > PageSize.page { fillPage() }
         if position + length > runEnd { try nextRun(length) }
         let offset = position
-        vectors.append(WriteVector(base: UnsafeRawPointer(pointer), count: length))
+        try vectors.tryAppend(WriteVector(base: UnsafeRawPointer(pointer), count: length))
         position += length
         bytesPlaced += length
         remaining -= length
@@ -120,7 +120,7 @@ package final class ExtentWriter {
             if let last = placed.indices.last, placed[last].page == page {
                 placed[last].liveUnits += units
             } else {
-                placed.append(PlacedPage(page: page, liveUnits: units))
+                try placed.tryAppend(PlacedPage(page: page, liveUnits: units))
             }
             start = end
             page += 1

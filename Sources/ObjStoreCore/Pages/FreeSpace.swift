@@ -36,16 +36,21 @@ package final class FreeSpace {
     /// `held` must not make such a page ready again.
     private static let taken: UInt8 = 0xff
 
-    init(pages: Int) {
+    /// Errors: `.outOfMemory`.
+    init(pages: Int) throws(StoreError) {
         self.pages = 0
-        extend(to: pages, isReady: false)
+        try extend(to: pages, isReady: false)
         for page in 0..<min(FreeSpace.firstPage, pages) { live[page] = UInt8(PageSize.unitsPerPage) }
     }
 
     /// More pages at the end of the file, ready at once (nothing has ever referred to them).
-    func extend(to newPages: Int, isReady: Bool) {
+    ///
+    /// Errors: `.outOfMemory`, and nothing has changed.
+    func extend(to newPages: Int, isReady: Bool) throws(StoreError) {
         guard newPages > pages else { return }
         let more = newPages - pages
+        // All three grow, and to twice the size where they have to move.
+        if newPages > born.capacity { try Memory.check(for: 2 &* newPages, each: 2 * MemoryLayout<UInt64>.stride + 1) }
         live.append(contentsOf: repeatElement(0, count: more))
         born.append(contentsOf: repeatElement(0, count: more))
         died.append(contentsOf: repeatElement(0, count: more))
@@ -376,7 +381,7 @@ package final class FreeSpace {
     }
 
     package convenience init(pages: Int, decoding reader: inout ByteReader, version: UInt64) throws(StoreError) {
-        self.init(pages: pages)
+        try self.init(pages: pages)
         for page in FreeSpace.firstPage..<max(pages, FreeSpace.firstPage) { live[page] = UInt8(PageSize.unitsPerPage) }
         var last = FreeSpace.firstPage
         var limbo: [Int] = []
@@ -404,7 +409,7 @@ package final class FreeSpace {
                 born[page] = b
                 died[page] = d
                 if units == 0 {
-                    if d == 0 { setReady(page) } else { limbo.append(page) }
+                    if d == 0 { setReady(page) } else { try limbo.tryAppend(page) }
                 }
             }
             last = start + length

@@ -220,7 +220,7 @@ extension Database {
         let more = max(minimum, min(wanted + minimum, 1 << 16), min(pages / 32, 1 << 14), options.growthPages)
         func grow(by count: Int) throws(StoreError) {
             try file.reserve((pages + count) * PageSize.page)
-            allocator!.space.extend(to: pages + count, isReady: true)
+            try allocator!.space.extend(to: pages + count, isReady: true)
             isFull = false
         }
         do throws(StoreError) {

@@ -501,7 +501,7 @@ extension Database {
         try file.reserve(pages * PageSize.page)
         let seed = machine.random64()
         let arena = try Arena()
-        let space = FreeSpace(pages: pages)
+        let space = try FreeSpace(pages: pages)
         space.releaseAll()
         let writer = ExtentWriter(
             version: 1, seed: seed, arena: arena, estimate: PageSize.page,

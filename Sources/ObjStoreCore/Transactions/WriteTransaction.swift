@@ -109,10 +109,11 @@ package final class WriteTransaction {
         let (ref, pointer) = try space.newNode(.schema, bytes: bytes, capacity: bytes)
         (pointer + NodeHeader.size).copyMemory(from: buffer.base, byteCount: buffer.count)
         try space.discardNode(schemaRef, .schema)
+        // Logged last of what can fail: a schema without its operation would be one that recovery does not know.
+        try ops.schema(new)
         schemaRef = ref
         schema = new
         memory.use(new)
-        try ops.schema(new)
     }
 
     /// Moves the schema's node if it is among `victims`; returns its bytes.
