@@ -20,22 +20,10 @@ extension View {
         by indexID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy, exact: Bool = false,
         ignoresUnknown: Bool = false
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
-        let (cls, position) = try serialised { () throws(StoreError) in try uniqueIndex(indexID) }
+        let (cls, position) = try serialised { () throws(StoreError) in try schema.uniqueIndex(indexID) }
         return try create(
             cls.classID, from: values,
             Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown), by: position)
-    }
-
-    /// The class of a unique index, and its position there. Serialised by the caller.
-    func uniqueIndex(_ indexID: UInt32) throws(StoreError) -> (cls: ClassSchema, position: Int) {
-        let (cls, position) = try schema.index(indexID)
-        guard cls.indexes[position].isUnique else {
-            throw StoreError(
-                .invalidArgument,
-                "the index \(cls.name(of: cls.indexes[position])) is not unique: several objects may have these values"
-            ).at(class: cls.name)
-        }
-        return (cls, position)
     }
 
     func create(
@@ -149,7 +137,8 @@ extension View {
         }
         func run(_ values: UnsafeBufferPointer<Value>) throws(StoreError) -> T {
             let wanted = graph?.reduce(0) { if case .element = $1.target { $0 + 2 } else { $0 + 1 } } ?? 1
-            let assembler = try Assembler(self, try FlatValues(checking: values, wanted), options)
+            let assembler = Assembler(
+                writer.unsafelyUnwrapped, store.names, store.order, try FlatValues(checking: values, wanted), options)
             return try assembler.run { () throws(StoreError) in try body(assembler) }
         }
         if isKept { return try run(values) }

@@ -84,43 +84,4 @@ extension View {
         options.naming = { error, assembler in reader.naming(error, value: assembler.place) }
         return try create(classID, from: reader.values, options)
     }
-
-}
-
-extension Assembler {
-    /// Index of the value that a failure is about, as far as its path leads.
-    fileprivate var place: Int {
-        var index = 0
-        for step in path {
-            let value = flat[index]
-            var next = index + 1, found: Int?
-            for number in 0..<max(0, value.kind == .map || value.kind == .list ? Int(value.low) : 0) {
-                switch step {
-                case .name(let name) where value.kind == .map:
-                    if FlatValues.isSame(flat[next], name) { found = next + 1 }
-                    next = flat.end(next + 1)
-                case .property(let cls, let position) where value.kind == .map:
-                    if FlatValues.isSame(flat[next], view.store.names.name(cls, position))
-                        || FlatValues.isSame(flat[next], cls.properties[position].name)
-                    {
-                        found = next + 1
-                    }
-                    next = flat.end(next + 1)
-                case .property(let cls, let position) where value.kind == .list:
-                    if (view.store.order.positions(cls)?[number] ?? number) == position { found = next }
-                    next = flat.end(next)
-                case .index(let wanted):
-                    if value.kind == .map { next += 1 }
-                    if number == wanted { found = next }
-                    next = flat.end(next)
-                default: break
-                }
-            }
-            // A property that is missing, or the value of a list of them.
-            guard let found else { return current > index && current < flat.end(index) ? current : index }
-            index = found
-        }
-        // Somewhere inside of a mixed value.
-        return current > index && current < flat.end(index) ? current : index
-    }
 }

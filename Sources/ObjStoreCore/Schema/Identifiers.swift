@@ -101,6 +101,18 @@ extension Schema {
         return (classes[number], position)
     }
 
+    /// The same of a unique index. Errors: also `.invalidArgument`, for another.
+    func uniqueIndex(_ id: UInt32) throws(StoreError) -> (cls: ClassSchema, position: Int) {
+        let (cls, position) = try index(id)
+        guard cls.indexes[position].isUnique else {
+            throw StoreError(
+                .invalidArgument,
+                "the index \(cls.name(of: cls.indexes[position])) is not unique: several objects may have these values"
+            ).at(class: cls.name)
+        }
+        return (cls, position)
+    }
+
     func cls(_ id: UInt32) throws(StoreError) -> ClassSchema {
         let index = ClassID.index(id)
         guard index >= 0, index < classes.count, !classes[index].isDropped else { throw noSuchClass(id) }

@@ -11,7 +11,7 @@ extension Assembler {
             return value
         }
         if let link = try mixedReference(index) { return link }
-        let builder = DocumentBuilder(limit: view.shared.database.options.valueLimit)
+        let builder = DocumentBuilder(limit: writer.valueLimit)
         var next = index
         do throws(StoreError) { try append(&next, to: builder, cls, position) } catch {
             current = min(next, flat.values.count) - 1
@@ -61,13 +61,13 @@ extension Assembler {
         guard flat[index].kind == .map, flat[index].high == FlatValues.reference,
             let (name, key) = ExtendedJSON.reference(flat.values, index)
         else { return nil }
-        guard let classIndex = view.store.names.classIndex(FlatValues.name(flat[name]), try view.schema) else {
+        guard let classIndex = names.classIndex(FlatValues.name(flat[name]), schema) else {
             throw StoreError(
                 .noSuchClass, "\"$ref\" names a class \(FlatValues.name(flat[name])), which the store does not have")
         }
-        let cls = try view.schema.classes[classIndex]
+        let cls = schema.classes[classIndex]
         switch try object(try state(classIndex), withKeyAt: key) {
-        case .object(let key): return .link(ObjectID(classID: cls.classID, storeTag: view.shared.tag, key: key))
+        case .object(let key): return .link(ObjectID(classID: cls.classID, storeTag: writer.storeTag, key: key))
         case .waits(_, let error):
             if let first = awaited[key] {
                 isDescribed = true
@@ -82,7 +82,7 @@ extension Assembler {
     /// What a link to a node leads to. Null, and in `missing`, where it is not there yet.
     func mixedNode(_ index: Int, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
         let (graph, number) = try referred(by: flat[index], index, cls, position)
-        return graph.object(number, view).map { .link($0) } ?? wait(index)
+        return graph.object(number, in: writer.storeTag).map { .link($0) } ?? wait(index)
     }
 
     /// A packed document, its links to nodes leading to what these became; likewise.
@@ -92,7 +92,7 @@ extension Assembler {
         var objects: [Int64: ObjectID] = [:]
         for number in numbers {
             let (graph, node) = try referred(by: .node(Int(number)), index, cls, position)
-            guard let object = graph.object(node, view) else { return wait(index) }
+            guard let object = graph.object(node, in: writer.storeTag) else { return wait(index) }
             objects[number] = object
         }
         let buffer = ByteBuffer(capacity: max(16, flat[index].count))

@@ -1,5 +1,5 @@
 /// Links of descriptions: to objects that are given or described in their place, or to which there is a *reference*, as
-/// `View.write` writes them.
+/// `ObjectWriter` writes them.
 ///
 /// ```
 ///  Dog#3                             the object itself
@@ -14,7 +14,7 @@ extension Assembler {
     func link(_ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) -> Value {
         let target = try target(cls, position, index)
         if case .waits(_, let error) = target { throw error }
-        return target.value(cls, position, view)
+        return target.value(cls, position, in: writer.storeTag)
     }
 
     /// The same where it may wait.
@@ -32,9 +32,9 @@ extension Assembler {
         let state = try state(classIndex), cls = state.schema
         if cls.isEmbedded { return nil }
         if let (name, key) = ExtendedJSON.reference(flat.values, index),
-            view.store.names.propertyIndex("$ref", cls) == nil
+            names.propertyIndex("$ref", cls) == nil
         {
-            guard let named = view.store.names.classIndex(FlatValues.name(flat[name]), try view.schema) else {
+            guard let named = names.classIndex(FlatValues.name(flat[name]), schema) else {
                 throw StoreError(
                     .noSuchClass, "\"$ref\" names a class \(FlatValues.name(flat[name])), which the store does not have"
                 ).at(class: cls.name)
@@ -132,7 +132,7 @@ extension Assembler {
         guard flat[index].kind == .map, Int(flat[index].low) == properties.count else { return nil }
         var parts: [(position: Int, value: Value)] = [], at = index + 1
         for _ in properties {
-            guard let position = view.store.names.propertyIndex(FlatValues.name(flat[at]), cls),
+            guard let position = names.propertyIndex(FlatValues.name(flat[at]), cls),
                 properties.contains(position),
                 !parts.contains(where: { $0.position == position })
             else { return nil }
@@ -211,7 +211,7 @@ extension Assembler {
                 }
                 target = .object(found)
             }
-            elements.append((key?.value ?? .null, target.value(cls, place.position, view)))
+            elements.append((key?.value ?? .null, target.value(cls, place.position, in: writer.storeTag)))
         }
         guard cls.columns[place.position].kind.isCollection else { return try give(state, place, elements[0].value) }
         for index in elements.indices {

@@ -107,12 +107,12 @@ extension Assembler {
         var given: [(key: OwnedValue, object: Int64)] = [], all = Set<Int64>(), isMoved = false
         try forEachElement(cls, position, index) { (number, name, at) throws(StoreError) in
             guard flat[at].kind == .link, flat[at].givenObject.classID == cls.columns[position].target,
-                flat[at].givenObject.storeTag == view.shared.tag,
+                flat[at].givenObject.storeTag == writer.storeTag,
                 there.contains(flat[at].low)
             else { return }
             let key = isMap ? try cls.mapKey(name, position) : .null
             guard all.insert(flat[at].low).inserted else {
-                let target = try view.schema.classes[link.target].name
+                let target = schema.classes[link.target].name
                 throw cls.named(
                     StoreError(
                         .embedded,
@@ -163,7 +163,7 @@ extension Assembler {
     }
 
     private func tell(_ cls: ClassSchema, _ key: Int64, _ index: Int) {
-        options.embedded?(index, ObjectID(classID: cls.classID, storeTag: view.shared.tag, key: key))
+        options.embedded?(index, ObjectID(classID: cls.classID, storeTag: writer.storeTag, key: key))
     }
 
     private func removeElements(

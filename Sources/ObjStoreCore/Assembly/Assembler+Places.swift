@@ -75,7 +75,7 @@ extension Assembler {
             if schema.kind == .link {
                 let link = try target(cls, position, at)
                 waits = link.isWaiting
-                element.value = link.value(cls, position, view)
+                element.value = link.value(cls, position, in: writer.storeTag)
                 try links.tryAppend((nil, link))
             } else {
                 let before = missing.count

@@ -5,15 +5,21 @@
 ///  depth 1   {"id": 7, "dogs": [{"name": "Rex", …}, {"name": "Ben", …}], "address": {"city": "Rome"}}
 /// ```
 final class Describer {
-    private let view: View
+    private let trees: TreeAccess
+    private let declared: DeclaredOrder
+    private let storeTag: UInt32
     private let kept = KeptTexts()
     private(set) var values: [Value] = []
     /// The objects that are being described, one in the other.
     private var open: [ObjectID] = []
     private var path = "$"
 
-    /// Of any view, serialised by the caller.
-    init(_ view: View) { self.view = view }
+    /// Used while `trees` are.
+    init(_ trees: TreeAccess, _ declared: DeclaredOrder, storeTag: UInt32) {
+        self.trees = trees
+        self.declared = declared
+        self.storeTag = storeTag
+    }
 
     /// Texts live as long as this object.
     ///
@@ -21,7 +27,7 @@ final class Describer {
     /// `.invalidArgument`: a circle, `.outOfRange`: deeper than values can be nested.
     func describe(_ object: ObjectID, depth: Int) throws(StoreError) {
         try Stack.check()
-        let cls = try view.classOf(object, try view.schema), reader = try view.reader(cls)
+        let cls = try trees.schema.cls(of: object, in: storeTag), reader = try trees.objects(cls)
         guard let row = try reader.find(object.key) else { throw cls.noSuchObject(object.key) }
         if open.contains(object) {
             throw StoreError(
@@ -36,7 +42,7 @@ final class Describer {
         open.append(object)
         let length = path.utf8.count
         try values.tryAppend(Value(kind: .map, low: Int64(cls.properties.count)))
-        for position in view.store.order.positions(cls) ?? Array(cls.properties.indices) {
+        for position in declared.positions(cls) ?? Array(cls.properties.indices) {
             let property = cls.properties[position]
             try append(text: property.name)
             path += ".\(property.name)"
@@ -57,8 +63,8 @@ final class Describer {
 
     /// What a link leads to, or the link.
     private func describe(_ link: Value, _ depth: Int) throws(StoreError) {
-        let target = link.linkedObject(storeTag: view.shared.tag)
-        if try view.schema.classes[ClassID.index(target.classID)].isEmbedded {
+        let target = link.linkedObject(storeTag: storeTag)
+        if trees.schema.classes[ClassID.index(target.classID)].isEmbedded {
             return try describe(target, depth: depth)
         }
         if depth == 0 { try values.tryAppend(.link(target)) } else { try describe(target, depth: depth - 1) }
@@ -67,7 +73,7 @@ final class Describer {
     private func describeElements(
         _ object: ObjectID, _ cls: ClassSchema, _ position: Int, _ depth: Int
     ) throws(StoreError) {
-        let elements = try view.trees.elements(of: object.key, cls, position),
+        let elements = try trees.elements(of: object.key, cls, position),
             isMap = cls.columns[position].kind == .map
         try values.tryAppend(Value(kind: isMap ? .map : .list, low: Int64(try elements.count())))
         var index = 0
@@ -87,13 +93,13 @@ final class Describer {
     }
 
     private func append(_ value: Value) throws(StoreError) {
-        if value.kind == .link { return try values.tryAppend(.link(value.linkedObject(storeTag: view.shared.tag))) }
+        if value.kind == .link { return try values.tryAppend(.link(value.linkedObject(storeTag: storeTag))) }
         // A document with links is taken apart: so they say of which store they are, and copies find them.
         guard value.kind == .document, try MixedLinks.has(value) else {
             return try values.tryAppend(value.pointer == nil ? value : try kept.keep(value))
         }
         try DocumentArray.unpack(value) { (part) throws(StoreError) in
-            if part.kind == .link { return try values.tryAppend(.link(part.linkedObject(storeTag: view.shared.tag))) }
+            if part.kind == .link { return try values.tryAppend(.link(part.linkedObject(storeTag: storeTag))) }
             try values.tryAppend(part.pointer == nil ? part : try kept.keep(part))
         }
     }
@@ -121,26 +127,4 @@ extension Value {
         default: text
         }
     }
-}
-
-extension View {
-    /// An object as nested values, all of whose texts are copied into `buffer`, or borrowed during `body` where there
-    /// is none.
-    package func describe<T>(
-        _ object: ObjectID, depth: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?,
-        _ body: ([Value]) throws(StoreError) -> T
-    ) throws(StoreError) -> T {
-        let describer = Describer(self)
-        try serialised { () throws(StoreError) in try describer.describe(object, depth: depth) }
-        defer { withExtendedLifetime(describer) {} }
-        guard let buffer else { return try body(describer.values) }
-        try Memory.check(for: describer.values.count, each: MemoryLayout<Value>.stride)
-        var values = describer.values
-        try values.withUnsafeMutableBufferPointer { (values) throws(StoreError) in
-            if let base = values.baseAddress { try OutputBuffer.copy(base, values.count, into: buffer) }
-        }
-        return try body(values)
-    }
-
-    package func checkWriting() throws(StoreError) { if kind != .transaction { throw notInWrite } }
 }

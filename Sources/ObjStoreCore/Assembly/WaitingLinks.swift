@@ -15,11 +15,11 @@ final class WaitingLinks {
             }
         }
 
-        func value(_ cls: ClassSchema, _ position: Int, _ view: View) -> Value {
+        func value(_ cls: ClassSchema, _ position: Int, in storeTag: UInt32) -> Value {
             switch self {
             case .given(let value): value
             case .object(let key):
-                .link(ObjectID(classID: cls.columns[position].target, storeTag: view.shared.tag, key: key))
+                .link(ObjectID(classID: cls.columns[position].target, storeTag: storeTag, key: key))
             case .waits, .node: .null
             }
         }

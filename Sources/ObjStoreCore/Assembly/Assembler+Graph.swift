@@ -32,9 +32,9 @@ extension Assembler {
         var saysProperties: Bool { nodes[current].isDescribed }
 
         /// Nil: it is not there yet.
-        func object(_ node: Int, _ view: View) -> ObjectID? {
+        func object(_ node: Int, in storeTag: UInt32) -> ObjectID? {
             keys[node] < 0
-                ? nil : ObjectID(classID: ClassID.of(classes[node]), storeTag: view.shared.tag, key: keys[node])
+                ? nil : ObjectID(classID: ClassID.of(classes[node]), storeTag: storeTag, key: keys[node])
         }
 
         func didChange(_ node: Int) { if outcomes[node] == .unchanged { outcomes[node] = .changed } }
@@ -88,7 +88,7 @@ extension Assembler {
     }
 
     private func result(_ graph: Graph) throws(StoreError) -> [GraphNode.Made] {
-        let nodes = graph.nodes, tag = view.shared.tag
+        let nodes = graph.nodes, tag = writer.storeTag
         var result: [GraphNode.Made] = []
         result.reserveCapacity(nodes.count)
         for (number, node) in nodes.enumerated() {
@@ -97,7 +97,7 @@ extension Assembler {
             switch node.target {
             case .property(let owner, _): object = owner
             case .element(let parent, let propertyID):
-                let cls = try view.classOf(parent, try view.schema)
+                let cls = try schema.cls(of: parent, in: writer.storeTag)
                 object.classID = cls.columns[try cls.position(propertyID)].target
             default: break
             }
@@ -110,10 +110,10 @@ extension Assembler {
     private func target(_ node: GraphNode) throws(StoreError) -> (classIndex: Int, index: Int?) {
         let cls: ClassSchema, index: Int?
         switch node.target {
-        case .object(let classID): (cls, index) = (try view.schema.cls(classID), nil)
-        case .indexed(let indexID): (cls, index) = try view.uniqueIndex(indexID)
+        case .object(let classID): (cls, index) = (try schema.cls(classID), nil)
+        case .indexed(let indexID): (cls, index) = try schema.uniqueIndex(indexID)
         case .property(let object, _), .element(let object, _):
-            _ = try view.classOf(object, try view.schema)
+            _ = try schema.cls(of: object, in: writer.storeTag)
             return (-1, nil)
         }
         if cls.isEmbedded { throw cls.embeddedError }
@@ -202,7 +202,7 @@ extension Assembler {
     /// What a link to a node leads to.
     func node(_ index: Int, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> WaitingLinks.Target {
         let (graph, number) = try referred(by: flat[index], index, cls, position)
-        let target = cls.columns[position].target, schema = try view.schema
+        let target = cls.columns[position].target, schema = self.schema
         guard ClassID.of(graph.classes[number]) == target else {
             let link = cls.columns[position].kind.isCollection ? "has links" : "is a link"
             throw cls.naming(

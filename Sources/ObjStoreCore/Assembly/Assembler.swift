@@ -30,8 +30,9 @@ final class Assembler {
             -> Value?
     }
 
-    let view: View
     let writer: ObjectWriter
+    let names: StoredNames
+    let declared: DeclaredOrder
     /// What was given; while what waited is connected, that.
     var flat: FlatValues
     var options: Options
@@ -68,15 +69,20 @@ final class Assembler {
     var graph: Graph?
 
     /// Of a transaction, serialised by the caller.
-    init(_ view: View, _ flat: FlatValues, _ options: Options) throws(StoreError) {
-        self.view = view
+    init(
+        _ writer: ObjectWriter, _ names: StoredNames, _ declared: DeclaredOrder, _ flat: FlatValues, _ options: Options
+    ) {
+        self.writer = writer
+        self.names = names
+        self.declared = declared
         self.flat = flat
         self.options = options
-        mark = try view.writing().ops.mark
-        writer = view.writer.unsafelyUnwrapped
+        mark = writer.transaction.ops.mark
     }
 
-    func state(_ classIndex: Int) throws(StoreError) -> ClassState { try view.writing().state(classIndex) }
+    var schema: Schema { writer.schema }
+
+    func state(_ classIndex: Int) throws(StoreError) -> ClassState { try writer.transaction.state(classIndex) }
 
     // MARK: As a whole
 
@@ -85,7 +91,7 @@ final class Assembler {
         do throws(StoreError) {
             let result = try body()
             if let waiting = options.waiting, !waiting.isShared { try connect(waiting) }
-            if let savepoint { try view.writing().releaseSavepoint(savepoint.id) }
+            if let savepoint { try writer.transaction.releaseSavepoint(savepoint.id) }
             return result
         } catch {
             undo()
@@ -95,12 +101,12 @@ final class Assembler {
 
     /// Something that existed is about to change, and more may follow.
     func willChange() throws(StoreError) {
-        if savepoint == nil { savepoint = (try view.writing().beginSavepoint(), created.count) }
+        if savepoint == nil { savepoint = (try writer.transaction.beginSavepoint(), created.count) }
     }
 
     private func undo() {
+        let transaction = writer.transaction.unsafelyUnwrapped
         do throws(StoreError) {
-            let transaction = try view.writing()
             var left = created.count
             if let savepoint {
                 try transaction.rollBack(toSavepoint: savepoint.id)
@@ -112,36 +118,8 @@ final class Assembler {
             }
             transaction.ops.rollBack(to: mark)
         } catch {
-            if let transaction = try? view.writing() {
-                for (classIndex, _) in created { (try? transaction.state(classIndex))?.isBroken = true }
-            }
+            for (classIndex, _) in created { (try? transaction.state(classIndex))?.isBroken = true }
         }
-    }
-
-    /// The error, with where in the values it came about.
-    func described(_ error: StoreError) -> StoreError {
-        if isDescribed { return error }
-        if let naming = options.naming { return naming(error, self) }
-        if path.isEmpty || path.count == 1 && graph?.saysProperties == false { return error }
-        return error.prefixed("\(pathText): ")
-    }
-
-    var pathText: String {
-        path.reduce("$") { text, step in
-            switch step {
-            case .name(let name): "\(text).\(name)"
-            case .property(let cls, let position): "\(text).\(view.store.names.name(cls, position))"
-            case .index(let index): "\(text)[\(index)]"
-            }
-        }
-    }
-
-    /// Goes one step down; the path stays where a failure is.
-    func within<T>(_ step: Step, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
-        path.append(step)
-        let result = try body()
-        path.removeLast()
-        return result
     }
 
     // MARK: Objects
@@ -200,7 +178,7 @@ final class Assembler {
     /// Before an object that lies inside of others: no deeper than they can be written again.
     func enter(_ classIndex: Int) throws(StoreError) {
         guard depth < FlatValues.deepestObjects else {
-            let cls = try view.schema.classes[classIndex]
+            let cls = schema.classes[classIndex]
             throw StoreError(
                 .outOfRange, "\(cls.name): more than \(FlatValues.deepestObjects) objects inside each other"
             ).at(class: cls.name)
@@ -401,7 +379,7 @@ final class Assembler {
     /// That in which values without names are given; nil: that of the file.
     private func order(of cls: ClassSchema) -> [Int]? {
         if let lastOrder, lastOrder.cls === cls { return lastOrder.positions }
-        lastOrder = (cls, view.store.order.positions(cls))
+        lastOrder = (cls, declared.positions(cls))
         return lastOrder?.positions
     }
 
@@ -421,7 +399,7 @@ final class Assembler {
     /// The property of a name. Objects of one kind mostly have their names in one order.
     private func propertyPosition(_ cls: ClassSchema, _ name: Value, guess: Int) -> Int? {
         if guess < cls.properties.count, FlatValues.isSame(name, cls.properties[guess].name) { return guess }
-        return view.store.names.propertyIndex(FlatValues.name(name), cls)
+        return names.propertyIndex(FlatValues.name(name), cls)
     }
 
     private func add(_ parts: inout Parts, _ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) {
@@ -441,7 +419,7 @@ final class Assembler {
                     path.removeLast()
                     return
                 }
-                value = link.value(cls, position, view)
+                value = link.value(cls, position, in: writer.storeTag)
             } else {
                 value = try scalar(index, column.kind, cls, position)
                 if !missing.isEmpty {
@@ -465,7 +443,7 @@ final class Assembler {
     /// Whether a property holds embedded objects, or is a collection.
     private func isPlace(_ cls: ClassSchema, _ position: Int) throws(StoreError) -> Bool {
         if cls.columns[position].kind != .link { return cls.columns[position].kind.isCollection }
-        return try view.schema.classes[ClassID.index(cls.columns[position].target)].isEmbedded
+        return schema.classes[ClassID.index(cls.columns[position].target)].isEmbedded
     }
 
     /// A value of the kind that a property wants, where it can be one.
