@@ -44,6 +44,15 @@ compile documents
 (cd "$folder" && ./documents) >"$folder/output"
 expect "first seen: 7"
 expect '{"name": "Rex", "seen": [7, 2.5, true]}'
+compile graphs
+(cd "$folder" && ./graphs) >"$folder/output"
+expect "the friend of Ada's friend is Ada"
+expect "the owner of Rex lives in Rome"
+expect "node 1: person 1 changed"
+expect "node 2: person 0 unchanged"
+expect "the same home, now in Oslo"
+expect 'refused: node 1: $.home.city: '
+expect "still in Oslo"
 
 # The first program of README.md in Swift, in a folder of its own, without warnings.
 package=$folder/kennel
@@ -75,4 +84,4 @@ awk -F '  // ' '
     NF == 2 && !index(told[FNR], $2) { print "examples.sh: refused.swift:" FNR ": not \"" $2 "\", but" told[FNR]; bad = 1 }
     NF == 2 { ++count }
     END { if (count < 20) bad = 1; exit bad }' "$folder/output" Tests/Package/refused.swift >&2
-echo "examples: first, json, callbacks, columns, lists, documents, the Swift program of README.md, and what the compiler refuses"
+echo "examples: first, json, callbacks, columns, lists, documents, graphs, the Swift program of README.md, and what the compiler refuses"
