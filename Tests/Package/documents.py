@@ -4,7 +4,8 @@
 # What the documents (*.md) name exists: files and folders in `code`, relative to the root, to Sources/ObjStoreCore or
 # to the document; link targets and their headings; make targets. A file name without a folder (`Commit.swift`) must
 # exist anywhere. In code blocks only make targets are checked: other names there may be the reader's. Every document
-# can be reached from README.md by links; README.md and docs/architecture.md have all folders in their tables.
+# can be reached from README.md by links; README.md and docs/architecture.md have all folders in their tables;
+# Tests/README.md has the folders of Tests/ and the steps of scripts/test in its tables, README.md the programs in C.
 import os
 import pathlib
 import re
@@ -156,6 +157,24 @@ def wrong_order(repository, text):
         yield f"the folders of Sources/ObjStoreCore have another order: {' '.join(order)}"
 
 
+def missing_tests(repository, text):
+    """Folders of Tests/ and steps of scripts/test that no first column of a table names."""
+    firsts = re.findall(r"^\| *([^|]*)\|", text, re.MULTILINE)
+    named = {name.split("/")[0] for first in firsts for _, name in SPAN.findall(first)}
+    script = (repository.root / "scripts/test").read_text()
+    steps = re.findall(r"^(?:step|.* && run) ([a-z-]+) ", script, re.MULTILINE)
+    folders = [entry.name for entry in (repository.root / "Tests").iterdir() if entry.is_dir()]
+    for name in sorted({*steps, *folders} - named - GENERATED):
+        yield f"the tables lack {name}"
+
+
+def missing_examples(repository, text):
+    linked = {found[1] for found in LINK.finditer(text)}
+    for program in sorted((repository.root / "bindings/c").glob("*.c")):
+        if str(program.relative_to(repository.root)) not in linked:
+            yield f"no link leads to bindings/c/{program.name}"
+
+
 # It must be able to fail, and not at what is right.
 CONTROL = """# A control
 
@@ -182,11 +201,19 @@ def main():
         sys.exit("documents.py: this test sees no document that cannot be reached")
     if not list(missing_folders(repository, CONTROL)) or not list(wrong_order(repository, "| `Facade/` | | `Log/` |")):
         sys.exit("documents.py: this test sees no folder that is missing")
+    if not list(missing_tests(repository, "| `Crash/` | |")) or not list(missing_examples(repository, CONTROL)):
+        sys.exit("documents.py: this test sees no step and no example that is missing")
     wrong = []
     for document in sorted(repository.documents):
         for line, problem in problems(repository, document.read_text(), document):
             wrong.append(f"{document.relative_to(root)}:{line}: {problem}")
-    for name, check in ("README.md", missing_folders), (GUIDE, missing_folders), (GUIDE, wrong_order):
+    for name, check in (
+        ("README.md", missing_folders),
+        ("README.md", missing_examples),
+        ("Tests/README.md", missing_tests),
+        (GUIDE, missing_folders),
+        (GUIDE, wrong_order),
+    ):
         wrong += [f"{name}: {problem}" for problem in check(repository, (root / name).read_text())]
     for document in repository.unreachable():
         wrong.append(f"{document.relative_to(root)}: no link leads to it from README.md")
