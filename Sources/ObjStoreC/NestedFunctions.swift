@@ -43,9 +43,10 @@ public func objstore_create_from(
     guard let values else { return failNull("values") }
     return Handles.use(transaction, .view, "transaction", nested) { (view: View) throws(StoreError) in
         let policy = try ObjStoreC.policy(policy)
-        guard flags & ~3 == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        let reading = try Reading(flags)
         let (id, done) = try withNested(values, count) { (values) throws(StoreError) in
-            try view.create(class_id, from: values, policy, exact: flags & 1 != 0, ignoresUnknown: flags & 2 != 0)
+            try view.create(
+                class_id, from: values, policy, exact: reading.exact, ignoresUnknown: reading.ignoresUnknown)
         }
         object?.pointee = ObjStoreC.object(id)
         outcome?.pointee = objstore_outcome(rawValue: done.rawValue)!
@@ -61,9 +62,10 @@ public func objstore_upsert_from_by(
     guard let values else { return failNull("values") }
     return Handles.use(transaction, .view, "transaction", nestedByIndex) { (view: View) throws(StoreError) in
         let policy = try ObjStoreC.policy(policy)
-        guard flags & ~3 == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        let reading = try Reading(flags)
         let (id, done) = try withNested(values, count) { (values) throws(StoreError) in
-            try view.create(by: index_id, from: values, policy, exact: flags & 1 != 0, ignoresUnknown: flags & 2 != 0)
+            try view.create(
+                by: index_id, from: values, policy, exact: reading.exact, ignoresUnknown: reading.ignoresUnknown)
         }
         object?.pointee = ObjStoreC.object(id)
         outcome?.pointee = objstore_outcome(rawValue: done.rawValue)!
@@ -95,7 +97,7 @@ public func objstore_create_graph(
 ) -> objstore_status {
     Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction"]) { (view: View) throws(StoreError) in
         let policy = try ObjStoreC.policy(policy)
-        guard flags & ~3 == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        let reading = try Reading(flags)
         try check(elements: node_count, "node_count")
         try check(elements: value_count, "value_count")
         try check(array: nodes, node_count, "nodes")
@@ -113,7 +115,7 @@ public func objstore_create_graph(
         var parts: [(index: Int, object: ObjectID)] = []
         let made = try flatValues(values, value_count).withUnsafeBufferPointer { (values) throws(StoreError) in
             try view.create(
-                graph: graph, values, policy, exact: flags & 1 != 0, ignoresUnknown: flags & 2 != 0,
+                graph: graph, values, policy, exact: reading.exact, ignoresUnknown: reading.ignoresUnknown,
                 embedded: embedded == nil ? nil : { parts.append(($0, $1)) })
         }
         for (number, made) in made.enumerated() {
@@ -126,12 +128,29 @@ public func objstore_create_graph(
     }
 }
 
+/// How descriptions are read: the bits of OBJSTORE_FROM_….
+private struct Reading {
+    let exact: Bool
+    let ignoresUnknown: Bool
+
+    init(_ flags: UInt32) throws(StoreError) {
+        let exact = UInt32(OBJSTORE_FROM_EXACT), ignoreUnknown = UInt32(OBJSTORE_FROM_IGNORE_UNKNOWN)
+        guard flags & ~(exact | ignoreUnknown) == 0 else {
+            throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)")
+        }
+        self.exact = flags & exact != 0
+        ignoresUnknown = flags & ignoreUnknown != 0
+    }
+}
+
 extension GraphNode {
     fileprivate init(_ node: objstore_node) throws(StoreError) {
-        guard node.flags & ~7 == 0 else {
+        let root = UInt32(OBJSTORE_NODE_ROOT), element = UInt32(OBJSTORE_NODE_ELEMENT)
+        let described = UInt32(OBJSTORE_NODE_DESCRIBED)
+        guard node.flags & ~(root | element | described) == 0 else {
             throw StoreError(.invalidArgument, "unknown bits in flags, \(node.flags): was it initialised?")
         }
-        let ids = [node.class_id, node.index_id, node.property_id], isElement = node.flags & 2 != 0
+        let ids = [node.class_id, node.index_id, node.property_id], isElement = node.flags & element != 0
         guard ids.count(where: { $0 != 0 }) == 1 else {
             throw StoreError(.invalidArgument, "one of class_id, index_id and property_id says what it is, not \(ids)")
         }
@@ -146,7 +165,7 @@ extension GraphNode {
             } else {
                 .property(objectID(node.owner), node.property_id)
             }
-        self.init(target, isRoot: node.flags & 1 != 0, isDescribed: node.flags & 4 != 0)
+        self.init(target, isRoot: node.flags & root != 0, isDescribed: node.flags & described != 0)
     }
 }
 

@@ -241,10 +241,10 @@ import Testing
                 expect(try home.dump(tx) == before, sourceLocation: sourceLocation)
                 expect(try home.count(tx, "Address") == 0, sourceLocation: sourceLocation)
             }
-            try refused(.OBJSTORE_ERR_OUT_OF_RANGE, "node 7, where there are 2 nodes", node: -1) {
+            try refused(.OBJSTORE_ERR_OUT_OF_RANGE, "node 7, where there are 2 nodes") {
                 $0.add(dog, ["owner": .node(7)])
             }
-            try refused(.OBJSTORE_ERR_OUT_OF_RANGE, "node -2", node: -1) { $0.add(dog, ["owner": .node(-2)]) }
+            try refused(.OBJSTORE_ERR_OUT_OF_RANGE, "node -2") { $0.add(dog, ["owner": .node(-2)]) }
             try refused(.OBJSTORE_ERR_WRONG_TYPE, "not to an object of class Person") {
                 $0.add(person, ["id": 3, "dogs": ["a": .node(0)]])
             }
@@ -280,7 +280,7 @@ import Testing
             try refused(.OBJSTORE_ERR_NO_SUCH_OBJECT, "") {
                 $0.add(objstore_node_of_property(gone, home["Person.name"], 0), "x")
             }
-            try refused(.OBJSTORE_ERR_WRONG_TYPE, "which is a property", node: -1) {
+            try refused(.OBJSTORE_ERR_WRONG_TYPE, "which is a property") {
                 $0.add(objstore_node_of_property(jane, home["Person.friend"], 0), .node(1))
             }
             try refused(.OBJSTORE_ERR_KEY_IMMUTABLE, "Person.id") {

@@ -144,7 +144,11 @@ extension Assembler {
         for first in nodes.indices where !seen[first] {
             begin(first)
             while !path.isEmpty {
-                guard let target = try nextReference(&path[path.count - 1], classes) else {
+                var found: Int?
+                do throws(StoreError) { found = try nextReference(&path[path.count - 1], classes) } catch {
+                    throw error.at(class: nil, position: path[path.count - 1].node)
+                }
+                guard let target = found else {
                     let node = path.removeLast().node
                     if classes[node] >= 0 { order.append(node) }
                     continue
