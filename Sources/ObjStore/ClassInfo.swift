@@ -71,16 +71,13 @@ final class ClassInfo: @unchecked Sendable {
     let primaryKey: Property?
     /// The primary key's properties: that one, or several.
     let key: [Property]
-    /// Those that are links, or collections of links, by index.
-    let links: [Property]
-    /// Those of them that hold embedded objects.
-    let embedding: [Property]
     /// Properties of any type.
     let mixed: [Property]
     /// Those that may lead to other objects.
     let references: [Property]
     let isEmbedded: Bool
-    let hasCascades: Bool
+    /// All properties are single values, and no links.
+    let isFlat: Bool
     /// Inverses of links: not stored. Their indexes follow those of `properties`.
     let inverses: [Inverse]
     private let byName: [String: Int]
@@ -225,12 +222,10 @@ final class ClassInfo: @unchecked Sendable {
             primaryKey.map { [$0] } ?? type.indexes.first(where: \.isPrimaryKey)?.properties.compactMap { part in
                 properties.first { $0.name == part }
             } ?? []
-        links = properties.filter(\.type.hasLinks)
-        embedding = links.filter(\.embeds)
         mixed = properties.filter { $0.type.valueKind == .mixed }
         references = properties.filter { $0.type.hasLinks || $0.type.valueKind == .mixed }
         isEmbedded = type is EmbeddedObject.Type
-        hasCascades = properties.contains(where: \.isCascading)
+        isFlat = !properties.contains { $0.type.isCollection || $0.type.linked != nil }
         self.inverses = inverses.enumerated().map { number, inverse in
             Inverse(
                 name: inverse.name, offset: inverse.offset, index: UInt32(properties.count + number),

@@ -24,7 +24,7 @@ extension Date: _PersistableValue {
         Timestamp._set(object, index, Timestamp(value))
     }
     public static func _encode(_ value: Date, _ encoder: _RowEncoder) {
-        if let refusal = value.refusal { return encoder.refuse(refusal) }
+        if let refusal = value.refusal { return encoder.refuse(ObjStoreError(refusal)) }
         Timestamp._encode(Timestamp(value), encoder)
     }
     public static func _convert(_ value: Any?) -> Date? {

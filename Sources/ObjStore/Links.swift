@@ -53,10 +53,10 @@ extension ClassBinding {
             let view = try space.handle.writing("a link")
             guard exists(key) else { throw gone(key) }
             if value is EmbeddedObject {
-                return try ObjectGraph(space, view, .error).embed(
-                    [(value, .null)], in: id(key), self, info.properties[Int(index)])
+                return try ObjectGraph.embed(
+                    [(value, .null)], in: id(key), self, info.properties[Int(index)], view)
             }
-            try ObjectGraph(space, view, .error).add(value)
+            try ObjectGraph.add(value, space, view, .error)
         } catch {
             return report(error)
         }

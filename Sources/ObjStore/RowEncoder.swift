@@ -12,8 +12,10 @@ public final class _RowEncoder {
     private(set) var refusal: ObjStoreError?
     /// And of which property of a row it is.
     private(set) var refusedProperty: UInt32?
-    /// Objects that a graph has just created: links may lead to them, though they are unmanaged still.
-    var created: [ObjectIdentifier: ObjectID] = [:]
+    /// What links to objects are that are unmanaged, or to be copied: they are nodes, or have just been stored.
+    var links: [ObjectIdentifier: Value] = [:]
+    /// Whose unmanaged objects become nodes.
+    unowned var graph: ObjectGraph?
     /// Of a column, whose links in mixed values must not say their stores: which these were. Nil: they say them.
     var linkedStores: Set<UInt32>?
 
@@ -33,9 +35,9 @@ public final class _RowEncoder {
         if let binding = object._binding {
             return append(.link(binding._withUnsafeGuaranteedRef { $0.id(object._key) }))
         }
-        if let id = created[ObjectIdentifier(object)] { return append(.link(id)) }
-        if refusal == nil { refusal = unmanaged(object) }
-        append(.null)
+        if let graph { return graph.append(object) }
+        if let link = links[ObjectIdentifier(object)] { return append(link) }
+        refuse(unmanaged(object))
     }
 
     func unmanaged(_ object: Object) -> ObjStoreError {
@@ -45,8 +47,8 @@ public final class _RowEncoder {
     }
 
     /// A value that cannot be written: replaced by null.
-    func refuse(_ error: StoreError) {
-        if refusal == nil { (refusal, refusedProperty) = (ObjStoreError(error), properties.last) }
+    func refuse(_ error: ObjStoreError) {
+        if refusal == nil { (refusal, refusedProperty) = (error, properties.last) }
         append(.null)
     }
 
@@ -54,6 +56,15 @@ public final class _RowEncoder {
     func begin(_ propertyID: UInt32) { properties.append(propertyID) }
 
     func append(_ value: Value) { values.append(value) }
+
+    /// What another one has.
+    func append(contentsOf other: _RowEncoder) {
+        for var value in other.values {
+            if let offset = value.pointer { value.pointer = offset + text.count }
+            values.append(value)
+        }
+        text += other.text
+    }
 
     /// How many values there are.
     var count: Int { values.count }

@@ -240,8 +240,12 @@ extension ClassBinding {
         _ set: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> Int, keys: () -> [Int64]
     ) throws(ObjStoreError) -> Int {
         if property.isDescribed(by: value) {
-            return try setEach(keys(), view) { (key) throws(ObjStoreError) in
-                try self.set(id(key), property, described: value, view)
+            return try core { () throws(StoreError) in
+                try setEach(keys(), view) { (key) throws(StoreError) in
+                    do throws(ObjStoreError) { try self.set(id(key), property, described: value, view) } catch {
+                        throw error.ofCore
+                    }
+                }
             }
         }
         if property.type.valueKind == .mixed {
@@ -252,23 +256,20 @@ extension ClassBinding {
         guard let type = property.accessor as? any _CollectionProperty.Type, let elements = type._convert(value) else {
             throw info.wrongType(property, value)
         }
-        return try setEach(keys(), view) { (key) throws(ObjStoreError) in
-            try view.fill(id(key), self, (property, elements), .all, existed: true)
+        let encoder = _RowEncoder(), propertyID = properties[Int(property.index)]
+        elements._encode(to: encoder)
+        return try encoder.withValues { (values) throws(StoreError) in
+            try setEach(keys(), view) { (key) throws(StoreError) in
+                _ = try view.set(id(key), propertyID, from: values, .all)
+            }
         }
     }
 
     /// Changes objects one after the other, all or none; returns how many.
     private func setEach(
-        _ keys: [Int64], _ view: View, _ body: (Int64) throws(ObjStoreError) -> Void
-    ) throws(ObjStoreError) -> Int {
-        let savepoint = try core { () throws(StoreError) in try view.beginSavepoint() }
-        do throws(ObjStoreError) {
-            for key in keys { try body(key) }
-            try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) }
-        } catch {
-            try core { () throws(StoreError) in try view.rollBack(toSavepoint: savepoint) }
-            throw error
-        }
+        _ keys: [Int64], _ view: View, _ body: (Int64) throws(StoreError) -> Void
+    ) throws(StoreError) -> Int {
+        try view.atOnce { () throws(StoreError) in for key in keys { try body(key) } }
         return keys.count
     }
 }

@@ -55,14 +55,13 @@ extension StoreWriting {
                 .embedded, "class \(binding.info.name) is embedded: its objects are added with their parent",
                 class: binding.info.name)
         }
-        if !binding.info.links.isEmpty || ObjectGraph.linksInMixed(object, binding) {
-            return try ObjectGraph(space, view, update).add(object)
+        guard binding.info.isFlat, !binding.info.mixed.contains(where: { $0.holdsObject(in: object) }) else {
+            return try ObjectGraph.add(object, space, view, update)
         }
         let encoder = space.handle.encoder
         encoder.removeAll()
-        let collections = encoder.append(object, binding)
-        let id = try view.put(binding, encoder, update, collections).id
-        space.adopt(object, binding, id.key)
+        encoder.append(object, binding)
+        space.adopt(object, binding, try view.put(binding, encoder, update).key)
     }
 
     /// Adds each of them. Those before one that is refused are added.
@@ -139,38 +138,22 @@ extension StoreWriting {
             }
             return space.materialise(type, binding, made.key)
         }
-        var isNested = !info.links.isEmpty || info.isEmbedded
-        if !isNested { isNested = try info.linksInMixed(value) }
-        if isNested {
-            let id = try ValueFlattener.run(space, view, update, isExact: exact, ignoresUnknown: ignoresUnknown) {
-                (flattener) throws(ObjStoreError) in
-                try flattener.object(binding, value)
-                return try flattener.store { (values) throws(StoreError) in
-                    try view.create(binding.classID, from: values, update.core).0
-                }
-            }
-            return space.materialise(type, binding, id.key)
+        if !info.isFlat || !info.mixed.isEmpty || info.isEmbedded {
+            let flattener = ValueFlattener(space, view, update, isExact: exact, ignoresUnknown: ignoresUnknown)
+            try flattener.object(binding, value)
+            return space.materialise(type, binding, try flattener.store(.object(classID: binding.classID)).key)
         }
-        // Nothing is nested in it but the elements of collections: one row.
+        // Nothing is nested in it: one row.
         let encoder = space.handle.encoder
         encoder.removeAll()
-        var collections: [CollectionElements] = []
         if let object = instance(value, of: Object.self), Swift.type(of: object) == type {
             if object.isManaged, object.isInvalidated {
                 throw ObjStoreError(.noSuchObject, "the \(info.name) to copy was deleted", class: info.name)
             }
-            collections = encoder.append(object, binding)
+            encoder.append(object, binding)
         } else {
             let pairs = try info.pairs(value, exact: exact, ignoresUnknown: ignoresUnknown)
             for (property, value) in pairs + (try binding.changingDefaults(pairs, update, by: nil, view)) {
-                if let type = property.accessor as? any _CollectionProperty.Type {
-                    guard let collection = type._convert(value) else {
-                        encoder.removeAll()
-                        throw info.wrongType(property, value)
-                    }
-                    collections.append((property, collection))
-                    continue
-                }
                 encoder.begin(binding.properties[Int(property.index)])
                 guard property.accessor._encodeAny(value, encoder) else {
                     encoder.removeAll()
@@ -178,8 +161,7 @@ extension StoreWriting {
                 }
             }
         }
-        let id = try view.put(binding, encoder, update, collections).id
-        return space.materialise(type, binding, id.key)
+        return space.materialise(type, binding, try view.put(binding, encoder, update).key)
     }
 
     /// Creates an object from values as `create(_:value:update:exact:)` does, or updates the one that has the same
@@ -196,14 +178,9 @@ extension StoreWriting {
     {
         let (space, view) = try writing("create")
         let binding = try space.binding(type), identity = try binding.identity(by: names)
-        let id = try ValueFlattener.run(space, view, update, by: identity, isExact: exact) {
-            (flattener) throws(ObjStoreError) in
-            try flattener.object(binding, value)
-            return try flattener.store { (values) throws(StoreError) in
-                try view.create(by: identity.indexID, from: values, update.core).0
-            }
-        }
-        return space.materialise(type, binding, id.key)
+        let flattener = ValueFlattener(space, view, update, by: identity, isExact: exact)
+        try flattener.object(binding, value)
+        return space.materialise(type, binding, try flattener.store(.indexed(indexID: identity.indexID)).key)
     }
 
     /// Copies an object into this store: one of another store, with everything that it leads to; or of this one, with
@@ -280,78 +257,27 @@ extension StoreWriting {
     }
 }
 
-/// Elements of a collection, on their way into the store.
-typealias CollectionElements = (property: ClassInfo.Property, collection: any _CollectionProperty)
-
 extension _RowEncoder {
-    /// All values of an object but those that `isLeftOut`; returns its collections, whose elements follow when it is
-    /// stored.
-    func append(
-        _ object: Object, _ binding: ClassBinding, but isLeftOut: (ClassInfo.Property) -> Bool = { _ in false }
-    ) -> [CollectionElements] {
-        var collections: [CollectionElements] = []
+    /// All values of an object that is flat.
+    func append(_ object: Object, _ binding: ClassBinding) {
         for property in binding.info.properties {
-            if property.type.isCollection {
-                if let collection = property.accessor._anyValue(object, property.offset) as? any _CollectionProperty {
-                    collections.append((property, collection))
-                }
-                continue
-            }
-            if isLeftOut(property) || property.isGenerated && property.isNothing(object) { continue }
+            if property.isGenerated && property.isNothing(object) { continue }
             begin(binding.properties[Int(property.index)])
             property.accessor._encode(object, property.offset, self)
         }
-        return collections
     }
 }
 
 extension View {
-    /// Stores a row, then the elements of its collections; all or nothing. Returns whether the object was there before,
-    /// too.
-    func put(
-        _ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy, _ collections: [CollectionElements]
-    ) throws(ObjStoreError) -> (id: ObjectID, existed: Bool) {
-        if collections.isEmpty { return try put(binding, encoder, update) }
-        let savepoint = try core { () throws(StoreError) in try beginSavepoint() }
-        do throws(ObjStoreError) {
-            let (id, existed) = try put(binding, encoder, update)
-            for (property, collection) in collections {
-                try fill(id, binding, (property, collection), update, existed: existed)
-            }
-            try core { () throws(StoreError) in try releaseSavepoint(savepoint) }
-            return (id, existed)
-        } catch {
-            try core { () throws(StoreError) in try rollBack(toSavepoint: savepoint) }
-            throw error
-        }
-    }
-
-    /// Gives an object the elements of a collection. To one that existed, nothing instead of nothing is given, too, but
-    /// for `.modified`.
-    func fill(
-        _ id: ObjectID, _ binding: ClassBinding, _ elements: CollectionElements, _ update: UpdatePolicy, existed: Bool,
-        _ created: [ObjectIdentifier: ObjectID] = [:]
-    ) throws(ObjStoreError) {
-        let (property, collection) = elements
-        let scope = _FillScope(
-            self, CollectionID(owner: id, propertyID: binding.properties[Int(property.index)]),
-            comparesFirst: update == .modified, existed: existed, created: created)
-        collection._store(scope)
-        if let failure = scope.failure {
-            throw ObjStoreError(failure.at(class: binding.info.name, property: property.name))
-        }
-    }
-
     /// Creates or updates the object whose row is in the encoder.
     func put(
         _ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy
-    ) throws(ObjStoreError) -> (id: ObjectID, existed: Bool) {
+    ) throws(ObjStoreError) -> ObjectID {
         let refused = encoder.refusedProperty
         do throws(ObjStoreError) {
             return try encoder.withRow { (properties, values) throws(StoreError) in
-                if update == .error { return (try create(binding.classID, properties, values), false) }
-                let (id, outcome) = try upsert(binding.classID, update.core, properties, values)
-                return (id, outcome != .created)
+                if update == .error { return try create(binding.classID, properties, values) }
+                return try upsert(binding.classID, update.core, properties, values).0
             }
         } catch {
             guard error.className == nil else { throw error }

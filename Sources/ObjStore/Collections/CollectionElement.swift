@@ -113,14 +113,13 @@ extension Optional: CollectionElement where Wrapped: _SingleElement {
 
 /// Values of one call, in the memory of a `_RowEncoder`; nothing moves until `body` returns.
 ///
-/// - Parameter created: unmanaged objects that may be linked to, for they have just been stored. `.wrongView`: another
-///   one.
+/// - Parameter links: to unmanaged objects that have just been stored. `.wrongView`: another one.
 func withEncoded<Element: CollectionElement, T>(
-    _ elements: some Sequence<Element>, created: [ObjectIdentifier: ObjectID] = [:],
+    _ elements: some Sequence<Element>, links: [ObjectIdentifier: Value] = [:],
     _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T
 ) throws(StoreError) -> T {
     let encoder = _RowEncoder()
-    encoder.created = created
+    encoder.links = links
     var count = 0
     for element in elements {
         encoder.begin(0)

@@ -43,24 +43,9 @@ struct CollectionPlace {
     ) -> T {
         changing(none) { (view, id) throws(StoreError) in
             let elements = Array(elements), new = try unmanaged(elements)
-            if new.isEmpty {
-                return try withEncoded(elements) { (values) throws(StoreError) in try body(view, id, values) }
+            return try ObjectGraph.adding(new, binding.space, view) { (links) throws(StoreError) in
+                try withEncoded(elements, links: links) { (values) throws(StoreError) in try body(view, id, values) }
             }
-            var result: T?
-            do throws(ObjStoreError) {
-                // All of it, or nothing.
-                try ObjectGraph(binding.space, view, .error).add(new, wantsSavepoint: true) {
-                    (created, _) throws(ObjStoreError) in
-                    result = try core { () throws(StoreError) in
-                        try withEncoded(elements, created: created) { (values) throws(StoreError) in
-                            try body(view, id, values)
-                        }
-                    }
-                }
-            } catch {
-                throw error.ofCore
-            }
-            return result.unsafelyUnwrapped
         }
     }
 
@@ -127,7 +112,7 @@ struct CollectionPlace {
             )
         }
         try embedding { (binding, property) throws(ObjStoreError) in
-            try ObjectGraph(binding.space, view, .error).embed(objects, in: id.owner, binding, property)
+            try ObjectGraph.embed(objects, in: id.owner, binding, property, view)
         }
     }
 
@@ -135,7 +120,7 @@ struct CollectionPlace {
     func embed(_ collection: any _CollectionProperty) {
         changing(()) { (view, id) throws(StoreError) in
             try embedding { (binding, property) throws(ObjStoreError) in
-                try ObjectGraph(binding.space, view, .error).embed(collection, in: id.owner, binding, property)
+                try ObjectGraph.embed(collection, in: id.owner, binding, property, view)
             }
         }
     }
@@ -263,7 +248,8 @@ public protocol _CollectionProperty: AnyObject, Persistable where _Storage == Se
     func _copy() -> Self
     /// Gives the collection of an object these elements instead of its own.
     func _replace(_ object: Object, _ index: UInt32)
-    func _store(_ scope: _FillScope)
+    /// Appends the elements, as nested values.
+    func _encode(to encoder: _RowEncoder)
     /// The objects among the elements.
     var _links: [Object] { get }
     /// An unmanaged one with other objects instead of these; of a list or set without those that are nil.
@@ -295,8 +281,7 @@ extension _CollectionProperty {
     }
     public static func _encodeKey(_ key: Any, _ encoder: _RowEncoder) -> Bool { false }
     public static func _entries(of value: Any) -> [(key: AnyHashable, value: Any?)]? { nil }
-    /// Elements are stored after their object.
-    public static func _encode(_ value: Self, _ encoder: _RowEncoder) { encoder.append(.null) }
+    public static func _encode(_ value: Self, _ encoder: _RowEncoder) { value._encode(to: encoder) }
 }
 
 extension CollectionElement {
@@ -305,59 +290,6 @@ extension CollectionElement {
         guard let element = _convertElement(value) else { return false }
         _encodeElement(element, encoder)
         return true
-    }
-}
-
-/// The collection of an object that was just stored, for its elements.
-public final class _FillScope {
-    let view: View
-    let id: CollectionID
-    /// Elements that are the same already stay.
-    let comparesFirst: Bool
-    /// The object was there before: observers are to see that it is given something.
-    let existed: Bool
-    /// Objects of the same graph.
-    let created: [ObjectIdentifier: ObjectID]
-    private(set) var failure: StoreError?
-
-    init(
-        _ view: View, _ id: CollectionID, comparesFirst: Bool, existed: Bool,
-        created: [ObjectIdentifier: ObjectID] = [:]
-    ) {
-        self.created = created
-        self.view = view
-        self.id = id
-        self.comparesFirst = comparesFirst
-        self.existed = existed
-    }
-
-    /// Whether a stored element is what is given.
-    func isSame(_ stored: Value, _ given: Value, isMixed: Bool) -> Bool {
-        // A given document was just made; a damaged one that is stored is another.
-        isMixed ? (try? stored.isSameMixed(as: given)) ?? false : stored.isSame(as: given)
-    }
-
-    /// Calls `body` with elements, encoded.
-    func with<Element: CollectionElement>(
-        _ elements: some Sequence<Element>, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> Void
-    ) {
-        do throws(StoreError) { try withEncoded(elements, created: created, body) } catch { failure = error }
-    }
-
-    /// Replaces what is there, unless it is the same.
-    func replace(count: Int, isSame: () throws(StoreError) -> Bool, _ insert: () throws(StoreError) -> Void) {
-        do throws(StoreError) {
-            let old = try view.elementCount(id)
-            if old == 0, count == 0 {
-                if existed, !comparesFirst { try view.assign(id, nil, nil, 0) }
-                return
-            }
-            if comparesFirst, old == count, try isSame() { return }
-            if old > 0 { try view.removeAllElements(id) }
-            if count > 0 { try insert() }
-        } catch {
-            failure = error
-        }
     }
 }
 

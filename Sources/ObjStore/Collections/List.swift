@@ -333,18 +333,10 @@ extension List: Persistable, _CollectionProperty {
             try view.assign(id, nil, values.baseAddress, values.count)
         }
     }
-    public func _store(_ scope: _FillScope) {
-        scope.with(Array(self)) { (values) throws(StoreError) in
-            scope.replace(count: values.count) { () throws(StoreError) in
-                var same = true
-                _ = try scope.view.elements(scope.id, from: 0, limit: .max, wantsKeys: false, nil) { index, _, value in
-                    same = same && scope.isSame(value, values[index], isMixed: Element._isMixed)
-                }
-                return same
-            } _: { () throws(StoreError) in
-                try scope.view.insert(scope.id, at: nil, values)
-            }
-        }
+    public func _encode(to encoder: _RowEncoder) {
+        let elements = Array(self)
+        encoder.append(Value(kind: .list, low: Int64(elements.count)))
+        for element in elements { Element._encodeElement(element, encoder) }
     }
     /// A list, or an array of what its elements can be.
     public static func _convert(_ value: Any?) -> List? {

@@ -199,21 +199,12 @@ extension Map: Persistable, _CollectionProperty {
             }
         }
     }
-    public func _store(_ scope: _FillScope) {
+    public func _encode(to encoder: _RowEncoder) {
         let entries = Array(self)
-        scope.with(entries.map(\.key)) { (keys) throws(StoreError) in
-            scope.with(entries.map(\.value)) { (values) throws(StoreError) in
-                scope.replace(count: keys.count) { () throws(StoreError) in
-                    for index in keys.indices {
-                        guard let stored = try scope.view.value(scope.id, ofKey: keys[index], nil),
-                            scope.isSame(stored, values[index], isMixed: Value._isMixed)
-                        else { return false }
-                    }
-                    return true
-                } _: { () throws(StoreError) in
-                    for index in keys.indices { _ = try scope.view.set(scope.id, key: keys[index], values[index]) }
-                }
-            }
+        encoder.append(CoreValue(kind: .map, low: Int64(entries.count)))
+        for (key, value) in entries {
+            encoder.appendKey { Key._encode(key, $0) }
+            Value._encodeElement(value, encoder)
         }
     }
     /// A map, or a dictionary of what its keys and values can be.

@@ -222,15 +222,10 @@ extension MutableSet: Persistable, _CollectionProperty {
             try view.assign(id, nil, values.baseAddress, values.count)
         }
     }
-    public func _store(_ scope: _FillScope) {
-        scope.with(Array(self)) { (values) throws(StoreError) in
-            scope.replace(count: values.count) { () throws(StoreError) in
-                for value in values where try scope.view.firstIndex(scope.id, of: value) == nil { return false }
-                return true
-            } _: { () throws(StoreError) in
-                for value in values { _ = try scope.view.insert(scope.id, member: value) }
-            }
-        }
+    public func _encode(to encoder: _RowEncoder) {
+        let elements = Array(self)
+        encoder.append(Value(kind: .list, low: Int64(elements.count)))
+        for element in elements { Element._encodeElement(element, encoder) }
     }
     /// A set, or an array or Swift set of what its elements can be.
     public static func _convert(_ value: Any?) -> MutableSet? {

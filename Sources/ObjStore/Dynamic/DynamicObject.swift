@@ -92,8 +92,8 @@ public struct DynamicObject: Sendable {
                     try changing(name, value, .all)
                     return
                 }
-                try ObjectGraph.adding(value, space, view) { (created) throws(StoreError) in
-                    try value.withValue(created) { (value) throws(StoreError) in try view.set(id, property, value) }
+                try ObjectGraph.adding(value, space, view) { (links) throws(StoreError) in
+                    try value.withValue(links) { (value) throws(StoreError) in try view.set(id, property, value) }
                 }
             }
         }

@@ -162,9 +162,9 @@ struct AnyPlace {
 
     private func change(_ action: MixedAction, to value: AnyValue, _ view: View, _ id: CollectionID) throws(StoreError)
     {
-        try ObjectGraph.adding(value, space, view) { (created) throws(StoreError) in
+        try ObjectGraph.adding(value, space, view) { (links) throws(StoreError) in
             try AnyStep.withPath(path) { (path) throws(StoreError) in
-                try value.withValue(created) { (value) throws(StoreError) in
+                try value.withValue(links) { (value) throws(StoreError) in
                     try view.edit(id.owner, id.propertyID, path, action, value)
                 }
             }

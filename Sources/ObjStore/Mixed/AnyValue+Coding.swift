@@ -112,13 +112,12 @@ extension AnyValue {
 
     /// Calls `body` with the value as the core takes it; valid until it returns.
     ///
-    /// - Parameter created: unmanaged objects that it may link to, for they have just been stored. `.wrongView`:
-    ///   another one.
+    /// - Parameter links: to unmanaged objects that have just been stored. `.wrongView`: another one.
     func withValue<T>(
-        _ created: [ObjectIdentifier: ObjectID] = [:], _ body: (CoreValue) throws(StoreError) -> T
+        _ links: [ObjectIdentifier: CoreValue] = [:], _ body: (CoreValue) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         let encoder = _RowEncoder()
-        encoder.created = created
+        encoder.links = links
         try encode(to: encoder)
         var result: Result<T, StoreError>?
         encoder.drain { _, values in result = Result { () throws(StoreError) in try body(values.pointee) } }

@@ -41,9 +41,12 @@ extension _RowEncoder {
     /// A link inside a value of any type, which says its store. Whether its object is there, the core says.
     func mixedLink(_ object: Object) throws(StoreError) -> Value {
         if object is EmbeddedObject { throw AnyValue.embedded(object) }
-        // Objects of other stores have copies among those that were created.
-        if let id = created[ObjectIdentifier(object)] { return .link(id) }
-        guard let binding = object._binding else { throw unmanaged(object).ofCore }
+        // Those of other stores have copies.
+        if let link = links[ObjectIdentifier(object)] { return link }
+        guard let binding = object._binding else {
+            guard let graph else { throw unmanaged(object).ofCore }
+            do throws(ObjStoreError) { return try graph.link(to: object) } catch { throw error.ofCore }
+        }
         var id = binding._withUnsafeGuaranteedRef { $0.id(object._key) }
         if linkedStores != nil {
             linkedStores?.insert(id.storeTag)
@@ -53,43 +56,16 @@ extension _RowEncoder {
     }
 }
 
-extension ClassInfo {
-    /// Whether something that an object is made of has objects in values of any type, or may have.
-    func linksInMixed(_ value: Any) throws(ObjStoreError) -> Bool {
-        if mixed.isEmpty { return false }
-        if mixed.contains(where: \.hasChangingDefault) { return true }
-        func links(_ value: Any?) -> Bool { AnyValue._convert(value)?.objects.isEmpty == false }
-        if let dictionary = value as? any GivenDictionary { return mixed.contains { links(dictionary.given($0.name)) } }
-        if let array = (value as? any GivenArray)?.givenElements {
-            return mixed.contains { $0.index < array.count && links(array[Int($0.index)]) }
-        }
-        for (property, value) in try pairs(value) where property.type.valueKind == .mixed && links(value) {
-            return true
-        }
-        return false
-    }
-}
-
 extension ObjectGraph {
     /// Adds the unmanaged objects in a value, with all that they lead to, then calls `body`, which links to them: all,
     /// or nothing.
     static func adding<T>(
         _ value: AnyValue, _ space: ObjectSpace, _ view: View,
-        _ body: (_ created: [ObjectIdentifier: ObjectID]) throws(StoreError) -> T
+        _ body: (_ links: [ObjectIdentifier: CoreValue]) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         let objects = value.unmanagedObjects
-        if objects.isEmpty { return try body([:]) }
         if let embedded = objects.first(where: { $0 is EmbeddedObject }) { throw AnyValue.embedded(embedded) }
-        var result: T?
-        do throws(ObjStoreError) {
-            try ObjectGraph(space, view, .error).add(objects, wantsSavepoint: true) {
-                (created, _) throws(ObjStoreError) in
-                result = try core { () throws(StoreError) in try body(created) }
-            }
-        } catch {
-            throw error.ofCore
-        }
-        return result.unsafelyUnwrapped
+        return try adding(objects, space, view, body)
     }
 }
 
@@ -101,8 +77,8 @@ extension ClassBinding {
     ) throws(ObjStoreError) -> T {
         let propertyID = properties[Int(property.index)], value = value.detached()
         return try core { () throws(StoreError) in
-            try ObjectGraph.adding(value, space, view) { (created) throws(StoreError) in
-                try value.withValue(created) { (value) throws(StoreError) in
+            try ObjectGraph.adding(value, space, view) { (links) throws(StoreError) in
+                try value.withValue(links) { (value) throws(StoreError) in
                     var result: Result<T, StoreError>?
                     withUnsafePointer(to: value) { value in
                         withUnsafePointer(to: propertyID) { propertyID in

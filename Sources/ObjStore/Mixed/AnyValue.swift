@@ -163,7 +163,7 @@ extension AnyValue: Persistable {
         AnyPlace(CollectionPlace(object: object, index: index)).change(.set, to: value)
     }
     public static func _encode(_ value: AnyValue, _ encoder: _RowEncoder) {
-        do throws(StoreError) { try value.encode(to: encoder) } catch { encoder.refuse(error) }
+        do throws(StoreError) { try value.encode(to: encoder) } catch { encoder.refuse(ObjStoreError(error)) }
     }
 
     public static func _takeReferences(_ object: Object, _ offset: Int, _ references: _References) {

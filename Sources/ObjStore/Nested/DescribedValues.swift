@@ -40,12 +40,8 @@ extension ClassBinding {
     func set(
         _ object: ObjectID, _ property: ClassInfo.Property, described value: Any?, _ view: View
     ) throws(ObjStoreError) {
-        let propertyID = properties[Int(property.index)]
-        try ValueFlattener.run(space, view, .all, isExact: false) { (flattener) throws(ObjStoreError) in
-            try flattener.property(info, property, value)
-            try flattener.store { (values) throws(StoreError) in
-                _ = try view.set(object, propertyID, from: values, .all)
-            }
-        }
+        let flattener = ValueFlattener(space, view, .all)
+        try flattener.property(info, property, value)
+        try flattener.store(.property(object, properties[Int(property.index)]))
     }
 }

@@ -1,6 +1,6 @@
 internal import ObjStoreCore
 
-/// Nested values of Swift on their way to the core, which takes them as one flat array (`View.create(_:from:_:)`).
+/// Nested values of Swift on their way to the core, which takes them as one flat array (`View.create(graph:_:_:…)`).
 ///
 /// ```
 /// ["name": "Jane", "dogs": [rex, ["Buster", 5]]]
@@ -10,35 +10,31 @@ internal import ObjStoreCore
 /// else is the core's.
 ///
 /// Objects of the same store become links, all others are described by their properties: what is created is a copy. In
-/// a graph that is being added, embedded objects alone are described, and the others are there already.
+/// values of any type, where a map is a value, they are nodes of their own.
 final class ValueFlattener {
-    let space: ObjectSpace
-    let view: View
-    let update: UpdatePolicy
+    private let space: ObjectSpace
+    private let view: View
+    private let update: UpdatePolicy
     /// How the outermost object is known; nil: by its primary key.
     private let identity: ClassBinding.Identity?
     private let isExact: Bool
     /// Names in dictionaries that are no properties.
     private let ignoresUnknown: Bool
-    let isGraph: Bool
-    var encoder = _RowEncoder()
-    /// Unmanaged embedded objects of a graph, by where their description begins.
-    private var embedded: [Int: Object] = [:]
-    var path: [String] = []
+    private var encoder = _RowEncoder()
+    private var path: [String] = []
     /// Objects whose descriptions have begun: what leads back to one of them has no end.
     private var open: [Object] = []
 
-    // Of objects in values of any type, which are made before what links to them.
-    var made: [ObjectCopier.Identity: ObjectID] = [:]
-    /// The same by instances, which `kept` keeps.
-    var created: [ObjectIdentifier: ObjectID] = [:]
-    var kept: [Object] = []
-    /// Before the first of them.
-    var savepoint: UInt64?
+    /// Objects in values of any type, which are nodes behind that of the outermost one; and how they are reached.
+    private var nodes: [(classID: UInt32, encoder: _RowEncoder, path: String)] = []
+    private var numbers: [ObjectCopier.Identity: Int] = [:]
+    /// Keeps those of which `links` has the instances.
+    private var kept: [Object] = []
+    private var links: [ObjectIdentifier: Value] = [:]
 
     init(
-        _ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, by identity: ClassBinding.Identity?, isExact: Bool,
-        ignoresUnknown: Bool
+        _ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, by identity: ClassBinding.Identity? = nil,
+        isExact: Bool = false, ignoresUnknown: Bool = false
     ) {
         self.space = space
         self.view = view
@@ -46,22 +42,6 @@ final class ValueFlattener {
         self.identity = identity
         self.isExact = isExact
         self.ignoresUnknown = ignoresUnknown
-        isGraph = false
-    }
-
-    /// For embedded objects of a graph.
-    ///
-    /// - Parameter created: its other unmanaged objects.
-    init(_ space: ObjectSpace, _ view: View, created: [ObjectIdentifier: ObjectID]) {
-        self.space = space
-        self.view = view
-        update = .error
-        identity = nil
-        isExact = false
-        ignoresUnknown = false
-        isGraph = true
-        self.created = created
-        encoder.created = created
     }
 
     // MARK: Objects
@@ -82,7 +62,6 @@ final class ValueFlattener {
                         class: info.name))
             }
             open.append(source)
-            if isGraph, source._binding == nil { embedded[encoder.count] = source }
         }
         var pairs: [GivenValue]
         do throws(ObjStoreError) { pairs = try info.pairs(value, exact: isExact, ignoresUnknown: ignoresUnknown) } catch
@@ -122,11 +101,9 @@ final class ValueFlattener {
         }
         guard type(of: object) == linked else { throw located(info.wrongType(property, value)) }
         // What may be linked to, the core says.
-        let isLink =
-            isGraph
-            ? !property.embeds || object._binding != nil
-            : !property.embeds && object._space?.handle.sharesStore(with: space.handle) == true
-        if isLink { return encoder.append(object) }
+        if !property.embeds, object._space?.handle.sharesStore(with: space.handle) == true {
+            return encoder.append(object)
+        }
         if object.isManaged, object.isInvalidated {
             throw located(
                 ObjStoreError(
@@ -175,39 +152,59 @@ final class ValueFlattener {
         path.removeLast()
     }
 
+    // MARK: Values of any type
+
+    private func mixed(_ info: ClassInfo, _ property: ClassInfo.Property, _ given: Any?) throws(ObjStoreError) {
+        // Copied, so that its objects are the same instances each time.
+        guard let value = AnyValue._convert(given)?.detached() else { throw located(info.wrongType(property, given)) }
+        for object in value.objects { try number(object) }
+        encoder.links = links
+        AnyValue._encode(value, encoder)
+        encoder.links = [:]
+        if let refusal = encoder.refusal { throw located(refusal) }
+    }
+
+    /// Describes an object that is not of this store as a node; each once.
+    private func number(_ object: Object) throws(ObjStoreError) {
+        if object is EmbeddedObject { throw located(ObjStoreError(AnyValue.embedded(object))) }
+        if object._space?.handle.sharesStore(with: space.handle) == true { return }
+        let identity = ObjectCopier.Identity(object), binding = try space.binding(type(of: object))
+        if numbers[identity] == nil {
+            let outer = encoder
+            encoder = _RowEncoder()
+            defer { encoder = outer }
+            try self.object(binding, object)
+            nodes.append((binding.classID, encoder, path.joined()))
+            numbers[identity] = nodes.count
+        }
+        links[ObjectIdentifier(object)] = numbers[identity].map { .node($0) }
+        kept.append(object)
+    }
+
     // MARK: Into the store
 
-    /// Whether it is null, or a collection without elements.
-    var isNothing: Bool { encoder.isNothing }
-
-    /// Calls `body` with the array, and what is to be reported of embedded objects; they are managed when the whole
-    /// graph is.
-    func store<T>(
-        _ managed: inout [ObjectGraph.Stored],
-        _ body: (UnsafeBufferPointer<Value>, @escaping (Int, ObjectID) -> Void) throws(StoreError) -> T
-    ) throws(ObjStoreError) -> T {
-        let told = Told()
-        let result = try encoder.withValues { (values) throws(StoreError) in try body(values) { told.ids[$0] = $1 } }
-        for (index, object) in embedded {
-            guard let id = told.ids[index] else {
-                throw ObjStoreError(.internalError, "an embedded object of a graph was not added")
+    /// Makes what was described; the object that the target is.
+    @discardableResult
+    func store(_ target: GraphNode.Target) throws(ObjStoreError) -> ObjectID {
+        for node in nodes { encoder.append(contentsOf: node.encoder) }
+        let graph =
+            [GraphNode(target, isRoot: true, isDescribed: true)]
+            + nodes.map { GraphNode(.object(classID: $0.classID), isDescribed: true) }
+        do throws(ObjStoreError) {
+            return try encoder.withValues { (values) throws(StoreError) in
+                try view.create(graph: graph, values, update.core, isKept: true)[0].object
             }
-            managed.append(
-                ObjectGraph.Stored(object: object, binding: try space.binding(type(of: object)), key: id.key))
+        } catch {
+            // The core says where in which node.
+            let path = error.position.map { $0 > 0 ? nodes[$0 - 1].path : "" } ?? ""
+            let message =
+                error.message.hasPrefix("$")
+                ? "$\(path)\(error.message.dropFirst())" : path.isEmpty ? error.message : "$\(path): \(error.message)"
+            throw ObjStoreError(error.code, message, class: error.className, property: error.propertyName)
         }
-        return result
     }
 
-    private final class Told {
-        var ids: [Int: ObjectID] = [:]
-    }
-
-    /// The same where no objects become managed.
-    func store<T>(_ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T) throws(ObjStoreError) -> T {
-        try encoder.withValues(body)
-    }
-
-    func located(_ error: ObjStoreError) -> ObjStoreError {
+    private func located(_ error: ObjStoreError) -> ObjStoreError {
         if path.isEmpty { return error }
         return ObjStoreError(
             error.code, "$\(path.joined()): \(error.message)", class: error.className, property: error.propertyName)
