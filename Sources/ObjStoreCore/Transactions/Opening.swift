@@ -178,7 +178,10 @@ extension Database {
     ) throws(StoreError) -> (SharedState, isNew: Bool) {
         let name = path + "-lock", bytes = SharedState.bytes(options.shared)
         let session = try Session.read(file)
-        if let session, let memory = try? machine.openShared(name, bytes: bytes, session.lockFile, like: file) {
+        // Another program's file may have the inode of a lock file that was deleted: it is not touched.
+        if let session, isLockFile(named: name, bytes, machine),
+            let memory = try? machine.openShared(name, bytes: bytes, session.lockFile, like: file)
+        {
             let shared = SharedState(memory, limits: options.shared)
             if shared.storedIdentity == session.identity || InjectedBug.active(.staleSharedState) {
                 return (shared, false)
@@ -231,6 +234,12 @@ extension Database {
         }
         let size = try file.size()
         return SharedState.isOurs(first) || size == bytes || size == SharedMemory.firstPart
+    }
+
+    private static func isLockFile(named name: String, _ bytes: Int, _ machine: Machine) -> Bool {
+        guard let file = try? machine.open(name, .side) else { return false }
+        defer { file.close() }
+        return (try? isLockFile(file, bytes)) == true
     }
 
     /// Removes the lock file beside a store that goes. What is none was put there by another program, and stays.

@@ -210,6 +210,24 @@ def test_a_file_that_is_no_lock_file_stays(tmp_path, size):
         store.add(Note(id=1))
 
 
+def test_a_file_with_the_inode_of_the_last_lock_file_stays(tmp_path):
+    """What is deleted leaves its inode to the next file: here a text is written into a dead process's lock file."""
+    path, foreign = tmp_path / "store", tmp_path / "store-lock"
+    if (process := os.fork()) == 0:
+        store = objstore.open(path, models=[Note])
+        os._exit(0 if store else 1)
+    os.waitpid(process, 0)
+    text = b"somebody's notes, " * 300
+    with open(foreign, "r+b") as file:
+        file.truncate(0)
+        file.write(text)
+    with pytest.raises(objstore.Error, match="is not the lock file of a store"):
+        objstore.open(path, models=[Note])
+    assert foreign.read_bytes() == text
+    foreign.unlink()
+    objstore.open(path, models=[Note]).close()
+
+
 @pytest.mark.parametrize("what", ["text", "store"])
 def test_what_has_the_name_of_a_log_to_come_and_is_none_stays(tmp_path, what):
     path, beside = tmp_path / "store", tmp_path / "store-log.new"
