@@ -38,8 +38,9 @@
  *      16. Results: the objects that were found
  *      17. Columns: many objects in one call
  *      18. Observing
- *      19. Typed observers and bound functions
- *      20. JSON
+ *      19. Asynchronous writes
+ *      20. Typed observers and bound functions
+ *      21. JSON
  *
  *  Caveats
  *   1. Status. Check every status. A call that does not return OBJSTORE_OK did nothing, unless its text says
@@ -3087,16 +3088,16 @@ OBJSTORE_API objstore_status objstore_token_close(objstore_token *token)
 OBJSTORE_API objstore_status objstore_notify_fd(objstore *store, int32_t *fd)
     OBJSTORE_CHECKS(null(store, fd), closed(store), kind(store));
 
-/** Calls the handlers of all change sets that are due, on this thread, and returns; `delivered` (NULL: not wanted) is
- * how many. Several threads may deliver at a time; each change set is delivered on one of them. Blocks for your
+/** Calls the handlers of all change sets that are due, on this thread, and the bodies and completions of asynchronous
+ * writes (section 19); returns, and `delivered` (NULL: not wanted) is how many. Several threads may deliver at a time; each change set is delivered on one of them. Blocks for your
  * handlers only.
  * Errors: CALLBACK, IN_CALLBACK; of the store: IO, CORRUPT, TOO_MANY_READERS, with which no change is lost. */
 OBJSTORE_API objstore_status objstore_deliver(objstore *store, size_t *delivered)
     OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store));
 
 /** Waits until something is due, at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER), then delivers as objstore_deliver.
- * If nothing came, or a signal was handled: OBJSTORE_OK and 0 delivered. If another thread closes the store:
- * CLOSED_HANDLE. pthread_cancel ends the thread while it waits, and nothing of the wait is left. */
+ * If nothing came, a signal was handled, or the last asynchronous write has come to its end: OBJSTORE_OK and 0
+ * delivered. If another thread closes the store: CLOSED_HANDLE. pthread_cancel ends the thread while it waits, and nothing of the wait is left. */
 OBJSTORE_API objstore_status objstore_wait(objstore *store, int64_t timeout_ms, size_t *delivered)
     OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store),
                     range(timeout_ms));
@@ -3182,7 +3183,86 @@ OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
     OBJSTORE_CHECKS(nullable(changes), closed(changes), kind(changes));
 
 /* ================================================================================================
- *  19. Typed observers and bound functions
+ *  19. Asynchronous writes
+ *
+ *  A thread with an event loop or a user interface must not wait for other writers or for a disk. It says what is to be
+ *  written, and goes on; threads of the library wait for it. The work itself is done by your functions on the thread
+ *  that delivers (section 18), and nowhere else:
+ *
+ *      objstore_write_async ─► the lock is waited for ─► notify_fd readable ─► objstore_deliver ─► your body
+ *                                                                                                     │
+ *      your completion ◄─ objstore_deliver ◄─ notify_fd readable ◄─ pages, log and sync are waited for ◄┘
+ *
+ *  Bodies run one after the other, in the order of the calls; completions are called once each, in the order in which
+ *  the bodies have returned, and after the commit is visible. A process that is killed leaves those that were committed,
+ *  without a gap between them.
+ *
+ *  A transaction whose body no thread comes for keeps other writers waiting for 50 ms at most; then the lock is released,
+ *  and waited for again once a thread has come. objstore_begin goes first where a body has not begun. With
+ *  OBJSTORE_CONFIG_DELIVER_ON_WORKER, bodies and completions run on the store's own thread.
+ *
+ *  objstore_close waits for all of it: bodies and completions that are due run inside it, and what they want to begin
+ *  asynchronously is refused with CLOSED_HANDLE.
+ * ================================================================================================ */
+
+/** Names an asynchronous write or commit of one store handle; never 0, and never used again. */
+typedef uint64_t objstore_async_id;
+
+/** Called when an asynchronous write has come to its end: it is visible, and durable as the store's durability says
+ * (OBJSTORE_OK, with the version that it made, or where it changed nothing, began with), or it has left nothing. Then
+ * `status` is that of the error, about which objstore_last_error and its neighbours say more; CANCELLED: by
+ * objstore_cancel_async or objstore_cancel inside of the body; CALLBACK, with the body's status as callback_code: the
+ * body has failed. With a status other than OK it counts as called, and objstore_deliver or objstore_wait returns
+ * CALLBACK, as for a handler. May read, write and begin asynchronously; must not deliver, wait or close the store. */
+typedef objstore_status (*objstore_completion)(objstore_status status, uint64_t version, void *userdata);
+
+enum {
+    OBJSTORE_ASYNC_ALLOW_GROUPING = 0x1  /* the commit may be one with those of the bodies that follow: one sync for all,
+                                            and all of them survive or none */
+};
+
+/** Runs `body` in a transaction when its turn has come, commits when it returns OBJSTORE_OK, and cancels for any other
+ * status; then calls `completion` (NULL: nobody is told; a failing body's status is then objstore_deliver's, as
+ * CALLBACK). Returns at once. Inside of it the body may end the transaction by itself: by objstore_commit, which waits,
+ * objstore_cancel or objstore_commit_async. `flags` are OBJSTORE_ASYNC_…, or 0; `id` (NULL: not wanted) is for
+ * objstore_cancel_async. May be called inside of transactions, bodies and handlers: it is queued.
+ * The userdata of body and completion is one; it is freed after the completion. */
+OBJSTORE_API objstore_status objstore_write_async(objstore *store, uint32_t flags, objstore_write_body body,
+                                                  objstore_completion completion, void *userdata,
+                                                  objstore_free_userdata free_userdata, objstore_async_id *id)
+    OBJSTORE_CHECKS(null(store, body), nullable(completion, free_userdata, id), closed(store), kind(store),
+                    writable(store), flags(flags));
+
+/** Runs `body` in a transaction when its turn has come. The body ends that with objstore_commit_async, objstore_commit or
+ * objstore_cancel; one that it leaves open is cancelled. A status of the body other than OK cancels, too, and is that of
+ * objstore_deliver, as CALLBACK. Everything else as for objstore_write_async. */
+OBJSTORE_API objstore_status objstore_begin_async(objstore *store, objstore_write_body body, void *userdata,
+                                                  objstore_free_userdata free_userdata, objstore_async_id *id)
+    OBJSTORE_CHECKS(null(store, body), nullable(free_userdata, id), closed(store), kind(store), writable(store));
+
+/** Commits a transaction as objstore_commit does, but returns at once; `completion` (NULL: nobody is told) is called when
+ * it has happened or failed. Also for transactions that began with objstore_begin. Inside of an asynchronous body the
+ * commit begins when that has returned, unless it fails. The view is closed whatever the status, except for
+ * NOT_IN_WRITE, CLOSED_HANDLE, WRONG_KIND, IN_CALLBACK (the view of an objstore_write body) and INVALID_ARGUMENT. */
+OBJSTORE_API objstore_status objstore_commit_async(objstore_view *transaction, uint32_t flags,
+                                                   objstore_completion completion, void *userdata,
+                                                   objstore_free_userdata free_userdata, objstore_async_id *id)
+    OBJSTORE_CHECKS(null(transaction), nullable(completion, free_userdata, id), closed(transaction),
+                    kind(transaction), write(transaction), flags(flags));
+
+/** Cancels. A body that has not begun never will, and neither it nor its completion is called. One that runs is undone
+ * when it returns, and its completion gets CANCELLED. What is being committed happens all the same, but its completion
+ * is not called. Does nothing where it is over, or where no such id is known. */
+OBJSTORE_API objstore_status objstore_cancel_async(objstore *store, objstore_async_id id)
+    OBJSTORE_CHECKS(null(store), closed(store), kind(store));
+
+/** Says whether something that was begun asynchronously through this handle has not come to its end; its completion
+ * belongs to it. */
+OBJSTORE_API objstore_status objstore_is_writing_async(objstore *store, bool *writing)
+    OBJSTORE_CHECKS(null(store, writing), closed(store), kind(store));
+
+/* ================================================================================================
+ *  20. Typed observers and bound functions
  * ================================================================================================ */
 
 /** Any C function; cast yours to it. The signature says what it is called with. */
@@ -3250,7 +3330,7 @@ OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
     OBJSTORE_CHECKS(nullable(bound), closed(bound), kind(bound));
 
 /* ================================================================================================
- *  20. JSON
+ *  21. JSON
  *
  *  Text in: RFC 8259, UTF-8; a byte order mark at its beginning is skipped, nothing may follow its end. Strings are
  *  valid Unicode: an escaped half of a surrogate pair is INVALID_UTF8; \u0000 is a character like others. Lists and

@@ -113,8 +113,9 @@ final class TokenBox: ClosedWithParent {
     func closeWithParent() { observer.close(waits: false) }
 }
 
-/// The failure of a handler that returned `status`: its own message, where it made one with objstore_fail.
-func handlerFailure(_ status: Int32) -> StoreError {
+/// The failure of a handler, or what else was called, that returned `status`: its own message, where it made one with
+/// objstore_fail.
+func handlerFailure(_ status: Int32, _ what: String = "a change handler") -> StoreError {
     let thread = cs_thread_current()!.pointee
     if status == StatusCode.callback.rawValue, thread.status == status {
         return StoreError(.callback, String(cString: objstore_last_message())).callback(thread.callback_code)
@@ -123,7 +124,7 @@ func handlerFailure(_ status: Int32) -> StoreError {
     let why =
         status < objstore_status.OBJSTORE_USER_STATUS.rawValue && thread.status == status
         ? ": \(String(cString: objstore_last_message()))" : ""
-    return StoreError(.callback, "a change handler returned \(status)\(why)").callback(Int64(status))
+    return StoreError(.callback, "\(what) returned \(status)\(why)").callback(Int64(status))
 }
 
 /// Calls the application's handler with a handle that is valid until it returns.

@@ -99,6 +99,11 @@ private func end(
 
 // MARK: Transactions
 
+/// Ends a transaction by `body`, and closes its handle whatever that throws.
+func endTransaction(_ transaction: OpaquePointer?, _ body: (View) throws(StoreError) -> Void) -> objstore_status {
+    end(transaction, "transaction", needsTransaction: true, body)
+}
+
 private func begin(
     _ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<OpaquePointer?>?, _ wait: Store.Wait
 ) -> objstore_status {

@@ -14,6 +14,7 @@ import WholeModel
 /// crash replay [--histories N] [--seed S]                                          the log against the live content
 /// crash whole [--states N] [--histories N] [--seconds N] [--seed S] [--machine real] [--bug NAME]
 ///                                                                                  the whole object model
+/// crash queue [--depth N] [--part I/N]                                             every course of asynchronous writes
 /// crash controls [--bug NAME] --histories N | --seconds N                          injected bugs, each in N at most
 /// ```
 /// A run ends by its counts, where it is given some, on a slow machine too; without any after 30 seconds.
@@ -31,6 +32,8 @@ struct Arguments {
     var isReal = false
     /// Of an enumeration.
     var part = (index: 0, of: 1)
+    /// Of the courses of a queue.
+    var depth = 7
     /// Part of a scenario's name.
     var name = ""
 
@@ -60,6 +63,7 @@ struct Arguments {
                     usage("--part needs I/N")
                 }
                 part = (numbers[0], numbers[1])
+            case "--depth": depth = Int(value()) ?? usageError(word)
             case "--name": name = value()
             case "--replaced": isReplaced = true
             case "--machine": isReal = value() == "real"
@@ -76,9 +80,9 @@ func usage(_ problem: String) -> Never {
     print(problem)
     print(
         """
-        usage: crash [random|whole|directed|replay|enumerate|controls|trace] [--seconds N] [--states N] [--histories \
-        N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--machine simulated|real] \
-        [--replaced] [--trace]
+        usage: crash [random|whole|directed|replay|enumerate|queue|controls|trace] [--seconds N] [--states N] [--histories \
+        N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--depth N] \
+        [--machine simulated|real] [--replaced] [--trace]
         """
     )
     exit(2)
@@ -107,6 +111,8 @@ case "replay":
     exit(runReplay(arguments))
 case "enumerate":
     exit(runEnumeration(arguments))
+case "queue":
+    exit(runQueue(arguments))
 case "directed":
     exit(runDirected(arguments))
 case "whole":

@@ -53,6 +53,9 @@ expect "node 2: person 0 unchanged"
 expect "the same home, now in Oslo"
 expect 'refused: node 1: $.home.city: '
 expect "still in Oslo"
+compile async
+(cd "$folder" && ./async async.objstore) >"$folder/output"
+expect "1000 readings, and the loop has ticked"
 
 # The first program of README.md in Swift, in a folder of its own, without warnings.
 package=$folder/kennel

@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-FOLDERS = """Platform Values Pages Schema Log Leaves Trees Transactions Scans Objects Queries JSON Assembly Observation
+FOLDERS = """Platform Values Pages Schema Log Leaves Trees Transactions AsyncWrites Scans Objects Queries JSON Assembly Observation
              Trampolines Verification Salvage Facade""".split()
 
 # file that uses → file that is used: at most ten.

@@ -30,7 +30,7 @@ refused() { # SED TEXT: the header with that change is refused, and the message 
     grep -qF "$2" "$work/said" || { echo "header.sh: '$1':" >&2; cat "$work/said" >&2; exit 1; }
 }
 refused 's/^( \*  6\. Stores)$/\1 and more/' '6. Stores, and no section is called so'
-refused '/^ \* +20\. JSON$/{x;s/^/x/;/^x$/{x;d};x}' 'section 20. JSON is not in the table of contents'
+refused '/^ \* +21\. JSON$/{x;s/^/x/;/^x$/{x;d};x}' 'section 21. JSON is not in the table of contents'
 refused 's/^ \*  7\. (Views and transactions)$/ *  8. \1/' 'is number 7 in the file'
 refused 's/\(section 11\)/(section 41)/' 'there is no section 41'
 refused 's/callback\(store\)/recall(store)/' 'unknown token recall'

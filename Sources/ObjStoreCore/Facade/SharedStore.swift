@@ -35,6 +35,8 @@ package final class SharedStore: @unchecked Sendable {
     private var viewCount = 0
     /// How many live and frozen views are on a version.
     private var standing: [UInt64: Int] = [:]
+    /// Of its handles, those that write asynchronously.
+    private var queues: [WriteQueue] = []
     /// The open transaction of this process.
     private var writerView: Unmanaged<View>?
 
@@ -300,6 +302,18 @@ package final class SharedStore: @unchecked Sendable {
 
     /// Before the writer lock is released: afterwards the word is the next writer's.
     func willEnd() { lock.withLock { writerThread = 0 } }
+
+    // MARK: Asynchronous writes
+
+    func add(_ queue: WriteQueue) { lock.withLock { queues.append(queue) } }
+    func remove(_ queue: WriteQueue) { lock.withLock { queues.removeAll { $0 === queue } } }
+
+    /// A transaction that has begun for an asynchronous body that no thread has come for.
+    func takeReady() -> WriteTransaction? {
+        let queues = lock.withLock { self.queues }
+        for queue in queues { if let transaction = queue.takeReady() { return transaction } }
+        return nil
+    }
 
     // MARK: Views
 

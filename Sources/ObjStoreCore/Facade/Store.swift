@@ -37,6 +37,8 @@ package final class Store: @unchecked Sendable {
     private var transaction: View?
     /// Hubs beside the handle's own; see `makeHub`.
     private var hubs: [ObserverHub] = []
+    /// Made by the first asynchronous write.
+    private var queue: WriteQueue?
 
     /// - Parameter draft: with the names that the file has.
     init(
@@ -157,8 +159,13 @@ package final class Store: @unchecked Sendable {
     }
 
     func begin(timeout: Int64, isTry: Bool) throws(StoreError) -> WriteTransaction {
-        let transaction = try WriteTransaction.begin(
-            shared.database, timeout: nanoseconds(timeout), isTry: isTry, until: waitCancellation)
+        let transaction: WriteTransaction
+        if let ready = shared.takeReady() {
+            transaction = ready
+        } else {
+            transaction = try WriteTransaction.begin(
+                shared.database, timeout: nanoseconds(timeout), isTry: isTry, until: waitCancellation)
+        }
         shared.didBegin()
         return transaction
     }
@@ -204,7 +211,31 @@ package final class Store: @unchecked Sendable {
         try shared.database.checkNotReplaced()
     }
 
-    private func checkWritable() throws(StoreError) {
+    var existingQueue: WriteQueue? { lock.withLock { queue } }
+
+    /// - Parameter hasThreads: false: for tests, which make all steps of the queue themselves.
+    package func writeQueue(hasThreads: Bool = true) throws(StoreError) -> WriteQueue {
+        let made = try lock.withLock { () throws(StoreError) -> (queue: WriteQueue, isNew: Bool) in
+            if let queue { return (queue, false) }
+            if closed { throw closedError }
+            let new = WriteQueue(
+                shared.database, durability: durability, timeout: nanoseconds(writeTimeout), until: waitCancellation,
+                hasThreads: hasThreads,
+                check: { [unowned self] (transaction) throws(StoreError) in
+                    try self.inUse?.check(transaction.schema)
+                },
+                signal: { [unowned hub] in hub.signal() })
+            queue = new
+            return (new, true)
+        }
+        if made.isNew {
+            shared.add(made.queue)
+            hub.attach(made.queue)
+        }
+        return made.queue
+    }
+
+    func checkWritable() throws(StoreError) {
         try checkOpen()
         if mode != .readWrite { throw StoreError(.readOnly, "the store is open read-only") }
     }
@@ -214,12 +245,22 @@ package final class Store: @unchecked Sendable {
 
     // MARK: Closing
 
-    /// Ends observers, and wakes threads that wait for changes, or to begin a transaction. Before `close`, for callers
-    /// that close only when no call is in progress any more. `.inCallback`: from inside a change handler, and nothing
-    /// has happened.
+    /// Lets asynchronous writes come to their end, on this thread where they need one; then ends observers, and wakes
+    /// threads that wait for changes, or to begin a transaction. Before `close`, for callers that close only when no
+    /// call is in progress any more. `.inCallback`: from inside a change handler, and nothing has happened.
     package func endWaits() throws(StoreError) {
+        if let queue = existingQueue {
+            // The transaction that this thread has open ends with the store, and bodies may be waiting for it.
+            let open = lock.withLock { transaction }
+            if let open, open.turn == nil, !hub.isInCallback { open.close() }
+            try hub.finish(queue)
+        }
         try hub.stop()
         waitCancellation.cancel()
+        if let queue = existingQueue {
+            queue.stop()
+            shared.remove(queue)
+        }
     }
 
     /// Ends observers and wakes waiting threads, cancels transactions, closes views, and, as the last handle of the

@@ -43,6 +43,8 @@ package final class View: @unchecked Sendable {
     package var isEndedByBody = false
     /// A transaction that is being copied: the progress callback may read it.
     var isCopied = false
+    /// Of an asynchronous body: the end of its transaction is the queue's.
+    var turn: AsyncTurn?
     /// Belongs to a change set, which alone closes it.
     package var isPartOfChanges = false
     private let closed = Atomic<Bool>(false)
@@ -105,7 +107,9 @@ package final class View: @unchecked Sendable {
             if waitsForReaders && kind == .frozen { ReaderMark.waitForAll(Unmanaged.passUnretained(self).toOpaque()) }
             shared.didClose(snapshot?.version)
             didMove()
-            if let transaction {
+            if let turn {
+                if transaction != nil { turn.ending = .cancel }
+            } else if let transaction {
                 shared.willEnd()
                 seen = transaction.seenVersion
                 transaction.abandon()
@@ -120,13 +124,16 @@ package final class View: @unchecked Sendable {
         if let seen { try shared.database.confirm(seen, store.durability) }
     }
 
-    /// Closes the view without ending its transaction.
-    func detach() {
-        lock.withLock {
-            writer?.end()
-            didMove()
-        }
+    /// Closes the view without ending its transaction, which is returned; nil: it has ended.
+    @discardableResult
+    func detach() -> WriteTransaction? {
+        lock.lock()
+        let transaction = transaction
+        writer?.end()
+        didMove()
+        lock.unlock()
         close()
+        return transaction
     }
 
     /// Moves a live view to the newest version; returns whether there was one.
@@ -189,10 +196,14 @@ package final class View: @unchecked Sendable {
         didMove()
         lock.unlock()
         defer { close() }
-        return try store.end { () throws(StoreError) in
-            let version = try transaction.commit(store.durability)
+        do throws(StoreError) {
+            let version = try store.end { () throws(StoreError) in try transaction.commit(store.durability) }
+            turn?.ending = .over(.success(version))
             shared.log?.write(.debug, "version \(version) of \(shared.path)")
             return version
+        } catch {
+            turn?.ending = .over(.failure(error))
+            throw error
         }
     }
 

@@ -61,6 +61,10 @@ extension ObserverHub {
             if failure == nil || error.code == .forked { failure = error }
             if isOnWorker { onFailure?(error) }
         }
+        if let queue = lock.withLock({ queue }) {
+            calls += queue.run(failed)
+            if fork.isChild { return calls }
+        }
         do throws(StoreError) {
             let newest = try database.snapshot()
             var readers: [UInt64: ChangeReader] = [:]
@@ -88,14 +92,18 @@ extension ObserverHub {
     }
 
     /// Waits until something is due, at most `timeout` nanoseconds (negative: for ever), and delivers it.
-    /// Returns 0 also when the thread handled a signal.
+    /// Returns 0 also when the thread handled a signal, and when the last of all asynchronous writes has come to its
+    /// end.
     package func wait(timeout: Int64) throws(StoreError) -> Int {
         try database.checkOpen()
         let event = try descriptor()
         let deadline = timeout < 0 ? -1 : database.machine.monotonic() &+ timeout
+        let queue = lock.withLock { self.queue }, wasWriting = queue?.isActive == true
         while true {
             let calls = try deliver()
             if calls > 0 { return calls }
+            // Without anybody who is told, but perhaps it is what the caller waits for.
+            if wasWriting, queue?.isActive == false { return 0 }
             let left = deadline < 0 ? -1 : max(0, deadline - database.machine.monotonic())
             if left == 0 { return 0 }
             switch event.wait(timeout: left) {
@@ -140,6 +148,7 @@ extension ObserverHub {
             deliverers.removeAll { $0 == thread }
             // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
             // quiet until the next commit, or a poller would spin.
+            if queue?.isDue == true { return !isClosed }
             let isBehind = observers.contains { $0.runner == nil && ($0.wantsInitial || $0.knownVersion < noticed) }
             return isBehind && looksAgain && !isClosed
         }

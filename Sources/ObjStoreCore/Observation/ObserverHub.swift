@@ -20,6 +20,8 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     let lock = Lock()
 
     // Under the lock.
+    /// Writes whose bodies and completions are called where change sets are delivered.
+    var queue: WriteQueue?
     private(set) var observers = ObserverList()
     /// Observers that are being made.
     private var reserved = 0
@@ -60,7 +62,10 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
 
     package var observerCount: Int { lock.withLock { observers.count } }
     func isClosed(_ observer: Observer) -> Bool { lock.withLock { observer.isClosed } }
-    var isNeeded: Bool { lock.withLock { observers.count + reserved > 0 } }
+    var isNeeded: Bool {
+        let (isObserved, queue) = lock.withLock { (observers.count + reserved > 0, self.queue) }
+        return isObserved || queue?.isActive == true
+    }
 
     /// Whether this thread is inside a handler of this hub.
     package var isInCallback: Bool {

@@ -152,7 +152,7 @@ class Store(OpenStore):
         `key` and `event` ("inserted" or "modified") take no property. With "-> status" a result other than 0 or None
         ends the change set (HandlerFailed), be it an int or a Status, or anything else, which is a mistake; with
         "-> void" it does not matter.
-        A function of ctypes is called natively, no Python involved: section 19 of objstore.h; `userdata`, an address,
+        A function of ctypes is called natively, no Python involved: section 20 of objstore.h; `userdata`, an address,
         is its last argument.
         InvalidSignature: `position` is what cannot be read. WrongType: a word does not fit its property."""
         token = TypedToken(function)

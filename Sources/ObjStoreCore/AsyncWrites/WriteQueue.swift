@@ -1,0 +1,273 @@
+/// The writes of one handle that nobody waits for: bodies, one after the other, and commits.
+///
+/// ```
+///            acquirer                lent thread                committer
+///  waiting ──► has WRITER ─ signal ─► runs the body ───────────► writes, syncs ─ signal ─► lent thread: completion
+///  a, b, c     for a                  (and b's, where they may    in their order            in the order in which
+///                                      be one commit)                                       the bodies have ended
+/// ```
+/// Two threads of the library wait where something has to be waited for: one for the writer's lock, one for pages, log
+/// and sync. They are started by the first such write, and sleep while there is nothing to do. Bodies and completions
+/// run where change sets are delivered, and nowhere else.
+///
+/// The steps are functions (`acquire`, `run`, `commitNext`); the threads do nothing but call them.
+package final class WriteQueue: @unchecked Sendable {
+    let database: Database
+    let durability: StoreOptions.Durability
+    /// Nanoseconds that a body waits for the writer's lock; negative: for ever.
+    let timeout: Int64
+    let cancellation: WaitCancellation?
+    /// Of what another process may have made of the file; under WRITER.
+    let check: (WriteTransaction) throws(StoreError) -> Void
+    /// Something is due: called by any thread, with no lock held.
+    private let signal: () -> Void
+    private let hasThreads: Bool
+    let fork = ForkGuard()
+
+    let lock = Lock()
+    // Under the lock.
+    private var lastID: UInt64 = 0
+    /// Bodies in their order.
+    var waiting = AsyncWriteList()
+    var stage = Stage.idle
+    /// Transactions that are to be ended, in their order.
+    var endings: [TransactionEnd] = []
+    /// Those whose bodies have ended, and commits: their completions are called in this order.
+    var ended = AsyncWriteList()
+    /// What the body that runs has said is to be committed when it returns.
+    var promised: [AsyncWrite] = []
+    /// A thread calls completions.
+    var isCompleting = false
+    private var isClosed = false
+    private var acquirer: WorkerThread?, committer: WorkerThread?
+
+    /// Where the first of the waiting bodies is.
+    enum Stage {
+        case idle
+        /// The writer's lock is being waited for.
+        case acquiring
+        /// Its transaction has begun; a thread has to come.
+        case ready(WriteTransaction)
+        /// None came for long, so the lock was released to others. The next one that comes wants it again.
+        case parked
+        case running(AsyncWrite)
+    }
+
+    struct TransactionEnd {
+        let transaction: WriteTransaction
+        let writes: [AsyncWrite]
+        /// Nil: commit it.
+        var cancel: Cancel?
+        struct Cancel { let failure: StoreError? }
+    }
+
+    /// Nanoseconds: how long one call runs bodies and completions before the thread goes back to its own work.
+    package var slice: Int64 = 500_000
+
+    /// Changes whenever something has become due, or has ended.
+    let progress: SharedWord
+
+    /// - Parameter hasThreads: false: the caller makes all the steps itself.
+    package init(
+        _ database: Database, durability: StoreOptions.Durability, timeout: Int64 = -1,
+        until cancellation: WaitCancellation? = nil, hasThreads: Bool = true,
+        check: @escaping (WriteTransaction) throws(StoreError) -> Void = { _ in }, signal: @escaping () -> Void = {}
+    ) {
+        self.database = database
+        self.durability = durability
+        self.timeout = timeout
+        self.cancellation = cancellation
+        self.hasThreads = hasThreads
+        self.check = check
+        self.signal = signal
+        let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+        word.initialize(to: 0)
+        progress = SharedWord(word)
+    }
+
+    deinit { progress.address.deallocate() }
+
+    // MARK: Enqueueing
+
+    /// A body that waits for its turn; its id.
+    ///
+    /// Errors: `.closedHandle`, `.outOfMemory`.
+    func add(
+        mayGroup: Bool, completion: AsyncWrite.Completion?, _ body: @escaping AsyncWrite.Body
+    ) throws(StoreError) -> UInt64 {
+        try startThreads()
+        let write = try lock.withLock { () throws(StoreError) in
+            let write = try newWrite(mayGroup, completion)
+            write.body = body
+            try waiting.append(write)
+            return write
+        }
+        wakeAcquirer()
+        return write.id
+    }
+
+    /// Commits a transaction that has begun otherwise, and is the queue's from here on, whatever is thrown; the id.
+    ///
+    /// Errors: `.closedHandle`, `.outOfMemory`, with which it is cancelled.
+    func commit(_ transaction: WriteTransaction, completion: AsyncWrite.Completion?) throws(StoreError) -> UInt64 {
+        do throws(StoreError) {
+            try startThreads()
+            let write = try lock.withLock { () throws(StoreError) in
+                let write = try newWrite(false, completion)
+                try ended.append(write)
+                write.hasEnded = true
+                endings.append(TransactionEnd(transaction: transaction, writes: [write]))
+                return write
+            }
+            wakeCommitter()
+            return write.id
+        } catch {
+            throw transaction.cancel(because: error, durability)
+        }
+    }
+
+    /// Inside of a body, a commit of its transaction: for when the body has ended.
+    func newCommit(mayGroup: Bool, completion: AsyncWrite.Completion?) throws(StoreError) -> AsyncWrite {
+        try lock.withLock { () throws(StoreError) in
+            let write = try newWrite(mayGroup, completion)
+            promised.append(write)
+            return write
+        }
+    }
+
+    private func newWrite(_ mayGroup: Bool, _ completion: AsyncWrite.Completion?) throws(StoreError) -> AsyncWrite {
+        if isClosed { throw StoreError(.closedHandle, "the store is being closed") }
+        lastID += 1
+        return AsyncWrite(id: lastID, mayGroup: mayGroup, body: nil, completion: completion)
+    }
+
+    /// A body that has not begun never will, and nobody is told. One that runs is undone when it returns, and its
+    /// completion is told. Of what has ended, the completion is not called any more. What is over, or unknown, stays.
+    package func cancel(_ id: UInt64) {
+        // Freed without the lock: what they capture may run code of the application then.
+        var begun: WriteTransaction?, dropped: AsyncWrite?, completion: AsyncWrite.Completion?
+        lock.withLock {
+            dropped = waiting.remove(id)
+            if dropped != nil {
+                guard waiting.isEmpty else { return }
+                // What was begun for it is as good for the next; there is none.
+                if case .ready(let transaction) = stage { begun = transaction }
+                switch stage {
+                case .ready, .parked: stage = .idle
+                case .idle, .acquiring, .running: break
+                }
+            } else if case .running(let write) = stage, write.id == id {
+                write.isCancelled = true
+            } else if let write = ended.first(id) ?? promised.first(where: { $0.id == id }) {
+                swap(&completion, &write.completion)
+            }
+        }
+        begun?.abandon()
+        withExtendedLifetime((dropped, completion)) {}
+        moved()
+    }
+
+    /// Whether something was begun and has not come to its end, its completion included.
+    package var isActive: Bool {
+        lock.withLock {
+            if !waiting.isEmpty || !endings.isEmpty || !ended.isEmpty || isCompleting { return true }
+            switch stage {
+            // Waited for by one that was cancelled.
+            case .idle, .acquiring: return false
+            case .ready, .parked, .running: return true
+            }
+        }
+    }
+
+    /// Whether a thread that comes finds something to do.
+    package var isDue: Bool {
+        lock.withLock {
+            if !isCompleting, ended.first?.result != nil { return true }
+            switch stage {
+            case .ready, .parked: return true
+            case .idle, .acquiring, .running: return false
+            }
+        }
+    }
+
+    /// A transaction that has begun for a body that no thread has come for: a write of a thread that waits for its
+    /// result goes first. The body waits again.
+    func takeReady() -> WriteTransaction? {
+        let taken = lock.withLock { () -> WriteTransaction? in
+            guard case .ready(let transaction) = stage else { return nil }
+            stage = .idle
+            return transaction
+        }
+        if taken != nil { wakeAcquirer() }
+        return taken
+    }
+
+    // MARK: The threads
+
+    private func startThreads() throws(StoreError) {
+        guard hasThreads else { return }
+        try lock.withLock { () throws(StoreError) in
+            if isClosed || committer != nil { return }
+            let committer = try database.machine.startThread("objstore commit") { [unowned self] thread in
+                while !thread.isStopping { if !self.endNext() { _ = thread.waitForSignal(timeout: -1) } }
+            }
+            do throws(StoreError) {
+                acquirer = try database.machine.startThread("objstore begin") { [unowned self] in self.runAcquirer($0) }
+            } catch {
+                committer.stopAndJoin()
+                throw error
+            }
+            self.committer = committer
+        }
+    }
+
+    private func runAcquirer(_ thread: WorkerThread) {
+        var readyUntil: Int64 = -1
+        while !thread.isStopping {
+            if acquire() { readyUntil = database.machine.monotonic() + WriteQueue.patience }
+            guard lock.withLock({ if case .ready = stage { true } else { false } }) else {
+                _ = thread.waitForSignal(timeout: -1)
+                continue
+            }
+            let left = readyUntil - database.machine.monotonic()
+            if left <= 0 { park() } else { _ = thread.waitForSignal(timeout: left) }
+        }
+    }
+
+    func wakeAcquirer() { lock.withLock { acquirer }?.signal() }
+    func wakeCommitter() { lock.withLock { committer }?.signal() }
+
+    /// Something has become due, or has ended; also the last of all, which who waits for that must see.
+    func moved() {
+        progress.add(1)
+        database.machine.wake(progress)
+        if isDue || !isActive { signal() }
+    }
+
+    // MARK: Closing
+
+    /// Nothing is taken any more; what was taken comes to its end, with bodies and completions on this thread, too.
+    /// `stop` has to follow.
+    func finish(_ failed: (StoreError) -> Void) {
+        if fork.isChild { return }
+        lock.withLock { isClosed = true }
+        while true {
+            let seen = progress.current
+            _ = run(failed)
+            if fork.isChild { return }
+            if !isActive { break }
+            database.machine.wait(progress, while: seen, timeout: -1)
+        }
+    }
+
+    /// Ends the threads. One may be waiting for the lock, for a body that was cancelled: waits are cancelled by now.
+    func stop() {
+        if fork.isChild { return }
+        let threads = lock.withLock { () -> [WorkerThread?] in
+            defer { (acquirer, committer) = (nil, nil) }
+            return [acquirer, committer]
+        }
+        for thread in threads { thread?.stopAndJoin() }
+    }
+
+}

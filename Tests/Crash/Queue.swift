@@ -1,0 +1,166 @@
+import ObjStoreCore
+
+/// Every course of a queue of asynchronous writes, of a given length, against `QueueModel`: which bodies and completions
+/// are called, in what order, and what is in the store at the end. Steps that the model cannot make are left out.
+private final class QueueCourses {
+    private let store: Store
+    private let queue: WriteQueue
+    private let cls: UInt32, number: UInt32
+    private(set) var courses = 0
+    var violation: String?
+
+    // Of the course that is being run.
+    private var ids: [UInt64] = []
+    private var events: [String] = []
+    private var syncs = 0
+
+    init() throws(StoreError) {
+        var configuration = StoreConfiguration()
+        configuration.place = .memory("")
+        configuration.durability = .relaxed(milliseconds: 1000)
+        var draft = SchemaDraft()
+        try draft.addClass("Number")
+        try draft.addProperty("Number", "n", .int, [])
+        configuration.schema = draft
+        store = try Store.open(configuration)
+        queue = try store.writeQueue(hasThreads: false)
+        queue.slice = .max / 2
+        let view = try store.openView()
+        defer { view.close() }
+        cls = try view.findClass("Number")
+        number = try view.findProperty(cls, "n")
+    }
+
+    /// All courses that begin with `steps`.
+    func explore(_ steps: [QueueModel.Step], _ model: QueueModel, depth: Int, _ part: (index: Int, of: Int)) {
+        if violation != nil { return }
+        if depth == 0 {
+            courses += 1
+            if courses % part.of == part.index { run(steps) }
+            return
+        }
+        for step in QueueModel.Step.allCases where model.canDo(step) {
+            var next = model
+            next.make(step)
+            explore(steps + [step], next, depth: depth - 1, part)
+        }
+    }
+
+    private func run(_ steps: [QueueModel.Step]) {
+        var model = QueueModel(), made: [QueueModel.Step] = []
+        (ids, events, syncs) = ([], [], 0)
+        func check(_ isRight: Bool, _ what: @autoclosure () -> String) {
+            if !isRight, violation == nil { violation = "\(made): \(what())" }
+        }
+        do throws(StoreError) {
+            func make(_ step: QueueModel.Step) throws(StoreError) {
+                made.append(step)
+                let first = model.firstWaiting
+                model.make(step)
+                try self.make(step, first)
+                check(events == model.events, "\(events), not \(model.events)")
+                check(queue.isActive == model.isActive, "active: \(queue.isActive)")
+                check(queue.isDue == model.isDue, "due: \(queue.isDue)")
+            }
+            for step in steps { try make(step) }
+            // To the end.
+            while model.isActive, violation == nil {
+                guard let step = [.run, .end, .acquire].first(where: { model.canDo($0) }) else {
+                    return check(false, "nothing more can happen")
+                }
+                try make(step)
+            }
+            if violation != nil { return }
+            let content = try content()
+            check(content == model.content, "the store has \(content), not \(model.content)")
+            let view = try store.begin()
+            _ = try view.deleteAll(cls)
+            _ = try view.commit()
+        } catch {
+            check(false, "\(error)")
+        }
+    }
+
+    /// - Parameter first: the number of the first body that waits.
+    private func make(_ step: QueueModel.Step, _ first: Int?) throws(StoreError) {
+        let label = ids.count
+        func body(_ view: View) throws(StoreError) {
+            events.append("\(label) runs")
+            try add(label, view)
+        }
+        func told(_ result: Result<UInt64, StoreError>) -> StoreError? {
+            if case .success = result { events.append("\(label) done") } else { events.append("\(label) failed") }
+            return nil
+        }
+        switch step {
+        case .write, .group, .fail:
+            ids.append(
+                try store.writeAsync(
+                    mayGroup: step != .write,
+                    { view in
+                        do throws(StoreError) { try body(view) } catch { return error }
+                        return step == .fail ? StoreError(.callback, "as wanted") : nil
+                    }, completion: told))
+        case .open, .begin:
+            ids.append(
+                try store.beginAsync { view in
+                    do throws(StoreError) {
+                        try body(view)
+                        if step == .begin { _ = try view.commitAsync(completion: told) }
+                    } catch { return error }
+                    return nil
+                })
+        case .cancelFirst: store.cancelAsync(ids[first!])
+        case .cancelLast: store.cancelAsync(ids[ids.count - 1])
+        case .acquire: queue.acquire()
+        case .park: queue.park()
+        case .run:
+            var failure: StoreError?
+            _ = queue.run { failure = $0 }
+            if let failure { throw failure }
+        case .end: queue.endNext()
+        case .sync:
+            // The store compacts itself now and then.
+            let view = try store.begin(.atMost(5000))
+            try add(1000 + syncs, view)
+            syncs += 1
+            _ = try view.commit()
+        }
+    }
+
+    private func add(_ value: Int, _ view: View) throws(StoreError) {
+        var property = number, value = Value.int(Int64(value))
+        try withUnsafeMutablePointer(to: &property) { (property) throws(StoreError) in
+            try withUnsafeMutablePointer(to: &value) { (value) throws(StoreError) in
+                _ = try view.create(cls, UnsafeBufferPointer(start: property, count: 1), value)
+            }
+        }
+    }
+
+    private func content() throws(StoreError) -> [Int] {
+        let snapshot = try store.shared.database.snapshot()
+        var found: [Int] = []
+        try snapshot.forEachObject(0) { (_, values) throws(StoreError) in found.append(Int(values[0].low)) }
+        return found
+    }
+}
+
+/// Courses of a queue up to `--depth` steps (7), a part of them with `--part`.
+func runQueue(_ arguments: Arguments) -> Int32 {
+    let start = now()
+    do throws(StoreError) {
+        let courses = try QueueCourses()
+        courses.explore([], QueueModel(), depth: arguments.depth, arguments.part)
+        if let violation = courses.violation {
+            print("violation: \(violation)")
+            return 1
+        }
+        print(
+            "\(courses.courses / arguments.part.of) of \(courses.courses) courses of \(arguments.depth) steps in "
+                + "\(Int(now() - start)) s: 0 violations")
+        return 0
+    } catch {
+        print("the store of the courses: \(error)")
+        return 1
+    }
+}
