@@ -12,8 +12,8 @@ import pathlib
 import subprocess
 import sys
 
-FOLDERS = """Platform Values Pages Schema Log Leaves Trees Transactions AsyncWrites Scans Objects Queries JSON Assembly Observation
-             Trampolines Verification Salvage Facade""".split()
+FOLDERS = """Platform Values Pages Schema Log Leaves Trees Transactions AsyncWrites Scans Objects Queries JSON Assembly
+             Observation Trampolines Verification Salvage Facade""".split()
 
 # file that uses → file that is used: at most ten.
 EXCEPTIONS = {
