@@ -1,5 +1,5 @@
-/* Writes that the loop does not wait for: a timer ticks every 5 ms while 1,000 objects are written, each by a call of its
- * own, and durable when its completion is called.
+/* Writes that the loop does not wait for: a timer ticks every 5 ms while 1,000 objects are written, each by a call of
+ * its own, and durable when its completion is called.
  *
  *      cc async.c -lobjstore && ./a.out /tmp/async.objstore
  */
