@@ -3089,15 +3089,16 @@ OBJSTORE_API objstore_status objstore_notify_fd(objstore *store, int32_t *fd)
     OBJSTORE_CHECKS(null(store, fd), closed(store), kind(store));
 
 /** Calls the handlers of all change sets that are due, on this thread, and the bodies and completions of asynchronous
- * writes (section 19); returns, and `delivered` (NULL: not wanted) is how many. Several threads may deliver at a time; each change set is delivered on one of them. Blocks for your
- * handlers only.
+ * writes (section 19); returns, and `delivered` (NULL: not wanted) is how many. Several threads may deliver at a time;
+ * each change set is delivered on one of them. Blocks for your handlers only.
  * Errors: CALLBACK, IN_CALLBACK; of the store: IO, CORRUPT, TOO_MANY_READERS, with which no change is lost. */
 OBJSTORE_API objstore_status objstore_deliver(objstore *store, size_t *delivered)
     OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store));
 
 /** Waits until something is due, at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER), then delivers as objstore_deliver.
  * If nothing came, a signal was handled, or the last asynchronous write has come to its end: OBJSTORE_OK and 0
- * delivered. If another thread closes the store: CLOSED_HANDLE. pthread_cancel ends the thread while it waits, and nothing of the wait is left. */
+ * delivered. If another thread closes the store: CLOSED_HANDLE. pthread_cancel ends the thread while it waits, and
+ * nothing of the wait is left. */
 OBJSTORE_API objstore_status objstore_wait(objstore *store, int64_t timeout_ms, size_t *delivered)
     OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store),
                     range(timeout_ms));
@@ -3194,11 +3195,11 @@ OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
  *      your completion ◄─ objstore_deliver ◄─ notify_fd readable ◄─ pages, log and sync are waited for ◄┘
  *
  *  Bodies run one after the other, in the order of the calls; completions are called once each, in the order in which
- *  the bodies have returned, and after the commit is visible. A process that is killed leaves those that were committed,
- *  without a gap between them.
+ *  the bodies have returned, and after the commit is visible. A process that is killed leaves those that were
+ *  committed, without a gap between them.
  *
- *  A transaction whose body no thread comes for keeps other writers waiting for 50 ms at most; then the lock is released,
- *  and waited for again once a thread has come. objstore_begin goes first where a body has not begun. With
+ *  A transaction whose body no thread comes for keeps other writers waiting for 50 ms at most; then the lock is
+ *  released, and waited for again once a thread has come. objstore_begin goes first where a body has not begun. With
  *  OBJSTORE_CONFIG_DELIVER_ON_WORKER, bodies and completions run on the store's own thread.
  *
  *  objstore_close waits for all of it: bodies and completions that are due run inside it, and what they want to begin
@@ -3217,8 +3218,8 @@ typedef uint64_t objstore_async_id;
 typedef objstore_status (*objstore_completion)(objstore_status status, uint64_t version, void *userdata);
 
 enum {
-    OBJSTORE_ASYNC_ALLOW_GROUPING = 0x1  /* the commit may be one with those of the bodies that follow: one sync for all,
-                                            and all of them survive or none */
+    OBJSTORE_ASYNC_ALLOW_GROUPING = 0x1  /* the commit may be one with those of the bodies that follow: one sync for
+                                            all, and all of them survive or none */
 };
 
 /** Runs `body` in a transaction when its turn has come, commits when it returns OBJSTORE_OK, and cancels for any other
@@ -3233,16 +3234,16 @@ OBJSTORE_API objstore_status objstore_write_async(objstore *store, uint32_t flag
     OBJSTORE_CHECKS(null(store, body), nullable(completion, free_userdata, id), closed(store), kind(store),
                     writable(store), flags(flags));
 
-/** Runs `body` in a transaction when its turn has come. The body ends that with objstore_commit_async, objstore_commit or
- * objstore_cancel; one that it leaves open is cancelled. A status of the body other than OK cancels, too, and is that of
- * objstore_deliver, as CALLBACK. Everything else as for objstore_write_async. */
+/** Runs `body` in a transaction when its turn has come. The body ends that with objstore_commit_async,
+ * objstore_commit or objstore_cancel; one that it leaves open is cancelled. A status of the body other than OK cancels,
+ * too, and is that of objstore_deliver, as CALLBACK. Everything else as for objstore_write_async. */
 OBJSTORE_API objstore_status objstore_begin_async(objstore *store, objstore_write_body body, void *userdata,
                                                   objstore_free_userdata free_userdata, objstore_async_id *id)
     OBJSTORE_CHECKS(null(store, body), nullable(free_userdata, id), closed(store), kind(store), writable(store));
 
-/** Commits a transaction as objstore_commit does, but returns at once; `completion` (NULL: nobody is told) is called when
- * it has happened or failed. Also for transactions that began with objstore_begin. Inside of an asynchronous body the
- * commit begins when that has returned, unless it fails. The view is closed whatever the status, except for
+/** Commits a transaction as objstore_commit does, but returns at once; `completion` (NULL: nobody is told) is called
+ * when it has happened or failed. Also for transactions that began with objstore_begin. Inside of an asynchronous body
+ * the commit begins when that has returned, unless it fails. The view is closed whatever the status, except for
  * NOT_IN_WRITE, CLOSED_HANDLE, WRONG_KIND, IN_CALLBACK (the view of an objstore_write body) and INVALID_ARGUMENT. */
 OBJSTORE_API objstore_status objstore_commit_async(objstore_view *transaction, uint32_t flags,
                                                    objstore_completion completion, void *userdata,

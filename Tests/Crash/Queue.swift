@@ -1,7 +1,8 @@
 import ObjStoreCore
 
-/// Every course of a queue of asynchronous writes, of a given length, against `QueueModel`: which bodies and completions
-/// are called, in what order, and what is in the store at the end. Steps that the model cannot make are left out.
+/// Every course of a queue of asynchronous writes, of a given length, against `QueueModel`: which bodies and
+/// completions are called, in what order, and what is in the store at the end. Steps that the model cannot
+/// make are left out.
 private final class QueueCourses {
     private let store: Store
     private let queue: WriteQueue

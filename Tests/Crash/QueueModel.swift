@@ -3,8 +3,8 @@
 /// Bodies are numbered in the order in which they are enqueued; each adds its number to the content.
 struct QueueModel {
     enum Step: CaseIterable {
-        /// Enqueue: a write; one that may be grouped; one that fails; a begin that leaves its transaction open; one that
-        /// commits.
+        /// Enqueue: a write; one that may be grouped; one that fails; a begin that leaves its transaction open; one
+        /// that commits.
         case write, group, fail, open, begin
         case cancelFirst, cancelLast
         /// The acquirer gets the lock; gives it up again; a thread delivers; the committer ends a transaction.

@@ -80,8 +80,8 @@ func usage(_ problem: String) -> Never {
     print(problem)
     print(
         """
-        usage: crash [random|whole|directed|replay|enumerate|queue|controls|trace] [--seconds N] [--states N] [--histories \
-        N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--depth N] \
+        usage: crash [random|whole|directed|replay|enumerate|queue|controls|trace] [--seconds N] [--states N] \
+        [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--depth N] \
         [--machine simulated|real] [--replaced] [--trace]
         """
     )
