@@ -85,6 +85,11 @@ extension InjectedBug: CustomStringConvertible {
         ("namesUnasked", .namesUnasked),
         ("fullStays", .fullStays),
         ("inverseWaits", .inverseWaits),
+        ("asyncTwice", .asyncTwice),
+        ("asyncCancelLost", .asyncCancelLost),
+        ("asyncOvertakes", .asyncOvertakes),
+        ("asyncCloseHurries", .asyncCloseHurries),
+        ("asyncEarly", .asyncEarly),
     ]
 
     package init?(named name: String) {

@@ -18,6 +18,8 @@ struct Control {
     var behind: InjectedBug?
     /// Histories of the whole object model find it.
     var isWhole = false
+    /// Courses of a queue of asynchronous writes find it.
+    var isQueue = false
     /// Histories find it in which the store is replaced.
     var isReplaced = false
 
@@ -211,6 +213,18 @@ struct Control {
         Control(
             bug: .orphansEmbedded, row: "-", mistake: "a class becomes embedded although objects of it have no parent",
             named: ["refusal", "verify"], isWhole: true),
+        Control(
+            bug: .asyncTwice, row: "-", mistake: "a completion is called twice", named: ["calls"], isQueue: true),
+        Control(
+            bug: .asyncCancelLost, row: "-", mistake: "a cancelled body runs", named: ["calls", "active"],
+            isQueue: true),
+        Control(
+            bug: .asyncOvertakes, row: "-", mistake: "a body overtakes another one", named: ["calls"], isQueue: true),
+        Control(
+            bug: .asyncCloseHurries, row: "-", mistake: "closing does not wait", named: ["close"], isQueue: true),
+        Control(
+            bug: .asyncEarly, row: "-", mistake: "told as done before its commit has ended", named: ["due", "calls"],
+            isQueue: true),
     ]
 }
 
@@ -221,7 +235,9 @@ func runControls(_ arguments: Arguments) -> Int32 {
     var missed: [String] = []
     for control in Control.all where arguments.bug == nil || control.bug == arguments.bug {
         total += 1
-        let finding = control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
+        let finding =
+            control.isQueue
+            ? findInQueue(control) : control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
         if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
         print(
             """
@@ -261,6 +277,19 @@ private func find(_ control: Control, in scenario: DirectedScenario) -> Finding 
                 ?? "caught: \(violation)\n")
     }
     return finding(child.finish().text, prefix: "at ")
+}
+
+private func findInQueue(_ control: Control) -> Finding {
+    let child = ChildProcess.start { send in
+        send("in courses of a queue\n")
+        InjectedBug.set(control.bug, true)
+        let violation = queueViolation(depth: 4)
+        InjectedBug.set(control.bug, false)
+        guard let violation, control.names(violation) else { return send("missed: \(violation ?? "clean")\n") }
+        let clean = queueViolation(depth: 4)
+        send(clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(violation)\n")
+    }
+    return finding(child.finish().text, prefix: "in ")
 }
 
 /// Random histories until one is caught by name; what others find in between is a consequence.

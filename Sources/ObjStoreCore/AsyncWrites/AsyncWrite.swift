@@ -66,6 +66,9 @@ struct AsyncWriteList {
         return first
     }
 
+    /// For an injected bug.
+    mutating func removeLast() -> AsyncWrite { writes.removeLast().unsafelyUnwrapped }
+
     /// Takes it out. Complexity: O(n).
     mutating func remove(_ id: UInt64) -> AsyncWrite? {
         guard let index = writes[head...].firstIndex(where: { $0?.id == id }) else { return nil }

@@ -90,6 +90,7 @@ extension WriteQueue {
             guard let completion = write.completion, let result = write.result else { continue }
             calls += 1
             if let error = completion(result) { failed(error) }
+            if InjectedBug.active(.asyncTwice) { _ = completion(result) }
             if fork.isChild { return calls }
             if database.machine.monotonic() >= end { break }
         }
@@ -114,7 +115,10 @@ extension WriteQueue {
             switch lock.withLock({ decided(ending, write, isLost: savepoint != nil && transaction.isBroken) }) {
             case .commit(let writes):
                 members += writes
-                lock.withLock { for write in writes { enter(write) } }
+                lock.withLock {
+                    if InjectedBug.active(.asyncEarly) { self.end(writes, .success(0)) }
+                    for write in writes { enter(write) }
+                }
                 if database.machine.monotonic() < end, writes.allSatisfy(\.mayGroup),
                     let (next, begun) = another(in: transaction, after: savepoint)
                 {
@@ -144,7 +148,7 @@ extension WriteQueue {
         let claimed = lock.withLock { () -> (AsyncWrite, WriteTransaction)? in
             switch stage {
             case .ready(let transaction):
-                let write = waiting.removeFirst()
+                let write = InjectedBug.active(.asyncOvertakes) ? waiting.removeLast() : waiting.removeFirst()
                 stage = .running(write)
                 return (write, transaction)
             case .parked:

@@ -147,7 +147,7 @@ package final class WriteQueue: @unchecked Sendable {
         // Freed without the lock: what they capture may run code of the application then.
         var begun: WriteTransaction?, dropped: AsyncWrite?, completion: AsyncWrite.Completion?
         lock.withLock {
-            dropped = waiting.remove(id)
+            dropped = InjectedBug.active(.asyncCancelLost) ? nil : waiting.remove(id)
             if dropped != nil {
                 guard waiting.isEmpty else { return }
                 // What was begun for it is as good for the next; there is none.
@@ -255,7 +255,7 @@ package final class WriteQueue: @unchecked Sendable {
             let seen = progress.current
             _ = run(failed)
             if fork.isChild { return }
-            if !isActive { break }
+            if !isActive || InjectedBug.active(.asyncCloseHurries) { break }
             database.machine.wait(progress, while: seen, timeout: -1)
         }
     }

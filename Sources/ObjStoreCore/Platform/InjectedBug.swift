@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 82
+    package static let count: Int32 = 87
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -167,6 +167,16 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var fullStays: InjectedBug { InjectedBug(80) }
     /// What a transaction has just changed in an inverse is not seen by its deletions.
     @inline(__always) package static var inverseWaits: InjectedBug { InjectedBug(81) }
+    /// A completion of an asynchronous write is called twice.
+    @inline(__always) package static var asyncTwice: InjectedBug { InjectedBug(82) }
+    /// A body that was cancelled runs.
+    @inline(__always) package static var asyncCancelLost: InjectedBug { InjectedBug(83) }
+    /// The last of the waiting bodies runs first.
+    @inline(__always) package static var asyncOvertakes: InjectedBug { InjectedBug(84) }
+    /// Closing does not wait for asynchronous writes.
+    @inline(__always) package static var asyncCloseHurries: InjectedBug { InjectedBug(85) }
+    /// An asynchronous write is told as done before its commit has ended.
+    @inline(__always) package static var asyncEarly: InjectedBug { InjectedBug(86) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)
