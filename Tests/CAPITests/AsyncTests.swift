@@ -305,9 +305,14 @@ private final class Kennel: @unchecked Sendable {
     var left: OpaquePointer?
     try ok(objstore_begin(kennel.store, &left))
     try kennel.write("last") { tx in try kennel.create(tx, "last") }
+    try kennel.begin("begin") { tx in
+        try kennel.create(tx, "begun")
+        try kennel.commit("commit", tx)
+    }
     try kennel.close()
+    #expect(kennel.noted == ["last runs", "last done", "begin runs", "commit done"])
     kennel = try Kennel(folder.store)
-    #expect(try kennel.names().count == 21)
+    #expect(try kennel.names().suffix(2) == ["last", "begun"])
     try kennel.close()
 }
 

@@ -97,7 +97,8 @@ package final class WriteQueue: @unchecked Sendable {
     ) throws(StoreError) -> UInt64 {
         try startThreads()
         let write = try lock.withLock { () throws(StoreError) in
-            let write = try newWrite(mayGroup, completion)
+            try checkOpen()
+            let write = newWrite(mayGroup, completion)
             write.body = body
             try waiting.append(write)
             return write
@@ -113,7 +114,8 @@ package final class WriteQueue: @unchecked Sendable {
         do throws(StoreError) {
             try startThreads()
             let write = try lock.withLock { () throws(StoreError) in
-                let write = try newWrite(false, completion)
+                try checkOpen()
+                let write = newWrite(false, completion)
                 try ended.append(write)
                 write.hasEnded = true
                 endings.append(TransactionEnd(transaction: transaction, writes: [write]))
@@ -126,17 +128,20 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Inside of a body, a commit of its transaction: for when the body has ended.
-    func newCommit(mayGroup: Bool, completion: AsyncWrite.Completion?) throws(StoreError) -> AsyncWrite {
-        try lock.withLock { () throws(StoreError) in
-            let write = try newWrite(mayGroup, completion)
+    /// Inside of a body, a commit of its transaction: for when the body has ended. Also while the store is being closed.
+    func newCommit(mayGroup: Bool, completion: AsyncWrite.Completion?) -> AsyncWrite {
+        lock.withLock {
+            let write = newWrite(mayGroup, completion)
             promised.append(write)
             return write
         }
     }
 
-    private func newWrite(_ mayGroup: Bool, _ completion: AsyncWrite.Completion?) throws(StoreError) -> AsyncWrite {
+    private func checkOpen() throws(StoreError) {
         if isClosed { throw StoreError(.closedHandle, "the store is being closed") }
+    }
+
+    private func newWrite(_ mayGroup: Bool, _ completion: AsyncWrite.Completion?) -> AsyncWrite {
         lastID += 1
         return AsyncWrite(id: lastID, mayGroup: mayGroup, body: nil, completion: completion)
     }
@@ -269,5 +274,4 @@ package final class WriteQueue: @unchecked Sendable {
         }
         for thread in threads { thread?.stopAndJoin() }
     }
-
 }

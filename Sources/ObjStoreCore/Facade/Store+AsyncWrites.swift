@@ -85,7 +85,7 @@ extension View {
             let queue = try store.writeQueue()
             guard let transaction = detach() else { throw closedError }
             if let turn {
-                let commit = try queue.newCommit(mayGroup: mayGroup, completion: completion)
+                let commit = queue.newCommit(mayGroup: mayGroup, completion: completion)
                 turn.ending = .commit(commit)
                 return commit.id
             }
