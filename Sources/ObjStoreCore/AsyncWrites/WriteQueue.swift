@@ -128,7 +128,8 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Inside of a body, a commit of its transaction: for when the body has ended. Also while the store is being closed.
+    /// Inside of a body, a commit of its transaction: for when the body has ended. Also while the store is being
+    /// closed.
     func newCommit(mayGroup: Bool, completion: AsyncWrite.Completion?) -> AsyncWrite {
         lock.withLock {
             let write = newWrite(mayGroup, completion)
