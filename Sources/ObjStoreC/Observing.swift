@@ -261,8 +261,8 @@ public func objstore_wait(
             }
             // Before the delivery: what comes later makes it readable.
             let descriptor = try hub.waitDescriptor(), calls = try hub.deliver()
-            let left = isEndless ? -1 : max(0, deadline &- cs_monotonic_ns())
-            isOver = calls > 0 || left == 0
+            let left = isEndless ? -1 : max(0, deadline &- cs_monotonic_ns()), isEnd = hub.takeEndOfWrites()
+            isOver = calls > 0 || isEnd || left == 0
             // Up to the next millisecond, or the last one is spent spinning.
             if !isOver {
                 wait = (

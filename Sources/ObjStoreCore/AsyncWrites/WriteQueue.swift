@@ -39,6 +39,8 @@ package final class WriteQueue: @unchecked Sendable {
     /// A thread calls completions.
     var isCompleting = false
     private var isClosed = false
+    /// Something was begun since the last of all came to its end; and nobody has been told of that end.
+    private var hasBegun = false, hasEndedAll = false
     private var acquirer: WorkerThread?, committer: WorkerThread?
 
     /// Where the first of the waiting bodies is.
@@ -101,6 +103,7 @@ package final class WriteQueue: @unchecked Sendable {
             let write = newWrite(mayGroup, completion)
             write.body = body
             try waiting.append(write)
+            hasBegun = true
             return write
         }
         wakeAcquirer()
@@ -118,6 +121,7 @@ package final class WriteQueue: @unchecked Sendable {
                 let write = newWrite(false, completion)
                 try ended.append(write)
                 write.hasEnded = true
+                hasBegun = true
                 endings.append(TransactionEnd(transaction: transaction, writes: [write]))
                 return write
             }
@@ -174,14 +178,22 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     /// Whether something was begun and has not come to its end, its completion included.
-    package var isActive: Bool {
+    package var isActive: Bool { lock.withLock { isActiveLocked } }
+
+    private var isActiveLocked: Bool {
+        if !waiting.isEmpty || !endings.isEmpty || !ended.isEmpty || isCompleting { return true }
+        switch stage {
+        // Waited for by one that was cancelled.
+        case .idle, .acquiring: return false
+        case .ready, .parked, .running: return true
+        }
+    }
+
+    /// Whether all has come to its end since the last call: a thread that waits for that is not left to wait.
+    func takeEnd() -> Bool {
         lock.withLock {
-            if !waiting.isEmpty || !endings.isEmpty || !ended.isEmpty || isCompleting { return true }
-            switch stage {
-            // Waited for by one that was cancelled.
-            case .idle, .acquiring: return false
-            case .ready, .parked, .running: return true
-            }
+            defer { hasEndedAll = false }
+            return hasEndedAll
         }
     }
 
@@ -247,7 +259,13 @@ package final class WriteQueue: @unchecked Sendable {
     func moved() {
         progress.add(1)
         database.machine.wake(progress)
-        if isDue || !isActive { signal() }
+        let isEnd = lock.withLock { () -> Bool in
+            if !hasBegun || isActiveLocked { return false }
+            hasBegun = false
+            hasEndedAll = true
+            return true
+        }
+        if isEnd || isDue { signal() }
     }
 
     // MARK: Closing

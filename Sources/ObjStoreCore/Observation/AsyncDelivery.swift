@@ -5,6 +5,10 @@ extension ObserverHub {
     /// Before something is enqueued: where the store delivers on its own thread, that must run.
     func willWrite() throws(StoreError) { if deliversOnWorker { try database.watch.add(self) } }
 
+    /// Whether all asynchronous writes have come to their end since the last call. Who waits may wait for that, and
+    /// perhaps nobody is told of it.
+    package func takeEndOfWrites() -> Bool { lock.withLock { queue }?.takeEnd() ?? false }
+
     /// Lets all writes of the queue come to their end; their bodies and completions are called on this thread where no
     /// other comes for them.
     ///

@@ -98,12 +98,9 @@ extension ObserverHub {
         try database.checkOpen()
         let event = try descriptor()
         let deadline = timeout < 0 ? -1 : database.machine.monotonic() &+ timeout
-        let queue = lock.withLock { self.queue }, wasWriting = queue?.isActive == true
         while true {
-            let calls = try deliver()
-            if calls > 0 { return calls }
-            // Without anybody who is told, but perhaps it is what the caller waits for.
-            if wasWriting, queue?.isActive == false { return 0 }
+            let calls = try deliver(), isEnd = takeEndOfWrites()
+            if calls > 0 || isEnd { return calls }
             let left = deadline < 0 ? -1 : max(0, deadline - database.machine.monotonic())
             if left == 0 { return 0 }
             switch event.wait(timeout: left) {
