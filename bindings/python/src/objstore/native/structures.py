@@ -295,6 +295,7 @@ JSONConvert = CFUNCTYPE(c_int32, c_void_p, c_int32, Value, POINTER(Value), POINT
 JSONWrite = CFUNCTYPE(c_int32, c_void_p, c_size_t, c_void_p)
 LogHandler = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 WriteBody = CFUNCTYPE(c_int32, c_void_p, c_void_p)
+Completion = CFUNCTYPE(c_int32, c_int32, c_uint64, c_void_p)
 InitialData = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
 Migration = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_uint64, c_uint64, c_void_p)
 Compaction = CFUNCTYPE(c_int32, c_uint64, c_uint64, POINTER(c_bool), c_void_p)
