@@ -2,12 +2,6 @@ internal import CSystem
 public import CObjStore
 internal import ObjStoreCore
 
-/// The failure of a body that returned `status`.
-private func bodyFailure(_ status: objstore_status) -> StoreError {
-    status == .OBJSTORE_OK
-        ? StoreError(.internalError, "a body that did not fail") : handlerFailure(status.rawValue, "a write body")
-}
-
 /// Calls the application's body with a handle that is valid until it returns.
 private func run(
     _ body: objstore_write_body, _ userdata: Userdata, _ view: View, _ store: OpaquePointer
@@ -17,7 +11,7 @@ private func run(
         let status = try userdata.call { body(handle, $0) }
         // Unless it has ended the transaction by itself.
         if case .mine = Handles.claim(handle, .view, "transaction") { Handles.forget(handle) }
-        return status == .OBJSTORE_OK ? nil : bodyFailure(status)
+        return status == .OBJSTORE_OK ? nil : handlerFailure(status.rawValue, "a write body")
     } catch {
         return error
     }
