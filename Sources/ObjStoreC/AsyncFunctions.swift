@@ -39,7 +39,7 @@ private func call(_ completion: objstore_completion?, _ userdata: Userdata) -> A
 /// Whether the commit may be one with others.
 private func mayGroup(_ flags: UInt32) throws(StoreError) -> Bool {
     let known = UInt32(OBJSTORE_ASYNC_ALLOW_GROUPING)
-    guard flags & ~known == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+    try check(flags: flags, known: known)
     return flags & known != 0
 }
 

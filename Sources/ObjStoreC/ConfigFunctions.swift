@@ -213,9 +213,7 @@ public func objstore_config_set_limit(
 @c @implementation
 public func objstore_config_set_flags(_ config: OpaquePointer?, _ flags: UInt32) -> objstore_status {
     change(config) { (configuration) throws(StoreError) in
-        guard flags & ~StoreConfiguration.Flags.all.rawValue == 0 else {
-            throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)")
-        }
+        try check(flags: flags, known: StoreConfiguration.Flags.all.rawValue)
         configuration.flags = StoreConfiguration.Flags(rawValue: flags)
     }
 }

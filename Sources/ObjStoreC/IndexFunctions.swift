@@ -11,9 +11,7 @@ public func objstore_schema_add_index(
             let className = try naming("class_name") { () throws(StoreError) in try name(class_name) }
             try check(elements: count, "count")
             try check(array: names, count, "names")
-            guard flags & ~SchemaDraft.IndexFlags.all.rawValue == 0 else {
-                throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)")
-            }
+            try check(flags: flags, known: SchemaDraft.IndexFlags.all.rawValue)
             guard count <= OBJSTORE_MAX_INDEX_PROPERTIES else {
                 throw StoreError(.invalidSchema, tooMany(count).message).at(class: className)
             }
@@ -135,9 +133,7 @@ private func ask(
         try check(count: to_count, "to_count")
         try check(array: from, from_count, "from")
         try check(array: to, to_count, "to")
-        guard flags & ~IndexQuestion.Flags.all.rawValue == 0 else {
-            throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)")
-        }
+        try check(flags: flags, known: IndexQuestion.Flags.all.rawValue)
         // More than an index can have are refused by their number.
         let most = Int(OBJSTORE_MAX_INDEX_PROPERTIES) + 1, fromCount = min(from_count, most),
             toCount = min(to_count, most)

@@ -135,9 +135,7 @@ private struct Reading {
 
     init(_ flags: UInt32) throws(StoreError) {
         let exact = UInt32(OBJSTORE_FROM_EXACT), ignoreUnknown = UInt32(OBJSTORE_FROM_IGNORE_UNKNOWN)
-        guard flags & ~(exact | ignoreUnknown) == 0 else {
-            throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)")
-        }
+        try check(flags: flags, known: exact | ignoreUnknown)
         self.exact = flags & exact != 0
         ignoresUnknown = flags & ignoreUnknown != 0
     }

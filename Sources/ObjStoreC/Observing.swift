@@ -160,9 +160,7 @@ func makeToken(
 }
 
 private func check(flags: UInt32) throws(StoreError) {
-    if flags & ~UInt32(OBJSTORE_OBSERVE_INITIAL) != 0 {
-        throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)")
-    }
+    try check(flags: flags, known: UInt32(OBJSTORE_OBSERVE_INITIAL))
 }
 
 @c @implementation

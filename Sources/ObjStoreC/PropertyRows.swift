@@ -40,9 +40,7 @@ public func objstore_schema_add_rows(
 ) -> objstore_status {
     changeSchema(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
-        guard class_flags & ~classEmbedded == 0 else {
-            throw StoreError(.invalidArgument, "class_flags: unknown bits in \(class_flags)")
-        }
+        try check(flags: class_flags, known: classEmbedded, "class_flags")
         // All, or nothing.
         var new = draft
         try new.addClass(className)

@@ -62,7 +62,7 @@ public func objstore_schema_set_class_flags(
 ) -> objstore_status {
     changeSchema(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
-        guard flags & ~classEmbedded == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        try check(flags: flags, known: classEmbedded)
         try draft.setEmbedded(className, flags & classEmbedded != 0)
     }
 }

@@ -208,6 +208,13 @@ func collectionID(_ collection: objstore_collection) throws(StoreError) -> Colle
     return CollectionID(owner: objectID(collection.owner), propertyID: collection.property_id)
 }
 
+/// Flags of which only those in `known` have a name.
+func check(flags: UInt32, known: UInt32, _ argument: StaticString = "flags") throws(StoreError) {
+    guard flags & ~known == 0 else {
+        throw StoreError(.invalidArgument, "\(argument): unknown bits in \(flags)")
+    }
+}
+
 /// Numbers of elements: more than half of the address space is a mistake (a negative number, most likely).
 @inline(__always)
 func check(count: Int, _ argument: StaticString) throws(StoreError) {
