@@ -329,6 +329,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_FORKED = 47,           /* a handle of the parent process */
     OBJSTORE_ERR_CANCELLED = 48,        /* a progress or wait callback, or an async cancel, ended the operation */
     OBJSTORE_ERR_CALLBACK = 49,         /* a callback failed: objstore_fail, or a handler that returned not OK */
+    OBJSTORE_ERR_TOO_MANY_VERSIONS = 50, /* more versions are alive than OBJSTORE_LIMIT_VERSIONS: see objstore_pins */
 
     /* The machine. */
     OBJSTORE_ERR_OUT_OF_MEMORY = 60,
@@ -1120,8 +1121,11 @@ OBJSTORE_ENUM(objstore_limit) {
     OBJSTORE_LIMIT_CHECKPOINT_OPERATIONS = 5, /* changes before a checkpoint; from 1, default 1,000,000 */
     OBJSTORE_LIMIT_CHECKPOINT_IDLE_MS = 6,    /* idle time before a checkpoint; from 1, default 2,000; -1 = none */
     OBJSTORE_LIMIT_LOG_BYTES = 7,             /* the log file never grows past; 1 MiB to 4 GiB, default 64 MiB */
-    OBJSTORE_LIMIT_TRANSACTION_BYTES = 8      /* changed pages that a transaction keeps in memory, more are written into
+    OBJSTORE_LIMIT_TRANSACTION_BYTES = 8,     /* changed pages that a transaction keeps in memory, more are written into
                                                * the file ahead of its commit; 64 KiB to 1 TiB, default 64 MiB */
+    OBJSTORE_LIMIT_VERSIONS = 9               /* while more versions are alive, in all processes, the newest included,
+                                               * no write of this handle begins: TOO_MANY_VERSIONS, with a message
+                                               * that names who keeps them; from 1, default 2^63 - 1 */
 };
 /** Sets a limit. OUT_OF_RANGE: the value is not within the limit's range. */
 OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, objstore_limit limit,
@@ -1390,6 +1394,7 @@ typedef struct objstore_statistics {
     uint64_t change_sets;        /* delivered */
     uint64_t mapped_bytes;       /* of address space */
     uint64_t arena_bytes;        /* memory held for uncommitted changes */
+    uint64_t versions;           /* alive in any process: pinned, or the newest */
 } objstore_statistics;
 
 #ifndef OBJSTORE_DECLARATIONS_ONLY
@@ -3202,6 +3207,12 @@ OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
  *  released, and waited for again once a thread has come. objstore_begin goes first where a body has not begun. With
  *  OBJSTORE_CONFIG_DELIVER_ON_WORKER, bodies and completions run on the store's own thread.
  *
+ *  Coroutines, futures and actors have a stack of their own, and no use for a body. They request a transaction, go to
+ *  sleep, are woken by `ready`, and claim it on whatever thread they are then; and so with the outcome of its commit:
+ *
+ *      objstore_request_begin ─► the lock is waited for ─► ready(…) ─► objstore_claim_begin ─► the transaction
+ *      objstore_request_commit ─► log and sync are waited for ─► ready(…) ─► objstore_claim_commit ─► the version
+ *
  *  objstore_close waits for all of it: bodies and completions that are due run inside it, and what they want to begin
  *  asynchronously is refused with CLOSED_HANDLE.
  * ================================================================================================ */
@@ -3218,8 +3229,10 @@ typedef uint64_t objstore_async_id;
 typedef objstore_status (*objstore_completion)(objstore_status status, uint64_t version, void *userdata);
 
 enum {
-    OBJSTORE_ASYNC_ALLOW_GROUPING = 0x1  /* the commit may be one with those of the bodies that follow: one sync for
+    OBJSTORE_ASYNC_ALLOW_GROUPING = 0x1, /* the commit may be one with those of the writes that follow: one sync for
                                             all, and all of them survive or none */
+    OBJSTORE_ASYNC_ALONE = 0x2           /* the transaction is shared with no other write, nor with one before it:
+                                            objstore_without_notifying needs that */
 };
 
 /** Runs `body` in a transaction when its turn has come, commits when it returns OBJSTORE_OK, and cancels for any other
@@ -3236,10 +3249,13 @@ OBJSTORE_API objstore_status objstore_write_async(objstore *store, uint32_t flag
 
 /** Runs `body` in a transaction when its turn has come. The body ends that with objstore_commit_async,
  * objstore_commit or objstore_cancel; one that it leaves open is cancelled. A status of the body other than OK cancels,
- * too, and is that of objstore_deliver, as CALLBACK. Everything else as for objstore_write_async. */
-OBJSTORE_API objstore_status objstore_begin_async(objstore *store, objstore_write_body body, void *userdata,
-                                                  objstore_free_userdata free_userdata, objstore_async_id *id)
-    OBJSTORE_CHECKS(null(store, body), nullable(free_userdata, id), closed(store), kind(store), writable(store));
+ * too, and is that of objstore_deliver, as CALLBACK. `flags`: OBJSTORE_ASYNC_ALONE, or 0. Everything else as for
+ * objstore_write_async. */
+OBJSTORE_API objstore_status objstore_begin_async(objstore *store, uint32_t flags, objstore_write_body body,
+                                                  void *userdata, objstore_free_userdata free_userdata,
+                                                  objstore_async_id *id)
+    OBJSTORE_CHECKS(null(store, body), nullable(free_userdata, id), closed(store), kind(store), writable(store),
+                    flags(flags));
 
 /** Commits a transaction as objstore_commit does, but returns at once; `completion` (NULL: nobody is told) is called
  * when it has happened or failed. Also for transactions that began with objstore_begin. Inside of an asynchronous body
@@ -3251,9 +3267,47 @@ OBJSTORE_API objstore_status objstore_commit_async(objstore_view *transaction, u
     OBJSTORE_CHECKS(null(transaction), nullable(completion, free_userdata, id), closed(transaction),
                     kind(transaction), write(transaction), flags(flags));
 
-/** Cancels. A body that has not begun never will, and neither it nor its completion is called. One that runs is undone
- * when it returns, and its completion gets CANCELLED. What is being committed happens all the same, but its completion
- * is not called. Does nothing where it is over, or where no such id is known. */
+/** Says that something which was requested can be claimed. Called on any thread, also inside of other calls of the
+ * library and perhaps before the request has returned; it must return at once, and must not use the store. The function
+ * eventfd_write of <sys/eventfd.h>, cast to this type and with the descriptor as `userdata`, is what an event loop
+ * needs. */
+typedef void (*objstore_ready)(void *userdata, objstore_async_id id);
+
+/** Requests a transaction, in the order of bodies and requests; returns at once. When its turn has come, `ready` is
+ * called: then objstore_claim_begin gives it. `flags`: OBJSTORE_ASYNC_ALONE, or 0. `ready` is not called any more once
+ * a claim has returned something else than BUSY, or objstore_cancel_async or objstore_close has returned. What is
+ * requested has to be claimed or cancelled: others wait behind it. */
+OBJSTORE_API objstore_status objstore_request_begin(objstore *store, uint32_t flags, objstore_ready ready,
+                                                    void *userdata, objstore_async_id *id)
+    OBJSTORE_CHECKS(null(store, ready, id), closed(store), kind(store), writable(store), flags(flags));
+
+/** Gives the transaction that was requested to the thread that calls. It is one as of objstore_begin, and ends as such,
+ * or by objstore_commit_async or objstore_request_commit. Never waits.
+ * BUSY: its turn has not come, or has passed, because no claim came for 50 ms or a synchronous write went first:
+ * `ready` will be called again. ALREADY_IN_WRITE: this thread has a transaction open; claim it later. INVALID_ARGUMENT:
+ * it was claimed or cancelled, or there never was such a request. Any other error ends the request: it is that of
+ * beginning (TIMEOUT, TOO_MANY_VERSIONS, …), or CLOSED_HANDLE: the store is being closed. */
+OBJSTORE_API objstore_status objstore_claim_begin(objstore *store, objstore_async_id id,
+                                                  objstore_view **transaction)
+    OBJSTORE_CHECKS(null(store, transaction), closed(store), kind(store), writable(store));
+
+/** Commits a transaction as objstore_commit_async does, and returns at once. When that has happened or failed, `ready`
+ * is called: then objstore_claim_commit says which. `flags`: OBJSTORE_ASYNC_ALLOW_GROUPING, or 0. */
+OBJSTORE_API objstore_status objstore_request_commit(objstore_view *transaction, uint32_t flags, objstore_ready ready,
+                                                     void *userdata, objstore_async_id *id)
+    OBJSTORE_CHECKS(null(transaction, ready, id), closed(transaction), kind(transaction), write(transaction),
+                    flags(flags));
+
+/** Says how a commit that was requested went, once; as objstore_commit would have. Never waits.
+ * BUSY: it is not over, and `ready` will be called. INVALID_ARGUMENT: it was claimed or cancelled before, or there
+ * never was such a request. objstore_close waits for the commit, and nobody can ask for its outcome then. */
+OBJSTORE_API objstore_status objstore_claim_commit(objstore *store, objstore_async_id id, uint64_t *version)
+    OBJSTORE_CHECKS(null(store, version), closed(store), kind(store));
+
+/** Cancels. What has not begun never will, and neither body nor completion nor `ready` is called. A body that runs is
+ * undone when it returns, and its completion gets CANCELLED; a transaction that was claimed is undone when it ends.
+ * What is being committed happens all the same, but its completion or `ready` is not called. Does nothing where it is
+ * over, or where no such id is known. */
 OBJSTORE_API objstore_status objstore_cancel_async(objstore *store, objstore_async_id id)
     OBJSTORE_CHECKS(null(store), closed(store), kind(store));
 
@@ -3261,6 +3315,18 @@ OBJSTORE_API objstore_status objstore_cancel_async(objstore *store, objstore_asy
  * belongs to it. */
 OBJSTORE_API objstore_status objstore_is_writing_async(objstore *store, bool *writing)
     OBJSTORE_CHECKS(null(store, writing), closed(store), kind(store));
+
+/** Keeps observers of this process from being told what this transaction changes, synchronous or not: of a list, say,
+ * that has shown the change already. All others are told. What these are told later is of other transactions alone, and
+ * its positions are those of a reader who has applied this one's changes himself: its versions begin where this one's
+ * ends. May be called at any time in the transaction; several calls add up. Where it returns an error, nothing has
+ * changed. Costs a pinned version for each such observer until it gets there.
+ * CLOSED_HANDLE: a token was closed. WRONG_STORE: it observes another store. INVALID_ARGUMENT: the transaction of an
+ * asynchronous write that was begun without OBJSTORE_ASYNC_ALONE. TOO_MANY_READERS. */
+OBJSTORE_API objstore_status objstore_without_notifying(objstore_view *transaction, objstore_token *const *tokens,
+                                                        size_t count)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
+                    array(tokens, count), count(count));
 
 /* ================================================================================================
  *  20. Typed observers and bound functions

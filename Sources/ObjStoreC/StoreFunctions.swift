@@ -147,6 +147,7 @@ public func objstore_get_statistics(
         full.views = UInt64(now.views)
         full.mapped_bytes = UInt64(now.mappedBytes)
         full.arena_bytes = UInt64(now.arenaBytes)
+        full.versions = UInt64(now.versions)
         full.observers = UInt64(now.observers)
         full.change_sets = now.changeSets
         return fill(statistics, full, size: statistics.pointee.struct_size, least: 16, "statistics")

@@ -97,7 +97,7 @@ private final class Kennel: @unchecked Sendable {
     @discardableResult
     func begin(_ name: String, _ body: @escaping (OpaquePointer) throws -> Void) throws -> objstore_async_id {
         var id: objstore_async_id = 0
-        try ok(objstore_begin_async(store, Kennel.body, calls(name, body), Kennel.free, &id))
+        try ok(objstore_begin_async(store, 0, Kennel.body, calls(name, body), Kennel.free, &id))
         return id
     }
 
@@ -437,7 +437,7 @@ private final class Kennel: @unchecked Sendable {
         try ok(objstore_config_set_mode(config, .OBJSTORE_MODE_READ_ONLY))
     }
     refused(objstore_write_async(store, 0, Kennel.body, nil, nil, nil, nil), .OBJSTORE_ERR_READ_ONLY)
-    refused(objstore_begin_async(store, Kennel.body, nil, nil, nil), .OBJSTORE_ERR_READ_ONLY)
+    refused(objstore_begin_async(store, 0, Kennel.body, nil, nil, nil), .OBJSTORE_ERR_READ_ONLY)
     try ok(objstore_close(store))
 }
 

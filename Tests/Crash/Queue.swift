@@ -3,7 +3,7 @@ import ObjStoreCore
 /// Every course of a queue of asynchronous writes, of a given length, against `QueueModel`: which bodies and
 /// completions are called, in what order, and what is in the store at the end. Steps that the model cannot
 /// make are left out.
-private final class QueueCourses {
+private final class QueueCourses: @unchecked Sendable {
     private let store: Store
     private let queue: WriteQueue
     private let cls: UInt32, number: UInt32
@@ -14,6 +14,9 @@ private final class QueueCourses {
     private var ids: [UInt64] = []
     private var events: [String] = []
     private var syncs = 0
+    private var claimed: View?
+    /// Commits that were requested, whose outcome is there.
+    private var outcomes: [(id: UInt64, number: Int)] = []
 
     static func open(named name: String = "") throws(StoreError) -> Store {
         var configuration = StoreConfiguration()
@@ -30,7 +33,7 @@ private final class QueueCourses {
     init(_ store: Store, hasThreads: Bool = false) throws(StoreError) {
         self.store = store
         queue = try store.writeQueue(hasThreads: hasThreads)
-        if !hasThreads { queue.slice = .max / 2 }
+        if !hasThreads { (queue.slice, queue.groupTime) = (.max / 2, .max / 2) }
         let view = try store.openView()
         defer { view.close() }
         cls = try view.findClass("Number")
@@ -38,17 +41,20 @@ private final class QueueCourses {
     }
 
     /// All courses that begin with `steps`.
-    func explore(_ steps: [QueueModel.Step], _ model: QueueModel, depth: Int, _ part: (index: Int, of: Int)) {
+    func explore(
+        _ steps: [QueueModel.Step], _ model: QueueModel, of vocabulary: [QueueModel.Step], depth: Int,
+        _ part: (index: Int, of: Int)
+    ) {
         if violation != nil { return }
         if depth == 0 {
             courses += 1
             if courses % part.of == part.index { run(steps) }
             return
         }
-        for step in QueueModel.Step.allCases where model.canDo(step) {
+        for step in vocabulary where model.canDo(step) {
             var next = model
             next.make(step)
-            explore(steps + [step], next, depth: depth - 1, part)
+            explore(steps + [step], next, of: vocabulary, depth: depth - 1, part)
         }
     }
 
@@ -61,9 +67,10 @@ private final class QueueCourses {
         do throws(StoreError) {
             func make(_ step: QueueModel.Step) throws(StoreError) {
                 made.append(step)
-                let first = model.firstWaiting
+                let first = model.firstWaiting, claimed = model.claimedNumber
                 model.make(step)
-                try self.make(step, first)
+                try self.make(step, first, claimed)
+                try claimOutcomes()
                 check(events == model.events, "calls: \(events), not \(model.events)")
                 check(queue.isActive == model.isActive, "active: \(queue.isActive)")
                 check(queue.isDue == model.isDue, "due: \(queue.isDue)")
@@ -71,7 +78,7 @@ private final class QueueCourses {
             for step in steps { try make(step) }
             // To the end.
             while model.isActive, violation == nil {
-                guard let step = [.run, .end, .acquire].first(where: { model.canDo($0) }) else {
+                guard let step = [.run, .end, .acquire, .claim, .pass].first(where: { model.canDo($0) }) else {
                     return check(false, "standstill: nothing more can happen")
                 }
                 try make(step)
@@ -87,8 +94,23 @@ private final class QueueCourses {
         }
     }
 
-    /// - Parameter first: the number of the first body that waits.
-    private func make(_ step: QueueModel.Step, _ first: Int?) throws(StoreError) {
+    private func claimOutcomes() throws(StoreError) {
+        while !outcomes.isEmpty {
+            let (id, number) = outcomes.removeFirst()
+            do throws(StoreError) {
+                let version = try store.claimCommit(id)
+                events.append("\(number) outcome \(version == nil ? "not there" : "done")")
+            } catch {
+                if error.code != .cancelled { throw error }
+                events.append("\(number) outcome failed")
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - first: the number of the first that waits.
+    ///   - claimed: the number of the one whose transaction is claimed.
+    private func make(_ step: QueueModel.Step, _ first: Int?, _ claimed: Int?) throws(StoreError) {
         let label = ids.count
         func body(_ view: View) throws(StoreError) {
             events.append("\(label) runs")
@@ -116,6 +138,21 @@ private final class QueueCourses {
                     } catch { return error }
                     return nil
                 })
+        case .request, .alone:
+            ids.append(
+                try store.requestBegin(isAlone: step == .alone) { [unowned self] _ in events.append("\(label) ready") })
+        case .claim:
+            self.claimed = try store.claimBegin(ids[first!])
+            if let view = self.claimed { try add(first!, view) }
+        case .commit, .pass:
+            let number = claimed!
+            _ = try self.claimed!.requestCommit(mayGroup: step == .pass) { [unowned self] id in
+                outcomes.append((id, number))
+            }
+            self.claimed = nil
+        case .undo:
+            self.claimed!.close()
+            self.claimed = nil
         case .cancelFirst: store.cancelAsync(ids[first!])
         case .cancelLast: store.cancelAsync(ids[ids.count - 1])
         case .acquire: queue.acquire()
@@ -176,8 +213,10 @@ extension QueueCourses {
 func queueViolation(depth: Int) -> String? {
     do throws(StoreError) {
         let courses = try QueueCourses(QueueCourses.open())
-        courses.explore([], QueueModel(), depth: depth, (0, 1))
-        if let violation = courses.violation { return violation }
+        for vocabulary in [QueueModel.Step.ofBodies, QueueModel.Step.ofRequests] {
+            courses.explore([], QueueModel(), of: vocabulary, depth: depth, (0, 1))
+            if let violation = courses.violation { return violation }
+        }
         return try QueueCourses.closing()
     } catch {
         return "unexpected error: \(error)"
@@ -189,7 +228,9 @@ func runQueue(_ arguments: Arguments) -> Int32 {
     let start = now()
     do throws(StoreError) {
         let courses = try QueueCourses(QueueCourses.open())
-        courses.explore([], QueueModel(), depth: arguments.depth, arguments.part)
+        for vocabulary in [QueueModel.Step.ofBodies, QueueModel.Step.ofRequests] {
+            courses.explore([], QueueModel(), of: vocabulary, depth: arguments.depth, arguments.part)
+        }
         var violation = courses.violation
         if violation == nil { violation = try QueueCourses.closing() }
         if let violation {

@@ -73,6 +73,8 @@ DEFAULTS = {
     "timeout_ms": "10",
     "body": "body_ok",
     "completion": "NULL",
+    "ready": "take_ready",
+    "tokens": "&TOKEN",
     "id": "NULL",
     "fill": "NULL",
     "decide": "NULL",
@@ -234,6 +236,11 @@ SPECIAL = {
     ("objstore_value_compare", "other"): "A_TEXT",
     ("objstore_get_row", "values"): "OUT_VALUES",
     ("objstore_cancel_async", "id"): "1",
+    ("objstore_claim_begin", "id"): "1",
+    ("objstore_claim_commit", "id"): "1",
+    ("objstore_request_begin", "id"): "&READY_ID",
+    ("objstore_request_commit", "id"): "&READY_ID",
+    ("objstore_without_notifying", "count"): "1",
     ("objstore_observe", "handler"): "keep_changes",
     ("objstore_results_observe", "handler"): "keep_changes",
     ("objstore_bind_change_handler", "handler"): "keep_changes",
@@ -373,6 +380,8 @@ static void must(objstore_status status, const char *what, int line) {
 
 static objstore_status take_json(const char *bytes, size_t length, void *userdata) { (void)bytes; (void)length; (void)userdata; return OBJSTORE_OK; }
 static objstore_status read_json(void *bytes, size_t capacity, size_t *count, void *userdata) { (void)bytes; (void)capacity; (void)userdata; *count = 0; return OBJSTORE_OK; }
+static objstore_async_id READY_ID;
+static void take_ready(void *userdata, objstore_async_id id) { (void)userdata; (void)id; }
 static objstore_status body_ok(objstore_view *view, void *userdata) { (void)view; (void)userdata; return OBJSTORE_OK; }
 static objstore_status keep_changes(objstore_changes *changes, void *userdata) {
     (void)userdata;

@@ -107,6 +107,7 @@ AT(objstore_statistics, observers, 152);
 AT(objstore_statistics, change_sets, 160);
 AT(objstore_statistics, mapped_bytes, 168);
 AT(objstore_statistics, arena_bytes, 176);
+AT(objstore_statistics, versions, 184);
 
 SIZE(objstore_report_line, 72);
 AT(objstore_report_line, struct_size, 0);
@@ -285,6 +286,7 @@ IS(OBJSTORE_ERR_TOO_MANY_READERS == 46);
 IS(OBJSTORE_ERR_FORKED == 47);
 IS(OBJSTORE_ERR_CANCELLED == 48);
 IS(OBJSTORE_ERR_CALLBACK == 49);
+IS(OBJSTORE_ERR_TOO_MANY_VERSIONS == 50);
 IS(OBJSTORE_ERR_OUT_OF_MEMORY == 60);
 IS(OBJSTORE_ERR_OUT_OF_SPACE == 61);
 IS(OBJSTORE_ERR_IO == 62);

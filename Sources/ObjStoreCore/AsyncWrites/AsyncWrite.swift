@@ -1,19 +1,28 @@
-/// One write that nobody waits for: a body that waits for its turn, or a transaction that is to be committed.
+/// One write that nobody waits for: what waits for its turn, or a transaction that is to be committed.
 ///
-/// Its state is that of its queue, under the queue's lock.
+/// What waits is a body, which is called, or a request, whose transaction is claimed. So is the outcome of a commit
+/// that was requested; of another one a completion is told. Its state is that of its queue, under the queue's lock.
 package final class AsyncWrite: @unchecked Sendable {
     /// Changes the store, on a thread that the application lends, and says how its transaction ends.
     typealias Body = (AsyncWrite, WriteTransaction) -> Ending
     /// Gets the version, or why there is none, on such a thread; returns what `deliver` is to report.
     package typealias Completion = (Result<UInt64, StoreError>) -> StoreError?
+    /// Learns that what was requested may be claimed: on any thread, with no lock held.
+    package typealias Ready = @Sendable (UInt64) -> Void
 
     package let id: UInt64
-    /// Its commit may be one with those of the bodies that follow.
-    let mayGroup: Bool
+    /// How its transaction may be one with those of others.
+    let sharing: Sharing
+    private let kind: Kind
+    /// Nothing is called but `ready`: it is claimed.
+    var isRequest: Bool { kind != .called }
+    /// A request of a transaction.
+    var isBegin: Bool { kind == .transaction }
 
     // Dropped as soon as they will not be called any more: what they capture is freed.
     var body: Body?
     var completion: Completion?
+    var ready: Ready?
     /// While its body runs: the transaction is undone when that returns.
     var isCancelled = false
     /// Its body has returned, or there is none: its place among the completions is fixed.
@@ -21,12 +30,38 @@ package final class AsyncWrite: @unchecked Sendable {
     /// Nil: it is not decided yet.
     var result: Result<UInt64, StoreError>?
 
-    init(id: UInt64, mayGroup: Bool, body: Body?, completion: Completion?) {
+    init(id: UInt64, _ sharing: Sharing, _ end: End) {
         self.id = id
-        self.mayGroup = mayGroup
-        self.body = body
-        self.completion = completion
+        self.sharing = sharing
+        switch end {
+        case .tells(let completion):
+            kind = .called
+            self.completion = completion
+        case .transactionIsClaimed(let ready):
+            kind = .transaction
+            self.ready = ready
+        case .outcomeIsClaimed(let ready):
+            kind = .outcome
+            self.ready = ready
+        }
     }
+
+    package enum Sharing {
+        /// What follows begins after its commit.
+        case none
+        /// Its commit may be one with those of what follows.
+        case withFollowing
+        /// Its transaction is shared with nothing before it either.
+        case alone
+    }
+
+    /// How the application learns of it.
+    enum End {
+        case tells(Completion?)
+        case transactionIsClaimed(Ready)
+        case outcomeIsClaimed(Ready)
+    }
+    enum Kind { case called, transaction, outcome }
 
     /// How the transaction of a body ends.
     enum Ending {
@@ -49,6 +84,7 @@ struct AsyncWriteList {
 
     var isEmpty: Bool { head == writes.count }
     var first: AsyncWrite? { isEmpty ? nil : writes[head] }
+    var last: AsyncWrite? { isEmpty ? nil : writes[writes.count - 1] }
 
     /// Errors: `.outOfMemory`.
     mutating func append(_ write: AsyncWrite) throws(StoreError) { try writes.tryAppend(write) }

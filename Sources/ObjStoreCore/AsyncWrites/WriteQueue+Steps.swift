@@ -1,11 +1,12 @@
-/// The steps of a queue: the writer's lock for the first body, bodies and completions, commits.
+/// The steps of a queue: the writer's lock for the first that waits, bodies and completions, commits.
 extension WriteQueue {
-    /// How long a transaction is kept for a thread to come: others may be waiting for the lock, also of this process.
+    /// Nanoseconds that a transaction is kept for a thread to come: others may be waiting for the lock, also of this
+    /// process.
     static let patience: Int64 = 50_000_000
 
     // MARK: Acquirer
 
-    /// Waits for the writer's lock where a body does; false: none does.
+    /// Waits for the writer's lock where something does; false: nothing does.
     @discardableResult
     package func acquire() -> Bool {
         let isWanted = lock.withLock { () -> Bool in
@@ -15,12 +16,12 @@ extension WriteQueue {
         }
         if !isWanted { return false }
         do throws(StoreError) {
-            let transaction = try begin()
+            let group = WriteGroup(try begin(), patience: database.machine.monotonic() &+ WriteQueue.patience)
             let isNeeded = lock.withLock { () -> Bool in
-                stage = waiting.isEmpty ? .idle : .ready(transaction)
+                stage = waiting.isEmpty ? .idle : .ready(group)
                 return !waiting.isEmpty
             }
-            if !isNeeded { transaction.abandon() }
+            if !isNeeded { group.transaction.abandon() }
         } catch {
             lock.withLock {
                 stage = .idle
@@ -37,28 +38,67 @@ extension WriteQueue {
         return transaction
     }
 
-    /// Releases the lock that no thread has come for.
+    /// Releases the lock that no thread has come for; commits what a group has that no more members come to.
     package func park() {
-        let transaction = lock.withLock { () -> WriteTransaction? in
-            guard case .ready(let transaction) = stage else { return nil }
-            stage = .parked
-            return transaction
+        let group = lock.withLock { () -> WriteGroup? in
+            guard case .ready(let group) = stage else { return nil }
+            stage = group.members.isEmpty ? .parked : .idle
+            return group
         }
-        transaction?.abandon()
+        if let group { letGo(group) }
         moved()
     }
 
+    /// A transaction that has begun, and that no thread has come for: a write of a thread that waits for its result
+    /// goes first. What it was begun for waits again. Nil: there is none, or it is being committed.
+    func takeReady() -> WriteTransaction? {
+        let group = lock.withLock { () -> WriteGroup? in
+            guard case .ready(let group) = stage else { return nil }
+            stage = .idle
+            return group
+        }
+        guard let group else { return nil }
+        if !group.members.isEmpty { letGo(group) }
+        wakeAcquirer()
+        return group.members.isEmpty ? group.transaction : nil
+    }
+
+    /// Under the lock: another one is the first that waits. Returns a group that it is not to get.
+    func firstHasChanged() -> WriteGroup? {
+        switch stage {
+        case .ready(let group):
+            if let first = waiting.first, group.members.isEmpty || first.sharing != .alone { return nil }
+            stage = .idle
+            return group
+        case .parked:
+            // It was never told of a turn that it could claim.
+            if waiting.first?.isRequest != false { stage = .idle }
+            return nil
+        case .idle, .acquiring, .running: return nil
+        }
+    }
+
+    /// A group that is not in any stage any more.
+    func letGo(_ group: WriteGroup) {
+        guard !group.members.isEmpty else { return group.transaction.abandon() }
+        append(TransactionEnd(transaction: group.transaction, writes: group.members))
+    }
+
     /// Under the lock: their results are known. What was not in the order yet takes its place in it.
-    private func end(_ writes: [AsyncWrite], _ result: Result<UInt64, StoreError>) {
+    func end(_ writes: [AsyncWrite], _ result: Result<UInt64, StoreError>) {
         for write in writes {
             write.result = result
-            enter(write)
+            if write.isRequest {
+                if write.ready != nil { untold.append(write) }
+            } else {
+                enter(write)
+            }
         }
     }
 
     /// Under the lock.
     private func enter(_ write: AsyncWrite) {
-        if write.hasEnded { return }
+        if write.hasEnded || write.isRequest { return }
         write.hasEnded = true
         ended.appendForSure(write)
     }
@@ -100,69 +140,87 @@ extension WriteQueue {
     }
 
     private func runBodies(until end: Int64, _ failed: (StoreError) -> Void) -> Int {
-        guard let claimed = claim() else { return 0 }
-        let transaction = claimed.1
-        var write = claimed.0
-        // Whose changes the transaction has, and where those of the body that runs begin.
-        var members: [AsyncWrite] = [], savepoint: UInt64?, calls = 0
-        while true {
+        var calls = 0
+        while let (write, group) = takeBody() {
             var body: AsyncWrite.Body?
             lock.withLock { swap(&body, &write.body) }
             calls += 1
-            let ending = body.unsafelyUnwrapped(write, transaction)
+            let ending = body.unsafelyUnwrapped(write, group.transaction)
             body = nil
             if fork.isChild { return calls }
-            switch lock.withLock({ decided(ending, write, isLost: savepoint != nil && transaction.isBroken) }) {
-            case .commit(let writes):
-                members += writes
-                lock.withLock {
-                    if InjectedBug.active(.asyncEarly) { self.end(writes, .success(0)) }
-                    for write in writes { enter(write) }
-                }
-                if database.machine.monotonic() < end, writes.allSatisfy(\.mayGroup),
-                    let (next, begun) = another(in: transaction, after: savepoint)
-                {
-                    (write, savepoint) = (next, begun)
-                    continue
-                }
-                submit(TransactionEnd(transaction: transaction, writes: members))
-            case .cancel(let writes, let error):
-                // What it has cancelled by itself is no failure.
-                if let error, error.code != .cancelled, writes.allSatisfy({ $0.completion == nil }) { failed(error) }
-                undo(transaction, to: savepoint, members, writes, error)
-            case .over(let writes, let result):
-                lock.withLock {
-                    self.end(members + writes, result)
-                    stage = .idle
-                }
-                wakeAcquirer()
-                moved()
-            }
-            return calls
+            let goesOn = self.end(write, of: group, ending, failed)
+            if !goesOn { break }
+            if database.machine.monotonic() < end, lock.withLock({ waiting.first?.isRequest == false }) { continue }
+            // It waits for others to come, and not for long.
+            wakeAcquirer()
+            moved()
+            break
         }
+        return calls
     }
 
     /// The body whose turn it is, if its transaction has begun; one that was parked is to begin again.
-    private func claim() -> (AsyncWrite, WriteTransaction)? {
+    private func takeBody() -> (AsyncWrite, WriteGroup)? {
         var isParked = false
-        let claimed = lock.withLock { () -> (AsyncWrite, WriteTransaction)? in
-            switch stage {
-            case .ready(let transaction):
-                let write = InjectedBug.active(.asyncOvertakes) ? waiting.removeLast() : waiting.removeFirst()
-                stage = .running(write)
-                return (write, transaction)
-            case .parked:
-                stage = .idle
-                isParked = true
-                return nil
-            case .idle, .acquiring, .running: return nil
-            }
+        let taken = lock.withLock { () -> (AsyncWrite, WriteGroup)? in
+            guard waiting.first?.isRequest == false else { return nil }
+            return take(&isParked)
         }
         if isParked { wakeAcquirer() }
-        return claimed
+        return taken
     }
 
-    /// Under the lock: what the body wants, unless it was cancelled meanwhile.
+    /// Under the lock: the first that waits gets its turn, if its transaction has begun.
+    func take(_ isParked: inout Bool) -> (AsyncWrite, WriteGroup)? {
+        switch stage {
+        case .ready(let group):
+            let isOvertaken =
+                InjectedBug.active(.asyncOvertakes) && group.members.isEmpty && waiting.last?.isRequest == false
+            let write = isOvertaken ? waiting.removeLast() : waiting.removeFirst()
+            stage = .running(write)
+            return (write, group)
+        case .parked:
+            stage = .idle
+            isParked = true
+            return nil
+        case .idle, .acquiring, .running: return nil
+        }
+    }
+
+    /// Ends the turn of a body or a claim; whether its transaction is now that of the next one.
+    func end(
+        _ write: AsyncWrite, of group: WriteGroup, _ ending: AsyncWrite.Ending, _ failed: (StoreError) -> Void
+    ) -> Bool {
+        let isLost = group.savepoint != nil && group.transaction.isBroken
+        switch lock.withLock({ decided(ending, write, isLost: isLost) }) {
+        case .commit(let writes):
+            group.members += writes
+            lock.withLock {
+                if InjectedBug.active(.asyncEarly) { end(writes, .success(0)) }
+                for write in writes { enter(write) }
+            }
+            if write.sharing != .alone, writes.allSatisfy({ $0.sharing == .withFollowing }), pass(group) {
+                return true
+            }
+            submit(TransactionEnd(transaction: group.transaction, writes: group.members))
+        case .cancel(let writes, let error):
+            // What it has cancelled by itself is no failure.
+            if let error, error.code != .cancelled, !writes.contains(where: { $0.isRequest || $0.completion != nil }) {
+                failed(error)
+            }
+            undo(group, writes, error)
+        case .over(let writes, let result):
+            lock.withLock {
+                end(group.members + writes, result)
+                stage = .idle
+            }
+            wakeAcquirer()
+            moved()
+        }
+        return false
+    }
+
+    /// Under the lock: what the one that had its turn wants, unless it was cancelled meanwhile.
     ///
     /// - Parameter isLost: it has left the transaction broken, which those before it need not pay for.
     private func decided(
@@ -178,64 +236,53 @@ extension WriteQueue {
         return ending
     }
 
-    /// The next body, whose changes will be one commit with what the transaction has; and a savepoint before them.
-    private func another(
-        in transaction: WriteTransaction, after savepoint: UInt64?
-    ) -> (AsyncWrite, savepoint: UInt64)? {
-        if lock.withLock({ waiting.isEmpty }) { return nil }
-        let begun: UInt64
-        do throws(StoreError) {
-            // Savepoints that the last body has left open end with it.
-            if let savepoint {
-                try transaction.releaseSavepoint(savepoint, ofCall: true)
-            } else {
-                transaction.releaseAllSavepoints()
-            }
-            begun = try transaction.beginSavepoint(ofCall: true)
-        } catch {
-            return nil  // the commit says what is wrong
-        }
-        return lock.withLock { () -> (AsyncWrite, UInt64)? in
-            if waiting.isEmpty { return nil }
-            let next = waiting.removeFirst()
-            stage = .running(next)
-            return (next, begun)
+    /// Gives the transaction to the next that waits, if there is one that may have it.
+    private func pass(_ group: WriteGroup) -> Bool {
+        let now = database.machine.monotonic(), end = group.end ?? (now &+ groupTime)
+        func isWanted() -> Bool { waiting.first.map { $0.sharing != .alone } ?? false }
+        guard now < end, lock.withLock({ isWanted() }) else { return false }
+        do throws(StoreError) { try group.beginNext() } catch { return false }
+        return lock.withLock {
+            guard isWanted() else { return false }
+            (group.end, group.patience) = (end, end)
+            stage = .ready(group)
+            return true
         }
     }
 
-    /// The changes of one body go; those of bodies before it in the transaction stay.
-    private func undo(
-        _ transaction: WriteTransaction, to savepoint: UInt64?, _ members: [AsyncWrite], _ writes: [AsyncWrite],
-        _ error: StoreError?
-    ) {
-        let failure = error ?? AsyncWrite.cancelled
-        guard let savepoint else {
-            lock.withLock { for write in writes { enter(write) } }
-            return submit(
-                TransactionEnd(
-                    transaction: transaction, writes: writes, cancel: TransactionEnd.Cancel(failure: failure)))
-        }
-        do throws(StoreError) {
-            try transaction.rollBack(toSavepoint: savepoint, ofCall: true)
-            lock.withLock { self.end(writes, .failure(failure)) }
-            submit(TransactionEnd(transaction: transaction, writes: members))
-        } catch {
+    /// The changes of one go; those of the members before it stay.
+    private func undo(_ group: WriteGroup, _ writes: [AsyncWrite], _ error: StoreError?) {
+        let failure = error ?? AsyncWrite.cancelled, transaction = group.transaction
+        func cancel(_ writes: [AsyncWrite], _ failure: StoreError) {
             lock.withLock { for write in writes { enter(write) } }
             submit(
                 TransactionEnd(
-                    transaction: transaction, writes: members + writes, cancel: TransactionEnd.Cancel(failure: error)))
+                    transaction: transaction, writes: writes, cancel: TransactionEnd.Cancel(failure: failure)))
+        }
+        guard let savepoint = group.savepoint else { return cancel(writes, failure) }
+        do throws(StoreError) {
+            try transaction.rollBack(toSavepoint: savepoint, ofCall: true)
+            lock.withLock { end(writes, .failure(failure)) }
+            submit(TransactionEnd(transaction: transaction, writes: group.members))
+        } catch {
+            cancel(group.members + writes, error)
         }
     }
 
+    /// The end of a turn.
     private func submit(_ end: TransactionEnd) {
-        lock.withLock {
-            endings.append(end)
-            stage = .idle
-        }
-        wakeCommitter()
+        append(end) { stage = .idle }
         wakeAcquirer()
         // Also for who waits for the end of all.
         moved()
+    }
+
+    private func append(_ end: TransactionEnd, _ alsoUnderLock: () -> Void = {}) {
+        lock.withLock {
+            endings.append(end)
+            alsoUnderLock()
+        }
+        wakeCommitter()
     }
 
     // MARK: Committer

@@ -1,20 +1,22 @@
-/// The writes of one handle that nobody waits for: bodies, one after the other, and commits.
+/// The writes of one handle that nobody waits for: bodies and requests, one after the other, and commits.
 ///
 /// ```
 ///            acquirer                lent thread                committer
 ///  waiting ──► has WRITER ─ signal ─► runs the body ───────────► writes, syncs ─ signal ─► lent thread: completion
-///  a, b, c     for a                  (and b's, where they may    in their order            in the order in which
-///                                      be one commit)                                       the bodies have ended
+///  a, b, c     for a        │         (and b's, where they may    in their order    │       in the order in which
+///                           │          be one commit)                               │       the bodies have ended
+///                           └ ready ► claims the transaction,                       └ ready ► claims the outcome
+///                                     ends it some time
 /// ```
 /// Two threads of the library wait where something has to be waited for: one for the writer's lock, one for pages, log
 /// and sync. They are started by the first such write, and sleep while there is nothing to do. Bodies and completions
-/// run where change sets are delivered, and nowhere else.
+/// run where change sets are delivered, and nowhere else; what was requested is claimed by whatever thread wants it.
 ///
-/// The steps are functions (`acquire`, `run`, `commitNext`); the threads do nothing but call them.
+/// The steps are functions (`acquire`, `run`, `claimBegin`, `endNext`); the threads do nothing but call them.
 package final class WriteQueue: @unchecked Sendable {
     let database: Database
     let durability: StoreOptions.Durability
-    /// Nanoseconds that a body waits for the writer's lock; negative: for ever.
+    /// Nanoseconds that is waited for the writer's lock; negative: for ever.
     let timeout: Int64
     let cancellation: WaitCancellation?
     /// Of what another process may have made of the file; under WRITER.
@@ -27,29 +29,36 @@ package final class WriteQueue: @unchecked Sendable {
     let lock = Lock()
     // Under the lock.
     private var lastID: UInt64 = 0
-    /// Bodies in their order.
+    /// Bodies and requests in their order.
     var waiting = AsyncWriteList()
     var stage = Stage.idle
     /// Transactions that are to be ended, in their order.
     var endings: [TransactionEnd] = []
     /// Those whose bodies have ended, and commits: their completions are called in this order.
     var ended = AsyncWriteList()
-    /// What the body that runs has said is to be committed when it returns.
+    /// What the one that has its turn has said is to be committed.
     var promised: [AsyncWrite] = []
+    /// What was requested, until it is claimed or cancelled.
+    var requests: [UInt64: AsyncWrite] = [:]
+    /// Requests whose outcome is known, and that are to learn it.
+    var untold: [AsyncWrite] = []
+    /// Whose `ready` is being called, by which threads.
+    var telling: [(id: UInt64, thread: UInt)] = []
     /// A thread calls completions.
     var isCompleting = false
-    private var isClosed = false
+    private(set) var isClosed = false
     /// Something was begun since the last of all came to its end; and nobody has been told of that end.
-    private var hasBegun = false, hasEndedAll = false
+    var hasBegun = false
+    private var hasEndedAll = false
     private var acquirer: WorkerThread?, committer: WorkerThread?
 
-    /// Where the first of the waiting bodies is.
+    /// Where the first of those that wait is.
     enum Stage {
         case idle
         /// The writer's lock is being waited for.
         case acquiring
         /// Its transaction has begun; a thread has to come.
-        case ready(WriteTransaction)
+        case ready(WriteGroup)
         /// None came for long, so the lock was released to others. The next one that comes wants it again.
         case parked
         case running(AsyncWrite)
@@ -65,6 +74,8 @@ package final class WriteQueue: @unchecked Sendable {
 
     /// Nanoseconds: how long one call runs bodies and completions before the thread goes back to its own work.
     package var slice: Int64 = 500_000
+    /// Nanoseconds: how long a group takes members. Its first one waits for its commit as long.
+    package var groupTime: Int64 = 2_000_000
 
     /// Changes whenever something has become due, or has ended.
     let progress: SharedWord
@@ -95,14 +106,21 @@ package final class WriteQueue: @unchecked Sendable {
     ///
     /// Errors: `.closedHandle`, `.outOfMemory`.
     func add(
-        mayGroup: Bool, completion: AsyncWrite.Completion?, _ body: @escaping AsyncWrite.Body
+        _ sharing: AsyncWrite.Sharing, completion: AsyncWrite.Completion?, _ body: @escaping AsyncWrite.Body
+    ) throws(StoreError) -> UInt64 {
+        try add(sharing, .tells(completion), body)
+    }
+
+    func add(
+        _ sharing: AsyncWrite.Sharing, _ end: AsyncWrite.End, _ body: AsyncWrite.Body?
     ) throws(StoreError) -> UInt64 {
         try startThreads()
         let write = try lock.withLock { () throws(StoreError) in
             try checkOpen()
-            let write = newWrite(mayGroup, completion)
+            let write = newWrite(sharing, end)
             write.body = body
             try waiting.append(write)
+            if write.isRequest { requests[write.id] = write }
             hasBegun = true
             return write
         }
@@ -113,14 +131,18 @@ package final class WriteQueue: @unchecked Sendable {
     /// Commits a transaction that has begun otherwise, and is the queue's from here on, whatever is thrown; the id.
     ///
     /// Errors: `.closedHandle`, `.outOfMemory`, with which it is cancelled.
-    func commit(_ transaction: WriteTransaction, completion: AsyncWrite.Completion?) throws(StoreError) -> UInt64 {
+    func commit(_ transaction: WriteTransaction, _ end: AsyncWrite.End) throws(StoreError) -> UInt64 {
         do throws(StoreError) {
             try startThreads()
             let write = try lock.withLock { () throws(StoreError) in
                 try checkOpen()
-                let write = newWrite(false, completion)
-                try ended.append(write)
-                write.hasEnded = true
+                let write = newWrite(.none, end)
+                if write.isRequest {
+                    requests[write.id] = write
+                } else {
+                    try ended.append(write)
+                    write.hasEnded = true
+                }
                 hasBegun = true
                 endings.append(TransactionEnd(transaction: transaction, writes: [write]))
                 return write
@@ -132,50 +154,48 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Inside of a body, a commit of its transaction: for when the body has ended. Also while the store is being
-    /// closed.
-    func newCommit(mayGroup: Bool, completion: AsyncWrite.Completion?) -> AsyncWrite {
+    /// A commit by the one that has its turn: for when the body has ended. Also while the store is being closed.
+    func newCommit(_ sharing: AsyncWrite.Sharing, _ end: AsyncWrite.End) -> AsyncWrite {
         lock.withLock {
-            let write = newWrite(mayGroup, completion)
+            let write = newWrite(sharing, end)
             promised.append(write)
+            if write.isRequest { requests[write.id] = write }
             return write
         }
     }
 
-    private func checkOpen() throws(StoreError) {
-        if isClosed { throw StoreError(.closedHandle, "the store is being closed") }
-    }
+    private func checkOpen() throws(StoreError) { if isClosed { throw WriteQueue.closedError } }
+    static var closedError: StoreError { StoreError(.closedHandle, "the store is being closed") }
 
-    private func newWrite(_ mayGroup: Bool, _ completion: AsyncWrite.Completion?) -> AsyncWrite {
+    private func newWrite(_ sharing: AsyncWrite.Sharing, _ end: AsyncWrite.End) -> AsyncWrite {
         lastID += 1
-        return AsyncWrite(id: lastID, mayGroup: mayGroup, body: nil, completion: completion)
+        return AsyncWrite(id: lastID, sharing, end)
     }
 
-    /// A body that has not begun never will, and nobody is told. One that runs is undone when it returns, and its
-    /// completion is told. Of what has ended, the completion is not called any more. What is over, or unknown, stays.
+    /// What has not begun never will, and nobody is told. What has its turn is undone when that ends, and its
+    /// completion is told. Of what has ended, nobody is told any more. What is over, or unknown, stays.
     package func cancel(_ id: UInt64) {
         // Freed without the lock: what they capture may run code of the application then.
-        var begun: WriteTransaction?, dropped: AsyncWrite?, completion: AsyncWrite.Completion?
+        var left: WriteGroup?, dropped: AsyncWrite?, completion: AsyncWrite.Completion?, ready: AsyncWrite.Ready?
         lock.withLock {
+            if let request = requests.removeValue(forKey: id) { swap(&ready, &request.ready) }
             dropped = InjectedBug.active(.asyncCancelLost) ? nil : waiting.remove(id)
             if dropped != nil {
-                guard waiting.isEmpty else { return }
-                // What was begun for it is as good for the next; there is none.
-                if case .ready(let transaction) = stage { begun = transaction }
-                switch stage {
-                case .ready, .parked: stage = .idle
-                case .idle, .acquiring, .running: break
-                }
+                left = firstHasChanged()
             } else if case .running(let write) = stage, write.id == id {
                 write.isCancelled = true
             } else if let write = ended.first(id) ?? promised.first(where: { $0.id == id }) {
                 swap(&completion, &write.completion)
             }
         }
-        begun?.abandon()
-        withExtendedLifetime((dropped, completion)) {}
+        if let left { letGo(left) }
+        withExtendedLifetime((dropped, completion, ready)) {}
+        waitForTelling(id)
+        wakeAcquirer()
         moved()
     }
+
+    // MARK: Activity
 
     /// Whether something was begun and has not come to its end, its completion included.
     package var isActive: Bool { lock.withLock { isActiveLocked } }
@@ -202,22 +222,24 @@ package final class WriteQueue: @unchecked Sendable {
         lock.withLock {
             if !isCompleting, ended.first?.result != nil { return true }
             switch stage {
-            case .ready, .parked: return true
+            case .ready, .parked: return waiting.first?.isRequest == false
             case .idle, .acquiring, .running: return false
             }
         }
     }
 
-    /// A transaction that has begun for a body that no thread has come for: a write of a thread that waits for its
-    /// result goes first. The body waits again.
-    func takeReady() -> WriteTransaction? {
-        let taken = lock.withLock { () -> WriteTransaction? in
-            guard case .ready(let transaction) = stage else { return nil }
-            stage = .idle
-            return transaction
+    /// Something has become due, or has ended; also the last of all, which who waits for that must see.
+    func moved() {
+        tellReady()
+        progress.add(1)
+        database.machine.wake(progress)
+        let isEnd = lock.withLock { () -> Bool in
+            if !hasBegun || isActiveLocked { return false }
+            hasBegun = false
+            hasEndedAll = true
+            return true
         }
-        if taken != nil { wakeAcquirer() }
-        return taken
+        if isEnd || isDue { signal() }
     }
 
     // MARK: The threads
@@ -240,14 +262,13 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     private func runAcquirer(_ thread: WorkerThread) {
-        var readyUntil: Int64 = -1
         while !thread.isStopping {
-            if acquire() { readyUntil = database.machine.monotonic() + WriteQueue.patience }
-            guard lock.withLock({ if case .ready = stage { true } else { false } }) else {
+            acquire()
+            guard let end = lock.withLock({ if case .ready(let group) = stage { group.patience } else { nil } }) else {
                 _ = thread.waitForSignal(timeout: -1)
                 continue
             }
-            let left = readyUntil - database.machine.monotonic()
+            let left = end - database.machine.monotonic()
             if left <= 0 { park() } else { _ = thread.waitForSignal(timeout: left) }
         }
     }
@@ -255,26 +276,14 @@ package final class WriteQueue: @unchecked Sendable {
     func wakeAcquirer() { lock.withLock { acquirer }?.signal() }
     func wakeCommitter() { lock.withLock { committer }?.signal() }
 
-    /// Something has become due, or has ended; also the last of all, which who waits for that must see.
-    func moved() {
-        progress.add(1)
-        database.machine.wake(progress)
-        let isEnd = lock.withLock { () -> Bool in
-            if !hasBegun || isActiveLocked { return false }
-            hasBegun = false
-            hasEndedAll = true
-            return true
-        }
-        if isEnd || isDue { signal() }
-    }
-
     // MARK: Closing
 
-    /// Nothing is taken any more; what was taken comes to its end, with bodies and completions on this thread, too.
-    /// `stop` has to follow.
+    /// Nothing is taken any more, and requests fail; what was taken comes to its end, with bodies and completions on
+    /// this thread, too. `stop` has to follow.
     func finish(_ failed: (StoreError) -> Void) {
         if fork.isChild { return }
         lock.withLock { isClosed = true }
+        refuseRequests()
         while true {
             let seen = progress.current
             _ = run(failed)

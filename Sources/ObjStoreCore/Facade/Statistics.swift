@@ -42,6 +42,8 @@ package struct StoreStatistics: Sendable {
     package var views = 0
     package var mappedBytes = 0
     package var arenaBytes = 0
+    /// Of all processes, the newest included.
+    package var versions = 0
     package var observers = 0
     package var changeSets: UInt64 = 0
 }
@@ -73,6 +75,28 @@ extension Store {
         result.arenaBytes = shared.arenaBytes
         (result.observers, result.changeSets) = database.watch.statistics
         return result
+    }
+
+    /// Before anything is written.
+    ///
+    /// Errors: `.tooManyVersions`, which says who pins them.
+    func checkVersions() throws(StoreError) {
+        if maxVersions == .max { return }
+        let pins = try pins().filter { $0.holder == .view }
+        let newest = shared.database.publishedVersion
+        let alive = Set(pins.map(\.version) + [newest]).count
+        if alive <= maxVersions { return }
+        let now = shared.database.machine.wallClock() / 1_000_000
+        let old = pins.filter { $0.version != newest }
+        let named = old.prefix(8).map { pin in
+            "version \(pin.version) by process \(pin.process) for \(max(0, now - pin.since) / 1000) s"
+        }
+        throw StoreError(
+            .tooManyVersions,
+            """
+            \(alive) versions are alive, and \(maxVersions) may be: \(named.joined(separator: ", "))\
+            \(old.count > 8 ? ", …" : "")
+            """)
     }
 
     /// Oldest version first.
@@ -107,6 +131,7 @@ extension Database {
         let slots = try pinnedSlots().filter { $0.holder == .view }
         result.readerSlots = slots.count
         result.oldestPin = slots.map(\.version).min() ?? 0
+        result.versions = Set(slots.map(\.version) + [result.published]).count
         var instances: Set<UInt64> = [instance]
         for index in 0..<shared.usedSlots {
             let owner = shared.slot(index).instance.current

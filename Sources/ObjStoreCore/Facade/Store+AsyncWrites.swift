@@ -6,34 +6,82 @@ extension Store {
     /// Runs `body` in a transaction when its turn has come, and commits; then, or when that fails, calls `completion`.
     /// Both on a thread that delivers. Returns its id.
     ///
-    /// - Parameter mayGroup: the commit may be one with those of the bodies that follow: all of them survive or none.
+    /// - Parameters:
+    ///   - mayGroup: the commit may be one with those of the bodies that follow: all of them survive or none.
+    ///   - isAlone: the transaction is shared with no other body, nor with one before it.
     /// Errors: `.readOnly`, `.closedHandle`, `.outOfMemory`.
     package func writeAsync(
-        mayGroup: Bool = false, _ body: @escaping AsyncBody, completion: AsyncWrite.Completion? = nil
+        mayGroup: Bool = false, isAlone: Bool = false, _ body: @escaping AsyncBody,
+        completion: AsyncWrite.Completion? = nil
     ) throws(StoreError) -> UInt64 {
-        try enqueue(mayGroup: mayGroup, commits: true, body, completion)
+        try enqueue(isAlone ? .alone : mayGroup ? .withFollowing : .none, commits: true, body, completion)
     }
 
     /// The same for a body that commits by itself, or with `View.commitAsync`: what it leaves open is undone.
-    package func beginAsync(_ body: @escaping AsyncBody) throws(StoreError) -> UInt64 {
-        try enqueue(mayGroup: false, commits: false, body, nil)
+    package func beginAsync(isAlone: Bool = false, _ body: @escaping AsyncBody) throws(StoreError) -> UInt64 {
+        try enqueue(isAlone ? .alone : .none, commits: false, body, nil)
     }
 
-    /// A body that has not begun never will, and nobody is told. One that runs is undone when it returns. Of a commit
-    /// only the completion is not called any more. Nothing happens to what is over.
+    /// Asks for a transaction, to be claimed when its turn has come: then `ready` is called, perhaps before this
+    /// returns, on any thread; it must return at once. It may be called again. Returns its id.
+    ///
+    /// Errors: `.readOnly`, `.closedHandle`, `.outOfMemory`.
+    package func requestBegin(
+        isAlone: Bool = false, ready: @escaping AsyncWrite.Ready
+    ) throws(StoreError) -> UInt64 {
+        try calls.within { () throws(StoreError) in
+            try checkWritable()
+            return try writeQueue().requestBegin(isAlone: isAlone, ready)
+        }
+    }
+
+    /// The transaction that was requested, for this thread; nil: its turn has not come, or has passed, since nobody has
+    /// claimed it in time, and `ready` will be called again. A claim that throws is over.
+    ///
+    /// Errors: `.alreadyInWrite`, and it can be claimed later; those of `begin`; `.closedHandle`; `.invalidArgument`:
+    /// there is no such request.
+    package func claimBegin(_ id: UInt64) throws(StoreError) -> View? {
+        try calls.within { () throws(StoreError) in
+            try checkWritable()
+            try shared.checkOutside("claim")
+            let queue = try writeQueue()
+            guard let (write, group) = try queue.claimBegin(id) else { return nil }
+            shared.didBegin()
+            let view = View(store: self, transaction: group.transaction)
+            view.turn = AsyncTurn(isAlone: write.sharing == .alone) { (ending) in
+                queue.end(write, of: group, ending)
+            }
+            view.turn?.isShared = !group.members.isEmpty
+            return try register(view)
+        }
+    }
+
+    /// The version of a commit that was requested; nil: it is not over, and `ready` will be called.
+    ///
+    /// Errors: those of committing; `.closedHandle`; `.invalidArgument`: there is no such request.
+    package func claimCommit(_ id: UInt64) throws(StoreError) -> UInt64? {
+        try calls.within { () throws(StoreError) in
+            try checkOpen()
+            return try writeQueue().claimCommit(id)
+        }
+    }
+
+    /// What has not begun never will, and nobody is told. What has its turn is undone when that ends. Of a commit
+    /// nobody is told any more. Nothing happens to what is over.
     package func cancelAsync(_ id: UInt64) { existingQueue?.cancel(id) }
 
     /// Whether something was begun asynchronously and has not come to its end, its completion included.
     package var isWritingAsync: Bool { existingQueue?.isActive ?? false }
 
     private func enqueue(
-        mayGroup: Bool, commits: Bool, _ body: @escaping AsyncBody, _ completion: AsyncWrite.Completion?
+        _ sharing: AsyncWrite.Sharing, commits: Bool, _ body: @escaping AsyncBody,
+        _ completion: AsyncWrite.Completion?
     ) throws(StoreError) -> UInt64 {
         try calls.within { () throws(StoreError) in
             try checkWritable()
             let queue = try writeQueue()
             try hub.willWrite()
-            return try queue.add(mayGroup: mayGroup, completion: completion) { [unowned self] (write, transaction) in
+            return try queue.add(sharing, completion: completion) { [unowned self] (write, transaction) in
                 self.run(write, transaction, commits: commits, body)
             }
         }
@@ -45,7 +93,7 @@ extension Store {
     ) -> AsyncWrite.Ending {
         let told = commits ? [write] : []
         shared.didBegin()
-        let turn = AsyncTurn()
+        let turn = AsyncTurn(isAlone: write.sharing == .alone)
         let view = View(store: self, transaction: transaction)
         view.turn = turn
         var failure: StoreError?
@@ -53,24 +101,37 @@ extension Store {
         if shared.isInherited { return .cancel([], nil) }
         view.detach()
         // The lock, and with it the word of who writes, may be another's.
-        if case .over(let result) = turn.ending { return .over(told, result) }
+        if case .over(let writes, let result) = turn.ending { return .over(writes + told, result) }
         shared.willEnd()
         switch turn.ending {
-        case .commit(let commit): return failure.map { .cancel([commit] + told, $0) } ?? .commit([commit] + told)
-        case .cancel: return .cancel(told, failure ?? AsyncWrite.cancelled)
+        case .commit(let commits): return failure.map { .cancel(commits + told, $0) } ?? .commit(commits + told)
+        case .cancel(_, let error): return .cancel(told, failure ?? error)
         case nil, .over: return failure.map { .cancel(told, $0) } ?? (commits ? .commit(told) : .cancel([], nil))
         }
     }
 }
 
-/// How the transaction of an asynchronous body ends, which that has said.
+/// How the transaction of an asynchronous body or claim ends, which that has said.
 final class AsyncTurn {
-    enum Ending {
-        case commit(AsyncWrite)
-        case cancel
-        case over(Result<UInt64, StoreError>)
+    /// The transaction is shared with nothing else.
+    let isAlone: Bool
+    /// It has changes of others already.
+    fileprivate(set) var isShared = false
+    private(set) var ending: AsyncWrite.Ending?
+    /// Of a claim: ends it at once. That of a body ends when that returns.
+    private let finish: ((AsyncWrite.Ending) -> Void)?
+
+    fileprivate init(isAlone: Bool, finish: ((AsyncWrite.Ending) -> Void)? = nil) {
+        self.isAlone = isAlone
+        self.finish = finish
     }
-    var ending: Ending?
+
+    var isClaimed: Bool { finish != nil }
+
+    func end(_ ending: AsyncWrite.Ending) {
+        self.ending = ending
+        finish?(ending)
+    }
 }
 
 extension View {
@@ -80,17 +141,35 @@ extension View {
     package func commitAsync(
         mayGroup: Bool = false, completion: AsyncWrite.Completion? = nil
     ) throws(StoreError) -> UInt64 {
+        try commit(mayGroup, .tells(completion))
+    }
+
+    /// The same with an outcome that is claimed, by `Store.claimCommit`: when it is there, `ready` is called, on any
+    /// thread; it must return at once.
+    package func requestCommit(
+        mayGroup: Bool = false, ready: @escaping AsyncWrite.Ready
+    ) throws(StoreError) -> UInt64 {
+        try commit(mayGroup, .outcomeIsClaimed(ready))
+    }
+
+    private func commit(_ mayGroup: Bool, _ end: AsyncWrite.End) throws(StoreError) -> UInt64 {
         try store.calls.within { () throws(StoreError) in
             guard kind == .transaction else { throw notInWrite }
             let queue = try store.writeQueue()
             guard let transaction = detach() else { throw closedError }
-            if let turn {
-                let commit = queue.newCommit(mayGroup: mayGroup, completion: completion)
-                turn.ending = .commit(commit)
-                return commit.id
+            // Of a body it is the queue's.
+            if turn?.isClaimed != false { shared.willEnd() }
+            if case .tells = end {
+                do throws(StoreError) { try store.hub.willWrite() } catch {
+                    guard let turn else { throw transaction.cancel(because: error, store.durability) }
+                    turn.end(.cancel([], error))
+                    throw error
+                }
             }
-            shared.willEnd()
-            return try queue.commit(transaction, completion: completion)
+            guard let turn else { return try queue.commit(transaction, end) }
+            let commit = queue.newCommit(mayGroup ? .withFollowing : .none, end)
+            turn.end(.commit([commit]))
+            return commit.id
         }
     }
 }

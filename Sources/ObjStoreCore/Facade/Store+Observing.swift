@@ -163,3 +163,36 @@ extension Signature {
         self = try result.get()
     }
 }
+
+extension View {
+    /// These observers are not told of what the transaction changes; several calls add up.
+    ///
+    /// Errors: `.notInWrite`, `.wrongStore` (an observer of another store), `.closedHandle` (it was closed),
+    /// `.tooManyReaders`, `.invalidArgument` (inside of an asynchronous body that may share its transaction).
+    package func withoutNotifying(_ silenced: [Observer]) throws(StoreError) {
+        try serialised { () throws(StoreError) in
+            guard kind == .transaction else { throw notInWrite }
+            guard let transaction else { throw closedError }
+            if let turn, !turn.isAlone {
+                throw StoreError(
+                    .invalidArgument,
+                    "the transaction of this asynchronous write may be shared with others: it has to be begun alone")
+            }
+            for (index, observer) in silenced.enumerated() {
+                guard observer.observes(shared.database) else {
+                    throw StoreError(.wrongStore, "token \(index) observes another store")
+                }
+                if observer.isEnded { throw StoreError(.closedHandle, "token \(index) was closed") }
+            }
+            if silenced.isEmpty { return }
+            let write: SilentWrite
+            if let witness = transaction.witness as? SilentWrite {
+                write = witness
+            } else {
+                write = try SilentWrite(transaction)
+                transaction.witness = write
+            }
+            for observer in silenced { write.add(observer) }
+        }
+    }
+}

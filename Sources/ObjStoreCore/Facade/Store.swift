@@ -6,6 +6,8 @@ package final class Store: @unchecked Sendable {
     package let durability: StoreOptions.Durability
     /// Milliseconds to wait for other writers; negative: for ever.
     package let writeTimeout: Int64
+    /// No write begins while more versions are alive.
+    let maxVersions: Int64
     /// What the program calls what it calls otherwise than the file.
     let names: StoredNames
     let order: DeclaredOrder
@@ -48,6 +50,7 @@ package final class Store: @unchecked Sendable {
         mode = configuration.mode
         durability = configuration.durability
         writeTimeout = configuration.writeTimeout
+        maxVersions = configuration.limits[.versions] ?? StoreConfiguration.Limit.versions.standard
         waitCancellation = WaitCancellation(asking: configuration.onWait)
         self.names = names
         order = DeclaredOrder(draft)
@@ -136,8 +139,8 @@ package final class Store: @unchecked Sendable {
     /// or closed, or until the store is.
     ///
     /// Errors: `.readOnly`, `.alreadyInWrite`, `.busy` (`.notAtAll`), `.timeout`, `.poisoned`, `.tooManyReaders`,
-    /// `.schemaMismatch` (the file has a higher version of the schema meanwhile, without something that this handle's
-    /// has).
+    /// `.tooManyVersions`, `.schemaMismatch` (the file has a higher version of the schema meanwhile, without something
+    /// that this handle's has).
     package func begin(_ wait: Wait = .standard) throws(StoreError) -> View {
         try calls.within { () throws(StoreError) in try beginInside(wait) }
     }
@@ -151,11 +154,17 @@ package final class Store: @unchecked Sendable {
         case .notAtAll: transaction = try begin(timeout: 0, isTry: true)
         case .atMost(let milliseconds): transaction = try begin(timeout: milliseconds, isTry: false)
         }
-        do throws(StoreError) { try inUse?.check(transaction.schema) } catch {
+        do throws(StoreError) { try check(transaction) } catch {
             shared.willEnd()
             throw transaction.cancel(because: error, .full)
         }
         return try register(View(store: self, transaction: transaction))
+    }
+
+    /// What can be said only when it has begun, and nobody else writes.
+    private func check(_ transaction: WriteTransaction) throws(StoreError) {
+        try inUse?.check(transaction.schema)
+        try checkVersions()
     }
 
     func begin(timeout: Int64, isTry: Bool) throws(StoreError) -> WriteTransaction {
@@ -221,9 +230,7 @@ package final class Store: @unchecked Sendable {
             let new = WriteQueue(
                 shared.database, durability: durability, timeout: nanoseconds(writeTimeout), until: waitCancellation,
                 hasThreads: hasThreads,
-                check: { [unowned self] (transaction) throws(StoreError) in
-                    try self.inUse?.check(transaction.schema)
-                },
+                check: { [unowned self] (transaction) throws(StoreError) in try self.check(transaction) },
                 signal: { [unowned hub] in hub.signal() })
             queue = new
             return (new, true)
@@ -252,7 +259,7 @@ package final class Store: @unchecked Sendable {
         if let queue = existingQueue {
             // The transaction that this thread has open ends with the store, and bodies may be waiting for it.
             let open = lock.withLock { transaction }
-            if let open, open.turn == nil, !hub.isInCallback { open.close() }
+            if let open, open.turn?.isClaimed != false, !hub.isInCallback { open.close() }
             try hub.finish(queue)
         }
         try hub.stop()

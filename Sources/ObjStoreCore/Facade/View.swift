@@ -101,15 +101,19 @@ package final class View: @unchecked Sendable {
         if shared.isInherited { return }
         /// Of a transaction: the version that it read.
         var seen: UInt64?
+        /// Of a claimed one: how it has ended.
+        var ending: AsyncWrite.Ending?
         let wasOpen = lock.withLock { () -> Bool in
             if isClosed { return false }
             closed.store(true, ordering: .sequentiallyConsistent)
             if waitsForReaders && kind == .frozen { ReaderMark.waitForAll(Unmanaged.passUnretained(self).toOpaque()) }
             shared.didClose(snapshot?.version)
             didMove()
-            if let turn {
-                if transaction != nil { turn.ending = .cancel }
+            if let turn, !turn.isClaimed || turn.isShared {
+                if transaction != nil { ending = .cancel([], AsyncWrite.cancelled) }
+                if turn.isClaimed && transaction != nil { shared.willEnd() }
             } else if let transaction {
+                if turn != nil { ending = .over([], .failure(AsyncWrite.cancelled)) }
                 shared.willEnd()
                 seen = transaction.seenVersion
                 transaction.abandon()
@@ -121,6 +125,7 @@ package final class View: @unchecked Sendable {
         guard wasOpen else { return }
         if kind == .transaction { shared.isNoLongerWritten(through: self) }
         store.unregister(self)
+        if let ending { turn?.end(ending) }
         if let seen { try shared.database.confirm(seen, store.durability) }
     }
 
@@ -198,11 +203,11 @@ package final class View: @unchecked Sendable {
         defer { close() }
         do throws(StoreError) {
             let version = try store.end { () throws(StoreError) in try transaction.commit(store.durability) }
-            turn?.ending = .over(.success(version))
+            turn?.end(.over([], .success(version)))
             shared.log?.write(.debug, "version \(version) of \(shared.path)")
             return version
         } catch {
-            turn?.ending = .over(.failure(error))
+            turn?.end(.over([], .failure(error)))
             throw error
         }
     }
@@ -221,6 +226,9 @@ package final class View: @unchecked Sendable {
     var notInWrite: StoreError {
         StoreError(.notInWrite, "the view is \(kind), not a transaction: only a transaction can write")
     }
+
+    /// Errors: `.notInWrite`.
+    package func checkIsTransaction() throws(StoreError) { if kind != .transaction { throw notInWrite } }
 
     /// Whether text may be borrowed: until the view is closed, or the transaction's next write.
     package var canLend: Bool { kind != .live }

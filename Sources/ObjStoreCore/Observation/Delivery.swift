@@ -71,11 +71,13 @@ extension ObserverHub {
             for observer in due where claim(observer, thread) {
                 defer { unclaim(observer) }
                 do throws(StoreError) {
-                    guard let changes = try changes(for: observer, to: newest, &readers) else { continue }
-                    calls += 1
-                    if let error = observer.tell(changes) { failed(error) }
-                    if fork.isChild { break }
-                    if changes.isUntold { takeBack(changes, of: observer) }
+                    while let changes = try changes(for: observer, to: newest, &readers) {
+                        calls += 1
+                        if let error = observer.tell(changes) { failed(error) }
+                        if fork.isChild { break }
+                        if changes.isUntold { takeBack(changes, of: observer) }
+                        if changes.isUntold || observer.isEnded { break }
+                    }
                 } catch {
                     failed(error)
                     isReadable = false
@@ -176,23 +178,33 @@ extension ObserverHub {
         database.machine.wake(handlerReturned)
     }
 
-    /// What an observer gets now; nil: nothing. Moves it on to `newest`.
+    /// What an observer gets next; nil: nothing. Moves it on, at most to `newest`.
     ///
     /// An initial change set is of that version: what was committed since the observer began is in it, and not reported
     /// again.
     private func changes(
         for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeSet? {
-        var changes: ChangeSet?
-        if let known = observer.known, known.version < newest.version {
-            changes = try observer.advance(try reader(from: known, to: newest, for: observer, in: &readers))
-            lock.withLock { observer.knownVersion = newest.version }
+        while let known = observer.known, let step = nextStep(of: observer, to: newest) {
+            let reader = try reader(from: known, to: step.to, for: observer, in: &readers)
+            let changes: ChangeSet?
+            if step.isSilent {
+                try observer.advanceSilently(reader)
+                changes = nil
+            } else {
+                changes = try observer.advance(reader)
+            }
+            let isInitial = lock.withLock { () -> Bool in
+                observer.knownVersion = step.to.version
+                return observer.wantsInitial
+            }
+            if let changes, !isInitial { return changes }
         }
         let isInitial = lock.withLock { () -> Bool in
             defer { observer.wantsInitial = false }
             return observer.wantsInitial
         }
-        return isInitial ? observer.initial() : changes
+        return isInitial ? observer.initial() : nil
     }
 
     /// The change set is due again.
@@ -209,7 +221,9 @@ extension ObserverHub {
     private func reader(
         from known: Snapshot, to newest: Snapshot, for observer: Observer, in readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeReader {
-        if let reader = readers[known.version], reader.covers(observer.query.classID) { return reader }
+        if let reader = readers[known.version], reader.to === newest, reader.covers(observer.query.classID) {
+            return reader
+        }
         var classes = lock.withLock {
             Set(observers.all.lazy.filter { $0.knownVersion == known.version }.map(\.query.classID))
         }

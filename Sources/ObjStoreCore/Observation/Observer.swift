@@ -8,7 +8,7 @@ package final class Observer: @unchecked Sendable {
 
     package let query: ObservedQuery
     private var handler: Handler?
-    private let hub: ObserverHub
+    let hub: ObserverHub
 
     // Under the hub's lock.
     var isClosed = false
@@ -19,6 +19,8 @@ package final class Observer: @unchecked Sendable {
     var wantsInitial: Bool
     /// The version that it got last; `known` is that version while no thread delivers.
     var knownVersion: UInt64
+    /// Changes that it is not told of, and that are not behind it yet; oldest first.
+    var silences: [Silence] = []
 
     // Of the thread that has claimed it.
     private(set) var known: Snapshot?
@@ -62,6 +64,14 @@ package final class Observer: @unchecked Sendable {
             isCompared: reader.isCompared)
     }
 
+    /// The same without a word about it.
+    func advanceSilently(_ reader: ChangeReader) throws(StoreError) {
+        if ranks != nil, let all = reader.classes[query.classID] {
+            _ = move(try query.filter(all, from: known!, to: reader.to))
+        }
+        known = reader.to
+    }
+
     func tell(_ changes: ChangeSet) -> StoreError? {
         changes.observer = self
         return handler!(changes)
@@ -72,6 +82,8 @@ package final class Observer: @unchecked Sendable {
         known = changes.before
         if ranks != nil { ranks!.change(removing: changes.inserted, adding: changes.deleted) }
     }
+
+    func observes(_ database: Database) -> Bool { hub.database === database }
 
     /// Closed while its handler runs: what that was going to say is not wanted any more.
     var isEnded: Bool { hub.isClosed(self) }
@@ -96,5 +108,6 @@ package final class Observer: @unchecked Sendable {
         known = nil
         ranks = nil
         handler = nil
+        hub.forgetSilences(of: self)
     }
 }

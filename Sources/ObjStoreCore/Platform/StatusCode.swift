@@ -37,6 +37,7 @@ public enum StatusCode: Int32, Sendable {
     case forked = 47
     case cancelled = 48
     case callback = 49
+    case tooManyVersions = 50
 
     case outOfMemory = 60
     case outOfSpace = 61

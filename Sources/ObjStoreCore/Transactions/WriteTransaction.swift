@@ -1,3 +1,10 @@
+/// Is told where the version of a transaction becomes visible to others: just before, and just after.
+protocol CommitWitness: AnyObject {
+    func willBecomeVisible(_ version: UInt64)
+    /// The transaction's base is the new version, of which no page is freed yet.
+    func isVisible(_ transaction: WriteTransaction)
+}
+
 /// The one place where a store changes: holds the writer lock, sees its own changes, becomes a version at commit.
 ///
 /// It starts from HEAD (which readers may not see yet) and works on copies in the arena. Several may be
@@ -28,6 +35,8 @@ package final class WriteTransaction {
     var isChangingIndexes = false
     /// False in recovery, which is alone and holds OPEN instead.
     private let holdsWriter: Bool
+    /// Is told where its version becomes visible.
+    var witness: (any CommitWitness)?
 
     // The group so far.
     private(set) var group = Group()
@@ -298,7 +307,9 @@ package final class WriteTransaction {
             if database.shared.isPoisoned { throw database.poisonedError }
             try database.checkAlone(after: group.firstVersion - 1)
             database.ownVersions.note(group.firstVersion...version)
+            witness?.willBecomeVisible(version)
             database.moveHead(entry, from: group.firstVersion)
+            witness?.isVisible(self)
             applyToAllocator(placed, freed, version)
         } catch {
             // Nothing shared changed; what was written lies beyond HEAD and will be overwritten.

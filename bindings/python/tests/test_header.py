@@ -159,6 +159,7 @@ def test_callbacks():
         "objstore_log_handler": structures.LogHandler,
         "objstore_write_body": structures.WriteBody,
         "objstore_completion": structures.Completion,
+        "objstore_ready": structures.Ready,
         "objstore_change_handler": structures.ChangeHandler,
         "objstore_function": structures.Function,
         "objstore_initial_data": structures.InitialData,

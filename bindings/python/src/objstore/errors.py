@@ -48,6 +48,7 @@ class Status(IntEnum):
     FORKED = 47
     CANCELLED = 48
     CALLBACK = 49
+    TOO_MANY_VERSIONS = 50
     OUT_OF_MEMORY = 60
     OUT_OF_SPACE = 61
     IO = 62
@@ -319,6 +320,12 @@ class HandlerFailed(Error, RuntimeError):
     """A change handler returned a status; `callback_code` has it. Or something that is none."""
 
     code = Status.CALLBACK
+
+
+class TooManyVersions(Error, RuntimeError):
+    """More versions are alive than the store was opened with as its most; the message says who keeps them."""
+
+    code = Status.TOO_MANY_VERSIONS
 
 
 class OutOfMemory(Error, MemoryError):

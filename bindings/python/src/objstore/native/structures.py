@@ -132,6 +132,7 @@ class Statistics(Structure):
         ("change_sets", c_uint64),
         ("mapped_bytes", c_uint64),
         ("arena_bytes", c_uint64),
+        ("versions", c_uint64),
     ]
 
 
@@ -296,6 +297,7 @@ JSONWrite = CFUNCTYPE(c_int32, c_void_p, c_size_t, c_void_p)
 LogHandler = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 WriteBody = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 Completion = CFUNCTYPE(c_int32, c_int32, c_uint64, c_void_p)
+Ready = CFUNCTYPE(None, c_void_p, c_uint64)
 InitialData = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
 Migration = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_uint64, c_uint64, c_void_p)
 Compaction = CFUNCTYPE(c_int32, c_uint64, c_uint64, POINTER(c_bool), c_void_p)

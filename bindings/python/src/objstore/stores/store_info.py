@@ -40,6 +40,7 @@ class Statistics:
     change_sets: int
     mapped_bytes: int
     arena_bytes: int
+    versions: int
 
 
 @dataclass(frozen=True)
