@@ -2843,6 +2843,13 @@ OBJSTORE_API objstore_status objstore_results_objects(objstore_results *results,
 OBJSTORE_API objstore_status objstore_results_update(objstore_results *results, bool *changed)
     OBJSTORE_CHECKS(null(results), nullable(changed), closed(results), kind(results));
 
+/** Asks the query of `results` in another view of their store: of a frozen view it makes results that never change and
+ * that any thread may read, of a live one live results again, of a transaction those that see what it has done.
+ * WRONG_STORE: of another store. NO_SUCH_CLASS: the view is older than the class. */
+OBJSTORE_API objstore_status objstore_results_in(objstore_view *view, objstore_results *results,
+                                                 objstore_results **found)
+    OBJSTORE_CHECKS(null(view, results, found), closed(view, results), kind(view, results));
+
 /* The next three functions change the objects of results, all or none, in one call: many times faster than a call for
  * each. The results may be of any view of the store and are taken as they stand; repeat the query first
  * (objstore_results_update) where the view has changed since. NO_SUCH_OBJECT: one of the objects was deleted since.
@@ -3316,11 +3323,13 @@ OBJSTORE_API objstore_status objstore_cancel_async(objstore *store, objstore_asy
 OBJSTORE_API objstore_status objstore_is_writing_async(objstore *store, bool *writing)
     OBJSTORE_CHECKS(null(store, writing), closed(store), kind(store));
 
-/** Keeps observers of this process from being told what this transaction changes, synchronous or not: of a list, say,
- * that has shown the change already. All others are told. What these are told later is of other transactions alone, and
- * its positions are those of a reader who has applied this one's changes himself: its versions begin where this one's
- * ends. May be called at any time in the transaction; several calls add up. Where it returns an error, nothing has
- * changed. Costs a pinned version for each such observer until it gets there.
+/** Keeps observers of this process from being told what this transaction changes, synchronous or not: those of a list,
+ * say, that has shown the change already. All others are told. What these are told later is of other transactions
+ * alone, also of those before it that they were not told of yet; and its positions are right for a reader who has
+ * applied this transaction's changes to his list himself when it was committed. (What he has inserted, and others have
+ * deleted before he was told of anything else, is not in the version before.)
+ * May be called at any time in the transaction; several calls add up. Where it returns an error, nothing has changed.
+ * Costs two pinned versions until these observers get there.
  * CLOSED_HANDLE: a token was closed. WRONG_STORE: it observes another store. INVALID_ARGUMENT: the transaction of an
  * asynchronous write that was begun without OBJSTORE_ASYNC_ALONE. TOO_MANY_READERS. */
 OBJSTORE_API objstore_status objstore_without_notifying(objstore_view *transaction, objstore_token *const *tokens,

@@ -87,6 +87,20 @@ public func objstore_find_all(
     }
 }
 
+@c @implementation
+public func objstore_results_in(
+    _ view: OpaquePointer?, _ results: OpaquePointer?, _ found: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    guard let found else { return failNull("found") }
+    found.pointee = nil
+    return Handles.pin(view, .view, "view", [.wrongStore: "results"]) { (object: View) throws(StoreError) in
+        Handles.pin(results, .results, "results", [.wrongStore: "results"]) { (other: Results) throws(StoreError) in
+            found.pointee = try Handles.open(.results, try object.find(as: other), parent: view)
+            return .OBJSTORE_OK
+        }
+    }
+}
+
 private var incomingBlame: Blame {
     [
         .noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id",

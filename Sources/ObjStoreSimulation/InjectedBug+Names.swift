@@ -90,6 +90,10 @@ extension InjectedBug: CustomStringConvertible {
         ("asyncOvertakes", .asyncOvertakes),
         ("asyncCloseHurries", .asyncCloseHurries),
         ("asyncEarly", .asyncEarly),
+        ("asyncReadyOnce", .asyncReadyOnce),
+        ("asyncNotAlone", .asyncNotAlone),
+        ("silenceTold", .silenceTold),
+        ("silenceUnplaced", .silenceUnplaced),
     ]
 
     package init?(named name: String) {

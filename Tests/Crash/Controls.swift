@@ -20,6 +20,8 @@ struct Control {
     var isWhole = false
     /// Courses of a queue of asynchronous writes find it.
     var isQueue = false
+    /// Histories of silent transactions find it.
+    var isSilence = false
     /// Histories find it in which the store is replaced.
     var isReplaced = false
 
@@ -225,6 +227,17 @@ struct Control {
         Control(
             bug: .asyncEarly, row: "-", mistake: "told as done before its commit has ended", named: ["due", "calls"],
             isQueue: true),
+        Control(
+            bug: .asyncReadyOnce, row: "-", mistake: "a request is not told again", named: ["calls"], isQueue: true),
+        Control(
+            bug: .asyncNotAlone, row: "-", mistake: "a request shares a transaction that it must not share",
+            named: ["calls", "active", "due"], isQueue: true),
+        Control(
+            bug: .silenceTold, row: "-", mistake: "observers are told of a silent transaction", named: ["told"],
+            isSilence: true),
+        Control(
+            bug: .silenceUnplaced, row: "-", mistake: "positions do not follow a silent transaction",
+            named: ["positions"], isSilence: true),
     ]
 }
 
@@ -236,8 +249,8 @@ func runControls(_ arguments: Arguments) -> Int32 {
     for control in Control.all where arguments.bug == nil || control.bug == arguments.bug {
         total += 1
         let finding =
-            control.isQueue
-            ? findInQueue(control) : control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
+            control.isQueue || control.isSilence
+            ? findByItself(control) : control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
         if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
         print(
             """
@@ -279,15 +292,17 @@ private func find(_ control: Control, in scenario: DirectedScenario) -> Finding 
     return finding(child.finish().text, prefix: "at ")
 }
 
-private func findInQueue(_ control: Control) -> Finding {
+/// In what needs no machine: courses of a queue, histories of silent transactions.
+private func findByItself(_ control: Control) -> Finding {
+    func violation() -> String? { control.isQueue ? queueViolation(depth: 5) : silenceViolation(seeds: 1..<60) }
     let child = ChildProcess.start { send in
-        send("in courses of a queue\n")
+        send("in \(control.isQueue ? "courses of a queue" : "histories of silent transactions")\n")
         InjectedBug.set(control.bug, true)
-        let violation = queueViolation(depth: 4)
+        let found = violation()
         InjectedBug.set(control.bug, false)
-        guard let violation, control.names(violation) else { return send("missed: \(violation ?? "clean")\n") }
-        let clean = queueViolation(depth: 4)
-        send(clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(violation)\n")
+        guard let found, control.names(found) else { return send("missed: \(found ?? "clean")\n") }
+        let clean = violation()
+        send(clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(found)\n")
     }
     return finding(child.finish().text, prefix: "in ")
 }

@@ -161,7 +161,9 @@ private final class QueueCourses: @unchecked Sendable {
             var failure: StoreError?
             _ = queue.run { failure = $0 }
             if let failure { throw failure }
-        case .end: queue.endNext()
+        case .end:
+            queue.endNext()
+            queue.confirmNext()
         case .sync:
             // The store compacts itself now and then.
             let view = try store.begin(.atMost(5000))

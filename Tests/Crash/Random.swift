@@ -20,7 +20,10 @@ struct Outcome {
 /// A random history, made from its seed alone.
 ///
 /// - Parameter isReplaced: an outside program deletes the store now and then, or restores a backup.
-func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false, isReplaced: Bool = false) -> Outcome {
+/// - Parameter isAsync: processes write asynchronously, most of them.
+func randomHistory(
+    _ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false, isReplaced: Bool = false, isAsync: Bool = false
+) -> Outcome {
     World.note("seed \(seed)")
     var random = RandomNumbers(seed: seed &* 31 &+ 7)
     var options = World.Options()
@@ -41,9 +44,14 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false,
         options: storeOptions)
     let world = history.world
     let profile = [0, 0, 0, 1, 1, 2][random.below(6)]
+    func work(_ database: Database, _ process: SimulatedProcess) {
+        // With one that does not, they wait for each other's locks.
+        guard isAsync, process.id % 4 != 3 else { return history.randomWork(database, process, profile: profile) }
+        process.spawn("queue") { _ in QueuedWork(history, database, process).run() }
+    }
     // All find no file, and one of them makes it; in one history of five many of them.
     let firstOpeners = 1 + random.below(3) + (seed % 5 == 4 ? 3 : 0)
-    for _ in 0..<firstOpeners { history.launch { history.randomWork($0, $1, profile: profile) } }
+    for _ in 0..<firstOpeners { history.launch(work) }
     let budget = [1500, 4000, 8000][random.below(3)]
     var launches = 0
     // Not by choices of the others, so that the histories of old seeds stay what they were.
@@ -64,7 +72,7 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false,
             launches += 1
             if launches > 10 { break }
             if world.processes.count < 4 {
-                history.launch { history.randomWork($0, $1, profile: profile) }
+                history.launch(work)
             } else if let quiet = world.processes.first(where: { $0.taskCount == 0 }) {
                 if random.chance(0.4) { quiet.exit() } else { history.closeQuietly(quiet) }
             }
@@ -133,7 +141,7 @@ func runRandom(_ arguments: Arguments) -> Int32 {
                 send("seed \(next)\n")
                 let outcome = randomHistory(
                     next, kernel: arguments.kernel ?? (next % 2 == 0 ? .errseq : .once),
-                    isReplaced: arguments.isReplaced)
+                    isReplaced: arguments.isReplaced, isAsync: arguments.isAsync)
                 sums.add(outcome)
                 if let violation = outcome.violation { send("violation seed \(next): \(violation)\n") }
             }

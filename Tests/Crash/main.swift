@@ -8,6 +8,7 @@ import WholeModel
 /// ```
 /// crash random --seconds N | --states N [--seed S] [--kernel once] [--bug NAME]   random histories
 ///              --replaced: an outside program deletes the store now and then, or restores a backup
+///              --async: processes write asynchronously
 /// crash trace --seed S                                                             one of them, step by step
 /// crash directed [--name PART] [--bug NAME] [--trace]                              written courses, at every place
 /// crash enumerate [--name PART] [--part I/N]                                       every single deviation
@@ -15,6 +16,7 @@ import WholeModel
 /// crash whole [--states N] [--histories N] [--seconds N] [--seed S] [--machine real] [--bug NAME]
 ///                                                                                  the whole object model
 /// crash queue [--depth N] [--part I/N]                                             every course of asynchronous writes
+/// crash silence [--histories N] [--seed S]                                         transactions without notifying
 /// crash controls [--bug NAME] --histories N | --seconds N                          injected bugs, each in N at most
 /// ```
 /// A run ends by its counts, where it is given some, on a slow machine too; without any after 30 seconds.
@@ -28,6 +30,7 @@ struct Arguments {
     var kernel: SimulatedKernel?
     var bug: InjectedBug?
     var isReplaced = false
+    var isAsync = false
     /// Not the simulated machine, but this one.
     var isReal = false
     /// Of an enumeration.
@@ -66,6 +69,7 @@ struct Arguments {
             case "--depth": depth = Int(value()) ?? usageError(word)
             case "--name": name = value()
             case "--replaced": isReplaced = true
+            case "--async": isAsync = true
             case "--machine": isReal = value() == "real"
             case "--trace":
                 Stage.traces = true
@@ -80,9 +84,9 @@ func usage(_ problem: String) -> Never {
     print(problem)
     print(
         """
-        usage: crash [random|whole|directed|replay|enumerate|queue|controls|trace] [--seconds N] [--states N] \
+        usage: crash [random|whole|directed|replay|enumerate|queue|silence|controls|trace] [--seconds N] [--states N] \
         [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--depth N] \
-        [--machine simulated|real] [--replaced] [--trace]
+        [--machine simulated|real] [--replaced] [--async] [--trace]
         """
     )
     exit(2)
@@ -102,7 +106,7 @@ switch arguments.mode {
 case "trace":
     let outcome = randomHistory(
         arguments.seed, kernel: arguments.kernel ?? (arguments.seed % 2 == 0 ? .errseq : .once), trace: true,
-        isReplaced: arguments.isReplaced)
+        isReplaced: arguments.isReplaced, isAsync: arguments.isAsync)
     print(outcome.violation ?? "clean")
     exit(outcome.violation == nil ? 0 : 1)
 case "random":
@@ -113,6 +117,8 @@ case "enumerate":
     exit(runEnumeration(arguments))
 case "queue":
     exit(runQueue(arguments))
+case "silence":
+    exit(runSilence(arguments))
 case "directed":
     exit(runDirected(arguments))
 case "whole":

@@ -4,7 +4,7 @@
 /// that was requested; of another one a completion is told. Its state is that of its queue, under the queue's lock.
 package final class AsyncWrite: @unchecked Sendable {
     /// Changes the store, on a thread that the application lends, and says how its transaction ends.
-    typealias Body = (AsyncWrite, WriteTransaction) -> Ending
+    package typealias Body = (AsyncWrite, WriteTransaction) -> Ending
     /// Gets the version, or why there is none, on such a thread; returns what `deliver` is to report.
     package typealias Completion = (Result<UInt64, StoreError>) -> StoreError?
     /// Learns that what was requested may be claimed: on any thread, with no lock held.
@@ -23,6 +23,8 @@ package final class AsyncWrite: @unchecked Sendable {
     var body: Body?
     var completion: Completion?
     var ready: Ready?
+    /// For an injected bug.
+    var wasTold = false
     /// While its body runs: the transaction is undone when that returns.
     var isCancelled = false
     /// Its body has returned, or there is none: its place among the completions is fixed.
@@ -56,7 +58,7 @@ package final class AsyncWrite: @unchecked Sendable {
     }
 
     /// How the application learns of it.
-    enum End {
+    package enum End {
         case tells(Completion?)
         case transactionIsClaimed(Ready)
         case outcomeIsClaimed(Ready)
@@ -64,7 +66,7 @@ package final class AsyncWrite: @unchecked Sendable {
     enum Kind { case called, transaction, outcome }
 
     /// How the transaction of a body ends.
-    enum Ending {
+    package enum Ending {
         /// Committed, and then these are told, in their order.
         case commit([AsyncWrite])
         /// Undone; these are told why. Nil: the body left it open, which is no failure.

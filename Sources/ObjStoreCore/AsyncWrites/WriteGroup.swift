@@ -2,8 +2,8 @@
 ///
 /// Each but the first begins with a savepoint, so that it can be undone alone. Under the lock of its queue, or of the
 /// one that has its turn.
-final class WriteGroup {
-    let transaction: WriteTransaction
+package final class WriteGroup {
+    package let transaction: WriteTransaction
     /// Whose changes the transaction has.
     var members: [AsyncWrite] = []
     /// Where the changes of the one that has its turn begin; nil: it is the first.

@@ -4,7 +4,7 @@ extension WriteQueue {
     /// A transaction, to be claimed; its id. `ready` may be called before this returns.
     ///
     /// Errors: `.closedHandle`, `.outOfMemory`.
-    func requestBegin(isAlone: Bool, _ ready: @escaping AsyncWrite.Ready) throws(StoreError) -> UInt64 {
+    package func requestBegin(isAlone: Bool, _ ready: @escaping AsyncWrite.Ready) throws(StoreError) -> UInt64 {
         try add(isAlone ? .alone : .withFollowing, .transactionIsClaimed(ready), nil)
     }
 
@@ -12,7 +12,7 @@ extension WriteQueue {
     /// passed. Afterwards `ready` is not called any more.
     ///
     /// Errors: those of beginning; `.closedHandle`; `.invalidArgument`: there is no such request.
-    func claimBegin(_ id: UInt64) throws(StoreError) -> (write: AsyncWrite, group: WriteGroup)? {
+    package func claimBegin(_ id: UInt64) throws(StoreError) -> (write: AsyncWrite, group: WriteGroup)? {
         var isParked = false
         let claimed = try lock.withLock { () throws(StoreError) -> (AsyncWrite, WriteGroup)? in
             guard let write = requests[id], write.isBegin else { throw WriteQueue.noRequest(id) }
@@ -31,7 +31,7 @@ extension WriteQueue {
     }
 
     /// Ends the turn of a claim.
-    func end(_ write: AsyncWrite, of group: WriteGroup, _ ending: AsyncWrite.Ending) {
+    package func end(_ write: AsyncWrite, of group: WriteGroup, _ ending: AsyncWrite.Ending) {
         guard end(write, of: group, ending, { _ in }) else { return }
         wakeAcquirer()
         moved()
@@ -89,8 +89,11 @@ extension WriteQueue {
 
     /// Under the lock.
     private func nextToTell() -> AsyncWrite? {
-        if case .ready(let group) = stage, let first = waiting.first, first.isRequest, group.told != first.id {
+        if case .ready(let group) = stage, let first = waiting.first, first.isRequest, group.told != first.id,
+            !(InjectedBug.active(.asyncReadyOnce) && first.wasTold)
+        {
             group.told = first.id
+            first.wasTold = true
             return first
         }
         while !untold.isEmpty {

@@ -239,8 +239,10 @@ extension WriteQueue {
     /// Gives the transaction to the next that waits, if there is one that may have it.
     private func pass(_ group: WriteGroup) -> Bool {
         let now = database.machine.monotonic(), end = group.end ?? (now &+ groupTime)
-        func isWanted() -> Bool { waiting.first.map { $0.sharing != .alone } ?? false }
-        guard now < end, lock.withLock({ isWanted() }) else { return false }
+        func isWanted() -> Bool {
+            waiting.first.map { $0.sharing != .alone || InjectedBug.active(.asyncNotAlone) } ?? false
+        }
+        guard now < end, !group.transaction.isBroken, lock.withLock({ isWanted() }) else { return false }
         do throws(StoreError) { try group.beginNext() } catch { return false }
         return lock.withLock {
             guard isWanted() else { return false }
@@ -265,7 +267,9 @@ extension WriteQueue {
             lock.withLock { end(writes, .failure(failure)) }
             submit(TransactionEnd(transaction: transaction, writes: group.members))
         } catch {
-            cancel(group.members + writes, error)
+            // Something has failed in the middle, and the members go with it: for that reason, where it is known.
+            lock.withLock { end(writes, .failure(failure)) }
+            cancel(group.members, failure.code == .callback || failure.code == .cancelled ? error : failure)
         }
     }
 
@@ -285,27 +289,41 @@ extension WriteQueue {
         wakeCommitter()
     }
 
-    // MARK: Committer
+    // MARK: Committer and confirmer
 
-    /// Ends the transaction whose turn it is, which takes as long as its pages, its record and their sync; false: there
-    /// is none.
+    /// Writes the pages and the record of the transaction whose turn it is, or cancels it, and releases its lock; false:
+    /// there is none.
     @discardableResult
     package func endNext() -> Bool {
         guard let end = lock.withLock({ endings.first }) else { return false }
-        var result: Result<UInt64, StoreError>
-        do throws(StoreError) {
-            if let cancel = end.cancel {
-                try end.transaction.cancel(durability)
-                result = .failure(cancel.failure ?? AsyncWrite.cancelled)
-            } else {
-                result = .success(try end.transaction.commit(durability))
+        let ended: Result<EndedTransaction, StoreError>
+        if let cancel = end.cancel {
+            ended = .success(end.transaction.end(because: cancel.failure ?? AsyncWrite.cancelled))
+        } else {
+            do throws(StoreError) { ended = .success(try end.transaction.end()) } catch {
+                // It is not to be used any more, for whatever reason.
+                end.transaction.abandon()
+                ended = .failure(error)
             }
-        } catch {
-            result = .failure(error)
         }
         lock.withLock {
             endings.removeFirst()
-            self.end(end.writes, result)
+            unconfirmed.append((ended, end.writes))
+        }
+        wakeConfirmer()
+        return true
+    }
+
+    /// Waits until the transaction that was ended first is durable, as the handle's durability says; false: there is
+    /// none.
+    @discardableResult
+    package func confirmNext() -> Bool {
+        guard let (ended, writes) = lock.withLock({ unconfirmed.first }) else { return false }
+        let result: Result<UInt64, StoreError>
+        do throws(StoreError) { result = .success(try ended.get().wait(durability)) } catch { result = .failure(error) }
+        lock.withLock {
+            unconfirmed.removeFirst()
+            end(writes, result)
         }
         moved()
         return true

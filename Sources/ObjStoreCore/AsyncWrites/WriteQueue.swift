@@ -1,18 +1,21 @@
 /// The writes of one handle that nobody waits for: bodies and requests, one after the other, and commits.
 ///
 /// ```
-///            acquirer                lent thread                committer
-///  waiting ──► has WRITER ─ signal ─► runs the body ───────────► writes, syncs ─ signal ─► lent thread: completion
-///  a, b, c     for a        │         (and b's, where they may    in their order    │       in the order in which
-///                           │          be one commit)                               │       the bodies have ended
+///            acquirer                lent thread              committer   confirmer
+///  waiting ──► has WRITER ─ signal ─► runs the body ────────► pages, log ─► sync ─ signal ─► lent thread: completion
+///  a, b, c     for a        │         (and b's, where they     in their             │         in the order in which
+///                           │          may be one commit)      order                │         the bodies have ended
 ///                           └ ready ► claims the transaction,                       └ ready ► claims the outcome
 ///                                     ends it some time
 /// ```
-/// Two threads of the library wait where something has to be waited for: one for the writer's lock, one for pages, log
-/// and sync. They are started by the first such write, and sleep while there is nothing to do. Bodies and completions
-/// run where change sets are delivered, and nowhere else; what was requested is claimed by whatever thread wants it.
+/// Three threads of the library wait where something has to be waited for: for the writer's lock, for pages and log, and
+/// for the sync. They are started by the first such write, and sleep while there is nothing to do. Bodies and
+/// completions run where change sets are delivered, and nowhere else; what was requested is claimed by whatever thread
+/// wants it. The committer never waits for the writer's lock, so that whoever has it gets it released: a sync may have
+/// to wait for a checkpoint, which needs that lock.
 ///
-/// The steps are functions (`acquire`, `run`, `claimBegin`, `endNext`); the threads do nothing but call them.
+/// The steps are functions (`acquire`, `run`, `claimBegin`, `endNext`, `confirmNext`); the threads do nothing but call
+/// them.
 package final class WriteQueue: @unchecked Sendable {
     let database: Database
     let durability: StoreOptions.Durability
@@ -34,6 +37,8 @@ package final class WriteQueue: @unchecked Sendable {
     var stage = Stage.idle
     /// Transactions that are to be ended, in their order.
     var endings: [TransactionEnd] = []
+    /// Those that have ended, and are not known to be durable, in their order.
+    var unconfirmed: [(ended: Result<EndedTransaction, StoreError>, writes: [AsyncWrite])] = []
     /// Those whose bodies have ended, and commits: their completions are called in this order.
     var ended = AsyncWriteList()
     /// What the one that has its turn has said is to be committed.
@@ -47,10 +52,10 @@ package final class WriteQueue: @unchecked Sendable {
     /// A thread calls completions.
     var isCompleting = false
     private(set) var isClosed = false
-    /// Something was begun since the last of all came to its end; and nobody has been told of that end.
+    /// Something was begun since the last of all came to its end; and how often that was.
     var hasBegun = false
-    private var hasEndedAll = false
-    private var acquirer: WorkerThread?, committer: WorkerThread?
+    private var ends: UInt64 = 0
+    private var acquirer: WorkerThread?, committer: WorkerThread?, confirmer: WorkerThread?
 
     /// Where the first of those that wait is.
     enum Stage {
@@ -78,7 +83,7 @@ package final class WriteQueue: @unchecked Sendable {
     package var groupTime: Int64 = 2_000_000
 
     /// Changes whenever something has become due, or has ended.
-    let progress: SharedWord
+    package let progress: SharedWord
 
     /// - Parameter hasThreads: false: the caller makes all the steps itself.
     package init(
@@ -105,7 +110,7 @@ package final class WriteQueue: @unchecked Sendable {
     /// A body that waits for its turn; its id.
     ///
     /// Errors: `.closedHandle`, `.outOfMemory`.
-    func add(
+    package func add(
         _ sharing: AsyncWrite.Sharing, completion: AsyncWrite.Completion?, _ body: @escaping AsyncWrite.Body
     ) throws(StoreError) -> UInt64 {
         try add(sharing, .tells(completion), body)
@@ -155,7 +160,7 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     /// A commit by the one that has its turn: for when the body has ended. Also while the store is being closed.
-    func newCommit(_ sharing: AsyncWrite.Sharing, _ end: AsyncWrite.End) -> AsyncWrite {
+    package func newCommit(_ sharing: AsyncWrite.Sharing, _ end: AsyncWrite.End) -> AsyncWrite {
         lock.withLock {
             let write = newWrite(sharing, end)
             promised.append(write)
@@ -201,7 +206,9 @@ package final class WriteQueue: @unchecked Sendable {
     package var isActive: Bool { lock.withLock { isActiveLocked } }
 
     private var isActiveLocked: Bool {
-        if !waiting.isEmpty || !endings.isEmpty || !ended.isEmpty || isCompleting { return true }
+        if !waiting.isEmpty || !endings.isEmpty || !unconfirmed.isEmpty || !ended.isEmpty || isCompleting {
+            return true
+        }
         switch stage {
         // Waited for by one that was cancelled.
         case .idle, .acquiring: return false
@@ -209,13 +216,8 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Whether all has come to its end since the last call: a thread that waits for that is not left to wait.
-    func takeEnd() -> Bool {
-        lock.withLock {
-            defer { hasEndedAll = false }
-            return hasEndedAll
-        }
-    }
+    /// How often all has come to its end.
+    var endCount: UInt64 { lock.withLock { ends } }
 
     /// Whether a thread that comes finds something to do.
     package var isDue: Bool {
@@ -236,7 +238,7 @@ package final class WriteQueue: @unchecked Sendable {
         let isEnd = lock.withLock { () -> Bool in
             if !hasBegun || isActiveLocked { return false }
             hasBegun = false
-            hasEndedAll = true
+            ends += 1
             return true
         }
         if isEnd || isDue { signal() }
@@ -247,23 +249,35 @@ package final class WriteQueue: @unchecked Sendable {
     private func startThreads() throws(StoreError) {
         guard hasThreads else { return }
         try lock.withLock { () throws(StoreError) in
-            if isClosed || committer != nil { return }
-            let committer = try database.machine.startThread("objstore commit") { [unowned self] thread in
-                while !thread.isStopping { if !self.endNext() { _ = thread.waitForSignal(timeout: -1) } }
+            if isClosed || acquirer != nil { return }
+            var started: [WorkerThread] = []
+            func start(
+                _ name: String, _ run: @escaping @Sendable (WriteQueue, WorkerThread) -> Void
+            ) throws(StoreError) -> WorkerThread {
+                let thread = try database.machine.startThread(name) { [unowned self] in run(self, $0) }
+                started.append(thread)
+                return thread
             }
             do throws(StoreError) {
-                acquirer = try database.machine.startThread("objstore begin") { [unowned self] in self.runAcquirer($0) }
+                let committer = try start("objstore commit") { (queue, thread) in
+                    while !thread.isStopping { if !queue.endNext() { _ = thread.waitForSignal(timeout: -1) } }
+                }
+                let confirmer = try start("objstore confirm") { (queue, thread) in
+                    while !thread.isStopping { if !queue.confirmNext() { _ = thread.waitForSignal(timeout: -1) } }
+                }
+                acquirer = try start("objstore begin") { (queue, thread) in queue.runAcquirer(thread) }
+                (self.committer, self.confirmer) = (committer, confirmer)
             } catch {
-                committer.stopAndJoin()
+                for thread in started { thread.stopAndJoin() }
                 throw error
             }
-            self.committer = committer
         }
     }
 
     private func runAcquirer(_ thread: WorkerThread) {
         while !thread.isStopping {
-            acquire()
+            // Where beginning failed for one, the next wants its turn.
+            while !thread.isStopping, acquire() {}
             guard let end = lock.withLock({ if case .ready(let group) = stage { group.patience } else { nil } }) else {
                 _ = thread.waitForSignal(timeout: -1)
                 continue
@@ -275,12 +289,13 @@ package final class WriteQueue: @unchecked Sendable {
 
     func wakeAcquirer() { lock.withLock { acquirer }?.signal() }
     func wakeCommitter() { lock.withLock { committer }?.signal() }
+    func wakeConfirmer() { lock.withLock { confirmer }?.signal() }
 
     // MARK: Closing
 
     /// Nothing is taken any more, and requests fail; what was taken comes to its end, with bodies and completions on
     /// this thread, too. `stop` has to follow.
-    func finish(_ failed: (StoreError) -> Void) {
+    package func finish(_ failed: (StoreError) -> Void) {
         if fork.isChild { return }
         lock.withLock { isClosed = true }
         refuseRequests()
@@ -294,11 +309,11 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     /// Ends the threads. One may be waiting for the lock, for a body that was cancelled: waits are cancelled by now.
-    func stop() {
+    package func stop() {
         if fork.isChild { return }
         let threads = lock.withLock { () -> [WorkerThread?] in
-            defer { (acquirer, committer) = (nil, nil) }
-            return [acquirer, committer]
+            defer { (acquirer, committer, confirmer) = (nil, nil, nil) }
+            return [acquirer, committer, confirmer]
         }
         for thread in threads { thread?.stopAndJoin() }
     }

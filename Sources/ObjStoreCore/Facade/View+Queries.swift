@@ -84,6 +84,18 @@ extension View {
         return try found(Results(self, classID, nil, range: question))
     }
 
+    // MARK: Elsewhere
+
+    /// What the query of results finds here: in another view of the store.
+    ///
+    /// Errors: `.wrongStore`, `.noSuchClass` (the version is older than the class).
+    package func find(as results: Results) throws(StoreError) -> Results {
+        guard results.view.shared === shared else {
+            throw StoreError(.wrongStore, "the results are of another store")
+        }
+        return try found(Results(self, results.classID, results.condition, range: results.range))
+    }
+
     // MARK: Links backwards
 
     /// The objects whose property `propertyID` links to `object`, in the order of creation.

@@ -13,6 +13,8 @@ package final class ChangeSet: @unchecked Sendable {
     package let changes: ClassChanges
     /// Of a result list; nil for a whole class.
     package let indices: Indices?
+    /// What its reader has done to the list himself, before what this says.
+    var silent: (removed: [Int64], added: [Int64]) = ([], [])
     /// The observer it is for.
     weak var observer: Observer?
     /// Set by a handler that could not do its work: it comes again, with what is committed meanwhile.

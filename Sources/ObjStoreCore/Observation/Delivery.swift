@@ -100,6 +100,9 @@ extension ObserverHub {
         try database.checkOpen()
         let event = try descriptor()
         let deadline = timeout < 0 ? -1 : database.machine.monotonic() &+ timeout
+        let thread = ThreadIdentity.current
+        lock.withLock { _ = waits.threads.insert(thread) }
+        defer { if !fork.isChild { lock.withLock { _ = waits.threads.remove(thread) } } }
         while true {
             let calls = try deliver(), isEnd = takeEndOfWrites()
             if calls > 0 || isEnd { return calls }
@@ -147,7 +150,7 @@ extension ObserverHub {
             deliverers.removeAll { $0 == thread }
             // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
             // quiet until the next commit, or a poller would spin.
-            if queue?.isDue == true { return !isClosed }
+            if let queue, queue.isDue || isSleeperUntold(queue, besides: thread) { return !isClosed }
             let isBehind = observers.contains { $0.runner == nil && ($0.wantsInitial || $0.knownVersion < noticed) }
             return isBehind && looksAgain && !isClosed
         }
@@ -185,17 +188,22 @@ extension ObserverHub {
     private func changes(
         for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeSet? {
-        while let known = observer.known, let step = nextStep(of: observer, to: newest) {
-            let reader = try reader(from: known, to: step.to, for: observer, in: &readers)
+        while let known = observer.known {
+            let step = nextStep(of: observer, to: newest)
+            guard let last = step.last else { break }
             let changes: ChangeSet?
-            if step.isSilent {
-                try observer.advanceSilently(reader)
-                changes = nil
+            if step.count == 1, !last.isSilent {
+                changes = try observer.advance(try reader(from: known, to: last.to, for: observer, in: &readers))
             } else {
-                changes = try observer.advance(reader)
+                var parts: [(reader: ChangeReader, isSilent: Bool)] = [], at = known
+                for part in step {
+                    parts.append((try reader(from: at, to: part.to, for: observer, in: &readers), part.isSilent))
+                    at = part.to
+                }
+                changes = try observer.advance(parts)
             }
             let isInitial = lock.withLock { () -> Bool in
-                observer.knownVersion = step.to.version
+                observer.knownVersion = last.to.version
                 return observer.wantsInitial
             }
             if let changes, !isInitial { return changes }

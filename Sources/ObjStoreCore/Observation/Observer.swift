@@ -64,12 +64,28 @@ package final class Observer: @unchecked Sendable {
             isCompared: reader.isCompared)
     }
 
-    /// The same without a word about it.
-    func advanceSilently(_ reader: ChangeReader) throws(StoreError) {
-        if ranks != nil, let all = reader.classes[query.classID] {
-            _ = move(try query.filter(all, from: known!, to: reader.to))
+    /// The same in several parts, of which it is not told of the silent ones.
+    func advance(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
+        let before = known!, after = parts[parts.count - 1].reader.to
+        let cls = after.schema.classes[Int(query.classID)]
+        var silenced = SilencedChanges(maskWords: ClassChanges.maskWords(cls))
+        for (reader, isSilent) in parts {
+            guard let all = reader.classes[query.classID] else { continue }
+            silenced.add(
+                try query.filter(all, from: reader.from, to: reader.to), isSilent: isSilent,
+                hasOtherProperties: try reader.to.schemaRef() != after.schemaRef())
         }
-        known = reader.to
+        try silenced.finish()
+        known = after
+        if !InjectedBug.active(.silenceUnplaced) {
+            ranks?.change(removing: silenced.removed, adding: silenced.added)
+        }
+        if silenced.told.isEmpty { return nil }
+        let changes = ChangeSet(
+            classID: query.classID, before: before, after: after, changes: silenced.told, indices: move(silenced.told),
+            isCompared: parts.contains { $0.reader.isCompared })
+        changes.silent = (silenced.removed, silenced.added)
+        return changes
     }
 
     func tell(_ changes: ChangeSet) -> StoreError? {
@@ -80,7 +96,8 @@ package final class Observer: @unchecked Sendable {
     /// Goes back to before a change set, which its handler did not take.
     func goBack(before changes: ChangeSet) {
         known = changes.before
-        if ranks != nil { ranks!.change(removing: changes.inserted, adding: changes.deleted) }
+        ranks?.change(removing: changes.inserted, adding: changes.deleted)
+        ranks?.change(removing: changes.silent.added, adding: changes.silent.removed)
     }
 
     func observes(_ database: Database) -> Bool { hub.database === database }

@@ -10,9 +10,11 @@ struct Silence {
 /// ```
 ///  version   3 ──────────── 7 ─── 8 ──────── 11
 ///            known        before after      newest
-///                 told     silent    told                 each with its own positions
+///              others' part  silent   told by itself
 /// ```
-/// The observer moves over the transaction without a word when it gets there: its positions follow.
+/// The reader has applied it to what he knew then, which may be older than what the transaction began with. So one
+/// change set leads from `known` to `after`: of the others' changes alone, with positions in a list that has the silent
+/// ones already; see `SilencedChanges`.
 final class SilentWrite: CommitWitness {
     private let before: Snapshot
     private(set) var observers: [Observer] = []
@@ -22,8 +24,9 @@ final class SilentWrite: CommitWitness {
 
     func add(_ observer: Observer) { if !observers.contains(where: { $0 === observer }) { observers.append(observer) } }
 
-    /// Whoever delivers from now on stops in front of it.
+    /// Whoever delivers from now on leaves these observers where they are until the version is published.
     func willBecomeVisible(_ version: UInt64) {
+        if InjectedBug.active(.silenceTold) { observers = [] }
         for observer in observers { observer.hub.silence(observer, from: before) }
     }
 
@@ -49,7 +52,10 @@ extension ObserverHub {
             guard let last = observer.silences.popLast() else { return }
             dropped.append(last)
             guard let after else { return }
-            if let previous = observer.silences.last, previous.after?.version == last.before.version {
+            // One after the other they are one, unless the reader knows an older version: he has applied each to that.
+            if let previous = observer.silences.last, previous.after?.version == last.before.version,
+                observer.knownVersion >= previous.before.version
+            {
                 dropped.append(previous)
                 observer.silences[observer.silences.count - 1].after = after
             } else {
@@ -64,21 +70,91 @@ extension ObserverHub {
         lock.withLock { swap(&dropped, &observer.silences) }
     }
 
-    /// Where an observer goes next on its way to `newest`; nil: it is there, or cannot go on now.
-    func nextStep(of observer: Observer, to newest: Snapshot) -> (to: Snapshot, isSilent: Bool)? {
+    /// The parts of an observer's next step on its way to `newest`; empty: it is there, or cannot go on now.
+    func nextStep(of observer: Observer, to newest: Snapshot) -> [(to: Snapshot, isSilent: Bool)] {
         var passed: [Silence] = []
-        return lock.withLock { () -> (Snapshot, Bool)? in
-            let known = observer.knownVersion
-            while let first = observer.silences.first, let after = first.after, after.version <= known {
+        defer { withExtendedLifetime(passed) {} }
+        return lock.withLock { () -> [(Snapshot, Bool)] in
+            var at = observer.knownVersion
+            while let first = observer.silences.first, let after = first.after, after.version <= at {
                 passed.append(observer.silences.removeFirst())
             }
-            guard known < newest.version else { return nil }
-            guard let first = observer.silences.first, first.before.version <= newest.version else {
-                return (newest, false)
+            guard at < newest.version else { return [] }
+            if observer.silences.isEmpty { return [(newest, false)] }
+            var parts: [(Snapshot, Bool)] = []
+            for silence in observer.silences {
+                guard let after = silence.after, after.version <= newest.version else { return [] }
+                if silence.before.version > at { parts.append((silence.before, false)) }
+                parts.append((after, true))
+                at = after.version
             }
-            if first.before.version > known { return (first.before, false) }
-            guard let after = first.after, after.version <= newest.version else { return nil }
-            return (after, true)
+            return parts
+        }
+    }
+}
+
+/// What happened to a list in several parts, of which its reader has applied the silent ones by himself, to what he
+/// knew at the beginning.
+///
+/// An object counts as in his list where the last silent change of it has left it so; else where it was in it before.
+struct SilencedChanges {
+    /// To be told: the way from his list to what it is at the end.
+    private(set) var told: ClassChanges
+    /// What he has done to the list himself.
+    private(set) var removed: [Int64] = []
+    private(set) var added: [Int64] = []
+
+    private struct Fate {
+        let wasThere: Bool
+        var isThere: Bool
+        /// Nil: no silent change put it in or out.
+        var isShown: Bool?
+        /// Another change has: where it is back in the end, anything in it may be another.
+        var hasMoved = false
+    }
+    private var fates: [Int64: Fate] = [:]
+    private var masks: [Int64: [UInt64]] = [:]
+
+    /// - Parameter maskWords: as the version at the end has it.
+    init(maskWords: Int) { told = ClassChanges(maskWords: maskWords) }
+
+    /// - Parameter hasOtherProperties: than the version at the end: which of them were written is not known.
+    mutating func add(_ changes: ClassChanges, isSilent: Bool, hasOtherProperties: Bool) {
+        for key in changes.deleted { note(key, isThere: false, isSilent) }
+        for key in changes.inserted { note(key, isThere: true, isSilent) }
+        if isSilent { return }
+        told.isFromOtherProcess = told.isFromOtherProcess || changes.isFromOtherProcess
+        for (index, key) in changes.modified.enumerated() {
+            var mask = masks[key] ?? Array(repeating: 0, count: told.maskWords)
+            for word in 0..<told.maskWords {
+                mask[word] |= hasOtherProperties ? .max : changes.masks[index * changes.maskWords + word]
+            }
+            masks[key] = mask
+        }
+    }
+
+    private mutating func note(_ key: Int64, isThere: Bool, _ isSilent: Bool) {
+        var fate = fates[key] ?? Fate(wasThere: !isThere, isThere: isThere)
+        fate.isThere = isThere
+        if isSilent { fate.isShown = isThere } else { fate.hasMoved = true }
+        fates[key] = fate
+    }
+
+    /// When all parts are added.
+    mutating func finish() throws(StoreError) {
+        for key in fates.keys.sorted() {
+            let fate = fates[key].unsafelyUnwrapped, isShown = fate.isShown ?? fate.wasThere
+            if isShown && !fate.wasThere { added.append(key) }
+            if !isShown && fate.wasThere { removed.append(key) }
+            if isShown && !fate.isThere { try told.append(.deleted, key) }
+            if !isShown && fate.isThere { try told.append(.inserted, key) }
+            if isShown && fate.isThere && fate.hasMoved {
+                masks[key] = Array(repeating: .max, count: told.maskWords)
+            }
+        }
+        for key in masks.keys.sorted() {
+            if let fate = fates[key], !fate.isThere || !(fate.isShown ?? fate.wasThere) { continue }
+            try told.appendModified(key, masks[key].unsafelyUnwrapped[...])
         }
     }
 }

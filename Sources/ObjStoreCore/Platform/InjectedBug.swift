@@ -177,6 +177,14 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var asyncCloseHurries: InjectedBug { InjectedBug(85) }
     /// An asynchronous write is told as done before its commit has ended.
     @inline(__always) package static var asyncEarly: InjectedBug { InjectedBug(86) }
+    /// A request is not told again that its turn has come, after it has passed.
+    @inline(__always) package static var asyncReadyOnce: InjectedBug { InjectedBug(87) }
+    /// Whose transaction is claimed while a group is open joins it, also where it has to be alone.
+    @inline(__always) package static var asyncNotAlone: InjectedBug { InjectedBug(88) }
+    /// Observers are told of a transaction that they are not to be told of.
+    @inline(__always) package static var silenceTold: InjectedBug { InjectedBug(89) }
+    /// Positions do not follow a transaction that an observer is not told of.
+    @inline(__always) package static var silenceUnplaced: InjectedBug { InjectedBug(90) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

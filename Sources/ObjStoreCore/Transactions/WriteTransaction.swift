@@ -177,17 +177,28 @@ package final class WriteTransaction {
     /// survive.
     @discardableResult
     package func commit(_ durability: StoreOptions.Durability? = nil) throws(StoreError) -> UInt64 {
+        try end().wait(durability ?? database.options.durability)
+    }
+
+    /// The same, but for the wait: afterwards the lock is released. The wait may need the lock in its turn, for a
+    /// checkpoint; so nobody may be kept waiting by it who has a transaction.
+    func end() throws(StoreError) -> EndedTransaction {
         try checkUsable()
         releaseAllSavepoints()
-        let durability = durability ?? database.options.durability
         if !hasChanges && group.members == 0 {
-            try cancel(durability)
-            return seenVersion
+            abandon()
+            return EndedTransaction(self, .unchanged)
         }
-        let version: UInt64
-        do throws(StoreError) { version = try write(isLast: true) } catch { throw cancel(because: error, durability) }
-        try database.finishCommit(version, durability)
-        return version
+        do throws(StoreError) { return EndedTransaction(self, .version(try write(isLast: true))) } catch {
+            abandon()
+            return EndedTransaction(self, .failed(error))
+        }
+    }
+
+    /// The same for one that is to leave nothing.
+    func end(because error: StoreError) -> EndedTransaction {
+        abandon()
+        return EndedTransaction(self, .failed(error))
     }
 
     /// Whether a group may have one more member: the ring of roots keeps an entry for the checkpoint.
@@ -451,6 +462,33 @@ package final class WriteTransaction {
             // Double use of a page: never continue on such a map. The next writer reads it from the log, and fails
             // there.
             assertionFailure("\(error)")
+        }
+    }
+}
+
+/// A transaction that has ended, but for the wait until what it made, or what it has read, is durable.
+struct EndedTransaction {
+    enum Result { case version(UInt64), unchanged, failed(StoreError) }
+    private let database: Database
+    private let seen: UInt64
+    private let result: Result
+
+    fileprivate init(_ transaction: WriteTransaction, _ result: Result) {
+        (database, seen, self.result) = (transaction.database, transaction.seenVersion, result)
+    }
+
+    /// Its version, or the one that it began with where it has changed nothing.
+    func wait(_ durability: StoreOptions.Durability) throws(StoreError) -> UInt64 {
+        switch result {
+        case .version(let version):
+            try database.finishCommit(version, durability)
+            return version
+        case .unchanged:
+            try database.confirm(seen, durability)
+            return seen
+        case .failed(let error):
+            try database.confirm(seen, durability)
+            throw error
         }
     }
 }

@@ -203,6 +203,7 @@ PROTOTYPES = {
     "objstore_read_text_column": "wwwwwwwwww",
     "objstore_results_read": "wwwwww",
     "objstore_observe": "wwwwwww",
+    "objstore_results_in": "www",
     "objstore_results_observe": "wwwwww",
     "objstore_token_close": "w",
     "objstore_notify_fd": "ww",
