@@ -28,10 +28,11 @@ enum {
 
 /* Records are never freed: those of threads that ended are used again. */
 struct cs_thread {
-    const void *inside[CS_PLACES];       /* NULL = none */
+    /* First what no other thread looks at: where Swift changes a member, ThreadSanitizer sees a change of the first. */
     uint32_t silent;                     /* > 0: in a callback that must not call the library */
-    uint32_t used;
     uint32_t handlers;                   /* change handlers that it is inside, of any store */
+    const void *inside[CS_PLACES];       /* NULL = none */
+    uint32_t used;
     struct cs_thread *next;
     struct cs_frame *frames;             /* innermost first */
     uint64_t number;                     /* of the thread: no other one of the process ever had it */
