@@ -92,6 +92,9 @@ if isForTests {
         .executableTarget(  // threads that read pinned versions while their pages are reused
             name: "threads", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Threads",
             swiftSettings: settings),
+        .executableTarget(  // asynchronous writes through the C interface: threads, killed processes, waits
+            name: "async-writes", dependencies: ["CObjStore", "CSystem", "ObjStoreC"], path: "Tests/Async",
+            cSettings: [.define("WITH_INJECTED_BUGS")]),
         .executableTarget(  // hot paths of the Swift interface, whose instructions are counted
             name: "instructions", dependencies: ["ObjStore"], path: "Tests/Instructions/Swift",
             swiftSettings: withFoundation),

@@ -1,0 +1,101 @@
+/* A thread that waits without an end while the last asynchronous write comes to its end: whether it is told of
+ * something, or nobody is (no completion, a cancelled body), the wait returns. */
+#define _GNU_SOURCE
+#include "async.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+static uint64_t created, called;
+
+static objstore_status create_next(objstore_view *transaction, void *userdata) {
+    (void)userdata;
+    return create_entry(transaction, (int64_t)++created);
+}
+
+static objstore_status note(objstore_status status, uint64_t version, void *userdata) {
+    (void)version, (void)userdata;
+    MUST(status);
+    called++;
+    return OBJSTORE_OK;
+}
+
+enum { SILENT, TOLD, CANCELLED, COMMITTED, KINDS };
+
+static void begin_one(objstore *store, int kind) {
+    objstore_async_id id;
+    objstore_view *transaction;
+    switch (kind) {
+    case COMMITTED:
+        MUST(objstore_begin(store, &transaction));
+        MUST(create_next(transaction, NULL));
+        MUST(objstore_commit_async(transaction, 0, note, NULL, NULL, NULL));
+        break;
+    default:
+        MUST(objstore_write_async(store, OBJSTORE_ASYNC_ALLOW_GROUPING, create_next, kind == SILENT ? NULL : note,
+                                  NULL, NULL, &id));
+        if (kind == CANCELLED) MUST(objstore_cancel_async(store, id));
+    }
+}
+
+static bool is_writing(objstore *store) {
+    bool writing;
+    MUST(objstore_is_writing_async(store, &writing));
+    return writing;
+}
+
+/* Beside the thread that begins: others that wait for the same end. */
+typedef struct { objstore *store; pthread_barrier_t begun, ended; uint64_t rounds; } shared;
+
+static void wait_for_all(objstore *store) {
+    while (is_writing(store)) MUST(objstore_wait(store, OBJSTORE_FOREVER, NULL));
+}
+
+static void *wait_too(void *userdata) {
+    shared *s = userdata;
+    uint64_t round;
+    for (round = 0; round < s->rounds; round++) {
+        pthread_barrier_wait(&s->begun);
+        wait_for_all(s->store);
+        pthread_barrier_wait(&s->ended);
+    }
+    return NULL;
+}
+
+int run_waits(const options *o) {
+    random_source random = {o->seed};
+    shared s = {.store = open_store(NULL), .rounds = o->count};
+    pthread_t others[64];
+    int threads = o->threads ? o->threads : 1, i;
+    uint64_t round, told = 0;
+    size_t count;
+    if (threads < 1 || threads > 64) fail("%d threads, not 1 to 64", threads);
+    pthread_barrier_init(&s.begun, NULL, (unsigned)threads);
+    pthread_barrier_init(&s.ended, NULL, (unsigned)threads);
+    for (i = 1; i < threads; i++)
+        if (pthread_create(&others[i], NULL, wait_too, &s)) fail("no thread");
+    for (round = 0; round < o->count; round++) {
+        int writes = 1 + (int)random_below(&random, 3), yields;
+        if (round % 500 == 0) goes_on("rounds of waits", round);
+        /* The others wait already, or come later. */
+        if (threads > 1 && round % 2) pthread_barrier_wait(&s.begun);
+        while (writes-- > 0) {
+            int kind = (int)random_below(&random, KINDS);
+            told += kind == TOLD || kind == COMMITTED;
+            begin_one(s.store, kind);
+        }
+        /* So that the threads of the library are anywhere when the wait begins. */
+        for (yields = (int)random_below(&random, 8); yields > 4; yields--) sched_yield();
+        if (threads > 1 && round % 2 == 0) pthread_barrier_wait(&s.begun);
+        wait_for_all(s.store);
+        if (threads > 1) pthread_barrier_wait(&s.ended);
+    }
+    for (i = 1; i < threads; i++) pthread_join(others[i], NULL);
+    free(read_numbers(s.store, &count));
+    if (count != created) fail("%zu entries, but %" PRIu64 " bodies ran", count, created);
+    if (called < told) fail("%" PRIu64 " completions were called, of %" PRIu64 " at least", called, told);
+    MUST(objstore_close(s.store));
+    printf("waits: %" PRIu64 " rounds, %d threads, %" PRIu64 " bodies, %" PRIu64 " completions, seed %" PRIu64 "\n",
+           o->count, threads, created, called, o->seed);
+    return 0;
+}
