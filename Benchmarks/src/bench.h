@@ -4,6 +4,7 @@
 //      floors.c   what the machine can do without an engine
 //      peer_*.c   one file an engine: a table of functions (struct peer)
 //      shapes_*.c the same for stores of another shape (struct shapes)
+//      async_*.c  writes that a loop does not wait for (struct async_writes)
 //      cases*.c   one function a case: what is timed, in which order, what must come out
 //      report.c   medians and percentiles → results.json, a Markdown table
 //      main.c     options, and the helper processes (recovery, notify_process_1)
@@ -190,8 +191,29 @@ typedef struct {
     bool one_thread;            // a store is a connection: each thread opens one of its own
     // Waits until the engine's threads have nothing left to do that they were given by what was written.
     void (*settle)(store *s);
+    const struct async_writes *async;   // writes that a loop does not wait for
     const struct shapes *shapes;        // stores that hold something else than Person
 } peer;
+
+// ------------------------------------------------------------------------- struct async_writes
+
+// Durable transactions that their caller does not wait for. A loop waits until the descriptor is readable, and calls
+// `deliver`, which calls `done` for each transaction that has been committed. `grouped`: it may be one with others.
+typedef void async_done(void *context);
+typedef struct async_writes {
+    int (*descriptor)(store *s);
+    void (*deliver)(store *s);
+    // Sets the age of an existing object.
+    void (*update_age)(store *s, int64_t id, uint8_t age, bool grouped, async_done *done, void *context);
+    // Inserts objects first ..< first + count of `data`.
+    void (*insert)(store *s, const people *data, size_t first, size_t count, bool grouped, async_done *done,
+                   void *context);
+    uint64_t (*syncs)(store *s);        // requested of the system since open
+} async_writes;
+
+#ifdef HAVE_OBJSTORE
+extern const async_writes async_objstore;
+#endif
 
 // -------------------------------------------------------------------------------- struct shapes
 //
@@ -275,6 +297,7 @@ extern const peer peer_rocksdb;
 //      pin                  objstore_view_freeze; lookups through that view
 //      observe              objstore_observe on Person, then objstore_wait in a loop; seen(context, NULL)
 //                           when objstore_observe has returned
+//      async                objstore_notify_fd, objstore_deliver; an objstore_write_async a transaction
 //      data_bytes           size of the database file; open_bytes the same (the log is a ring)
 //      checkpoints          objstore_get_statistics
 #ifdef HAVE_OBJSTORE
@@ -297,6 +320,9 @@ void floor_bulk_columns(const char *path, const people *data);
 // sync running writes what all have appended and syncs for them. Each transaction keeps the lock's owner busy
 // for `work_ns`: what remains of the floor for an engine that works that long.
 double floor_group_sync(written_file *f, size_t threads, double seconds, int64_t work_ns);
+// Transactions/s of one thread that appends 200-byte records and waits for none, and another that writes what has come
+// meanwhile and syncs it. Until the last of `records` is synced.
+double floor_queue_sync(written_file *f, size_t records);
 uint64_t floor_count_below(const uint8_t *values, size_t count, uint8_t limit);         // the plain loop
 uint64_t floor_count_below_lanes(const uint8_t *values, size_t count, uint8_t limit);   // by hand
 double floor_sum(const double *values, size_t count);

@@ -204,6 +204,54 @@ double floor_group_sync(written_file *f, size_t threads, double seconds, int64_t
     return (double)commits / elapsed;
 }
 
+// The same with one thread that appends and never waits: whoever syncs finds what has come since it began.
+typedef struct {
+    pthread_mutex_t lock;
+    pthread_cond_t appended;
+    char *buffer;
+    size_t records, all;    // appended so far, of how many
+    written_file *file;
+} queue_log;
+
+static void *queue_sync_run(void *context) {
+    queue_log *q = context;
+    written_file *f = q->file;
+    for (size_t synced = 0; synced < q->all;) {
+        pthread_mutex_lock(&q->lock);
+        while (q->records == synced) pthread_cond_wait(&q->appended, &q->lock);
+        const size_t records = q->records;
+        pthread_mutex_unlock(&q->lock);
+        const size_t bytes = (records - synced) * record_bytes;
+        if (f->position + bytes > f->size) f->position = 0;
+        write_all(f->descriptor, q->buffer + synced * record_bytes, bytes, f->position);
+        f->position += bytes;
+        check_sys(fdatasync(f->descriptor) == 0);
+        synced = records;
+    }
+    return NULL;
+}
+
+double floor_queue_sync(written_file *f, size_t records) {
+    queue_log q = {.lock = PTHREAD_MUTEX_INITIALIZER, .appended = PTHREAD_COND_INITIALIZER, .file = f, .all = records,
+                   .buffer = must_alloc(records * record_bytes)};
+    char record[record_bytes];
+    memset(record, 5, sizeof record);
+    pthread_t thread;
+    int64_t start = now_ns();
+    if (pthread_create(&thread, NULL, queue_sync_run, &q)) die("no thread");
+    for (size_t i = 0; i < records; i++) {
+        pthread_mutex_lock(&q.lock);
+        memcpy(q.buffer + q.records * record_bytes, record, record_bytes);
+        q.records++;
+        pthread_cond_signal(&q.appended);
+        pthread_mutex_unlock(&q.lock);
+    }
+    if (pthread_join(thread, NULL)) die("no join");
+    double elapsed = (double)(now_ns() - start) / 1e9;
+    free(q.buffer);
+    return (double)records / elapsed;
+}
+
 // ----------------------------------------------------------------------------------- reading
 
 __attribute__((noinline)) uint64_t floor_count_below(const uint8_t *values, size_t count, uint8_t limit) {

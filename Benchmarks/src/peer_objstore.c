@@ -2,13 +2,10 @@
 //
 // A reader opens a view and freezes it, as a program does that reads more than a few values: a frozen
 // view needs no lock and lends its text. Opening and freezing are inside what is timed.
-#include "bench.h"
+#include "peer_objstore.h"
 
-#include <objstore.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { id_property, name_property, age_property, score_property, email_property, property_count };
 
 static const struct { const char *name; objstore_kind kind; uint32_t flags; } person[property_count] = {
     {"id", OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY},
@@ -17,18 +14,6 @@ static const struct { const char *name; objstore_kind kind; uint32_t flags; } pe
     {"score", OBJSTORE_KIND_DOUBLE, 0},
     {"email", OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_NULLABLE},
 };
-
-struct store {
-    objstore *handle;
-    objstore_class_id person;
-    objstore_property_id properties[property_count];
-};
-
-#define check(call) \
-    do { \
-        objstore_status status_ = (call); \
-        if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); \
-    } while (0)
 
 static const char *version(void) { return objstore_version(); }
 
@@ -112,15 +97,6 @@ static uint64_t checkpoints(store *s) {
 }
 
 // ---------------------------------------------------------------------------------------- writing
-
-static void fill(objstore_value values[property_count], const people *p, size_t i, int64_t age) {
-    values[id_property] = objstore_int(p->id[i]);
-    values[name_property] = objstore_string(objstore_text_of(name_of(p, i), (int64_t)name_length(p, i)));
-    values[age_property] = objstore_int(age);
-    values[score_property] = objstore_double(p->score[i]);
-    values[email_property] = p->email_is_null[i] ? objstore_null()
-                             : objstore_string(objstore_text_of(email_of(p, i), (int64_t)email_length(p, i)));
-}
 
 // `rows` NULL: all, in order.
 static void insert_some(store *s, const people *p, const int64_t *rows, size_t size) {
@@ -430,5 +406,6 @@ const peer peer_objstore = {
     .pinned_lookup_ages = pinned_lookup_ages,
     .unpin = unpin,
     .observe = observe,
+    .async = &async_objstore,
     .shapes = &shapes_objstore,
 };
