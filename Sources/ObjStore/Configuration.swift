@@ -46,8 +46,12 @@ extension Store {
         /// Bytes of changed pages that a transaction keeps in memory; more are written into the file ahead of its
         /// commit. From 64 KiB.
         public var transactionLimit = 64 << 20
-        /// A thread of the library calls change handlers, as soon as something is due. Else `deliver()` and `wait()`
-        /// do. The same wherever this process opens the store. What a handler throws there, or reports, goes to
+        /// How many versions may be alive when a write begins: the newest one, and older ones that snapshots, frozen
+        /// objects, observers that are not served, or stores that were not refreshed hold, in all processes. More are
+        /// `.tooManyVersions` for the write, which says who holds them. Nil: any number. From 1.
+        public var maximumNumberOfActiveVersions: Int?
+        /// A thread of the library calls change handlers, and asynchronous bodies and completions, as soon as something
+        /// is due. Else `deliver()` and `wait()` do. The same wherever this process opens the store. What a handler throws there, or reports, goes to
         /// ``onError``.
         public var deliversOnWorker = false
         /// For development: a file that has a class in another form than the models is deleted and recreated. `.busy`:
@@ -142,6 +146,7 @@ extension Store.Configuration {
             }
             try result.set(.writeTimeout, writeTimeout?.milliseconds ?? -1)
             try result.set(.openTimeout, openTimeout.milliseconds)
+            if let maximumNumberOfActiveVersions { try result.set(.versions, Int64(maximumNumberOfActiveVersions)) }
             // Only what is requested: it must be the same wherever this process opens the store.
             if deliversOnWorker { result.flags = .deliverOnWorker }
             if deletesIfMigrationNeeded { result.flags = (result.flags ?? []).union(.deletesWhereItDiffers) }

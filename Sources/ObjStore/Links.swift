@@ -78,14 +78,14 @@ extension ClassBinding {
 /// set the link of the other object.
 public struct LinkingObjects<Element: Object>: Sendable {
     /// Nil: of an unmanaged object.
-    private let found: Results<Element>?
+    let found: Results<Element>?
 
     init() { found = nil }
     init(_ found: Results<Element>) { self.found = found }
 
     /// Do they permanently show one version?
     public var isFrozen: Bool { found?.isFrozen ?? false }
-    /// Was their store closed? Those of a deleted object are empty.
+    /// Was their store closed, or invalidated? Those of a deleted object are empty.
     public var isInvalidated: Bool { found?.isInvalidated ?? false }
 
     /// The same as results, to be observed or frozen. Errors: `.wrongView`: the object is unmanaged.

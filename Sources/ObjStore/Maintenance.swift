@@ -20,6 +20,8 @@ public struct Statistics: Sendable {
     public let logUsedBytes: Int
     /// The oldest version that is held, in any process; nil: none is.
     public let oldestPinnedVersion: UInt64?
+    /// Versions that are alive: the newest one, and older ones that are held, in all processes.
+    public let versions: Int
     /// Processes that have the store open.
     public let processes: Int
 
@@ -47,6 +49,7 @@ public struct Statistics: Sendable {
         logFileBytes = core.logFileBytes
         logUsedBytes = core.logUsedBytes
         oldestPinnedVersion = core.oldestPin == 0 ? nil : core.oldestPin
+        versions = core.versions
         processes = core.processes
         commits = core.commits
         checkpoints = core.checkpoints

@@ -5,7 +5,7 @@ internal import ObjStoreCore
 /// It keeps the store open. Any thread.
 public final class NotificationToken: Sendable {
     /// Nil: of an observer that there is none of.
-    private let observer: Observer?
+    let observer: Observer?
     private let handle: StoreHandle?
 
     init(_ observer: Observer, _ handle: StoreHandle) {

@@ -1,5 +1,6 @@
 internal import CRuntime
 internal import ObjStoreCore
+internal import Synchronization
 
 /// What managed objects live in: one view of a store, live or frozen, with the model classes as it has them.
 ///
@@ -15,6 +16,7 @@ final class ObjectSpace: @unchecked Sendable {
     let view: View
     /// In the order of the handle's models.
     private(set) var bindings: [ClassBinding] = []
+    private let invalidated = Atomic(false)
 
     init(_ handle: StoreHandle, _ view: View, isFrozen: Bool) {
         self.handle = handle
@@ -26,8 +28,17 @@ final class ObjectSpace: @unchecked Sendable {
     /// What this thread sees here.
     @inline(__always)
     var current: View {
-        if _fastPath(isFrozen || !handle.isWriting) { return view }
+        if _fastPath(isFrozen || !handle.isWriting) || isInvalidated { return view }
         return handle.transaction ?? view
+    }
+
+    /// Its objects are of no use any more, though the store is open.
+    var isInvalidated: Bool { invalidated.load(ordering: .acquiring) }
+
+    /// Waits for reads of other threads.
+    func invalidate() {
+        invalidated.store(true, ordering: .releasing)
+        view.close()
     }
 
     func binding(_ type: Object.Type) throws(ObjStoreError) -> ClassBinding {
@@ -86,6 +97,10 @@ final class ObjectSpace: @unchecked Sendable {
             throw ObjStoreError(.wrongView, "not inside a write: what it sees may never be committed")
         }
         return ObjectSpace(handle, try core { () throws(StoreError) in try view.freeze() }, isFrozen: true)
+    }
+
+    var invalidatedError: StoreError {
+        StoreError(.closedHandle, "the store was invalidated since the object was found: it has to be found again")
     }
 
     /// Do objects of one key look the same in both?
@@ -183,6 +198,7 @@ final class ClassBinding {
 
     @inline(never)
     private func findReader() throws(StoreError) -> ClassReader {
+        if space.isInvalidated { throw space.invalidatedError }
         guard !space.isFrozen, space.handle.isWriting, let transaction = space.handle.transaction else {
             throw readerError ?? StoreError(.internalError, "class \(info.name) cannot be read")
         }
@@ -237,6 +253,7 @@ final class ClassBinding {
             guard !space.isFrozen else {
                 throw named(StoreError(.wrongView, "\(path(index)) cannot be set: the object is frozen"), index)
             }
+            if space.isInvalidated { throw named(space.invalidatedError, index) }
             guard space.handle.isWriting else {
                 throw named(space.handle.notInWrite("\(path(index)) cannot be set outside a write"), index)
             }

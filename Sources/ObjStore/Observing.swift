@@ -49,7 +49,7 @@ extension Results {
         _ indexes: [UInt32]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let live = space
-        let observer = try observer(indexes) { change in live.telling { try handler(change) } }
+        let observer = try observer(indexes) { change in live.telling("a change handler") { try handler(change) } }
         return NotificationToken(observer, space.handle)
     }
 
@@ -158,7 +158,9 @@ extension _ObservableObject {
         }
         let observer = try core { () throws(StoreError) in
             try live.handle.store.observe(binding.id(_key), in: live.view, properties: properties) { changes in
-                live.telling { try handler(try ChangeSet<Self>(changes, live, .success(nil)).objectChange()) }
+                live.telling("a change handler") {
+                    try handler(try ChangeSet<Self>(changes, live, .success(nil)).objectChange())
+                }
             }
         }
         return NotificationToken(observer, live.handle)
@@ -180,18 +182,19 @@ extension ClassInfo {
 }
 
 extension ObjectSpace {
-    /// Calls a handler of the application; returns what it threw, or what accessors reported in it.
-    fileprivate func telling(_ handler: () throws -> Void) -> StoreError? {
-        // Handlers see what is reported to them. That the store is closed just now is no failure of theirs.
-        if !handle.isWriting { _ = try? view.refresh() }
+    /// Calls a handler of the application, which sees what is reported to it; returns what it threw, or what accessors
+    /// reported in it.
+    func telling(_ what: String, _ handler: () throws -> Void) -> StoreError? {
+        // That the store is closed just now is no failure of the handler.
+        if !handle.isWriting { _ = try? handle.liveSpace().view.refresh() }
         let collector = ErrorCollector()
         do {
-            try ThreadWrites.within("a change handler") { try collector.run(handler) }
+            try ThreadWrites.within(what) { try collector.run(handler) }
             return collector.first?.ofCore
         } catch let error as ObjStoreError {
             return error.ofCore
         } catch {
-            return StoreError(.callback, "a change handler threw \(error)")
+            return StoreError(.callback, "\(what) threw \(error)")
         }
     }
 }
@@ -245,7 +248,7 @@ public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
 final class ChangeSource<Element: Object>: Sendable {
     private let results: Results<Element>
     private let indexes: Result<[UInt32]?, ObjStoreError>
-    private let signal = DueSignal()
+    private let signal = TaskSignal()
     private let state = Guarded(State())
 
     private struct State {
@@ -297,42 +300,5 @@ final class ChangeSource<Element: Object>: Sendable {
             return state.hub
         }
         if let hub { results.space.handle.store.close(hub) }
-    }
-}
-
-/// Wakes one task; raised while none waits, the next one to wait continues at once.
-private final class DueSignal: Sendable {
-    private enum State { case quiet, raised, waiting(CheckedContinuation<Void, Never>) }
-    private let state = Guarded(State.quiet)
-
-    func raise() {
-        let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard case .waiting(let continuation) = state else {
-                state = .raised
-                return nil
-            }
-            state = .quiet
-            return continuation
-        }
-        waiting?.resume()
-    }
-
-    /// Until it is raised or the task is cancelled.
-    func wait() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isRaised = state.withLock { state -> Bool in
-                    if case .raised = state {
-                        state = .quiet
-                        return true
-                    }
-                    state = .waiting(continuation)
-                    return false
-                }
-                if isRaised { continuation.resume() }
-            }
-        } onCancel: {
-            raise()
-        }
     }
 }

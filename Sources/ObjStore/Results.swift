@@ -111,11 +111,14 @@ public struct Results<Element: Object>: Sendable {
 
     /// Do they permanently show one version?
     public var isFrozen: Bool { space.isFrozen }
-    /// Was their store closed?
-    public var isInvalidated: Bool { space.handle.store.isClosed }
+    /// Was their store closed, or invalidated?
+    public var isInvalidated: Bool { space.isInvalidated || space.handle.store.isClosed }
 
     /// The results in the version that the store shows now, frozen.
-    public func freeze() throws(ObjStoreError) -> Results { Results(try space.freeze(), question, range: range) }
+    public func freeze() throws(ObjStoreError) -> Results { inside(try space.freeze()) }
+
+    /// The same of another space.
+    func inside(_ space: ObjectSpace) -> Results { Results(space, question, range: range) }
 
     // MARK: Inside
 
@@ -200,7 +203,8 @@ public struct Results<Element: Object>: Sendable {
 
     private func reporting<T>(_ none: T, _ body: () throws(ObjStoreError) -> T) -> T {
         do throws(ObjStoreError) { return try body() } catch {
-            space.handle.reports.report(error)
+            // Those of an invalidated store are empty.
+            if !space.isInvalidated { space.handle.reports.report(error) }
             return none
         }
     }

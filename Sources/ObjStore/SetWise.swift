@@ -188,6 +188,7 @@ extension CollectionPlace {
         guard !binding.space.isFrozen else {
             throw ObjStoreError(.wrongView, "\(operation): the object is frozen", class: binding.info.name)
         }
+        if binding.space.isInvalidated { throw ObjStoreError(binding.space.invalidatedError) }
         return (try binding.space.handle.writing(operation), id)
     }
 

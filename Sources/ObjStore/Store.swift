@@ -1,4 +1,5 @@
 internal import ObjStoreCore
+internal import Synchronization
 
 /// An open store: where objects are found, and where they are changed inside `write`.
 ///
@@ -13,34 +14,31 @@ internal import ObjStoreCore
 /// of each write through it; other threads see a write when it is committed. It is closed by `close()`, or when the
 /// last reference to it and its objects goes.
 public final class Store: Sendable {
-    let space: ObjectSpace
-    private var handle: StoreHandle { space.handle }
+    private let first: ObjectSpace
+    private let later = Guarded<ObjectSpace?>(nil)
+    private let wasInvalidated = Atomic(false)
 
-    /// Opens, creates or recovers a store; `Store()` opens that of ``Configuration/defaultConfiguration``.
+    /// What it shows now; another one after each `invalidate()`.
+    var space: ObjectSpace {
+        if _fastPath(!wasInvalidated.load(ordering: .acquiring)) { return first }
+        return later.withLock { $0 } ?? first
+    }
+    var handle: StoreHandle { first.handle }
+
+    /// Opens, creates or recovers a store; `Store()` opens that of ``Configuration/defaultConfiguration``. Waits for
+    /// other processes that open or close it, and reads files: with `await`, ``init(configuration:actor:)`` does so
+    /// elsewhere.
     ///
     /// Errors: `.notFound`, `.notAStore`, `.corrupt`, `.versionMismatch`, `.schemaMismatch` (file and models differ),
     /// `.invalidSchema` and `.notSupported` (a model cannot be stored; class and property are named), `.configMismatch`
     /// (the process has it open with other settings), `.timeout`, `.incompatibleFileSystem`, `.io` and others.
-    public init(_ configuration: Configuration = .defaultConfiguration) throws(ObjStoreError) {
-        var infos: [ClassInfo] = []
-        for model in configuration.models {
-            let info = try ClassInfo.of(model)
-            if !infos.contains(where: { $0.type == model }) { infos.append(info) }
-        }
-        var core = try configuration.core(infos)
-        let reports = ErrorReports(configuration.onError)
-        // No caller waits for what a handler does on the library's thread. That the store is being closed is no failure
-        // of a handler.
-        core.onDeliveryFailure = { error in if error.code != .closedHandle { reports.tell(ObjStoreError(error)) } }
-        let opened: ObjStoreCore.Store, view: View
-        do throws(StoreError) {
-            opened = try ObjStoreCore.Store.open(core)
-            view = try opened.openView()
-        } catch {
-            throw ObjStoreError(error)
-        }
-        let handle = try StoreHandle(opened, infos, view, reports)
-        space = ObjectSpace(handle, view, isFrozen: false)
+    public convenience init(_ configuration: Configuration = .defaultConfiguration) throws(ObjStoreError) {
+        self.init(try ObjectSpace.open(configuration))
+    }
+
+    init(_ space: ObjectSpace) {
+        first = space
+        space.handle.isShown(by: self, space)
     }
 
     /// Opens the store at `path`, creating it where there is none.
@@ -71,46 +69,61 @@ public final class Store: Sendable {
     /// A body that needs no transaction says so: `try store.write { _ in dog.age += 1 }`. (A second form without the
     /// argument would make the compiler report every mistake in a body as a wrong number of arguments.)
     ///
+    /// - Parameter tokens: their handlers are not told of this write, for instance because the program has made the
+    ///   same change to what it shows. Positions of later changes are right for who knows of this one.
     /// Errors: `.alreadyInWrite` inside another write of the store, `.readOnly`, `.timeout`, `.outOfSpace`, `.io`,
-    /// `.outcomeUnknown`, `.poisoned`, `.closedHandle`; and whatever `body` throws.
+    /// `.outcomeUnknown`, `.poisoned`, `.closedHandle`, `.tooManyVersions`; `.wrongStore`, `.closedHandle` of tokens;
+    /// and whatever `body` throws.
     @discardableResult
-    public func write<R>(_ body: (Transaction) throws -> R) throws -> R {
+    public func write<R>(
+        withoutNotifying tokens: [NotificationToken] = [], _ body: (Transaction) throws -> R
+    ) throws -> R {
         try handle.begin(.standard)
-        return try run(body)
+        return try run(tokens, body)
     }
 
     /// The same with a body that returns nothing: where a closure may return anything, but nothing is expected of it,
     /// the compiler finds no type for the result.
-    public func write(_ body: (Transaction) throws -> Void) throws {
+    public func write(
+        withoutNotifying tokens: [NotificationToken] = [], _ body: (Transaction) throws -> Void
+    ) throws {
         try handle.begin(.standard)
-        try run(body)
+        try run(tokens, body)
     }
 
     /// The same where the result is not wanted, and must not be:
     /// `Task { try store.write { tx in try tx.create(Dog.self) } }` would give an object to the code that awaits the
     /// task, and objects are not `Sendable`. More general than the others, it is taken where they do not fit.
-    public func write<R: ~Copyable>(_ body: (Transaction) throws -> R) throws {
+    public func write<R: ~Copyable>(
+        withoutNotifying tokens: [NotificationToken] = [], _ body: (Transaction) throws -> R
+    ) throws {
         try handle.begin(.standard)
-        try run { transaction in _ = try body(transaction) }
+        try run(tokens) { transaction in _ = try body(transaction) }
     }
 
     /// Like `write`, but throws `.busy` where another writer is at work.
     @discardableResult
-    public func tryWrite<R>(_ body: (Transaction) throws -> R) throws -> R {
+    public func tryWrite<R>(
+        withoutNotifying tokens: [NotificationToken] = [], _ body: (Transaction) throws -> R
+    ) throws -> R {
         try handle.begin(.notAtAll)
-        return try run(body)
+        return try run(tokens, body)
     }
 
     /// The same with a body that returns nothing.
-    public func tryWrite(_ body: (Transaction) throws -> Void) throws {
+    public func tryWrite(
+        withoutNotifying tokens: [NotificationToken] = [], _ body: (Transaction) throws -> Void
+    ) throws {
         try handle.begin(.notAtAll)
-        try run(body)
+        try run(tokens, body)
     }
 
     /// The same where the result is not wanted: see `write`.
-    public func tryWrite<R: ~Copyable>(_ body: (Transaction) throws -> R) throws {
+    public func tryWrite<R: ~Copyable>(
+        withoutNotifying tokens: [NotificationToken] = [], _ body: (Transaction) throws -> R
+    ) throws {
         try handle.begin(.notAtAll)
-        try run { transaction in _ = try body(transaction) }
+        try run(tokens) { transaction in _ = try body(transaction) }
     }
 
     /// Begins a write of this thread, which `commitWrite()` or `cancelWrite()` ends on the same thread.
@@ -128,32 +141,58 @@ public final class Store: Sendable {
         return Transaction(space)
     }
 
-    /// Commits what was done since `beginWrite()`. Where it throws, everything is undone, except for `.notInWrite`.
+    /// Commits what was done since `beginWrite()`, or in an asynchronous body so far, and waits until it is durable.
+    /// Where it throws, everything is undone, except for `.notInWrite`.
     ///
+    /// - Parameter tokens: their handlers are not told of this write. In an asynchronous body only where that is
+    ///   `alone`.
     /// Errors: `.notInWrite` (this thread has begun none, or is inside the body of `write`, which ends by itself), the
     /// first error that an accessor reported meanwhile, those of `write`.
     @available(
         *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
     )
-    public func commitWrite() throws(ObjStoreError) {
+    public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws(ObjStoreError) {
+        let body = handle.run
+        let view = try endExplicit("commitWrite", tokens)
+        defer { follow() }
+        _ = try ObjStore.core { () throws(StoreError) in try view.commit() }
+        body?.isOver = true
+    }
+
+    /// The transaction of this thread, which `operation` ends, and which is not the thread's any more.
+    ///
+    /// - Parameter tokens: observers that are not told of it.
+    func endExplicit(_ operation: String, _ tokens: [NotificationToken]) throws(ObjStoreError) -> View {
         handle.abandonIfLeft()
         guard handle.isWriting, handle.isExplicit else {
             throw ObjStoreError(
                 .notInWrite,
                 """
-                commitWrite ends what beginWrite of this thread began, which it has not, or which was left open and \
-                is cancelled
+                \(operation) ends what beginWrite of this thread, or an asynchronous body, has begun: this thread is in \
+                none, or it was left open and is cancelled
                 """
             )
         }
-        let reported = handle.reports.writer?.first
-        guard let view = handle.takeTransaction() else { return }
-        defer { follow() }
-        if let reported {
-            view.close()
-            throw reported
+        let reported = handle.reported
+        guard let view = handle.takeTransaction() else {
+            throw ObjStoreError(.notInWrite, "\(operation): the transaction has ended")
         }
-        _ = try ObjStore.core { () throws(StoreError) in try view.commit() }
+        do throws(ObjStoreError) {
+            if let reported { throw reported }
+            try silence(tokens, in: view)
+        } catch {
+            view.close()
+            follow()
+            throw error
+        }
+        return view
+    }
+
+    /// Those observers are not told of the transaction.
+    private func silence(_ tokens: [NotificationToken], in view: View) throws(ObjStoreError) {
+        if tokens.isEmpty { return }
+        let observers = try handle.observers(tokens)
+        try ObjStore.core { () throws(StoreError) in try view.withoutNotifying(observers) }
     }
 
     /// Undoes everything since `beginWrite()`, or in the body of `write` so far. Waits until what the write has read of
@@ -173,27 +212,34 @@ public final class Store: Sendable {
         try ObjStore.core { () throws(StoreError) in try view.cancel() }
     }
 
-    private func run<R>(_ body: (Transaction) throws -> R) throws -> R {
-        let transaction = Transaction(space)
-        let collector = ErrorCollector()
-        let result: R
-        do {
-            result = try collector.run { try body(transaction) }
-            if let error = collector.first { throw error }
-        } catch {
-            if transaction.isOpen { handle.takeTransaction()?.close() }
-            follow()
-            throw error
-        }
+    private func run<R>(_ tokens: [NotificationToken], _ body: (Transaction) throws -> R) throws -> R {
+        let transaction = Transaction(space), result = try perform(transaction, tokens, body)
         defer { follow() }
         guard let view = transaction.isOpen ? handle.takeTransaction() : nil else { return result }
         _ = try ObjStore.core { () throws(StoreError) in try view.commit() }
         return result
     }
 
+    /// The body of a transaction that this thread has begun; where it fails, that is undone.
+    func perform<R>(
+        _ transaction: Transaction, _ tokens: [NotificationToken], _ body: (Transaction) throws -> R
+    ) throws -> R {
+        let collector = ErrorCollector()
+        do {
+            if let view = handle.transaction { try silence(tokens, in: view) }
+            let result = try collector.run { try body(transaction) }
+            if let error = collector.first { throw error }
+            return result
+        } catch {
+            if transaction.isOpen { handle.takeTransaction()?.close() }
+            follow()
+            throw error
+        }
+    }
+
     /// The live view after a write of its own. The write is done: that this fails is not its failure. Nor is it one
     /// that the store was closed meanwhile: the closing code knows, and an unfinished write says so itself.
-    private func follow() {
+    func follow() {
         do throws(StoreError) { _ = try space.view.refresh() } catch {
             if error.code != .closedHandle { handle.reports.report(ObjStoreError(error)) }
         }
@@ -224,6 +270,29 @@ public final class Store: Sendable {
     /// The last error that was reported outside of `write` and `checked`, by any thread.
     public var lastError: ObjStoreError? { handle.reports.lastError }
 
+    /// Lets go of the version that the store shows. All live objects, results and collections that came from it become
+    /// invalid for good, results and inverses empty; those that come from it afterwards show the newest version.
+    ///
+    /// For who keeps a store that it does not use for long. What is frozen stays, and handlers go on. Waits for the
+    /// end of asynchronous writes, whose bodies and completions it calls as `deliver()` does.
+    ///
+    /// Errors: `.alreadyInWrite` inside a write of this thread, `.inCallback` inside a handler, `.busy`: a task is in
+    /// `asyncWrite`, which may need this thread; those of ``deliver()``; `.closedHandle`.
+    public func invalidate() throws(ObjStoreError) {
+        handle.abandonIfLeft()
+        if handle.isWriting { throw ObjStoreError(.alreadyInWrite, "invalidate: this thread is in a write") }
+        try handle.endAsyncWrites()
+        let new = try ObjectSpace(
+            handle, ObjStore.core { () throws(StoreError) in try handle.store.openView() }, isFrozen: false)
+        let old = later.withLock { later -> ObjectSpace in
+            defer { later = new }
+            return later ?? first
+        }
+        wasInvalidated.store(true, ordering: .releasing)
+        handle.isShown(by: self, new)
+        old.invalidate()
+    }
+
     // MARK: Versions
 
     /// Moves to the newest version; returns whether there was one. Objects and results show it from now on.
@@ -249,6 +318,11 @@ public final class Snapshot: StoreReading, Sendable {
     init(_ space: ObjectSpace) { self.space = space }
 
     public var _scope: _Scope { _Scope(space: space) }
+
+    /// Itself.
+    public func freeze() -> Snapshot { self }
+    /// The store that it was made of, live.
+    public func thaw() throws(ObjStoreError) -> Store { try space.handle.liveStore() }
 }
 
 /// What a body of `write` changes the store with. Of no use afterwards, nor on other threads: `.notInWrite`.

@@ -1,5 +1,4 @@
 internal import CRuntime
-internal import Dispatch
 internal import ObjStoreCore
 internal import Synchronization
 
@@ -34,21 +33,22 @@ final class StoreHandle: @unchecked Sendable {
     let positions: [ObjectIdentifier: Int]
     let tag: UInt32
 
-    /// What tasks write on.
-    let writers = DispatchQueue(label: "objstore writes")
-
     /// The thread inside `write`; 0 = none. Only that thread compares it with itself, so no order is needed.
     private let writer = Atomic<UInt>(0)
     /// The task that called `beginWrite`; 0 = none, or the write has a body.
     private let task = Atomic<UInt64>(0)
     /// Of the write that is open; 0 = none.
     private let openNumber = Atomic<UInt64>(0)
-    private let tether = WriteTether()
-    /// Of the writing thread; no other thread reads the next three, except one that takes over an abandoned write.
+    let tether = WriteTether()
+    /// What asynchronous writes use, and what keeps the store open: as long as there are such.
+    private let kept = Guarded<(writes: Int, spaces: [ObjectSpace])>((0, []))
+    /// Of the writing thread; no other thread reads the next four, except one that takes over an abandoned write.
     private(set) var transaction: View?
     private(set) var transactionNumber: UInt64 = 0
-    /// Begun by `beginWrite`: no body of `write` ends it.
+    /// Begun by `beginWrite`, or for an asynchronous body: no body of `write` ends it.
     private(set) var isExplicit = false
+    /// The asynchronous body that it was begun for.
+    private(set) var run: AsyncRun?
     let encoder = _RowEncoder()
 
     init(_ store: ObjStoreCore.Store, _ infos: [ClassInfo], _ view: View, _ reports: ErrorReports) throws(ObjStoreError)
@@ -82,6 +82,40 @@ final class StoreHandle: @unchecked Sendable {
         self.models = models
         positions = Dictionary(uniqueKeysWithValues: models.enumerated().map { (ObjectIdentifier($1.info.type), $0) })
         tether.hold(self)
+    }
+
+    // MARK: The live space
+
+    private struct Shown: Sendable {
+        weak var space: ObjectSpace?
+        weak var store: Store?
+    }
+    /// What shows the store live, while that is there.
+    private let shown = Guarded(Shown())
+
+    func isShown(by store: Store, _ space: ObjectSpace) {
+        shown.withLock {
+            $0.space = space
+            $0.store = store
+        }
+    }
+
+    /// Where objects are live; made again where the program has let go of it, and of the store.
+    ///
+    /// Errors: `.closedHandle`.
+    func liveSpace() throws(ObjStoreError) -> ObjectSpace {
+        if let space = shown.withLock({ $0.space }) { return space }
+        let new = ObjectSpace(self, try core { () throws(StoreError) in try store.openView() }, isFrozen: false)
+        return shown.withLock { shown in
+            if let space = shown.space { return space }
+            shown.space = new
+            return new
+        }
+    }
+
+    func liveStore() throws(ObjStoreError) -> Store {
+        if let store = shown.withLock({ $0.store }) { return store }
+        return Store(try liveSpace())
     }
 
     /// Runs `body` with a store that shows a transaction, which other code began and ends.
@@ -191,8 +225,12 @@ final class StoreHandle: @unchecked Sendable {
     }
 
     /// The transaction is this thread's.
-    private func take(_ view: View) {
+    ///
+    /// - Parameter run: the asynchronous body that it was begun for.
+    func take(_ view: View, of run: AsyncRun? = nil) {
         transaction = view
+        self.run = run
+        isExplicit = run != nil
         transactionNumber += 1
         encoder.removeAll()
         ThreadWrites.note(tether)
@@ -204,6 +242,7 @@ final class StoreHandle: @unchecked Sendable {
     func takeTransaction() -> View? {
         if isExplicit { reports.writer = nil }
         isExplicit = false
+        run = nil
         openNumber.store(0, ordering: .relaxed)
         writer.store(0, ordering: .relaxed)
         task.store(0, ordering: .releasing)
@@ -219,6 +258,58 @@ final class StoreHandle: @unchecked Sendable {
         writer.store(0, ordering: .relaxed)
         if isExplicit { reports.forgetWriter() }
         return takeTransaction()
+    }
+
+    /// What accessors have reported in the write that this thread is in, which no body of `write` ends.
+    var reported: ObjStoreError? { run.map(\.collector.first) ?? reports.writer?.first }
+
+    // MARK: Asynchronous writes
+
+    /// Until `letGoOfSpace`, which has to follow.
+    func keep(_ space: ObjectSpace) {
+        kept.withLock {
+            $0.writes += 1
+            if $0.spaces.last !== space { $0.spaces.append(space) }
+        }
+    }
+
+    func letGoOfSpace() {
+        let unused = kept.withLock { kept -> [ObjectSpace] in
+            kept.writes -= 1
+            if kept.writes > 0 { return [] }
+            defer { kept.spaces = [] }
+            return kept.spaces
+        }
+        // These may be the last references to the store, which cannot be closed while it delivers, as it may do here.
+        if !unused.isEmpty { Task.detached { withExtendedLifetime(unused) {} } }
+    }
+
+    /// Tasks that are inside of `asyncWrite`.
+    let tasks = Atomic<Int>(0)
+
+    /// Waits until everything is over that was called asynchronously.
+    ///
+    /// Errors: `.inCallback`; `.busy`: a task is inside of `asyncWrite`, which may need this thread; those of handlers,
+    /// bodies and completions.
+    func endAsyncWrites() throws(ObjStoreError) {
+        if store.hub.isInCallback {
+            throw ObjStoreError(.inCallback, "inside a handler, or an asynchronous body, the end of others cannot come")
+        }
+        while store.isWritingAsync {
+            if tasks.load(ordering: .relaxed) > 0 {
+                throw ObjStoreError(.busy, "a task is inside of asyncWrite, and may need this thread")
+            }
+            // Another thread may be the one that learns of the end.
+            _ = try core { () throws(StoreError) in try store.hub.wait(timeout: 10_000_000) }
+        }
+    }
+
+    /// The observers of tokens. Errors: `.closedHandle`: one is of none.
+    func observers(_ tokens: [NotificationToken]) throws(ObjStoreError) -> [Observer] {
+        try tokens.map { (token) throws(ObjStoreError) in
+            if let observer = token.observer { return observer }
+            throw ObjStoreError(.closedHandle, "withoutNotifying: a token is of no observer: there was none to be made")
+        }
     }
 
     /// The transaction of this thread.

@@ -39,6 +39,9 @@ extension StoreReading {
         return space.materialise(T.self, binding, reference.key)
     }
 
+    /// Does it permanently show one version?
+    public var isFrozen: Bool { _scope.space.isFrozen }
+
     /// Number of the version that is shown; every commit makes the next one.
     public var version: UInt64 {
         get throws(ObjStoreError) { try core { () throws(StoreError) in try _scope.space.current.version() } }
@@ -84,4 +87,7 @@ public struct Frozen<T: Object>: @unchecked Sendable {
 
     /// The frozen object itself.
     public var value: T { object }
+
+    /// The same object as it is now; nil: it was deleted.
+    public func thaw() throws(ObjStoreError) -> T? { try object.thawed() }
 }

@@ -47,6 +47,7 @@ extension StoreWriting {
             guard other.handle.sharesStore(with: space.handle) else {
                 throw ObjStoreError(.wrongStore, "the object is managed by another store", class: binding.info.name)
             }
+            if other.isInvalidated { throw ObjStoreError(other.invalidatedError) }
             guard binding.exists(object._key) else { throw binding.gone(object._key) }
             return
         }
@@ -216,6 +217,7 @@ extension StoreWriting {
         guard other.handle.sharesStore(with: space.handle) else {
             throw ObjStoreError(.wrongStore, "the object is managed by another store", class: name)
         }
+        if other.isInvalidated { throw ObjStoreError(other.invalidatedError) }
         return binding.id(object._key)
     }
 

@@ -25,6 +25,7 @@ struct CollectionPlace {
             guard !binding.space.isFrozen else {
                 throw StoreError(.wrongView, "\(binding.path(index)) cannot be changed: the object is frozen")
             }
+            if binding.space.isInvalidated { throw binding.space.invalidatedError }
             guard binding.space.handle.isWriting else {
                 throw binding.space.handle.notInWrite("\(binding.path(index)) cannot be changed outside a write")
             }

@@ -17,7 +17,7 @@ public final class List<Element: CollectionElement> {
     private let walks = Walks<Element>()
 
     public init() { place = nil }
-    fileprivate init(_ place: CollectionPlace) { self.place = place }
+    init(_ place: CollectionPlace) { self.place = place }
 
     public convenience init(_ elements: some Sequence<Element>) {
         self.init()

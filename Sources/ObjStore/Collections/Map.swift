@@ -13,7 +13,7 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
     let place: CollectionPlace?
 
     public init() { place = nil }
-    fileprivate init(_ place: CollectionPlace) { self.place = place }
+    init(_ place: CollectionPlace) { self.place = place }
 
     public convenience init(_ entries: [Key: Value]) {
         self.init()

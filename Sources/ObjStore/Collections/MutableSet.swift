@@ -12,7 +12,7 @@ public final class MutableSet<Element: _SingleElement> {
     private let walks = Walks<Element>()
 
     public init() { place = nil }
-    fileprivate init(_ place: CollectionPlace) { self.place = place }
+    init(_ place: CollectionPlace) { self.place = place }
 
     public convenience init(_ elements: some Sequence<Element>) {
         self.init()

@@ -5,8 +5,8 @@ internal import ObjStoreCore
 /// What cannot be read is reported, as in properties; what changes throws. Elements that are objects are read as such,
 /// others as values.
 public struct DynamicCollection {
-    private let object: DynamicObject
-    private let name: String
+    let object: DynamicObject
+    let name: String
 
     init(_ object: DynamicObject, _ name: String) {
         self.object = object

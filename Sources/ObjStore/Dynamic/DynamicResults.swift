@@ -14,7 +14,7 @@ public struct DynamicResults: Sendable {
         let value: Any?
     }
 
-    private let space: ObjectSpace
+    let space: ObjectSpace
     private let className: String
     private let question: Question
     private let cache = ResultsCache<DynamicObject>()
@@ -103,9 +103,13 @@ public struct DynamicResults: Sendable {
         }
     }
 
+    /// The same of another space.
+    func inside(_ space: ObjectSpace) -> DynamicResults { DynamicResults(space, className, question) }
+
     private func reporting<T>(_ none: T, _ body: () throws(ObjStoreError) -> T) -> T {
         do throws(ObjStoreError) { return try body() } catch {
-            space.handle.reports.report(error)
+            // Those of an invalidated store are empty.
+            if !space.isInvalidated { space.handle.reports.report(error) }
             return none
         }
     }
