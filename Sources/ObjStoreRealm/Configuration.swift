@@ -29,13 +29,14 @@ extension Realm {
         public var shouldCompactOnLaunch: (@Sendable (_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
         public var objectTypes: [Object.Type]?
         public var seedFilePath: URL?
+        public var maximumNumberOfActiveVersions: UInt?
 
         public init(
             fileURL: URL? = URL(fileURLWithPath: "default.objstore"), inMemoryIdentifier: String? = nil,
             readOnly: Bool = false, schemaVersion: UInt64 = 0,
             migrationBlock: MigrationBlock? = nil, deleteRealmIfMigrationNeeded: Bool = false,
             shouldCompactOnLaunch: (@Sendable (Int, Int) -> Bool)? = nil, objectTypes: [Object.Type]? = nil,
-            seedFilePath: URL? = nil
+            seedFilePath: URL? = nil, maximumNumberOfActiveVersions: UInt? = nil
         ) {
             self.fileURL = inMemoryIdentifier == nil ? fileURL : nil
             self.inMemoryIdentifier = inMemoryIdentifier
@@ -46,6 +47,7 @@ extension Realm {
             self.shouldCompactOnLaunch = shouldCompactOnLaunch
             self.objectTypes = objectTypes
             self.seedFilePath = seedFilePath
+            self.maximumNumberOfActiveVersions = maximumNumberOfActiveVersions
         }
 
         /// What `Realm()` opens, in all threads. Stores that are open stay as they are.
@@ -89,6 +91,7 @@ extension Realm {
             }
             result.deletesIfMigrationNeeded = deleteRealmIfMigrationNeeded
             result.compactsOnOpen = shouldCompactOnLaunch
+            result.maximumNumberOfActiveVersions = maximumNumberOfActiveVersions.map { Int(clamping: $0) }
             result.seedPath = try Configuration.path(of: seedFilePath)
             return result
         }
@@ -109,14 +112,32 @@ enum OpenStores {
     private static let open = Guarded<[Key: Open]>([:])
 
     static func store(_ configuration: Realm.Configuration) throws -> Store {
-        let configured = try configuration.store()
-        let key = Key(
-            location: configured.location, models: configured.models.map { ObjectIdentifier($0) },
-            readOnly: configuration.readOnly,
-            version: configuration.schemaVersion)
-        if let store = open.withLock({ $0[key]?.store }), !store.isClosed { return store }
+        if let store = try found(configuration) { return store }
         // Not under the lock: opening calls functions of the program.
-        let new = try Store(configured)
+        return try add(Store(configuration.store()), configuration)
+    }
+
+    /// The same without blocking the actor.
+    static func store(_ configuration: Realm.Configuration, _ actor: isolated any Actor) async throws -> Store {
+        if let store = try found(configuration) { return store }
+        return try add(await Store(configuration: configuration.store(), actor: actor), configuration)
+    }
+
+    private static func key(_ configuration: Realm.Configuration) throws -> Key {
+        let configured = try configuration.store()
+        return Key(
+            location: configured.location, models: configured.models.map { ObjectIdentifier($0) },
+            readOnly: configuration.readOnly, version: configuration.schemaVersion)
+    }
+
+    private static func found(_ configuration: Realm.Configuration) throws -> Store? {
+        let key = try key(configuration)
+        guard let store = open.withLock({ $0[key]?.store }), !store.isClosed else { return nil }
+        return store
+    }
+
+    private static func add(_ new: Store, _ configuration: Realm.Configuration) throws -> Store {
+        let key = try key(configuration)
         return open.withLock { open in
             if let store = open[key]?.store, !store.isClosed { return store }
             open = open.filter { $0.value.store != nil }

@@ -142,6 +142,44 @@ extension LinkCollection {
     }
 }
 
+// What is live again, of what is frozen. Where there is none, or it cannot be: nil.
+
+extension Object {
+    public final func thaw() -> Self? { reportingNil { try thawed() } }
+
+    private func reportingNil<T>(_ body: () throws -> T?) -> T? {
+        do { return try body() } catch {
+            report(error)
+            return nil
+        }
+    }
+}
+
+extension Results {
+    public func thaw() -> Results? { reporting(nil) { try thawed() } }
+}
+
+extension List {
+    public func thaw() -> List? { reporting { try thawed() } }
+}
+
+extension MutableSet {
+    public func thaw() -> MutableSet? { reporting { try thawed() } }
+}
+
+extension Map {
+    public func thaw() -> Map? { reporting { try thawed() } }
+}
+
+extension _CollectionProperty {
+    fileprivate func reporting(_ body: () throws -> Self?) -> Self? {
+        do { return try body() } catch {
+            report(error)
+            return nil
+        }
+    }
+}
+
 enum Predicate {
     /// `%@`, `%ld` and their like become `$0`, `$1`, …, YES and NO true and false.
     static func text(_ format: String) -> String {

@@ -27,14 +27,20 @@ public struct Realm: Sendable {
         self.configuration = configuration
     }
 
+    init(_ store: Store, _ configuration: Configuration) { (self.store, self.configuration) = (store, configuration) }
+
     public init(fileURL: URL) throws {
         var configuration = Configuration.defaultConfiguration
         configuration.fileURL = fileURL
         try self.init(configuration: configuration)
     }
 
-    /// A realm shows what is there now; `store.freeze()` gives one fixed version.
+    /// A realm shows what is there now; `freeze()` gives one fixed version.
     public var isFrozen: Bool { false }
+    public func freeze() throws -> Snapshot { try store.freeze() }
+    public func thaw() -> Realm { self }
+    /// See ``ObjStore/Store/invalidate()``, whose errors are reported here.
+    public func invalidate() { reporting(()) { try store.invalidate() } }
 
     // MARK: Files
 
@@ -55,12 +61,16 @@ public struct Realm: Sendable {
     /// Runs `block` as one transaction: all of it happens, or nothing. It throws what `block` throws, or what something
     /// in it reported, and then everything is undone.
     @discardableResult
-    public func write<Result>(_ block: () throws -> Result) throws -> Result { try store.write { _ in try block() } }
-    public func write(_ block: () throws -> Void) throws { try store.write { _ in try block() } }
-    /// Where the result is not wanted: see ``ObjStore/Store/write(_:)``.
-    public func write<Result: ~Copyable>(_ block: () throws -> Result) throws {
-        try store.write { _ in _ = try block() }
+    public func write<Result>(
+        withoutNotifying tokens: [NotificationToken] = [], _ block: () throws -> Result
+    ) throws -> Result { try store.write(withoutNotifying: tokens) { _ in try block() } }
+    public func write(withoutNotifying tokens: [NotificationToken] = [], _ block: () throws -> Void) throws {
+        try store.write(withoutNotifying: tokens) { _ in try block() }
     }
+    /// Where the result is not wanted: see ``ObjStore/Store/write(_:)``.
+    public func write<Result: ~Copyable>(
+        withoutNotifying tokens: [NotificationToken] = [], _ block: () throws -> Result
+    ) throws { try store.write(withoutNotifying: tokens) { _ in _ = try block() } }
 
     /// See ``ObjStore/Store/beginWrite()``, whose errors are reported here.
     @available(
@@ -70,7 +80,9 @@ public struct Realm: Sendable {
     @available(
         *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
     )
-    public func commitWrite() throws { try store.commitWrite() }
+    public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
+        try store.commitWrite(withoutNotifying: tokens)
+    }
     @available(
         *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
     )

@@ -12,12 +12,6 @@ func XCTAssertNotEqual<T: Equatable>(_ a: T, _ b: T, sourceLocation: SourceLocat
 
 /// The code of every example of the documents, in which `Realm()` opens a store in memory of its own for each test.
 /// What differs from the documents is the import alone, and that the classes are named.
-///
-/// Left for the versions that have what they are about:
-///
-/// - writes in the background: "Perform a Background Write" (twice), "Write to an Actor-Isolated Realm", "Perform
-///   Writes using Async/Await Syntax";
-/// - writes that some observers do not get: "Interface-Driven Writes" (`write(withoutNotifying:)`).
 @Suite(.serialized) enum RealmExamples {
     private static let number = Atomic<Int>(0)
 
