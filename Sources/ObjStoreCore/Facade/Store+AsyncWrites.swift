@@ -56,12 +56,14 @@ extension Store {
         }
     }
 
-    /// The version of a commit that was requested; nil: it is not over, and `ready` will be called.
+    /// The version of a commit that was requested; nil: it is not over, and `ready` will be called. Also when the store
+    /// was closed meanwhile, which has waited for the commit.
     ///
-    /// Errors: those of committing; `.closedHandle`; `.invalidArgument`: there is no such request.
+    /// Errors: those of committing; `.invalidArgument`: there is no such request.
     package func claimCommit(_ id: UInt64) throws(StoreError) -> UInt64? {
         try calls.within { () throws(StoreError) in
-            try checkOpen()
+            if shared.isInherited { try checkOpen() }
+            if let queue = existingQueue { return try queue.claimCommit(id) }
             return try writeQueue().claimCommit(id)
         }
     }
