@@ -164,6 +164,30 @@ import Testing
         #expect(happened.all.isEmpty)
     }
 
+    /// A task whose commit is under way, or not, when its store is closed: it learns which.
+    @Test func closingWhileTasksCommit() async throws {
+        let folder = Folder(), configuration = Store.Configuration(path: folder.file(), models: [Dog.self])
+        var stored = 0
+        for round in 0..<60 {
+            let store = try Store(configuration)
+            let tasks = (0..<4).map { number in
+                Task.detached {
+                    await codeOf {
+                        try await store.asyncWrite { tx in try tx.create(Dog.self, value: [4 * round + number]) }
+                    }
+                }
+            }
+            for _ in 0..<round { await Task.yield() }
+            try store.close()
+            for task in tasks {
+                let code = await task.value
+                #expect(code == nil || code == .closedHandle)
+                if code == nil { stored += 1 }
+            }
+            #expect(try Store(configuration).objects(Dog.self).count == stored)
+        }
+    }
+
     /// What the actor has goes into the body and comes out of it; its other work goes on meanwhile, in the same state.
     actor Kennel {
         let store: Store

@@ -64,19 +64,20 @@ extension Store {
             try store.requestBegin(isAlone: !tokens.isEmpty) { _ in turn.raise() }
         }
         handle.tasks.add(1, ordering: .relaxed)
-        defer {
-            handle.tasks.subtract(1, ordering: .relaxed)
-            store.cancelAsync(request)  // where it was not claimed
-        }
+        defer { handle.tasks.subtract(1, ordering: .relaxed) }
         while true {
             await turn.wait()
-            try Task.checkCancellation()
+            if Task.isCancelled {
+                store.cancelAsync(request)
+                throw CancellationError()
+            }
             // Nil: the task was slow, or a `write` went first.
             guard let (result, end) = try claim(request, allowGrouping, tokens, body) else { continue }
             guard let end else { return result }
             defer { follow() }
-            repeat { await end.signal.waitUntilRaised() }
-            while try ObjStore.core({ () throws(StoreError) in try store.claimCommit(end.id) }) == nil
+            repeat {
+                await end.signal.waitUntilRaised()
+            } while try ObjStore.core({ () throws(StoreError) in try store.claimCommit(end.id) }) == nil
             return result
         }
     }
@@ -92,9 +93,14 @@ extension Store {
     private func claim<R>(
         _ request: UInt64, _ allowGrouping: Bool, _ tokens: [NotificationToken], _ body: (Transaction) throws -> R
     ) throws -> (R, AsyncEnd?)? {
-        let claimed = try ObjStore.core { () throws(StoreError) in try handle.store.claimBegin(request) }
-        guard let claimed else { return nil }
-        handle.take(claimed)
+        do throws(StoreError) {
+            guard let view = try handle.store.claimBegin(request) else { return nil }
+            handle.take(view)
+        } catch {
+            // Inside of a write of this thread it could be claimed later.
+            handle.store.cancelAsync(request)
+            throw ObjStoreError(error)
+        }
         let transaction = Transaction(space)
         let result = try ThreadWrites.within("the body of asyncWrite") { try perform(transaction, tokens, body) }
         guard transaction.isOpen, let view = handle.takeTransaction() else {

@@ -24,12 +24,13 @@ extension Store {
     /// - Parameters:
     ///   - allowGrouping: the commit may be one with those of the bodies that follow: faster, and all of them survive a
     ///     crash or none.
-    ///   - tokens: their handlers are not told of this write. It is grouped with no other.
+    ///   - tokens: their handlers are not told of this write. It is grouped with no other. One that is of another store
+    ///     (`.wrongStore`), or has ended (`.closedHandle`), is a failure of the body, which does not run.
     ///   - body: may take along what is `Sendable`, and what the caller does not use any more.
     ///   - onComplete: called once, when the changes are durable and the live store shows them, or with what has undone
     ///     them: what `body` threw as it is, else an ``ObjStoreError``; `.cancelled`: it cancelled itself. Nil: a
     ///     failure is thrown by `deliver()`, or goes to ``Configuration/onError``.
-    /// Errors: `.readOnly`, `.closedHandle`; `.wrongStore`, `.closedHandle` of tokens.
+    /// Errors: `.readOnly`, `.closedHandle`.
     @discardableResult
     public func writeAsync(
         allowGrouping: Bool = false, withoutNotifying tokens: [NotificationToken] = [],
@@ -54,8 +55,8 @@ extension Store {
     /// - Parameters:
     ///   - alone: its commit is never one with that of others, so that `commitAsyncWrite(withoutNotifying:)` is
     ///     possible in it.
-    ///   - tokens: their handlers are not told of this write. It is alone.
-    /// Errors: `.readOnly`, `.closedHandle`; `.wrongStore`, `.closedHandle` of tokens.
+    ///   - tokens: as of `writeAsync`. It is alone.
+    /// Errors: `.readOnly`, `.closedHandle`.
     @discardableResult
     public func beginAsyncWrite(
         alone: Bool = false, withoutNotifying tokens: [NotificationToken] = [],
