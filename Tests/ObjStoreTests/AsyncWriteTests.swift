@@ -164,6 +164,25 @@ import Testing
         #expect(happened.all.isEmpty)
     }
 
+    /// The commit of a task is under way when the actor that it is on closes the store: it is stored, and the task,
+    /// which continues only then, learns that.
+    @MainActor @Test func closingWhileATaskCommits() async throws {
+        for _ in 0..<5 {
+            let folder = Folder(), store = try Store.open(path: folder.file(), models: [Dog.self])
+            var hasRun = false
+            let task = Task {
+                try await store.asyncWrite { tx in
+                    hasRun = true
+                    return try tx.create(Dog.self, value: [1]).id
+                }
+            }
+            while !hasRun { await Task.yield() }
+            try store.close()
+            #expect(try await task.value == 1)
+            #expect(try Store.open(path: folder.file(), models: [Dog.self]).objects(Dog.self).count == 1)
+        }
+    }
+
     /// A task whose commit is under way, or not, when its store is closed: it learns which.
     @Test func closingWhileTasksCommit() async throws {
         let folder = Folder(), configuration = Store.Configuration(path: folder.file(), models: [Dog.self])
