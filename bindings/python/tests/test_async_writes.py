@@ -314,23 +314,6 @@ def test_another_process(store: objstore.Store, path: pathlib.Path) -> None:
     assert ids(store) == [1, 2]
 
 
-def test_write_async(store: objstore.Store) -> None:
-    async def main() -> None:
-        assert await store.write_async(lambda tx: store.create(Leaf, {"id": 1}).id) == 1
-
-        async def body(tx: objstore.Transaction) -> str:
-            store.create(Leaf, {"id": 2})
-            await asyncio.sleep(0)
-            return "done"
-
-        assert await store.write_async(body, timeout=1) == "done"
-        with pytest.raises(ZeroDivisionError):
-            await store.write_async(lambda tx: store.create(Leaf, {"id": 3}).id / 0)
-
-    run(main())
-    assert ids(store) == [1, 2]
-
-
 def test_other_errors(path: pathlib.Path) -> None:
     with objstore.open(path, models=[Leaf]) as store:
         pass

@@ -313,26 +313,33 @@ def test_what_continues_beyond_the_write(path: pathlib.Path) -> None:
         assert len(made) == 1
 
 
-def test_coroutines_that_are_awaited(path: pathlib.Path) -> None:
-    async def body(tx: objstore.Transaction) -> int:
-        await asyncio.sleep(0)
-        tx.store.create(Note, {"id": 1})
-        return 5
+def test_bodies_of_asynchronous_writes(path: pathlib.Path) -> None:
+    """What awaits something is a block."""
 
     async def program(store: objstore.Store) -> None:
-        assert await store.write_async(body) == 5
-        with pytest.raises(objstore.InvalidArgument, match="generator"):
-            await store.write_async(generator)
-
-        async def generates(_: object) -> Any:
-            return generator()
-
-        for late in (*LATE[1:], generates):
-            with pytest.raises(
-                objstore.InvalidArgument, match="the body returned '.*', whose work nobody had done when it returned"
-            ):
+        for submit in (store.write_async, store.submit_write):
+            for function in FUNCTIONS:
+                with pytest.raises(objstore.InvalidArgument, match="the body is a function, not a"):
+                    submit(function)
+        with pytest.raises(objstore.InvalidArgument, match="async with store.write_async"):
+            store.write_async(coroutine)
+        for late in LATE:
+            with pytest.raises(objstore.InvalidArgument, match="the body returned"):
                 await store.write_async(late)
-        assert len(store.objects(Note)) == 1
+            with pytest.raises(objstore.InvalidArgument, match="the body returned"):
+                store.submit_write(late).result()
 
     with objstore.open(path, models=[Note]) as store:
         asyncio.run(program(store))
+        assert len(store.objects(Note)) == 0 and fits(store)
+
+
+def test_transactional_functions_that_run_nothing(path: pathlib.Path) -> None:
+    with objstore.open(path, models=[Note]) as store:
+        for function in (generator, generator_of_a_task, Called().method):
+            with pytest.raises(objstore.InvalidArgument, match="a transactional function is a function, not a gen"):
+                store.transactional(function)
+        for late in LATE[1:]:
+            with pytest.raises(objstore.InvalidArgument, match="a transactional function returned"):
+                store.transactional(late)()
+        assert fits(store)

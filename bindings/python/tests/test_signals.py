@@ -3,6 +3,7 @@ nothing stays half open. At every byte code of the package, one after the other;
 signals."""
 
 import asyncio
+import contextlib
 import gc
 import io
 import itertools
@@ -539,6 +540,7 @@ def test_a_function_that_c_calls(store: Any) -> None:
             (
                 "bound_functions.py",
                 "callbacks.py",
+                "lent.py",
                 "transaction.py",
                 "object_writes.py",
                 "current_thread.py",
@@ -560,12 +562,59 @@ def test_an_asynchronous_write_leaves_no_task_waiting(store: Any) -> None:
 
     before, rounds = 0, 0
     for where, raised in at_every_byte_code(
-        lambda: asyncio.run(write()), ("transaction.py", "object_writes.py", "current_thread.py", "task_queue.py")
+        lambda: asyncio.run(write()),
+        ("transaction.py", "object_writes.py", "current_thread.py", "awaited.py", "event_loops.py"),
     ):
         rounds += 1
         asyncio.run(write())
         count = usable(store)
         assert count in (before + 1, before + 2), where
+        before = count
+    assert rounds > 200
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+def test_tasks_beside_one_that_was_interrupted(store: Any) -> None:
+    """Their loop goes on: each gets its turn, and hears of its commit."""
+
+    async def write() -> None:
+        async with store.write(timeout=10):
+            store.create(Leaf, [next(numbers)])
+
+    async def main() -> list[Any]:
+        tasks = [asyncio.create_task(write()) for _ in range(2)]
+        return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
+
+    before, rounds = 0, 0
+    for where, raised in at_every_byte_code(lambda: asyncio.run(main()), ("event_loops.py",)):
+        rounds += 1
+        assert not isinstance(raised, TimeoutError), where
+        count = usable(store)
+        assert before <= count <= before + 2, where
+        before = count
+    assert rounds > 200
+
+
+def test_a_submitted_write_is_whole_or_undone(store: Any) -> None:
+    """And nobody waits for it for ever."""
+    futures: list[Any] = []
+
+    def write() -> None:
+        futures.append(store.submit_write(lambda tx: store.create(Leaf, [next(numbers)])))
+        futures[-1].result(10)
+
+    before, rounds = 0, 0
+    for where, _ in at_every_byte_code(write, ("submitted.py", "lent.py", "transaction.py", "delivery.py")):
+        rounds += 1
+        while store.is_writing_async:
+            store.wait(0.1)
+        count = usable(store)
+        assert count in (before, before + 1), where
+        for future in futures:
+            with contextlib.suppress(BaseException):
+                future.result(10)
+            assert future.done(), where
+        futures.clear()
         before = count
     assert rounds > 200
 

@@ -256,9 +256,9 @@ def _passed(error: BaseException) -> Iterator[CodeType]:
         trace = trace.tb_next
 
 
-def plain(name: str, function: Any, awaits: bool = False) -> None:
-    """InvalidArgument: what runs nothing when it is called, but returns something that would. `awaits`: a coroutine is
-    awaited here."""
+def plain(name: str, function: Any, instead: str = "", awaits: bool = False) -> None:
+    """InvalidArgument: what runs nothing when it is called, but returns something that would. `instead`: what a
+    coroutine function is told. `awaits`: a coroutine is awaited here."""
     if not callable(function):
         raise InvalidArgument(f"{name} is a function, not {function!r} ({type(function).__name__})")
     code = _code_of(function)
@@ -266,7 +266,9 @@ def plain(name: str, function: Any, awaits: bool = False) -> None:
     if flags & (CO_GENERATOR | CO_ASYNC_GENERATOR):
         raise InvalidArgument(f"{name} is a function, not a generator: its body would never run")
     if flags & CO_COROUTINE and not awaits:
-        raise InvalidArgument(f"{name} is a function, not a coroutine function (async def): nobody would await it")
+        raise InvalidArgument(
+            f"{name} is a function, not a coroutine function (async def): nobody would await it{instead}"
+        )
 
 
 # What runs other code only when it is iterated over; and what may have such a thing in it, but also what is there

@@ -93,6 +93,12 @@ def wait(store: Callable[[], int], timeout: float | None) -> int:
             return count
 
 
+def wait_once(store: int, seconds: float) -> int:
+    """The same, but it ends also where the last asynchronous write of the store has come to its end, and where a
+    signal was handled."""
+    return _lend(_wait, store, milliseconds(seconds)).result()
+
+
 def _lend(function: Callable[..., int], *arguments: int) -> Delivered:
     calls = Calls()
     calls.handlers = handlers()

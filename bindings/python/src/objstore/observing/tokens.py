@@ -22,6 +22,7 @@ from ..objects.model_types import property_named
 from ..reading.index_ranges import Stretch
 from ..reading.views import View
 from ..schema import redefinition
+from ..writing.silent import AnyToken
 from . import delivery
 from .changes import Changes
 
@@ -42,7 +43,7 @@ _numbers = itertools.count(1)
 _tokens: "dict[int, weakref.ref[Token]]" = {}
 
 
-class Token(ClosingBlock):
+class Token(AnyToken, ClosingBlock):
     """An observer. Keep it: observing ends when the token is closed, or garbage; and with the store.
 
     As a context manager it ends with its block.

@@ -14,7 +14,7 @@ from ..native.handles import Handle
 from ..schema.declaration import Schema
 from ..stores import maintenance
 from ..stores.store import Store
-from ..writing.transaction import Lent
+from ..writing.lent import Lent
 from . import config
 from .config import Creation, Durability, Mode
 from .migration import Migration

@@ -13,7 +13,8 @@ from ..native.failures import check
 from ..native.handles import ClosingBlock
 from ..observing import delivery
 from ..observing.changes import Changes, class_of
-from ..writing.transaction import Lent, Transaction
+from ..writing.lent import Lent
+from ..writing.transaction import Transaction
 
 if TYPE_CHECKING:
     from .store import Store

@@ -7,7 +7,7 @@ import warnings
 import weakref
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import AlreadyInWrite, Closed, Forked, InvalidArgument, NoSuchObject, Status, WrongStore
 from ..models.model import Model, ModelMeta
@@ -19,10 +19,10 @@ from ..reading.views import Block, Epoch, Snapshot, View
 from ..schema import file_models
 from ..schema.bindings import Binding
 from ..values.c_values import give_back, take
-from ..writing import task_queue
+from ..writing import event_loops
 from ..writing.current_thread import OWN_REFERENCES, count_references, current_task, here, tell
 from ..writing.transaction import Transaction
-from . import idle_stores
+from . import idle_stores, submitted
 from .creation import Factory
 from .frozen import Frozen, freeze
 
@@ -36,6 +36,7 @@ _view_open = ffi.bind("objstore_view_open")
 _view_refresh = ffi.bind("objstore_view_refresh")
 _notify_fd = ffi.bind("objstore_notify_fd")
 _view_close = ffi.bind("objstore_view_close")
+S = TypeVar("S")
 _stores: "Bag[OpenStore]" = Bag()
 
 
@@ -71,6 +72,8 @@ class OpenStore(Factory, ClosingBlock):
         self._probe: Handle | None = None  # the live view that notices newer versions
         self._transaction: Transaction | None = None
         self._writes: set[Transaction] = set()  # those that were begun, and are not over
+        self._has_withdrawn = False  # has a task left the queue of the library since the last one had its turn?
+        self._is_closing = False  # no commit is asked for any more
         self._used = False
         self._is_inherited = False  # does the store belong to the parent process?
         self._frozen: Bag[Frozen] = Bag()
@@ -109,18 +112,34 @@ class OpenStore(Factory, ClosingBlock):
         handle = self._handle
         if handle is None:
             return
+        calls = submitted.running(self)
         try:
-            status = _close(handle)
+            self._settle()
+            status = _close(handle) if calls is None else calls.run(_close, handle)
         except BaseException:  # of a signal handler, when it was closed: then this says CLOSED_HANDLE
+            self._settle()
             if _close(handle) != Status.IN_CALLBACK:
                 self._has_closed()
             raise
+        finally:
+            self._is_closing = False
         if status == Status.IN_CALLBACK:
             raise failure(status)
         problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # another thread closed it
         self._has_closed()
+        if calls is not None:
+            calls.problem = None
+            calls.check()  # what a signal handler has raised in a body
         if problem is not None:
             raise problem
+
+    def _settle(self) -> None:
+        """From here on no commit is asked for. The tasks of those that were learn what became of them."""
+        with self._lock:
+            self._is_closing = True
+        for write in list(self._writes):
+            if write._asked.value and not self._is_inherited:
+                write.wait_for_commit()
 
     def _has_closed(self) -> None:
         if self._unclosed is not None:
@@ -133,9 +152,11 @@ class OpenStore(Factory, ClosingBlock):
             self._blocks.clear()  # they refer to the store
         self._expire_frozen()
         for write in list(self._writes):
-            if write.is_open:  # a waiter is called when its turn comes
+            if write.is_open:  # who waits is woken
                 write.lost = f"the store {self._path!r} was closed inside of a write, which was cancelled"
+            if write.is_open or write._asked.value:
                 write._abandon()
+        event_loops.ring_all(self)
 
     def _owns(self, obj: Any) -> bool:
         """Is it a live object of this store? It may have come from another handle of it. The tag says so, and not the
@@ -199,6 +220,18 @@ class OpenStore(Factory, ClosingBlock):
         in it. The version is pinned until the result is closed, or garbage."""
         with self._lock:
             return freeze(self, self._newest().handle)
+
+    def thaw(self: S) -> S:
+        """This, since it is live: for what may be frozen."""
+        return self
+
+    def invalidate(self) -> None:
+        """Lets go of the version that was read last, at once, as otherwise happens when nothing was read for 0.2 s: for
+        a program that reads all the time, and wants what it has read to keep no old version just now. Objects, results
+        and collections show what they refer to, not what they have read: they can be used afterwards, and show the
+        newest version. A loop that has begun keeps its own, as does what is frozen. A write that is open goes on."""
+        self._open_handle()
+        self._let_go()
 
     # For objects and results
 
@@ -358,7 +391,7 @@ class OpenStore(Factory, ClosingBlock):
     def _lose(self, write: Transaction, why: str) -> str:
         """Cancels a write that nothing can end; returns what to report about it, beginning with `why`. Of one that was
         still waiting, nothing."""
-        has_begun = bool(write._cell.value) and not write.lost
+        has_begun = bool(write._cell.value) and not write.lost and not write._asked.value
         if has_begun:
             write.lost = f"{why} {self._path!r}, which was cancelled"
         write._abandon()
@@ -388,7 +421,6 @@ class OpenStore(Factory, ClosingBlock):
                 if store._tag == self._tag:
                     with store._lock:
                         store._drop()
-        task_queue.ended(self._tag)
         self._writes.discard(transaction)
         transaction.beside.discard(transaction)
 

@@ -1,12 +1,15 @@
 """Open stores: what programs do with them."""
 
+import functools
 import inspect
 import os
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, overload
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import Future
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
-from ..arguments import seconds
+from ..arguments import seconds, switch
 from ..building.outcomes import Counts, Policy, policy_number
+from ..errors import InvalidArgument
 from ..models.model import Model
 from ..native import ffi
 from ..native.callbacks import ended, plain
@@ -17,7 +20,7 @@ from ..observing.tokens import ChangeToken, Token
 from ..observing.typed_functions import TypedToken
 from ..writing import adding
 from ..writing.transaction import Transaction
-from . import bound_functions, deletion, maintenance, store_info
+from . import bound_functions, deletion, maintenance, store_info, submitted
 from .bound_functions import Bound
 from .open_store import OpenStore
 
@@ -25,6 +28,7 @@ _flush = ffi.bind("objstore_flush")
 
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
+P = ParamSpec("P")
 _UNSET: Any = object()
 
 
@@ -47,24 +51,33 @@ class Store(OpenStore):
     # Writing
 
     @overload
-    def write(self, *, timeout: float | None = ...) -> Transaction: ...
+    def write(self, *, without_notifying: Iterable[Token] = ..., timeout: float | None = ...) -> Transaction: ...
     @overload
-    def write(self, body: Callable[[Transaction], T], *, timeout: float | None = ...) -> T: ...
-    def write(self, body: Callable[[Transaction], T] | None = None, *, timeout: float | None = _UNSET) -> Any:
+    def write(
+        self,
+        body: Callable[[Transaction], T],
+        *,
+        without_notifying: Iterable[Token] = ...,
+        timeout: float | None = ...,
+    ) -> T: ...
+    def write(
+        self,
+        body: Callable[[Transaction], T] | None = None,
+        *,
+        without_notifying: Iterable[Token] = (),
+        timeout: float | None = _UNSET,
+    ) -> Any:
         """`with store.write() as tx:` makes everything inside one transaction: durable as a whole when the block ends,
         undone as a whole by an exception or tx.cancel(). `store.write(body)` calls body(tx) in one and returns its
         result.
 
         Waits while another thread or process writes: `timeout` seconds (Timeout), None = for ever, 0 = not at all
         (Busy); usually what open() was given. AlreadyInWrite: this thread has a write open, perhaps in another task.
+        `without_notifying`: observers that are not told of it, as by tx.without_notifying().
 
-        In asyncio `async with store.write() as tx:` does the same and waits for other tasks, too, while the loop
-        continues: first come, first served. Only the commit itself is waited for as ever."""
-        if timeout is _UNSET:
-            timeout = self._write_timeout
-        else:
-            timeout = seconds("timeout", timeout)
-        transaction = Transaction(self, timeout)
+        In a task of asyncio or trio `async with store.write() as tx:` does the same while the loop continues: see
+        write_async()."""
+        transaction = self._made(without_notifying, timeout)
         if body is None:
             return transaction
         plain("the body", body)
@@ -73,15 +86,107 @@ class Store(OpenStore):
             ended("the body", result, is_used=True)
             return result
 
-    async def write_async(self, body: Callable[[Transaction], Any], *, timeout: float | None = _UNSET) -> Any:
-        """Calls body(tx), a function or a coroutine function, inside of `async with store.write(timeout=…)`; its
-        result."""
-        plain("the body", body, awaits=True)
-        async with self.write(timeout=timeout) as tx:
-            result = body(tx)
-            result = await result if inspect.isawaitable(result) else result
-            ended("the body", result, is_used=True)
+    def _made(self, silent: Iterable[Token], timeout: float | None) -> Transaction:
+        timeout = self._write_timeout if timeout is _UNSET else seconds("timeout", timeout)
+        return Transaction(self, timeout, tuple(silent))
+
+    @overload
+    def write_async(self, *, without_notifying: Iterable[Token] = ..., timeout: float | None = ...) -> Transaction: ...
+    @overload
+    def write_async(
+        self,
+        body: Callable[[Transaction], T],
+        *,
+        allow_grouping: bool = ...,
+        without_notifying: Iterable[Token] = ...,
+        timeout: float | None = ...,
+    ) -> Coroutine[Any, Any, T]: ...
+    def write_async(
+        self,
+        body: Callable[[Transaction], T] | None = None,
+        *,
+        allow_grouping: bool = False,
+        without_notifying: Iterable[Token] = (),
+        timeout: float | None = _UNSET,
+    ) -> Any:
+        """`await store.write_async(body)` calls body(tx), a function, in a transaction and returns its result;
+        `async with store.write_async() as tx:` makes one of a block, in which other things may be awaited. For tasks
+        of asyncio and trio: threads of the library wait for other writers and for the disk, the loop does not. Writes
+        come in the order of the calls; one of `with store.write():` goes first.
+
+        allow_grouping     the commit may be one with those of other such bodies that wait: one sync for all, of which a
+                           crash leaves all or none. Without it each is a transaction of its own
+        without_notifying  observers that are not told of it, as by tx.without_notifying()
+        timeout            as of write(). Only the waiting for its turn counts
+
+        A task that is cancelled while it waits for its turn leaves the queue, and the body does not run. While it waits
+        for the commit, that happens all the same: the task is cancelled when it is over, and ends by the commit's error
+        if it has failed; tx.version() is the version that was made, or 0."""
+        transaction = self._made(without_notifying, timeout)
+        if body is None:
+            if allow_grouping:
+                raise InvalidArgument(
+                    "allow_grouping is for functions: what is in one group with a block would wait for what it awaits"
+                )
+            return transaction
+        plain("the body", body, "; 'async with store.write_async() as tx:' is for what awaits something")
+        transaction.may_group = switch("allow_grouping", allow_grouping) and not transaction._silent
+        return transaction._run(body)
+
+    def submit_write(
+        self,
+        body: Callable[[Transaction], T],
+        *,
+        allow_grouping: bool = False,
+        without_notifying: Iterable[Token] = (),
+    ) -> "Future[T]":
+        """Queues body(tx) and returns at once, for programs without a loop, or with one of their own: it runs inside
+        store.deliver() or store.wait(), on the thread that calls them, and so do the callbacks of the future that is
+        returned, a concurrent.futures.Future. That has the result when the transaction is committed, or the exception.
+        Writes come in the order of the calls. The rest is as of write_async().
+
+        `future.cancel()` takes the write back while it waits. `future.result()` delivers itself while it waits, so that
+        it ends also where no other thread does; concurrent.futures.wait() and asyncio.wrap_future() do not: there
+        `loop.add_reader(store.notify_fd, store.deliver)` does. close() runs what waits. When the program ends without
+        it, that is cancelled."""
+        plain("the body", body)
+        return submitted.submit(self, body, switch("allow_grouping", allow_grouping), tuple(without_notifying))
+
+    @property
+    def is_writing_async(self) -> bool:
+        """Is a write of write_async() or submit_write() on its way, waiting, running, or being committed?"""
+        return submitted.is_writing(self)
+
+    def transactional(self, function: Callable[Concatenate[Transaction, P], T]) -> Callable[P, T]:
+        """The decorator of a function that is a transaction: its first argument is that, callers give the others.
+
+            @store.transactional
+            def rename(tx: Transaction, dog: Dog, name: str) -> None:
+                dog.name = name
+
+            rename(rex, "Max")
+
+        A coroutine function (async def) is awaited, and its transaction is one of write_async()."""
+        plain("a transactional function", function, awaits=True)
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def awaiting(*arguments: P.args, **named: P.kwargs) -> Any:
+                async with self.write_async() as tx:
+                    result = await function(tx, *arguments, **named)
+                    ended("a transactional function", result, is_used=True)
+                return result
+
+            return awaiting  # type: ignore[return-value]  # T is a coroutine
+
+        @functools.wraps(function)
+        def writing(*arguments: P.args, **named: P.kwargs) -> T:
+            with self.write() as tx:
+                result = function(tx, *arguments, **named)
+                ended("a transactional function", result, is_used=True)
             return result
+
+        return writing
 
     def add(self, obj: M, update: Policy = "error") -> M:
         """Adds an unmanaged object, which becomes managed, and returns it; and with it the unmanaged objects that its

@@ -7,8 +7,13 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .event_loops import running_trio
+
 if TYPE_CHECKING:
     from .transaction import Transaction
+
+
+_modules = sys.modules
 
 
 class _Here(threading.local):
@@ -60,13 +65,19 @@ OWN_REFERENCES = 3  # to an open write: here.writes, store._writes, store._trans
 
 
 def current_task() -> object:
-    """The running asyncio task, if there is one."""
+    """The running task of asyncio or trio, if there is one."""
     running = _running[0] if _running else _find_running()
     if running is None or running() is None:
-        return None
+        return _task_of_trio() if "trio" in _modules else None
     import asyncio  # which is there
 
-    return asyncio.current_task()
+    task = asyncio.current_task()
+    return _task_of_trio() if task is None and "trio" in _modules else task  # whose loop may be a guest
+
+
+def _task_of_trio() -> object:
+    trio = running_trio()
+    return None if trio is None else trio.lowlevel.current_task()
 
 
 def _find_running() -> Any:

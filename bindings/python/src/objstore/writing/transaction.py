@@ -1,22 +1,31 @@
 """Writing: the transaction behind `with store.write():`, how it begins and how it ends."""
 
-import contextlib
 import ctypes
 import threading
-from collections.abc import Awaitable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import milliseconds
-from ..errors import AlreadyInWrite, Closed, Error, InCallback, InvalidArgument, NotInWrite, Status, Timeout
+from ..errors import (
+    AlreadyInWrite,
+    Busy,
+    Closed,
+    Error,
+    InvalidArgument,
+    NotInWrite,
+    Status,
+    Timeout,
+)
 from ..native import ffi
 from ..native.callbacks import hand_on
 from ..native.failures import check, failure
-from ..native.handles import Bag, Block, ends_the_block
+from ..native.handles import Bag, ends_the_block
 from ..objects import state
-from . import task_queue
+from . import event_loops
+from .awaited import GRACE, OPEN, Awaited, _try_begin
 from .current_thread import current_task, here, tell
 from .object_writes import ObjectWrites
 from .savepoint import Savepoint
+from .silent import AnyToken, silence
 
 if TYPE_CHECKING:
     from ..collections import collection
@@ -25,46 +34,36 @@ if TYPE_CHECKING:
 
 
 _begin_within = ffi.bind("objstore_begin_within")
-_try_begin = ffi.bind("objstore_try_begin")
 _commit = ffi.bind("objstore_commit")
 _cancel = ffi.bind("objstore_cancel")
-OPEN = 2**64 - 1  # no version
 # A call that waits for another writer looks this often for signals, and whether the store was closed: too short a time
 # for WAITED to be called.
 SLICE_MS = 200
 
 
-class _Done:
-    """What is awaited, and is there."""
-
-    def __await__(self) -> Iterator[Any]:
-        return iter(())
-
-
-_DONE: Awaitable[None] = _Done()  # type: ignore[assignment]  # an iterator without a send()
-
-
-class Transaction(ObjectWrites, Block):
+class Transaction(ObjectWrites, Awaited):
     """An open write. Leaving the with block commits; an exception, or cancel(), undoes everything.
 
-    It belongs to the thread (and the asyncio task) that began it: no other sees or disturbs what it did so far.
+    It belongs to the thread (and the task of asyncio or trio) that began it: no other sees or disturbs what it did so
+    far.
     """
 
-    def __init__(self, store: "Store", timeout: float | None) -> None:
+    def __init__(self, store: "Store", timeout: float | None, silent: tuple[AnyToken, ...] = ()) -> None:
         super().__init__(0, fast=False)
+        Awaited.__init__(self)
         self.store = store
         self._timeout = timeout
         self._ending, self._is_inside = None, False
         self._cell = ctypes.c_void_p()  # what the library writes the handle to
-        self._version = ctypes.c_uint64(OPEN)  # and the version that the commit made
         self._is_over = False  # was it ended, and is everything in order again?
         self._thread: object = None
         self._task: Any = None
         self.beside: set[Transaction] = set()  # what its thread has begun and not ended
         self.owner = threading.current_thread()  # what begins it
-        self.waits = False  # is it in the queue of tasks?
         self.lost = ""  # why others ended it
         self._added: list[list[Any]] = []
+        self._silent = silent  # who is not told of it
+        self._told: Any = None  # who tells of the end of the task
         self.loops: Bag[Loop] = Bag()
         self.readings: Bag[collection.Loop] = Bag()
         self.written: set[tuple[int, int]] = set()
@@ -97,7 +96,9 @@ class Transaction(ObjectWrites, Block):
         self.is_open = True
         self.store._began(self)
         if self._task is not None:
-            self._task.add_done_callback(self._task_ended)
+            self._told = event_loops.tell_end(self._task, self._task_ended)
+        if self._silent:
+            self.without_notifying(*self._silent)
 
     def _task_ended(self, _: object) -> None:
         """No other can end it: others wait for it."""
@@ -105,7 +106,7 @@ class Transaction(ObjectWrites, Block):
             tell([self.store._lose(self, self.ended_inside())], 1)
 
     def task_has_ended(self) -> bool:
-        return self._task is not None and bool(self._task.done())
+        return self._task is not None and event_loops.has_ended(self._task)
 
     def ended_inside(self) -> str:
         """For messages about one that was left: what has ended."""
@@ -116,31 +117,14 @@ class Transaction(ObjectWrites, Block):
         """No with statement has it."""
         return self._ending is None
 
-    async def __aenter__(self) -> "Transaction":
-        self._enters()
-        try:
-            self.store._begins(self)
-            self._check_alone(waits=True)
-            self.waits = True
-            await task_queue.take(self, self._try_begin, self._timeout)
-            self.waits = False
-            self._has_begun()
-            return self
-        except BaseException:
-            self._abandon()
-            raise
-
-    @ends_the_block
-    def __aexit__(self, kind: type[BaseException] | None, error: object, trace: object) -> Awaitable[None]:
-        # Not a coroutine: what the statement has is gone when that begins, and with it the block.
-        self._exit(kind)
-        return _DONE
-
     @ends_the_block
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        self._exit(kind)
+        if self._is_to_commit(kind):
+            self._commit()
+        self._over()
 
-    def _exit(self, kind: type[BaseException] | None) -> None:
+    def _is_to_commit(self, kind: type[BaseException] | None) -> bool:
+        """At the end of the block; False: it has ended without a commit."""
         if self.is_open and kind is not None and self.store._is_inherited:
             self._abandon()  # in a forked child: the write is the parent's, and what the program raised gets out
         elif self.is_open and kind is not None:
@@ -150,10 +134,10 @@ class Transaction(ObjectWrites, Block):
                 self._abandon()
                 raise NotInWrite("the transaction belongs to another thread or task; it is cancelled")
             self._check_mine()
-            self._commit()
+            return True
         elif self.lost and kind is None:
             raise (Closed if self.store.is_closed else NotInWrite)(self.lost)
-        self._over()
+        return False
 
     def _leave(self) -> None:
         self._abandon()
@@ -202,10 +186,25 @@ class Transaction(ObjectWrites, Block):
         """Ends it, if that was not done yet: what was not committed is undone."""
         if self._is_over:
             return
+        if self._asked.value:
+            return self.wait_for_commit()
+        self._withdraw()
         committed = self._version.value != OPEN
         if self._cell.value and not committed and _cancel(self._cell) == Status.IN_CALLBACK:
             return
         self._end(committed)
+
+    def without_notifying(self, *tokens: AnyToken) -> None:
+        """These observers are not told of what this transaction changes; all others are. What they are told later has
+        positions that are right for a reader who has applied its changes himself: for a user interface that shows
+        already what it writes. At any time in the transaction, and several calls add up.
+
+        Closed: a token was closed. WrongStore: it observes another store. Nobody is silenced then. InvalidArgument:
+        the transaction allows grouping: say `without_notifying=` where it begins."""
+        if not self.is_open:
+            raise NotInWrite("the transaction has ended already")
+        self._check_mine()
+        silence(self.handle, tokens)
 
     def savepoint(self) -> "Savepoint":
         """A scope inside the transaction: with tx.savepoint(): …
@@ -255,13 +254,15 @@ class Transaction(ObjectWrites, Block):
                     "for it by 'async with store.write():', or let that one end its write before it awaits something"
                 )
 
-    def _try_begin(self) -> None:
-        check(_try_begin(self.store._open_handle(), ctypes.byref(self._cell)))
-
     def _begin(self) -> None:
         out = ctypes.byref(self._cell)
         if self._timeout == 0:
-            return self._try_begin()
+            status = _try_begin(self.store._open_handle(), out)
+            if status == Status.BUSY and self.store._has_withdrawn:
+                status = _begin_within(self.store._open_handle(), milliseconds(GRACE), out)
+                if status == Status.TIMEOUT:
+                    raise Busy("another write is open, in another thread or process")
+            return check(status)
         left = None if self._timeout is None else milliseconds(self._timeout)
         while True:
             wait = SLICE_MS if left is None else min(left, SLICE_MS)
@@ -289,8 +290,9 @@ class Transaction(ObjectWrites, Block):
 
     def _end(self, committed: bool) -> None:
         self.is_open = self.waits = False
-        if self._task is not None:
-            self._task.remove_done_callback(self._task_ended)
+        if self._told is not None:
+            event_loops.forget_end(self._task, self._told)
+            self._told = None
         if committed:
             for group in self._added:
                 state.forget(group)
@@ -318,43 +320,5 @@ class Transaction(ObjectWrites, Block):
 
 
 def _name(task: object) -> str:
-    return str(getattr(task, "get_name", lambda: "?")())
-
-
-_exists = ffi.bind("objstore_exists")
-
-
-class Lent(Transaction):
-    """A transaction that other code began and ends: C code that runs a bound body, or the opening of the store."""
-
-    def __init__(self, store: "Store", handle: int) -> None:
-        super().__init__(store, None)
-        store._open_handle()
-        found = ctypes.c_bool()
-        for binding in store._bindings.values():  # WrongStore: it is a transaction of another one
-            check(_exists(handle, ffi.Object(binding.class_id, binding.head >> 32, 0), ctypes.byref(found)))
-            break
-        self.handle = handle
-        self._thread, self._task = here.thread, current_task()
-        self.is_open = True
-        store._began(self)
-
-    @contextlib.contextmanager
-    def body(self) -> Iterator[Transaction]:
-        """An exception in it undoes everything."""
-        good = False
-        try:
-            yield self
-            good = True
-        finally:
-            try:
-                self._outlive()
-            finally:
-                self._end(committed=good)
-
-    def _abandon(self) -> None:
-        if not self._is_over:
-            self._end(committed=False)
-
-    def cancel(self) -> None:
-        raise InCallback("who began this transaction ends it: raise an exception, and it is cancelled")
+    named: Any = getattr(task, "get_name", None)
+    return str(named() if named is not None else getattr(task, "name", "?"))
