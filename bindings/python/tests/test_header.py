@@ -198,7 +198,7 @@ def test_every_status():
         ("CREATION", config.CREATIONS),
         ("REPORT", file_checks.KINDS),
         ("DURABILITY", config.DURABILITIES),
-        ("LIMIT", config.LIMITS),
+        ("LIMIT", config.LIMITS | {"versions": config.VERSIONS}),
         ("CONFIG", {"EXCLUSIVE": config.EXCLUSIVE, "WITHOUT_LOG": config.WITHOUT_LOG}),
         ("PROPERTY", {n: getattr(declaration, n) for n in "PRIMARY_KEY INDEXED NULLABLE".split()}),
         ("PACKED", {"MAGIC": packed_rows.MAGIC}),

@@ -129,6 +129,39 @@ async def asynchronous(dogs: objstore.Results[Dog]) -> None:
         break
 
 
+async def waiting(store: objstore.Store, dog: Dog) -> None:
+    rex: Dog = await store.write_async(lambda tx: store.add(Dog(id=20, data=b"")), allow_grouping=True, timeout=5)
+    async with store.write_async(timeout=None) as tx:
+        rex.age = int(tx.is_open)
+    both: tuple[Dog, int] = await asyncio.gather(
+        store.write_async(lambda tx: rex), store.write_async(lambda tx: tx.version())
+    )
+    version: int = store.submit_write(lambda tx: tx.version()).result()
+    print(both, version, store.is_writing_async)
+
+    @store.transactional
+    def aged(tx: objstore.Transaction, of: Dog, years: int = 1) -> int:
+        of.age += years
+        return of.age
+
+    @store.transactional
+    async def named(tx: objstore.Transaction, of: Dog, *, name: str) -> Dog:
+        of.name = name
+        return of
+
+    age: int = aged(dog, years=2)
+    again: Dog = await named(dog, name="Rex")
+    there: Dog | None = objstore.Reference(again).resolve()
+    thawed: Dog | None = again.freeze().thaw()
+    frozen: objstore.Results[Dog] = store.objects(Dog).freeze()
+    print(age, there, thawed, frozen.is_frozen, store.resolve(objstore.Reference(dog)))
+    aged(dog, years="2")  # error: arg-type
+    await named(dog)  # error: call-arg
+    there.name  # error: union-attr
+    store.write_async(allow_grouping=True)  # error: call-overload
+    store.submit_write("body")  # error: arg-type
+
+
 def main(path: str) -> None:
     with objstore.open(path, models=MODELS) as store:
         with store.write() as tx:
@@ -187,6 +220,10 @@ def main(path: str) -> None:
             collections(store.add(Kennel(name="K", dogs=["a"], walks=iter([datetime.now(timezone.utc)]), by_id={})))
         nested(store)
         asyncio.run(asynchronous(store.objects(Dog)))
+        asyncio.run(waiting(store, dog))
+        with store.observe(Dog, told) as other, store.write(without_notifying=[other]) as silent:
+            silent.without_notifying(other)
+            silent.without_notifying(dog)  # error: arg-type
         person: Person | None = store.find_by(Person, name="Ada", mail="ada@x")
         people: objstore.Results[Person] = store.objects_in(Person, ["name", "mail"], from_=["A"], to=("B", None))
         print(person, [each.mail for each in people])

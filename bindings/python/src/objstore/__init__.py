@@ -94,6 +94,7 @@ from .opening.open import delete_files, exists, open
 from .queries.results import Backlinks, Results
 from .stores.bound_functions import Bound
 from .stores.frozen import Frozen
+from .stores.references import Reference
 from .stores.store import Store
 from .stores.store_info import Pin, Statistics
 from .values.counters import Counter
@@ -168,6 +169,7 @@ __all__ = [
     "Poisoned",
     "Property",
     "ReadOnly",
+    "Reference",
     "Replaced",
     "Results",
     "Savepoint",

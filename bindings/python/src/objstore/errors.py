@@ -431,6 +431,7 @@ _BY_STATUS: dict[int, type[Error]] = {
         Timeout,
         ReadOnly,
         TooManyReaders,
+        TooManyVersions,
         Forked,
         Cancelled,
         OutOfMemory,

@@ -8,7 +8,7 @@ Nothing is kept here: each use reads it from the library. Loops read in blocks.
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import Error
 from ..json import json_options, json_text
@@ -16,7 +16,7 @@ from ..messages import a
 from ..native import ffi
 from ..native.callbacks import hand_on
 from ..native.failures import check, failure
-from ..objects import state
+from ..objects import state, versions
 from ..objects.detaching import detach_all, detach_content
 from ..values import elements
 from ..values.c_values import Values, give_back, take
@@ -37,6 +37,7 @@ _read = ffi.bind("objstore_collection_read")
 _find = ffi.bind("objstore_collection_find")
 _clear = ffi.bind("objstore_collection_clear")
 
+C = TypeVar("C")
 FIRST_BLOCK, BLOCK = 64, 1024  # elements that are read together
 SHOWN = 20  # elements in a repr
 _COLLECTION = struct.Struct("=QqIIq")
@@ -80,6 +81,26 @@ class Collection:
 
     def __init__(self, *_: object, **__: object) -> None:
         raise TypeError(f"{a(type(self).__name__)} belongs to an object of a store: use a builtin one")
+
+    _copied = __slots__
+
+    # Versions
+
+    @property
+    def is_frozen(self) -> bool:
+        """Does it permanently show one version?"""
+        return self._source.is_frozen
+
+    def freeze(self: C) -> C:
+        """The same as it is now, frozen, and what is in it, too; inside of a write as it was before that. Keeps its
+        version until it is garbage, so let go of it. NoSuchObject: its object was deleted, or the write that has made
+        that is not over."""
+        return versions.freeze(self, *self._place[:2])  # type: ignore[attr-defined]
+
+    def thaw(self: C) -> C | None:
+        """The live one that a frozen one shows a former state of; None: its object was deleted. One that is live is
+        returned as it is. Closed: the store is closed."""
+        return versions.thaw(self, *self._place[:2])  # type: ignore[attr-defined]
 
     # Reading
 

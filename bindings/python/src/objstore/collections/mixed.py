@@ -9,7 +9,7 @@ A list or dict in it is shown by a MixedList or MixedDict, which knows its place
 import ctypes
 import operator
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 from ..building.graphs import added
 from ..errors import Error, IndexOutOfRange, InvalidText, NoSuchClass, Status, about
@@ -18,7 +18,7 @@ from ..messages import a
 from ..native import ffi
 from ..native.callbacks import hand_on
 from ..native.failures import failure
-from ..objects import state
+from ..objects import state, versions
 from ..values import documents, kinds
 from ..values.c_values import Values, give_back, take
 from ..values.kinds import INT, LIST, MAP, STRING
@@ -36,6 +36,7 @@ _set = ffi.bind("objstore_mixed_set")
 _insert = ffi.bind("objstore_mixed_insert")
 _remove = ffi.bind("objstore_mixed_remove")
 
+C = TypeVar("C")
 SHOWN = 200  # characters in a repr
 DEEPEST = kinds.DEEPEST + 1  # steps of a path; the first may say which element of a collection
 _ABSENT: Any = object()
@@ -83,6 +84,27 @@ class Nested:
 
     def __init__(self, *_: object, **__: object) -> None:
         raise TypeError(f"{a(type(self).__name__)} belongs to an object of a store: use a builtin one")
+
+    _copied = __slots__
+
+    @property
+    def is_frozen(self) -> bool:
+        """Does it permanently show one version?"""
+        return self._source.is_frozen
+
+    def freeze(self: C) -> C:
+        """The same as it is now, frozen: as of List.freeze()."""
+        return versions.freeze(self, self._head, self._key)  # type: ignore[attr-defined]
+
+    def thaw(self: C) -> C | None:
+        """The live one that a frozen one shows a former state of; None: its object was deleted, or at its place is no
+        such thing any more. One that is live is returned as it is. Closed: the store is closed."""
+        live: Any = versions.thaw(self, self._head, self._key)  # type: ignore[attr-defined]
+        if live is None or live is self:
+            return live
+        found = live._value(_get, live._path)
+        is_one = type(found) is tuple and (found[0] == LIST) == isinstance(live, MixedList)
+        return live if is_one else None
 
     def _view(self) -> "View":
         view = self._source._view_for(self._epoch)

@@ -120,6 +120,12 @@ class Model(state.Slots, metaclass=ModelMeta):
         frozen: Self = state.freeze(self)
         return frozen
 
+    def thaw(self) -> "Self | None":
+        """The live object that a frozen one shows a former state of; None: it was deleted. One that is live is returned
+        as it is. Closed: the store is closed, though what is frozen may still be at hand."""
+        live: Self | None = state.thaw(self)
+        return live
+
     def detach(self, depth: int | None = None) -> "Self":
         """An unmanaged copy, with copies of the objects that it leads to, each once, also in a circle: `depth` links
         away (0: none of them), None: all. A link that leads further is None in the copy, as is the value of a key in a

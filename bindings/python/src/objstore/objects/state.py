@@ -9,6 +9,7 @@ from ..errors import Closed, Error, NoSuchObject, NotInWrite, WrongStore
 from ..native.callbacks import hand_on
 from ..reading.views import Block
 from ..values import kinds
+from . import versions
 
 if TYPE_CHECKING:
     from ..reading.views import View
@@ -189,14 +190,24 @@ def freeze(obj: Any) -> Any:
     made = make(type(obj), frozen._unread(binding), obj._o_key)
     if not made.is_valid:
         if obj.is_valid:
-            raise NoSuchObject(
-                f"the write that has made this {type(obj).__name__} is not over: no version has it that could be "
-                "frozen",
-                class_name=type(obj).__name__,
-            )
+            raise versions.being_made(type(obj).__name__)
         first = getattr(made, binding.properties[0].name)  # raises NoSuchObject, with all there is to say
         len(first)  # as a collection does when it is used
     return made
+
+
+def thaw(obj: Any) -> Any:
+    store = obj._o_block.store
+    if store is None:
+        raise WrongStore(f"this {type(obj).__name__} belongs to no store: there is nothing to thaw")
+    live = store._live
+    if live is store:
+        return obj
+    live._open_handle()  # Closed
+    binding = live._binding(type(obj))
+    if not live._reader().exists(binding.head, obj._o_key):
+        return None
+    return make(type(obj), live._unread(binding), obj._o_key)
 
 
 def observe(obj: Any, handler: Any, keys: Any) -> Any:

@@ -45,6 +45,7 @@ LIMITS = {
     "log_bytes": 7,
     "transaction_bytes": 8,
 }
+VERSIONS = 9
 _LIMIT = re.compile(r"(?<=\bthe limit )[a-z]+(?:[A-Z][a-z]+)+")
 _BY_LIBRARY = {name.removesuffix("_ms").replace("_", ""): name for name in LIMITS}
 EXCLUSIVE, WITHOUT_LOG, DELETE_IF_MIGRATION_NEEDED = 0x2, 0x4, 0x8
@@ -123,7 +124,9 @@ class Config:
         )
         check(_set_flags(self.handle, flags))
 
-    def limits(self, limits: dict[str, int]) -> None:
+    def limits(self, limits: dict[str, int], max_versions: int | None) -> None:
+        if max_versions is not None:
+            check(_set_limit(self.handle, VERSIONS, whole("max_versions", max_versions, (1, INT64[1]))))
         for name, value in limits.items():
             number = whole(name, value, INT64)
             try:

@@ -43,6 +43,7 @@ def open(
     initial_data: Callable[[Store], object] | None = None,
     migrate: Callable[[Migration, int], object] | None = None,
     compact: Callable[[int, int], bool] | None = None,
+    max_versions: int | None = None,
     **limits: int,
 ) -> Store:
     """Opens a store, and creates or recovers it where necessary.
@@ -81,6 +82,9 @@ def open(
                     was
     compact         compact(total, used), in bytes: whether to make the file smaller before it is used; called for the
                     first who opens it. Usual is `lambda total, used: total > 100 << 20 and used < total / 2`
+    max_versions    while more versions than that are alive in all processes, the newest included, because readers,
+                    frozen ones or change sets keep them, a write is TooManyVersions, which names who does; from 1,
+                    None: any number
     limits          numbers of section 4 of objstore.h: open_timeout_ms, value_bytes, checkpoint_log_bytes,
                     checkpoint_operations, checkpoint_idle_ms, log_bytes, transaction_bytes
     """
@@ -108,7 +112,7 @@ def open(
             if classes is not None:
                 made.schema(schema.handle, schema_version)
             made.flags(exclusive, without_log, delete_if_migration_needed)
-            made.limits(limits)
+            made.limits(limits, max_versions)
             made.seed(seed, seed_sha256)
             made.callbacks(opening.initial_data, opening.migration, opening.compaction)
             opening.open(made)

@@ -77,6 +77,30 @@ class Results(Generic[M]):
         """The same from text: `.filter("age < $0", 2)`; $0, $1 … are the arguments."""
         return self.where(filters.parse(self._binding.model, text, arguments))
 
+    # Versions
+
+    @property
+    def is_frozen(self) -> bool:
+        """Do they permanently show one version?"""
+        return self._source.is_frozen
+
+    def freeze(self) -> "Results[M]":
+        """The same as they are now, frozen, and the objects in them, too; inside of a write as they were before that.
+        Keeps its version until it is garbage, so let go of it."""
+        return self._of(self._source._lasting())
+
+    def thaw(self) -> "Results[M]":
+        """The live ones that frozen ones show a former state of. Those that are live are returned as they are. Closed:
+        the store is closed."""
+        live = self._source._live
+        live._open_handle()
+        return self._of(live)
+
+    def _of(self, source: "Source") -> "Results[M]":
+        if source is self._source:
+            return self
+        return type(self)(source, source._binding(self._binding.model), self._condition)
+
     # The list
 
     def _evaluate(self) -> tuple[View, Evaluation]:

@@ -12,6 +12,7 @@ from .lookup import Source
 if TYPE_CHECKING:
     from ..models.properties import Property
     from .open_store import OpenStore
+    from .store import Store
 
 
 _view_close = ffi.bind("objstore_view_close")
@@ -40,6 +41,15 @@ class Frozen(Source, ClosingBlock):
     def version(self) -> int:
         """The version that it shows."""
         return self._reader().version()
+
+    def freeze(self) -> "Frozen":
+        """This, since it is frozen."""
+        return self._lasting()
+
+    def thaw(self) -> "Store":
+        """The live store."""
+        store: Any = self._store
+        return store  # type: ignore[no-any-return]
 
     def _lasting(self) -> "Frozen":
         """The same version for as long as it is needed: this one, or a copy if it ends with a change set."""

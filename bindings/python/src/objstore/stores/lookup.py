@@ -17,13 +17,16 @@ from ..reading.views import Block, Epoch, View
 from ..schema import redefinition
 from ..schema.bindings import Binding
 from ..values import kinds
+from . import references
 
 if TYPE_CHECKING:
     from ..models.properties import Property
     from .frozen import Frozen
     from .open_store import OpenStore
+    from .references import Reference
 
 
+T = TypeVar("T")
 M = TypeVar("M", bound=Model)
 
 
@@ -147,6 +150,13 @@ class Source:
     def objects(self, model: type[M]) -> Results[M]:
         """All objects of a class, in the order of their creation."""
         return Results(self, self._binding(model))
+
+    def resolve(self, reference: "Reference[T]") -> T | None:
+        """What a reference refers to, as it is here; None: that was deleted. It may have been made through another
+        handle of the file; WrongStore: of another file."""
+        if not isinstance(reference, references.Reference):
+            raise InvalidArgument(f"a Reference is wanted, not {reference!r}")
+        return reference._in(self)
 
     # For objects and results
 
