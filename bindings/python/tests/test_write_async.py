@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import ctypes
 import functools
+import gc
 import os
 import pathlib
 import signal
@@ -624,6 +625,49 @@ def test_a_commit_that_nobody_awaits(store: objstore.Store) -> None:
 
     run(main())
     assert len(store.objects(Dog)) == 1
+
+
+def test_a_loop_that_ends_while_a_commit_is_awaited(store: objstore.Store) -> None:
+    """What became of it is known when its task is gone."""
+    made: list[Any] = []
+
+    def body(tx: objstore.Transaction) -> None:
+        made.extend((tx, store.add(Dog(name="Rex"))))
+        store.create_all(Todo, [{"_id": n, "name": "x" * 200} for n in range(5000)])
+        asyncio.get_running_loop().stop()
+
+    def leave() -> None:
+        loop = asyncio.new_event_loop()
+        loop.set_exception_handler(lambda *_: None)  # the task is destroyed while it waits, which it would be told
+        task = loop.create_task(store.write_async(body))
+        loop.run_forever()
+        loop.close()
+        assert not task.done() and not made[0].is_open
+
+    leave()
+    gc.collect()
+    tx, rex = made[:2]
+    assert tx.version() > 0 and rex.name == "Rex" and len(store.objects(Dog)) == 1
+    store.write(creating(1), timeout=0)
+
+
+def test_a_loop_that_ends_while_a_task_waits(store: objstore.Store) -> None:
+    """Nobody waits behind it."""
+    ran: list[int] = []
+
+    def leave() -> None:
+        loop = asyncio.new_event_loop()
+        loop.set_exception_handler(lambda *_: None)
+        task = loop.create_task(store.write_async(lambda tx: ran.append(1)))
+        loop.run_until_complete(asyncio.wait([task], timeout=0.01))
+        loop.close()
+
+    with Holder(store):
+        leave()
+        gc.collect()
+        assert not store.is_writing_async
+    run(store.write_async(creating(1), timeout=30))
+    assert not ran and ids(store) == [1]
 
 
 # Closing, processes

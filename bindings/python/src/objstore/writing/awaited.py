@@ -75,8 +75,7 @@ class Awaited(Block):
         self._version = ctypes.c_uint64(OPEN)  # that the commit made
         self._settling = threading.RLock()  # the loop, and who closes the store
         self._problem: BaseException | None = None  # of the commit
-        self._station: Station | None = None
-        self._place: Place | None = None
+        self._descriptor = -1  # of the station where its end is told
         self.waits = False  # is it in a line, for its turn?
         self.may_group = False  # may it be one with those before and after it?
 
@@ -88,7 +87,10 @@ class Awaited(Block):
         try:
             me.store._begins(me)
             me._check_alone(waits=True)
+            # The store keeps this, and nothing is to keep a task whose loop is gone: so what it waits for ends with it.
+            task, me._task = me._task, None
             await me._take_turn()
+            me._task = task
             me._has_begun()
             return me
         except BaseException:
@@ -160,39 +162,39 @@ class Awaited(Block):
         if not self._is_to_commit(kind):
             self._over()
             return _DONE
-        self._ask_to_commit()
-        finishing = self._finish()
+        finishing = self._finish(*self._ask_to_commit())
         self._ending = weakref.ref(finishing, self._was_left)  # where nobody awaits it
         return finishing
 
-    def _ask_to_commit(self) -> None:
-        """For the commit. From here on it happens, whoever is there to hear of it."""
+    def _ask_to_commit(self) -> tuple[Station, Place]:
+        """From here on it is committed, whoever is there to hear of it. Where the task waits for that."""
         me = cast("Transaction", self)
         try:
-            self._station, self._place = station(self.store), Place(me)
+            here, place = station(self.store), Place(me)
+            self._descriptor = here.descriptor
             self._outlive()
             self.store._hide(me)
-            self._station.commits.append(self._place)
+            here.commits.append(place)
             flags = ALLOW_GROUPING if self.may_group else 0
             with self.store._lock:  # what was asked for before the store is closed is waited for
                 if self.store._is_closing:
                     raise Closed(f"the store {self.store.path!r} is being closed")
                 out = ctypes.byref(self._asked)
-                status = _request_commit(self.handle, flags, RING, self._station.descriptor, out)
+                status = _request_commit(self.handle, flags, RING, here.descriptor, out)
             problem = failure(status) if status else None  # before anything else can fail
             self.is_open = False
+            me._forget_task()
             if problem is not None:
                 self._end(False)
-                self._station.leave(self._station.commits, self._place)
+                here.leave(here.commits, place)
         except BaseException:
             self._abandon()
             raise
         if problem is not None:
             raise problem
+        return here, place
 
-    async def _finish(self) -> None:
-        here, place = self._station, self._place
-        assert here is not None and place is not None
+    async def _finish(self, here: Station, place: Place) -> None:
         try:
             cancelled = await here.sleep_through(place)
         except BaseException:
@@ -230,9 +232,8 @@ class Awaited(Block):
         if self.store.is_closed and not self._is_over:
             self._problem = OutcomeUnknown("the store was closed before the end of this commit was known")
             return self._end(False)
-        assert self._station is not None
         poll = select.poll()
-        poll.register(self._station.descriptor, select.POLLIN)
+        poll.register(self._descriptor, select.POLLIN)
         while not self.commit_is_over():
             poll.poll(LOOK_MS)
 

@@ -105,6 +105,11 @@ class Transaction(ObjectWrites, Awaited):
         if self.is_open:
             tell([self.store._lose(self, self.ended_inside())], 1)
 
+    def _forget_task(self) -> None:
+        if self._told is not None:
+            event_loops.forget_end(self._task, self._told)
+            self._told = self._task = None
+
     def task_has_ended(self) -> bool:
         return self._task is not None and event_loops.has_ended(self._task)
 
@@ -290,9 +295,7 @@ class Transaction(ObjectWrites, Awaited):
 
     def _end(self, committed: bool) -> None:
         self.is_open = self.waits = False
-        if self._told is not None:
-            event_loops.forget_end(self._task, self._told)
-            self._told = None
+        self._forget_task()
         if committed:
             for group in self._added:
                 state.forget(group)
