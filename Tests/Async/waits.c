@@ -3,8 +3,11 @@
 #define _GNU_SOURCE
 #include "async.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 
 static uint64_t created, called;
 
@@ -62,6 +65,41 @@ static void *wait_too(void *userdata) {
     return NULL;
 }
 
+static void write_one(objstore *store) {
+    objstore_view *transaction;
+    MUST(objstore_begin(store, &transaction));
+    MUST(create_next(transaction, NULL));
+    MUST(objstore_commit(transaction, NULL));
+}
+
+/* Threads of this process that wait for asynchronous writes. */
+static int writing_threads(void) {
+    static const char *const names[] = {"objstore begin", "objstore commit", "objstore confir"};
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *task;
+    int found = 0;
+    if (!tasks) fail("/proc/self/task");
+    while ((task = readdir(tasks))) {
+        char path[300], name[32] = "";
+        FILE *file;
+        size_t i;
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        if (!(file = fopen(path, "r"))) continue;
+        if (!fgets(name, sizeof name, file)) name[0] = 0;
+        fclose(file);
+        name[strcspn(name, "\n")] = 0;
+        for (i = 0; i < sizeof names / sizeof *names; i++) found += !strcmp(name, names[i]);
+    }
+    closedir(tasks);
+    return found;
+}
+
+/* There are none in a process that writes nothing asynchronously. */
+static void expect_threads(int wanted, const char *when) {
+    int found = writing_threads();
+    if (found != wanted) fail("%d threads for asynchronous writes %s, not %d", found, when, wanted);
+}
+
 int run_waits(const options *o) {
     random_source random = {o->seed};
     shared s = {.store = open_store(NULL), .rounds = o->count};
@@ -70,6 +108,9 @@ int run_waits(const options *o) {
     uint64_t round, told = 0;
     size_t count;
     if (threads < 1 || threads > 64) fail("%d threads, not 1 to 64", threads);
+    expect_threads(0, "before the first");
+    write_one(s.store);
+    expect_threads(0, "after a synchronous one");
     pthread_barrier_init(&s.begun, NULL, (unsigned)threads);
     pthread_barrier_init(&s.ended, NULL, (unsigned)threads);
     for (i = 1; i < threads; i++)
@@ -92,9 +133,11 @@ int run_waits(const options *o) {
     }
     for (i = 1; i < threads; i++) pthread_join(others[i], NULL);
     free(read_numbers(s.store, &count));
+    expect_threads(3, "before closing");
     if (count != created) fail("%zu entries, but %" PRIu64 " bodies ran", count, created);
     if (called < told) fail("%" PRIu64 " completions were called, of %" PRIu64 " at least", called, told);
     MUST(objstore_close(s.store));
+    expect_threads(0, "after closing");
     printf("waits: %" PRIu64 " rounds, %d threads, %" PRIu64 " bodies, %" PRIu64 " completions, seed %" PRIu64 "\n",
            o->count, threads, created, called, o->seed);
     return 0;

@@ -267,3 +267,47 @@ func liveVersions() throws {
     refused(objstore_results_in(foreign, frozen, &thawed), .OBJSTORE_ERR_WRONG_STORE)
     for pound in [pound, other] { try ok(objstore_close(pound.store)) }
 }
+
+@Test("A88, A89: an object is a plain value that any thread looks up, also in a live view of another one") func a88()
+    throws
+{
+    let pound = try Pound()
+    var jane = objstore_object()
+    try pound.write { tx in jane = try pound.create(tx, "Jane") }
+    let live = try liveView(pound.store)
+    final class Call {
+        let pound: Pound, live: OpaquePointer, object: objstore_object, isDeletion: Bool
+        var seen: String?, problem: (any Error)?
+        init(_ pound: Pound, _ live: OpaquePointer, _ object: objstore_object, isDeletion: Bool) {
+            (self.pound, self.live, self.object, self.isDeletion) = (pound, live, object, isDeletion)
+        }
+        func run() throws {
+            seen = try pound.dog.string(live, object, "name")
+            try pound.write { tx in
+                if isDeletion { return try ok(objstore_delete(tx, object)) }
+                try pound.dog.set(tx, object, "name", objstore_string(text("Jane Doe")))
+            }
+        }
+    }
+    var found = false
+    for isDeletion in [false, true] {
+        let call = Call(pound, live, jane, isDeletion: isDeletion)
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                let call = Unmanaged<Call>.fromOpaque(argument!).takeUnretainedValue()
+                do { try call.run() } catch { call.problem = error }
+                return nil
+            }, Unmanaged.passUnretained(call).toOpaque())
+        try #require(code == 0)
+        pthread_join(thread, nil)
+        if let problem = call.problem { throw problem }
+        #expect(call.seen == (isDeletion ? "Jane Doe" : "Jane"))
+        try ok(objstore_view_refresh(live, nil))
+        try ok(objstore_exists(live, jane, &found))
+        #expect(found != isDeletion)
+        if !isDeletion { #expect(try pound.dog.string(live, jane, "name") == "Jane Doe") }
+    }
+    try ok(objstore_close(pound.store))
+}
