@@ -3211,8 +3211,9 @@ OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
  *  committed, without a gap between them.
  *
  *  A transaction whose body no thread comes for keeps other writers waiting for 50 ms at most; then the lock is
- *  released, and waited for again once a thread has come. objstore_begin goes first where a body has not begun. With
- *  OBJSTORE_CONFIG_DELIVER_ON_WORKER, bodies and completions run on the store's own thread.
+ *  released, and waited for again once a thread has come (for twice as long each time that it comes too late, to
+ *  1.6 s). objstore_begin goes first where a body has not begun. With OBJSTORE_CONFIG_DELIVER_ON_WORKER, bodies and
+ *  completions run on the store's own thread.
  *
  *  Coroutines, futures and actors have a stack of their own, and no use for a body. They request a transaction, go to
  *  sleep, are woken by `ready`, and claim it on whatever thread they are then; and so with the outcome of its commit:

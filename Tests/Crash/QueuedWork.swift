@@ -4,8 +4,8 @@ import ObjStoreSimulation
 /// A process that writes asynchronously: bodies and requests, grouped or not, some of which fail, while the machine
 /// fails around them and other processes write, too.
 ///
-/// What it is told is told to the oracle: of an acknowledged write it knows whether a power cut could still take it. And
-/// it checks that turns and completions come in their order, once each.
+/// What it is told is told to the oracle: of an acknowledged write it knows whether a power cut could still take it.
+/// And it checks that turns and completions come in their order, once each.
 final class QueuedWork: @unchecked Sendable {
     private let history: History
     private let database: Database

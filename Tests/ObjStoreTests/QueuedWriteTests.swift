@@ -53,7 +53,8 @@ import Testing
         #expect(happened.all == ["synchronous", "asynchronous", "inside"])
     }
 
-    /// What the body throws comes as it is; what accessors report, and what the store refuses, as an error of the store.
+    /// What the body throws comes as it is; what accessors report, and what the store refuses, as an error of the
+    /// store.
     @Test func errors() throws {
         let store = try memoryStore([Dog.self]), happened = Happened()
         try store.write { tx in try tx.create(Dog.self, value: [7, "Rex"]) }

@@ -1,8 +1,9 @@
 /// The steps of a queue: the writer's lock for the first that waits, bodies and completions, commits.
 extension WriteQueue {
     /// Nanoseconds that a transaction is kept for a thread to come: others may be waiting for the lock, also of this
-    /// process.
-    static let patience: Int64 = 50_000_000
+    /// process. For threads that come late again and again, such as that of a loop which is always busy, twice as long
+    /// each time: else they would never have a turn.
+    private var patience: Int64 { 50_000_000 << Int64(min(lock.withLock { late }, 5)) }
 
     // MARK: Acquirer
 
@@ -16,7 +17,7 @@ extension WriteQueue {
         }
         if !isWanted { return false }
         do throws(StoreError) {
-            let group = WriteGroup(try begin(), patience: database.machine.monotonic() &+ WriteQueue.patience)
+            let group = WriteGroup(try begin(), patience: database.machine.monotonic() &+ patience)
             let isNeeded = lock.withLock { () -> Bool in
                 stage = waiting.isEmpty ? .idle : .ready(group)
                 return !waiting.isEmpty
@@ -43,6 +44,7 @@ extension WriteQueue {
         let group = lock.withLock { () -> WriteGroup? in
             guard case .ready(let group) = stage else { return nil }
             stage = group.members.isEmpty ? .parked : .idle
+            if group.members.isEmpty { late += 1 }
             return group
         }
         if let group { letGo(group) }
@@ -178,6 +180,7 @@ extension WriteQueue {
                 InjectedBug.active(.asyncOvertakes) && group.members.isEmpty && waiting.last?.isRequest == false
             let write = isOvertaken ? waiting.removeLast() : waiting.removeFirst()
             stage = .running(write)
+            late = 0
             return (write, group)
         case .parked:
             stage = .idle
@@ -291,8 +294,8 @@ extension WriteQueue {
 
     // MARK: Committer and confirmer
 
-    /// Writes the pages and the record of the transaction whose turn it is, or cancels it, and releases its lock; false:
-    /// there is none.
+    /// Writes the pages and the record of the transaction whose turn it is, or cancels it, and releases its lock;
+    /// false: there is none.
     @discardableResult
     package func endNext() -> Bool {
         guard let end = lock.withLock({ endings.first }) else { return false }

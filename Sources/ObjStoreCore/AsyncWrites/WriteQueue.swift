@@ -8,8 +8,8 @@
 ///                           └ ready ► claims the transaction,                       └ ready ► claims the outcome
 ///                                     ends it some time
 /// ```
-/// Three threads of the library wait where something has to be waited for: for the writer's lock, for pages and log, and
-/// for the sync. They are started by the first such write, and sleep while there is nothing to do. Bodies and
+/// Three threads of the library wait where something has to be waited for: for the writer's lock, for pages and log,
+/// and for the sync. They are started by the first such write, and sleep while there is nothing to do. Bodies and
 /// completions run where change sets are delivered, and nowhere else; what was requested is claimed by whatever thread
 /// wants it. The committer never waits for the writer's lock, so that whoever has it gets it released: a sync may have
 /// to wait for a checkpoint, which needs that lock.
@@ -35,6 +35,8 @@ package final class WriteQueue: @unchecked Sendable {
     /// Bodies and requests in their order.
     var waiting = AsyncWriteList()
     var stage = Stage.idle
+    /// How often in a row a turn has passed because no thread came in time.
+    var late = 0
     /// Transactions that are to be ended, in their order.
     var endings: [TransactionEnd] = []
     /// Those that have ended, and are not known to be durable, in their order.
