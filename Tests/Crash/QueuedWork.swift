@@ -121,7 +121,10 @@ final class QueuedWork: @unchecked Sendable {
         }
         joined[number] = shared
         var editor = Editor(transaction, shared!.content)
-        do throws(StoreError) { try editor.apply(edits[number]!) } catch { return error }
+        do throws(StoreError) { try editor.apply(edits[number]!) } catch {
+            world.say("body of \(number): \(error)")
+            return error
+        }
         if let mismatch = editor.mismatch {
             if !world.hasEvicted { fail(mismatch) }
             return StoreError(.corrupt, "stale content after an eviction")

@@ -265,13 +265,13 @@ extension WriteQueue {
                     transaction: transaction, writes: writes, cancel: TransactionEnd.Cancel(failure: failure)))
         }
         guard let savepoint = group.savepoint else { return cancel(writes, failure) }
+        lock.withLock { end(writes, .failure(failure)) }
         do throws(StoreError) {
             try transaction.rollBack(toSavepoint: savepoint, ofCall: true)
-            lock.withLock { end(writes, .failure(failure)) }
+            try transaction.checkUsable()
             submit(TransactionEnd(transaction: transaction, writes: group.members))
         } catch {
             // Something has failed in the middle, and the members go with it: for that reason, where it is known.
-            lock.withLock { end(writes, .failure(failure)) }
             cancel(group.members, failure.code == .callback || failure.code == .cancelled ? error : failure)
         }
     }
