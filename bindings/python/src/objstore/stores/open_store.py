@@ -124,6 +124,7 @@ class OpenStore(Factory, ClosingBlock):
         finally:
             self._is_closing = False
         if status == Status.IN_CALLBACK:
+            event_loops.ring_all(self)
             raise failure(status)
         problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # another thread closed it
         self._has_closed()

@@ -139,6 +139,8 @@ class Awaited(Block):
         raise Busy("another write is open, in another task, thread or process")
 
     def _claim(self) -> bool:
+        if self.store._is_closing:
+            return False  # the end of that rings
         status = _claim_begin(self.store._open_handle(), self._request.value, ctypes.byref(self._cell))
         # Another task of this thread has a transaction open, and this one was rung too early.
         if status in (Status.BUSY, Status.ALREADY_IN_WRITE):
