@@ -43,16 +43,19 @@ extension Store {
         get throws(ObjStoreError) { try core { () throws(StoreError) in try hub.notifyDescriptor() } }
     }
 
-    /// Calls the handlers for which something is due, on this thread; returns how many calls there were. Never waits
-    /// for writers.
+    /// Calls the handlers for which something is due, on this thread, and the bodies and completions of asynchronous
+    /// writes; returns how many calls there were. Never waits for writers.
+    ///
+    /// After half a millisecond of bodies the next one waits for the next call.
     ///
     /// Errors: the first one of a handler, after all were called (an ``ObjStoreError`` as it is, what accessors
     /// reported as in `write`, others as `.callback`); `.inCallback` inside a handler; `.closedHandle`, `.io`.
     @discardableResult
     public func deliver() throws(ObjStoreError) -> Int { try core { () throws(StoreError) in try hub.deliver() } }
 
-    /// Waits until something is due, and delivers it; returns how many calls of handlers there were, 0 when the time
-    /// was over or a signal came. Nil: for ever. Uses no processor time while it waits.
+    /// Waits until something is due, and delivers it; returns how many calls of handlers, bodies and completions there
+    /// were, 0 when the time was over, a signal came, or the last asynchronous write has ended and nobody is told. Nil:
+    /// for ever. Uses no processor time while it waits.
     ///
     /// Errors: those of ``deliver()``; `.closedHandle` also when another thread closes the store meanwhile.
     @discardableResult

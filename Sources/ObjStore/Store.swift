@@ -46,9 +46,11 @@ public final class Store: Sendable {
         try Store(Configuration(path: path, models: models))
     }
 
-    /// Closes the store. A write that another thread is in is cancelled; objects become invalid, frozen ones too;
-    /// observers and loops over changes end. Waits for reads and handlers of other threads. What this was the last use
-    /// of in the process is made clean: the file alone is then a whole copy. A second call does nothing.
+    /// Closes the store. Asynchronous writes come to their end first, their bodies and completions on this thread where
+    /// no other delivers; tasks whose turn has not come get `.closedHandle`. A write that another thread is in is
+    /// cancelled; objects become invalid, frozen ones too; observers and loops over changes end. Waits for reads and
+    /// handlers of other threads. What this was the last use of in the process is made clean: the file alone is then a
+    /// whole copy. A second call does nothing.
     ///
     /// Errors: `.inCallback` inside a change handler (the store stays open), `.io` and others of the last write to the
     /// file.
@@ -152,17 +154,19 @@ public final class Store: Sendable {
         *, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }"
     )
     public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws(ObjStoreError) {
-        let body = handle.run
-        let view = try endExplicit("commitWrite", tokens)
+        let (view, body) = try endExplicit("commitWrite", tokens)
         defer { follow() }
         _ = try ObjStore.core { () throws(StoreError) in try view.commit() }
         body?.isOver = true
     }
 
-    /// The transaction of this thread, which `operation` ends, and which is not the thread's any more.
+    /// The transaction of this thread, which `operation` ends, and which is not the thread's any more; and the
+    /// asynchronous body that it was begun for.
     ///
     /// - Parameter tokens: observers that are not told of it.
-    func endExplicit(_ operation: String, _ tokens: [NotificationToken]) throws(ObjStoreError) -> View {
+    func endExplicit(
+        _ operation: String, _ tokens: [NotificationToken]
+    ) throws(ObjStoreError) -> (view: View, body: AsyncRun?) {
         handle.abandonIfLeft()
         guard handle.isWriting, handle.isExplicit else {
             throw ObjStoreError(
@@ -173,7 +177,7 @@ public final class Store: Sendable {
                 """
             )
         }
-        let reported = handle.reported
+        let reported = handle.reported, body = handle.run
         guard let view = handle.takeTransaction() else {
             throw ObjStoreError(.notInWrite, "\(operation): the transaction has ended")
         }
@@ -185,7 +189,7 @@ public final class Store: Sendable {
             follow()
             throw error
         }
-        return view
+        return (view, body)
     }
 
     /// Those observers are not told of the transaction.
@@ -286,10 +290,10 @@ public final class Store: Sendable {
             handle, ObjStore.core { () throws(StoreError) in try handle.store.openView() }, isFrozen: false)
         let old = later.withLock { later -> ObjectSpace in
             defer { later = new }
+            handle.isShown(by: self, new)
             return later ?? first
         }
         wasInvalidated.store(true, ordering: .releasing)
-        handle.isShown(by: self, new)
         old.invalidate()
     }
 

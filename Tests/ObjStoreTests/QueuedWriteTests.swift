@@ -217,6 +217,81 @@ import Testing
         #expect(again.objects(Dog.self).count == 49)
     }
 
+    /// What completions are told, by the id of the object that was to be stored. (With a lock that ThreadSanitizer
+    /// knows, as it does not know `Mutex`.)
+    private final class Outcomes: @unchecked Sendable {
+        private var all: [Int: [Bool]] = [:]
+        private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+        init() { pthread_mutex_init(lock, nil) }
+        deinit {
+            pthread_mutex_destroy(lock)
+            lock.deallocate()
+        }
+
+        private func locked<R>(_ body: () -> R) -> R {
+            pthread_mutex_lock(lock)
+            defer { pthread_mutex_unlock(lock) }
+            return body()
+        }
+
+        func add(_ id: Int, _ error: (any Error)?) { locked { all[id, default: []].append(error == nil) } }
+        var areOnce: Bool { locked { all.values.allSatisfy { $0.count == 1 } } }
+        var stored: Set<Int> { locked { Set(all.filter { $0.value == [true] }.keys) } }
+        var count: Int { locked { all.count } }
+    }
+
+    /// Threads that write in all ways, cancel and deliver at a time, until the store is closed: each completion once,
+    /// and what was told to be stored is.
+    @Test(arguments: [false, true]) func manyThreads(onWorker: Bool) throws {
+        let folder = Folder(), outcomes = Outcomes(), errors = Errors(), rounds = 40
+        var configuration = Store.Configuration(path: folder.file(), models: [Dog.self])
+        configuration.deliversOnWorker = onWorker
+        configuration.onError = { errors.add($0) }
+        let store = try Store(configuration)
+        onThreads(8) { number in
+            do {
+                for round in 0..<rounds {
+                    let id = number * rounds + round
+                    switch (number + round) % 6 {
+                    case 0, 1:
+                        try store.writeAsync(allowGrouping: round % 2 == 0) { tx in
+                            try tx.create(Dog.self, value: [id])
+                        } onComplete: { error in
+                            outcomes.add(id, error)
+                        }
+                    case 2:
+                        try store.beginAsyncWrite { tx in
+                            try tx.create(Dog.self, value: [id])
+                            try store.commitAsyncWrite(allowGrouping: true) { error in outcomes.add(id, error) }
+                        }
+                    case 3:
+                        // An object of no number that is checked: it may be stored, or not.
+                        store.cancelAsyncWrite(
+                            try store.writeAsync { tx in try tx.create(Dog.self, value: [-1 - id]) })
+                        outcomes.add(id, ObjStoreErrorSample.missing)
+                    case 4:
+                        try store.write { tx in try tx.create(Dog.self, value: [id]) }
+                        outcomes.add(id, nil)
+                    default:
+                        try store.beginWrite().create(Dog.self, value: [id])
+                        try store.commitAsyncWrite { error in outcomes.add(id, error) }
+                        try store.deliver()
+                    }
+                }
+            } catch {
+                errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
+            }
+        }
+        try store.close()
+        #expect(errors.all.isEmpty, "\(errors.all)")
+        #expect(outcomes.areOnce && outcomes.count == 8 * rounds)
+        let again = try Store(configuration)
+        #expect(Set(again.objects(Dog.self).map(\.id).filter { $0 >= 0 }) == outcomes.stored)
+        #expect(outcomes.stored.count >= 8 * rounds / 2)
+        #expect(try again.verify() == [])
+    }
+
     /// As of `write`, in each of the ways to write; never of another store's token, nor of one that has ended.
     @Test func withoutNotifying() async throws {
         let store = try memoryStore([Dog.self]), told = Happened(), silent = Happened()

@@ -89,8 +89,7 @@ extension Store {
         allowGrouping: Bool = false, withoutNotifying tokens: [NotificationToken] = [],
         onComplete: sending (((any Error)?) -> Void)? = nil
     ) throws(ObjStoreError) -> AsyncWriteId {
-        let body = handle.run
-        let view = try endExplicit("commitAsyncWrite", tokens)
+        let (view, body) = try endExplicit("commitAsyncWrite", tokens)
         let run = AsyncRun(space, in: body)
         run.call.hasEnded.store(true, ordering: .relaxed)
         do throws(StoreError) {
