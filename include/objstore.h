@@ -3290,7 +3290,7 @@ OBJSTORE_API objstore_status objstore_request_begin(objstore *store, uint32_t fl
     OBJSTORE_CHECKS(null(store, ready, id), closed(store), kind(store), writable(store), flags(flags));
 
 /** Gives the transaction that was requested to the thread that calls. It is one as of objstore_begin, and ends as such,
- * or by objstore_commit_async or objstore_request_commit. Never waits.
+ * or by objstore_commit_async or objstore_request_commit. Neither this nor cancelling it ever waits.
  * BUSY: its turn has not come, or has passed, because no claim came for 50 ms or a synchronous write went first:
  * `ready` will be called again. ALREADY_IN_WRITE: this thread has a transaction open; claim it later. INVALID_ARGUMENT:
  * it was claimed or cancelled, or there never was such a request. Any other error ends the request: it is that of

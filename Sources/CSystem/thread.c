@@ -20,6 +20,7 @@ static void leave_all(struct cs_thread *thread) {
 static void thread_ended(void *record) {
     struct cs_thread *thread = record;
     leave_all(thread);
+    __atomic_store_n(&thread->sleeps_for, (const void *)0, __ATOMIC_RELEASE);
     thread->silent = 0;
     thread->handlers = 0;
     thread->frames = 0;
@@ -42,7 +43,7 @@ static void after_fork(void) {
 /* The other threads are gone, and inside nothing: also not in schemas and configurations, which stay alive. */
 static void after_fork_in_child(void) {
     for (struct cs_thread *t = records; t; t = t->next)
-        if (t != cs_thread_record) { leave_all(t); t->frames = 0; t->silent = 0; t->used = 0; }
+        if (t != cs_thread_record) { leave_all(t); t->frames = 0; t->silent = 0; t->sleeps_for = 0; t->used = 0; }
     for (uint32_t i = 1; i < cs_handles_used; i++)
         if (cs_handles[i].pins != 0) cs_handles[i].pins = 0;
     if (cs_thread_record)
@@ -148,6 +149,25 @@ bool cs_any_inside(const void *handle) {
     for (struct cs_thread *t = __atomic_load_n(&records, __ATOMIC_ACQUIRE); t; t = t->next)
         for (int place = 0; place < CS_PLACES; place++)
             if (__atomic_load_n(&t->inside[place], __ATOMIC_ACQUIRE) == handle) return true;
+    return false;
+}
+
+void cs_sleep_begin(const void *hub, uint64_t ends_known) {
+    struct cs_thread *thread = cs_thread_current();
+    __atomic_store_n(&thread->ends_known, ends_known, __ATOMIC_RELAXED);
+    __atomic_store_n(&thread->sleeps_for, hub, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void cs_sleep_end(void) {
+    __atomic_store_n(&cs_thread_current()->sleeps_for, (const void *)0, __ATOMIC_RELEASE);
+}
+
+bool cs_any_asleep(const void *hub, uint64_t ends) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (struct cs_thread *t = __atomic_load_n(&records, __ATOMIC_ACQUIRE); t; t = t->next)
+        if (__atomic_load_n(&t->sleeps_for, __ATOMIC_ACQUIRE) == hub
+            && __atomic_load_n(&t->ends_known, __ATOMIC_RELAXED) < ends) return true;
     return false;
 }
 

@@ -51,8 +51,8 @@ extension Store {
         /// `.tooManyVersions` for the write, which says who holds them. Nil: any number. From 1.
         public var maximumNumberOfActiveVersions: Int?
         /// A thread of the library calls change handlers, and asynchronous bodies and completions, as soon as something
-        /// is due. Else `deliver()` and `wait()` do. The same wherever this process opens the store. What a handler throws there, or reports, goes to
-        /// ``onError``.
+        /// is due. Else `deliver()` and `wait()` do. The same wherever this process opens the store. What a handler
+        /// throws there, or reports, goes to ``onError``.
         public var deliversOnWorker = false
         /// For development: a file that has a class in another form than the models is deleted and recreated. `.busy`:
         /// it is open elsewhere. New classes, and a higher version alone, are no reason.

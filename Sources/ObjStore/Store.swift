@@ -172,8 +172,8 @@ public final class Store: Sendable {
             throw ObjStoreError(
                 .notInWrite,
                 """
-                \(operation) ends what beginWrite of this thread, or an asynchronous body, has begun: this thread is in \
-                none, or it was left open and is cancelled
+                \(operation) ends what beginWrite of this thread, or an asynchronous body, has begun: this thread is \
+                in none, or it was left open and is cancelled
                 """
             )
         }

@@ -252,7 +252,8 @@ public func objstore_wait(
     let isEndless = timeout_ms < 0 || timeout_ms > Int64.max / 2_000_000
     let deadline = isEndless ? 0 : cs_monotonic_ns() &+ timeout_ms * 1_000_000
     while true {
-        var isOver = false, wait: (descriptor: Int32, milliseconds: Int32, pins: UnsafeMutablePointer<UInt64>)?
+        var isOver = false, isAwake = false,
+            wait: (descriptor: Int32, milliseconds: Int32, pins: UnsafeMutablePointer<UInt64>)?
         let status = delivering(store, delivered) { (hub) throws(StoreError) in
             guard timeout_ms >= -1 else {
                 throw StoreError(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER")
@@ -261,8 +262,9 @@ public func objstore_wait(
             let descriptor = try hub.waitDescriptor(), calls = try hub.deliver()
             let left = isEndless ? -1 : max(0, deadline &- cs_monotonic_ns()), isEnd = hub.takeEndOfWrites()
             isOver = calls > 0 || isEnd || left == 0
+            isAwake = !isOver && !hub.beginSleep()
             // Up to the next millisecond, or the last one is spent spinning.
-            if !isOver {
+            if !isOver && !isAwake {
                 wait = (
                     descriptor, Int32(left < 0 ? -1 : min((left &+ 999_999) / 1_000_000, 1 << 30)),
                     Handles.keepPin(store!)
@@ -270,9 +272,11 @@ public func objstore_wait(
             }
             return calls
         }
+        if status == .OBJSTORE_OK, isAwake { continue }
         guard status == .OBJSTORE_OK, !isOver, let wait else { return status }
         // Here and nowhere else a thread can be cancelled: this frame holds nothing but numbers, and the pin.
         let result = cs_poll_pinned(wait.descriptor, wait.milliseconds, wait.pins)
+        cs_sleep_end()
         cs_add64(wait.pins, ~0)
         if result < 0 { return status }
     }

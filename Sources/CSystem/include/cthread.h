@@ -32,6 +32,9 @@ struct cs_thread {
     uint32_t silent;                     /* > 0: in a callback that must not call the library */
     uint32_t handlers;                   /* change handlers that it is inside, of any store */
     const void *inside[CS_PLACES];       /* NULL = none */
+    /* A hub in whose objstore_wait it sleeps, or NULL; and how many ends of all asynchronous writes it knew then. */
+    const void *sleeps_for;
+    uint64_t ends_known;
     uint32_t used;
     struct cs_thread *next;
     struct cs_frame *frames;             /* innermost first */
@@ -103,6 +106,13 @@ static inline uint64_t cs_load64_acquire(const void *p) {
 void cs_barrier_all_threads(void);
 /* Whether a thread is inside a handle. */
 bool cs_any_inside(const void *handle);
+
+/* A thread goes to sleep until a hub has something for it, and what it looks at afterwards is not older. It counts as
+ * asleep until cs_sleep_end, or until it has ended. */
+void cs_sleep_begin(const void *hub, uint64_t ends_known);
+void cs_sleep_end(void);
+/* Whether a thread sleeps for a hub that knows of fewer ends. */
+bool cs_any_asleep(const void *hub, uint64_t ends);
 
 /* Room for the texts of an error: at least `bytes`. NULL without memory. */
 char *cs_error_room(struct cs_thread *thread, size_t bytes);

@@ -120,12 +120,13 @@ extension WriteQueue {
     }
 
     private func complete(until end: Int64, _ failed: (StoreError) -> Void) -> Int {
-        let isFree = lock.withLock { () -> Bool in
-            if isCompleting { return false }
+        let isWanted = lock.withLock { () -> Bool in
+            // Without need nobody is to look busy: who waits for the end of all would wait for another.
+            if isCompleting || ended.first?.result == nil { return false }
             isCompleting = true
             return true
         }
-        if !isFree { return 0 }
+        if !isWanted { return 0 }
         var calls = 0
         // What it captures is freed without the lock.
         while let write = lock.withLock({ ended.first?.result == nil ? nil : ended.removeFirst() }) {

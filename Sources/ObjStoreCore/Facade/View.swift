@@ -101,7 +101,7 @@ package final class View: @unchecked Sendable {
         if shared.isInherited { return }
         /// Of a transaction: the version that it read.
         var seen: UInt64?
-        /// Of a claimed one: how it has ended.
+        /// Of an asynchronous one: how it has ended.
         var ending: AsyncWrite.Ending?
         let wasOpen = lock.withLock { () -> Bool in
             if isClosed { return false }
@@ -109,11 +109,13 @@ package final class View: @unchecked Sendable {
             if waitsForReaders && kind == .frozen { ReaderMark.waitForAll(Unmanaged.passUnretained(self).toOpaque()) }
             shared.didClose(snapshot?.version)
             didMove()
-            if let turn, !turn.isClaimed || turn.isShared {
-                if transaction != nil { ending = .cancel([], AsyncWrite.cancelled) }
-                if turn.isClaimed && transaction != nil { shared.willEnd() }
+            if let turn {
+                // The queue cancels it, on a thread that may wait.
+                if transaction != nil {
+                    ending = .cancel([], AsyncWrite.cancelled)
+                    if turn.isClaimed { shared.willEnd() }
+                }
             } else if let transaction {
-                if turn != nil { ending = .over([], .failure(AsyncWrite.cancelled)) }
                 shared.willEnd()
                 seen = transaction.seenVersion
                 transaction.abandon()

@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// Asynchronous writes, whose bodies and completions are called where change sets are delivered.
 extension ObserverHub {
     func attach(_ queue: WriteQueue) { lock.withLock { self.queue = queue } }
@@ -7,23 +9,30 @@ extension ObserverHub {
 
     /// Whether all asynchronous writes have come to their end since this thread has asked last. Who waits may wait for
     /// that, and perhaps nobody is told of it.
-    func takeEndOfWrites() -> Bool {
+    package func takeEndOfWrites() -> Bool {
         guard let queue = lock.withLock({ queue }) else { return false }
         let thread = ThreadIdentity.current, count = queue.endCount
         return lock.withLock {
-            if waits.seen.count > 1000 { waits.seen = [:] }
-            return waits.seen.updateValue(count, forKey: thread) ?? 0 < count
+            if knownEnds.count > 1000 { knownEnds = [:] }
+            return knownEnds.updateValue(count, forKey: thread) ?? 0 < count
         }
     }
 
-    /// Under the lock: a thread that sleeps in `wait` has not learned yet that all writes have come to their end. (One
-    /// that delivers looks for itself.)
-    func isSleeperUntold(_ queue: WriteQueue, besides thread: UInt) -> Bool {
-        if waits.threads.isEmpty { return false }
-        let count = queue.endCount
-        return waits.threads.contains {
-            $0 != thread && waits.seen[$0] ?? 0 < count && !deliverers.contains($0)
-        }
+    /// Before this thread sleeps until something is due, and has taken the end of writes; false: there is another.
+    /// Until `cs_sleep_end` all that deliver see to it that it is woken by the next.
+    package func beginSleep() -> Bool {
+        let thread = ThreadIdentity.current
+        let (queue, known) = lock.withLock { (self.queue, knownEnds[thread] ?? 0) }
+        cs_sleep_begin(Unmanaged.passUnretained(self).toOpaque(), known)
+        guard let queue, queue.endCount != known else { return true }
+        cs_sleep_end()
+        return false
+    }
+
+    /// A thread that sleeps has not learned yet that all writes have come to their end: another one has taken the
+    /// signal.
+    func isSleeperUntold(_ queue: WriteQueue) -> Bool {
+        cs_any_asleep(Unmanaged.passUnretained(self).toOpaque(), queue.endCount)
     }
 
     /// Lets all writes of the queue come to their end; their bodies and completions are called on this thread where no
@@ -46,11 +55,4 @@ extension ObserverHub {
         }
         database.watch.remove(self)
     }
-}
-
-/// Threads inside of `wait`, and of how many ends of all writes threads have learned. Of one that has never asked it is
-/// none: it returns once without need.
-struct WaitsForWrites {
-    var threads: Set<UInt> = []
-    var seen: [UInt: UInt64] = [:]
 }

@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// How change sets are delivered to the observers of a hub: something is due, a thread that the application lends
 /// comes, and calls the handlers of those whose classes have changed.
 extension ObserverHub {
@@ -100,14 +102,13 @@ extension ObserverHub {
         try database.checkOpen()
         let event = try descriptor()
         let deadline = timeout < 0 ? -1 : database.machine.monotonic() &+ timeout
-        let thread = ThreadIdentity.current
-        lock.withLock { _ = waits.threads.insert(thread) }
-        defer { if !fork.isChild { lock.withLock { _ = waits.threads.remove(thread) } } }
         while true {
             let calls = try deliver(), isEnd = takeEndOfWrites()
             if calls > 0 || isEnd { return calls }
             let left = deadline < 0 ? -1 : max(0, deadline - database.machine.monotonic())
             if left == 0 { return 0 }
+            if !beginSleep() { continue }
+            defer { cs_sleep_end() }
             switch event.wait(timeout: left) {
             case .ready: break
             case .timedOut, .interrupted: return 0
@@ -150,7 +151,7 @@ extension ObserverHub {
             deliverers.removeAll { $0 == thread }
             // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
             // quiet until the next commit, or a poller would spin.
-            if let queue, queue.isDue || isSleeperUntold(queue, besides: thread) { return !isClosed }
+            if let queue, queue.isDue || isSleeperUntold(queue) { return !isClosed }
             let isBehind = observers.contains { $0.runner == nil && ($0.wantsInitial || $0.knownVersion < noticed) }
             return isBehind && looksAgain && !isClosed
         }

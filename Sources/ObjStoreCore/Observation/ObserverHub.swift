@@ -22,8 +22,8 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     // Under the lock.
     /// Writes whose bodies and completions are called where change sets are delivered.
     var queue: WriteQueue?
-    /// For the end of these.
-    var waits = WaitsForWrites()
+    /// How many ends of all these threads have learned of. One that has never asked returns once without need.
+    var knownEnds: [UInt: UInt64] = [:]
     private(set) var observers = ObserverList()
     /// Observers that are being made.
     private var reserved = 0
