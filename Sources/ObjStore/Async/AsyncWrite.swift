@@ -21,8 +21,8 @@ extension Store {
     /// The body runs where the caller does, on its actor, and may use and return what belongs to that, such as objects;
     /// while the task waits, the actor does other things. Writes have their turn in the order of the calls, together
     /// with those of ``writeAsync(allowGrouping:withoutNotifying:_:onComplete:)``; `write`, also on the same actor,
-    /// goes first. A task that is cancelled before its body begins throws `CancellationError` at once, and the body does not
-    /// run; afterwards it runs to its end, and is committed. Errors: as `write`.
+    /// goes first. A task that is cancelled before its body begins throws `CancellationError` at once, and the body
+    /// does not run; afterwards it runs to its end, and is committed. Errors: as `write`.
     ///
     /// - Parameters:
     ///   - allowGrouping: the commit may be one with those of other writes: faster, and all of them survive a crash or
