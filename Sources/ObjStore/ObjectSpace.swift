@@ -25,6 +25,8 @@ final class ObjectSpace: @unchecked Sendable {
         bindings = handle.models.indices.map { ClassBinding(self, handle.models[$0], position: $0) }
     }
 
+    deinit { if !isFrozen { handle.isGoing(self) } }
+
     /// What this thread sees here.
     @inline(__always)
     var current: View {

@@ -41,6 +41,8 @@ public final class Store: Sendable {
         space.handle.isShown(by: self, space)
     }
 
+    deinit { handle.isGoing(self) }
+
     /// Opens the store at `path`, creating it where there is none.
     public static func open(path: String, models: [Object.Type] = []) throws(ObjStoreError) -> Store {
         try Store(Configuration(path: path, models: models))

@@ -86,17 +86,32 @@ final class StoreHandle: @unchecked Sendable {
 
     // MARK: The live space
 
+    /// Their addresses, which they take back before they go. (Weak references would make every reference to the space
+    /// dearer, and each object has one.)
     private struct Shown: Sendable {
-        weak var space: ObjectSpace?
-        weak var store: Store?
+        var space: UInt = 0, store: UInt = 0
+
+        static func address(_ object: AnyObject) -> UInt {
+            UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
+        }
+        /// Nil: it is gone, or going. Under the lock, inside of which it cannot be freed.
+        static func strong<T: AnyObject>(_ address: UInt) -> T? {
+            UnsafeRawPointer(bitPattern: address).flatMap { Unmanaged<T>.fromOpaque($0).strong }
+        }
     }
     /// What shows the store live, while that is there.
     private let shown = Guarded(Shown())
 
     func isShown(by store: Store, _ space: ObjectSpace) {
-        shown.withLock {
-            $0.space = space
-            $0.store = store
+        shown.withLock { $0 = Shown(space: Shown.address(space), store: Shown.address(store)) }
+    }
+
+    /// From the `deinit` of one of them.
+    func isGoing(_ object: AnyObject) {
+        let address = Shown.address(object)
+        shown.withLock { shown in
+            if shown.space == address { shown.space = 0 }
+            if shown.store == address { shown.store = 0 }
         }
     }
 
@@ -104,17 +119,17 @@ final class StoreHandle: @unchecked Sendable {
     ///
     /// Errors: `.closedHandle`.
     func liveSpace() throws(ObjStoreError) -> ObjectSpace {
-        if let space = shown.withLock({ $0.space }) { return space }
+        if let space: ObjectSpace = shown.withLock({ Shown.strong($0.space) }) { return space }
         let new = ObjectSpace(self, try core { () throws(StoreError) in try store.openView() }, isFrozen: false)
         return shown.withLock { shown in
-            if let space = shown.space { return space }
-            shown.space = new
+            if let space: ObjectSpace = Shown.strong(shown.space) { return space }
+            shown.space = Shown.address(new)
             return new
         }
     }
 
     func liveStore() throws(ObjStoreError) -> Store {
-        if let store = shown.withLock({ $0.store }) { return store }
+        if let store: Store = shown.withLock({ Shown.strong($0.store) }) { return store }
         return Store(try liveSpace())
     }
 

@@ -1,4 +1,5 @@
 import CObjStore
+import CSystem
 import Glibc
 import Testing
 
@@ -52,7 +53,7 @@ private struct Office {
         dog = try ClassOf(store, dogs)
     }
 
-    func request(_ flags: Int32 = 0) throws -> objstore_async_id {
+    func request(_ flags: Int = 0) throws -> objstore_async_id {
         var id: objstore_async_id = 0
         try ok(objstore_request_begin(store, UInt32(flags), Bell.ready, bell.userdata, &id))
         #expect(id != 0)

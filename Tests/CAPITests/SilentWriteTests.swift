@@ -56,6 +56,10 @@ private final class Pound {
         try dog.create(tx, ["name": objstore_string(text(name))])
     }
 
+    func rename(_ tx: OpaquePointer, _ object: objstore_object, _ name: String) throws {
+        try ok(objstore_set(tx, object, dog["name"], objstore_string(text(name))))
+    }
+
     func write(without tokens: [OpaquePointer?] = [], _ body: (OpaquePointer) throws -> Void) throws {
         try writing(store) { tx in
             try body(tx)
@@ -113,7 +117,7 @@ private final class Pound {
     try writing(pound.store) { tx in
         var savepoint: UInt64 = 0
         try ok(objstore_without_notifying(tx, [one], 1))
-        try ok(objstore_savepoint(tx, &savepoint))
+        try ok(objstore_savepoint_begin(tx, &savepoint))
         try ok(objstore_without_notifying(tx, [two, two], 2))
         try ok(objstore_savepoint_rollback(tx, savepoint))
         try pound.create(tx, "b")
@@ -239,7 +243,7 @@ func liveVersions() throws {
     var object = objstore_object()
     try ok(objstore_results_at(frozen, 0, &object))
     try pound.write { tx in
-        try pound.dog.set(tx, object, "name", objstore_string(text("b")))
+        try pound.rename(tx, object, "b")
         try pound.create(tx, "c")
     }
     try ok(objstore_view_refresh(live, nil))
@@ -259,7 +263,7 @@ func liveVersions() throws {
         try ok(objstore_results_in(tx, frozen, &inside))
         try ok(objstore_results_count(inside, &count))
         expect(count == 3)
-        try pound.dog.set(tx, object, "name", objstore_string(text("John Michael Kane")))
+        try pound.rename(tx, object, "John Michael Kane")
     }
     try ok(objstore_view_refresh(live, nil))
     #expect(try pound.dog.string(live, object, "name") == "John Michael Kane")
@@ -285,7 +289,7 @@ func liveVersions() throws {
             seen = try pound.dog.string(live, object, "name")
             try pound.write { tx in
                 if isDeletion { return try ok(objstore_delete(tx, object)) }
-                try pound.dog.set(tx, object, "name", objstore_string(text("Jane Doe")))
+                try pound.rename(tx, object, "Jane Doe")
             }
         }
     }

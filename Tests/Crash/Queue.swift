@@ -140,14 +140,15 @@ private final class QueueCourses: @unchecked Sendable {
                 })
         case .request, .alone:
             ids.append(
-                try store.requestBegin(isAlone: step == .alone) { [unowned self] _ in events.append("\(label) ready") })
+                try store.requestBegin(isAlone: step == .alone) { [weak self] _ in self?.events.append("\(label) ready")
+                })
         case .claim:
             self.claimed = try store.claimBegin(ids[first!])
             if let view = self.claimed { try add(first!, view) }
         case .commit, .pass:
             let number = claimed!
-            _ = try self.claimed!.requestCommit(mayGroup: step == .pass) { [unowned self] id in
-                outcomes.append((id, number))
+            _ = try self.claimed!.requestCommit(mayGroup: step == .pass) { [weak self] id in
+                self?.outcomes.append((id, number))
             }
             self.claimed = nil
         case .undo:

@@ -82,7 +82,7 @@ AT(objstore_info, page_bytes, 52);
 AT(objstore_info, mode, 56);
 AT(objstore_info, flags, 60);
 
-SIZE(objstore_statistics, 184);
+SIZE(objstore_statistics, 192);
 AT(objstore_statistics, struct_size, 0);
 AT(objstore_statistics, reserved, 4);
 AT(objstore_statistics, published_version, 8);

@@ -1,5 +1,3 @@
-internal import CSystem
-
 /// Asynchronous writes, whose bodies and completions are called where change sets are delivered.
 extension ObserverHub {
     func attach(_ queue: WriteQueue) { lock.withLock { self.queue = queue } }
@@ -19,20 +17,20 @@ extension ObserverHub {
     }
 
     /// Before this thread sleeps until something is due, and has taken the end of writes; false: there is another.
-    /// Until `cs_sleep_end` all that deliver see to it that it is woken by the next.
+    /// Until it is awake again all that deliver see to it that it is woken by the next.
     package func beginSleep() -> Bool {
         let thread = ThreadIdentity.current
         let (queue, known) = lock.withLock { (self.queue, knownEnds[thread] ?? 0) }
-        cs_sleep_begin(Unmanaged.passUnretained(self).toOpaque(), known)
+        ThreadIdentity.beginSleep(for: self, ends: known)
         guard let queue, queue.endCount != known else { return true }
-        cs_sleep_end()
+        ThreadIdentity.endSleep()
         return false
     }
 
     /// A thread that sleeps has not learned yet that all writes have come to their end: another one has taken the
     /// signal.
     func isSleeperUntold(_ queue: WriteQueue) -> Bool {
-        cs_any_asleep(Unmanaged.passUnretained(self).toOpaque(), queue.endCount)
+        ThreadIdentity.isAnyAsleep(for: self, ends: queue.endCount)
     }
 
     /// Lets all writes of the queue come to their end; their bodies and completions are called on this thread where no

@@ -1,5 +1,3 @@
-internal import CSystem
-
 /// How change sets are delivered to the observers of a hub: something is due, a thread that the application lends
 /// comes, and calls the handlers of those whose classes have changed.
 extension ObserverHub {
@@ -78,7 +76,7 @@ extension ObserverHub {
                         if let error = observer.tell(changes) { failed(error) }
                         if fork.isChild { break }
                         if changes.isUntold { takeBack(changes, of: observer) }
-                        if changes.isUntold || observer.isEnded { break }
+                        if changes.isUntold || changes.after === newest || observer.isEnded { break }
                     }
                 } catch {
                     failed(error)
@@ -108,7 +106,7 @@ extension ObserverHub {
             let left = deadline < 0 ? -1 : max(0, deadline - database.machine.monotonic())
             if left == 0 { return 0 }
             if !beginSleep() { continue }
-            defer { cs_sleep_end() }
+            defer { ThreadIdentity.endSleep() }
             switch event.wait(timeout: left) {
             case .ready: break
             case .timedOut, .interrupted: return 0
@@ -152,7 +150,9 @@ extension ObserverHub {
             // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
             // quiet until the next commit, or a poller would spin.
             if let queue, queue.isDue || isSleeperUntold(queue) { return !isClosed }
-            let isBehind = observers.contains { $0.runner == nil && ($0.wantsInitial || $0.knownVersion < noticed) }
+            let isBehind = observers.contains {
+                $0.runner == nil && ($0.wantsInitial || $0.knownVersion < noticed && !$0.isHeld(at: noticed))
+            }
             return isBehind && looksAgain && !isClosed
         }
         handlerReturned.add(1)
@@ -189,13 +189,15 @@ extension ObserverHub {
     private func changes(
         for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeSet? {
-        while let known = observer.known {
-            let step = nextStep(of: observer, to: newest)
-            guard let last = step.last else { break }
-            let changes: ChangeSet?
-            if step.count == 1, !last.isSilent {
-                changes = try observer.advance(try reader(from: known, to: last.to, for: observer, in: &readers))
+        while let known = observer.known, known.version < newest.version {
+            let changes: ChangeSet?, to: Snapshot
+            if lock.withLock({ observer.silences.isEmpty }) {
+                to = newest
+                changes = try observer.advance(try reader(from: known, to: newest, for: observer, in: &readers))
             } else {
+                let step = nextStep(of: observer, to: newest)
+                guard let last = step.last else { break }
+                to = last.to
                 var parts: [(reader: ChangeReader, isSilent: Bool)] = [], at = known
                 for part in step {
                     parts.append((try reader(from: at, to: part.to, for: observer, in: &readers), part.isSilent))
@@ -204,7 +206,7 @@ extension ObserverHub {
                 changes = try observer.advance(parts)
             }
             let isInitial = lock.withLock { () -> Bool in
-                observer.knownVersion = last.to.version
+                observer.knownVersion = to.version
                 return observer.wantsInitial
             }
             if let changes, !isInitial { return changes }

@@ -22,6 +22,12 @@ package final class Observer: @unchecked Sendable {
     /// Changes that it is not told of, and that are not behind it yet; oldest first.
     var silences: [Silence] = []
 
+    /// Under the hub's lock: a transaction that it is not told of has not been published yet. It stays where it is.
+    func isHeld(at published: UInt64) -> Bool {
+        guard let last = silences.last else { return false }
+        return last.after.map { $0.version > published } ?? true
+    }
+
     // Of the thread that has claimed it.
     private(set) var known: Snapshot?
     private var ranks: KeyRanks?

@@ -81,9 +81,13 @@ extension ObserverHub {
             }
             guard at < newest.version else { return [] }
             if observer.silences.isEmpty { return [(newest, false)] }
+            if observer.isHeld(at: newest.version) {
+                // Where a sync has failed it is never published.
+                return database.shared.isPoisoned ? [(newest, false)] : []
+            }
             var parts: [(Snapshot, Bool)] = []
             for silence in observer.silences {
-                guard let after = silence.after, after.version <= newest.version else { return [] }
+                guard let after = silence.after else { break }
                 if silence.before.version > at { parts.append((silence.before, false)) }
                 parts.append((after, true))
                 at = after.version

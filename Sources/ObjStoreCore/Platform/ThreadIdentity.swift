@@ -10,6 +10,16 @@ enum ThreadIdentity {
     /// One for each nesting: a handler of one store may deliver another's.
     static func enterHandler() { cs_thread_current().pointee.handlers += 1 }
     static func leaveHandler() { cs_thread_current().pointee.handlers -= 1 }
+    /// Around a sleep until a hub has something for this thread, which knows so many ends of all asynchronous writes.
+    /// What is looked at after the first is not older.
+    static func beginSleep(for hub: AnyObject, ends: UInt64) {
+        cs_sleep_begin(Unmanaged.passUnretained(hub).toOpaque(), ends)
+    }
+    static func endSleep() { cs_sleep_end() }
+    /// Whether a thread sleeps for the hub that knows fewer ends.
+    static func isAnyAsleep(for hub: AnyObject, ends: UInt64) -> Bool {
+        cs_any_asleep(Unmanaged.passUnretained(hub).toOpaque(), ends)
+    }
     static func sleep(_ nanoseconds: Int64) { cs_sleep_ns(nanoseconds) }
 }
 

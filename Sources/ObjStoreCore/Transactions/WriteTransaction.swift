@@ -177,7 +177,17 @@ package final class WriteTransaction {
     /// survive.
     @discardableResult
     package func commit(_ durability: StoreOptions.Durability? = nil) throws(StoreError) -> UInt64 {
-        try end().wait(durability ?? database.options.durability)
+        try checkUsable()
+        releaseAllSavepoints()
+        let durability = durability ?? database.options.durability
+        if !hasChanges && group.members == 0 {
+            try cancel(durability)
+            return seenVersion
+        }
+        let version: UInt64
+        do throws(StoreError) { version = try write(isLast: true) } catch { throw cancel(because: error, durability) }
+        try database.finishCommit(version, durability)
+        return version
     }
 
     /// The same, but for the wait: afterwards the lock is released. The wait may need the lock in its turn, for a
