@@ -110,7 +110,7 @@ struct QueueModel {
         case .undo:
             claimed = nil
             stage = .idle
-            if members.isEmpty { ends.append(End(failure: "failed")) } else { endMembers() }
+            endMembers()
         }
         if stage == .ready, let first = waiting.first, first.isRequest, told != first.number {
             told = first.number

@@ -51,6 +51,7 @@ extension Store {
             view.turn = AsyncTurn(isAlone: write.sharing == .alone) { (ending) in
                 queue.end(write, of: group, ending)
             }
+            view.turn?.isShared = !group.members.isEmpty
             return try register(view)
         }
     }
@@ -116,6 +117,8 @@ extension Store {
 final class AsyncTurn {
     /// The transaction is shared with nothing else.
     let isAlone: Bool
+    /// It has changes of others already.
+    fileprivate(set) var isShared = false
     private(set) var ending: AsyncWrite.Ending?
     /// Of a claim: ends it at once. That of a body ends when that returns.
     private let finish: ((AsyncWrite.Ending) -> Void)?

@@ -110,10 +110,14 @@ package final class View: @unchecked Sendable {
             shared.didClose(snapshot?.version)
             didMove()
             if let turn {
-                // The queue cancels it, on a thread that may wait.
-                if transaction != nil {
+                if let transaction {
                     ending = .cancel([], AsyncWrite.cancelled)
                     if turn.isClaimed { shared.willEnd() }
+                    // Nobody waits for what it has read; and the lock is free when this returns.
+                    if turn.isClaimed && !turn.isShared {
+                        transaction.abandon()
+                        ending = .over([], .failure(AsyncWrite.cancelled))
+                    }
                 }
             } else if let transaction {
                 shared.willEnd()

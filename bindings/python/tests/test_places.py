@@ -290,8 +290,11 @@ def test_a_hard_link_to_the_lock_file_of_another_store(tmp_path, round):
 
 
 def open_with_descriptors(path, count, result):
-    used = len(os.listdir("/proc/self/fd")) - 1
-    resource.setrlimit(resource.RLIMIT_NOFILE, (used + count, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    highest = max(map(int, os.listdir("/proc/self/fd")))
+    while (free := os.open(os.devnull, os.O_RDONLY)) < highest:
+        pass  # what tests before have left free between others
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + count, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     try:
         objstore.open(path, models=[Note]).close()
         result.send("opened")
