@@ -46,7 +46,7 @@ extension Store {
     /// Calls the handlers for which something is due, on this thread, and the bodies and completions of asynchronous
     /// writes; returns how many calls there were. Never waits for writers.
     ///
-    /// After half a millisecond of bodies the next one waits for the next call.
+    /// After a fifth of a millisecond of bodies the next one waits for the next call.
     ///
     /// Errors: the first one of a handler, after all were called (an ``ObjStoreError`` as it is, what accessors
     /// reported as in `write`, others as `.callback`); `.inCallback` inside a handler; `.closedHandle`, `.io`.

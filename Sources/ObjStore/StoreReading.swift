@@ -28,15 +28,11 @@ extension StoreReading {
         return space.materialise(type, binding, object.key)
     }
 
-    /// The object that a reference refers to; nil: it was deleted, or is not there yet.
+    /// What a reference refers to; nil: the object was deleted, or is not there yet.
     ///
     /// Errors: `.wrongStore`, `.noSuchClass`, `.closedHandle`.
-    public func resolve<T: Object>(_ reference: Reference<T>) throws(ObjStoreError) -> T? {
-        let space = _scope.space
-        let binding = try space.binding(T.self)
-        let id = ObjectID(classID: reference.classID, storeTag: reference.storeTag, key: reference.key)
-        guard try core({ () throws(StoreError) in try space.current.exists(id) }) else { return nil }
-        return space.materialise(T.self, binding, reference.key)
+    public func resolve<T: Referable>(_ reference: Reference<T>) throws(ObjStoreError) -> T? {
+        try T._at(reference.place, _scope)
     }
 
     /// Does it permanently show one version?
@@ -45,32 +41,6 @@ extension StoreReading {
     /// Number of the version that is shown; every commit makes the next one.
     public var version: UInt64 {
         get throws(ObjStoreError) { try core { () throws(StoreError) in try _scope.space.current.version() } }
-    }
-}
-
-/// Which object, as a plain value that crosses threads and tasks.
-public struct Reference<T: Object>: Sendable, Hashable {
-    let classID: UInt32
-    let storeTag: UInt32
-    let key: Int64
-
-    /// Errors: `.wrongView`: the object is unmanaged.
-    public init(_ object: T) throws(ObjStoreError) {
-        guard let binding = object._binding?.takeUnretainedValue() else {
-            throw ObjStoreError(
-                .wrongView, "an unmanaged object has no place in a store to refer to", class: ClassInfo.name(of: T.self)
-            )
-        }
-        // A subclass would be another class of the store.
-        guard type(of: object) == T.self else {
-            throw ObjStoreError(
-                .wrongType, "the object is a \(binding.info.name), not a \(ClassInfo.name(of: T.self))",
-                class: binding.info.name)
-        }
-        let id = binding.id(object._key)
-        classID = id.classID
-        storeTag = id.storeTag
-        key = id.key
     }
 }
 

@@ -131,6 +131,11 @@ public struct Realm: Sendable {
     @discardableResult
     public func refresh() -> Bool { reporting(false) { try store.refresh() } }
 
+    /// What it refers to, as this realm shows it; in a write as it is there. Nil: it was deleted.
+    public func resolve<Confined: Referable>(_ reference: ThreadSafeReference<Confined>) -> Confined? {
+        reporting(nil) { try reference.reference.flatMap { try store.resolve($0) } }
+    }
+
     private func reporting<T>(_ none: @autoclosure () -> T, _ body: () throws -> T) -> T {
         do { return try body() } catch {
             store.report(error)

@@ -56,6 +56,30 @@ extension RealmExamples {
             #expect(realm.objects(Dog.self).count == 3)
         }
 
+        /// "Pass Instances Across Threads": a reference, and the property wrapper.
+        @Test func passInstancesAcrossThreads() async throws {
+            let person = try #require(realm.objects(Person.self).first)
+            let personRef = ThreadSafeReference(to: person), dogsRef = ThreadSafeReference(to: person.dogs)
+            let realm = realm
+            try await Task.detached {
+                try realm.write {
+                    guard let person = realm.resolve(personRef) else { return }
+                    person.name = "Jane Doe"
+                    realm.resolve(dogsRef)?.append(Dog(value: ["name": "Ben", "age": 13]))
+                }
+            }.value
+            #expect(person.name == "Jane Doe" && person.dogs.map(\.name) == ["Ben"])
+            try await rename(person)
+            #expect(person.name == "John")
+            #expect(throws: Realm.Error.self) { try Store.checked { _ = ThreadSafeReference(to: Person()) } }
+            try realm.write { realm.delete(person) }
+            #expect(realm.resolve(personRef) == nil && realm.resolve(dogsRef) == nil)
+        }
+        private func rename(@ThreadSafe _ person: Person?) async throws {
+            let realm = realm
+            try await Task.detached { try realm.write { person?.name = "John" } }.value
+        }
+
         @Test func beginCommitAndCancel() throws {
             final class Completions: Sendable { let count = Atomic(0) }
             let completions = Completions()

@@ -172,6 +172,60 @@ import Testing
         #expect(errors.all.isEmpty)
     }
 
+    @Test func referencesToCollections() async throws {
+        let (store, john) = try FreezingTests.john()
+        let reference = try Reference(john.dogs), frozen = try Reference(try john.dogs.freeze())
+        #expect(reference == frozen && reference.hashValue == frozen.hashValue)
+        let names = try await Task.detached { () throws -> [String] in
+            try store.write { tx in
+                guard let dogs = try tx.resolve(reference) else { return [] }
+                dogs.append(try tx.create(K.Dog.self, value: ["name": "Ella"]))
+                return dogs.map(\.name)
+            }
+        }.value
+        #expect(names == john.dogs.map(\.name) && names.last == "Ella")
+        #expect(code { try Reference(List<K.Dog>()) } == .wrongView)
+        let other = try memoryStore(K.models)
+        #expect(code { try other.resolve(reference) } == .wrongStore)
+        try store.write { tx in try tx.delete(john) }
+        #expect(try store.resolve(reference) == nil)
+        try store.close()
+        #expect(code { try store.resolve(reference) } == .closedHandle)
+    }
+
+    // MARK: @ThreadSafe
+
+    private final class Carrier: @unchecked Sendable {
+        @ThreadSafe var person: K.Person?
+        init(_ person: K.Person?) { _person = ThreadSafe(wrappedValue: person) }
+    }
+
+    private func rename(
+        _ store: Store, @ThreadSafe _ person: K.Person?, @ThreadSafe dogs: List<K.Dog>?
+    ) async throws {
+        try await Task.detached {
+            try store.write { _ in
+                person?.name = "Jack"
+                dogs?.removeAll()
+            }
+        }.value
+    }
+
+    @Test func threadSafe() async throws {
+        let (store, john) = try FreezingTests.john(), carrier = Carrier(john)
+        try await rename(store, john, dogs: john.dogs)
+        #expect(john.name == "Jack" && john.dogs.isEmpty)
+        let name = await Task.detached { carrier.person?.name }.value
+        #expect(name == "Jack")
+        carrier.person = try john.freeze()
+        #expect(carrier.person?.isFrozen == false, "of what is frozen it holds the live one")
+        #expect(code { try Store.checked { carrier.person = K.Person() } } == .wrongView)
+        #expect(carrier.person == nil)
+        carrier.person = john
+        try store.write { tx in try tx.delete(john) }
+        #expect(carrier.person == nil)
+    }
+
     @Test func frozenObjectsInTasks() async throws {
         let (store, john) = try FreezingTests.john()
         let frozen = try Frozen(john)

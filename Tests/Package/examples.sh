@@ -56,6 +56,10 @@ expect "still in Oslo"
 compile async
 (cd "$folder" && ./async async.objstore) >"$folder/output"
 expect "1000 readings, and the loop has ticked"
+compile requests
+(cd "$folder" && ./requests notes.objstore) >"$folder/output"
+expect "bread is done: shown: milk, salt"
+expect "told by another: 0 gone, 1 come: shown: milk, salt, tea"
 
 # The first program of README.md in Swift, in a folder of its own, without warnings.
 package=$folder/kennel

@@ -80,7 +80,7 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     /// Nanoseconds: how long one call runs bodies and completions before the thread goes back to its own work.
-    package var slice: Int64 = 500_000
+    package var slice: Int64 = 200_000
     /// Nanoseconds: how long a group takes members. Its first one waits for its commit as long.
     package var groupTime: Int64 = 2_000_000
 
