@@ -13,10 +13,10 @@ internal import ObjStoreCore
 /// it. Any thread. After the store was closed, objects are as those of any closed store.
 public struct ChangeSet<Element: Object>: Sendable {
     let changes: ObjStoreCore.ChangeSet
-    private let question: Result<ComparisonNode?, ObjStoreError>
+    private let question: Results<Element>.Question
     private let sides: ChangeSides
 
-    init(_ changes: ObjStoreCore.ChangeSet, _ live: ObjectSpace, _ question: Result<ComparisonNode?, ObjStoreError>) {
+    init(_ changes: ObjStoreCore.ChangeSet, _ live: ObjectSpace, _ question: Results<Element>.Question) {
         self.changes = changes
         self.question = question
         sides = ChangeSides(changes, live)
@@ -66,7 +66,7 @@ public struct ChangeSet<Element: Object>: Sendable {
     /// The results as they are after the change, frozen.
     public var results: Results<Element> {
         do throws(ObjStoreError) { return Results(try sides.space(before: false), question) } catch {
-            return Results(sides.live, .failure(error))
+            return Results(sides.live, .failed(error))
         }
     }
     /// As they were before they went.

@@ -73,23 +73,21 @@ extension StoreReading {
         includingTo: Bool = true
     ) -> Results<T> {
         let space = _scope.space
-        var flags: IndexQuestion.Flags = []
+        var flags: IndexStretch.Flags = []
         if !includingFrom { flags.insert(.afterFrom) }
         if !includingTo { flags.insert(.beforeTo) }
-        do throws(ObjStoreError) {
+        return Results(space) { () throws(ObjStoreError) in
             let binding = try space.binding(type)
             let index = try binding.index(properties)
             let first = try binding.constants(properties, from), last = try binding.constants(properties, to)
-            let question = try withValues(first) { (first) throws(StoreError) in
+            let stretch = try withValues(first) { (first) throws(StoreError) in
                 try ObjStoreError.unwrapping { () throws(ObjStoreError) in
                     try withValues(last) { (last) throws(StoreError) in
-                        try IndexQuestion(index, from: first, to: last, flags)
+                        try IndexStretch(index, from: first, to: last, flags)
                     }
                 }
             }
-            return Results(space, .success(nil), range: question)
-        } catch {
-            return Results(space, .failure(error))
+            return ObjStoreCore.Query(binding.classID, in: stretch)
         }
     }
 }

@@ -170,13 +170,14 @@ extension LinkingObjects: Persistable {
     public static func _get(_ object: Object, _ index: UInt32) -> LinkingObjects {
         object._binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { binding in
             let origin = binding.origins[Int(index) - binding.info.properties.count], id = binding.id(object._key)
-            let target = _ObjectName(classID: id.classID, storeTag: id.storeTag, key: id.key)
+            let space = binding.space
             return LinkingObjects(
-                Results(
-                    binding.space,
-                    .success(
-                        ComparisonNode(index: origin.property, comparison: .equal, value: .link(target), isInside: true)
-                    )))
+                Results(space) { () throws(ObjStoreError) in
+                    let other = try space.binding(Element.self), property = other.properties[Int(origin.property)]
+                    return try core { () throws(StoreError) in
+                        try ObjStoreCore.Query(other.classID, property, .equal, .link(id), isInside: true)
+                    }
+                })
         }
     }
     public static func _set(_ object: Object, _ index: UInt32, _ value: LinkingObjects) {

@@ -136,6 +136,8 @@ final class ClassBinding {
 
     /// By index of a link: the position of the model that it leads to; the handle's.
     private let targets: UnsafePointer<Int>
+    /// The question for all objects.
+    let all: ObjStoreCore.Query
     /// Where the inverses are found; see `StoreHandle.Model`.
     let origins: [StoreHandle.Origin]
 
@@ -153,6 +155,7 @@ final class ClassBinding {
         self.position = position
         info = model.info
         classID = model.classID
+        all = ObjStoreCore.Query(all: model.classID)
         indexOffsets = model.info.indexOffsets
         skipsDefaults = model.info.skipsDefaults
         storeTag = space.handle.tag

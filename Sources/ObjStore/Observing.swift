@@ -72,14 +72,9 @@ extension Results {
         guard !space.isFrozen else {
             throw ObjStoreError(.wrongView, "frozen results never change", class: ClassInfo.name(of: Element.self))
         }
-        if range != nil {
-            throw ObjStoreError(
-                .notSupported, "results in the order of an index cannot be observed by this version",
-                class: ClassInfo.name(of: Element.self))
-        }
         let live = space, question = question
-        return try asking(space.view) { (view, binding, condition) throws(StoreError) in
-            let list = try view.find(binding.classID, where: condition)
+        return try asking(space.view) { (view, binding, query) throws(StoreError) in
+            let list = try view.find(query)
             while true {
                 do throws(StoreError) {
                     return try list.observe(
@@ -159,7 +154,7 @@ extension _ObservableObject {
         let observer = try core { () throws(StoreError) in
             try live.handle.store.observe(binding.id(_key), in: live.view, properties: properties) { changes in
                 live.telling("a change handler") {
-                    try handler(try ChangeSet<Self>(changes, live, .success(nil)).objectChange())
+                    try handler(try ChangeSet<Self>(changes, live, .all).objectChange())
                 }
             }
         }

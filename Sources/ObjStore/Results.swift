@@ -11,22 +11,24 @@ internal import ObjStoreCore
 /// ``Store/checked(_:)``), and the answer is 0, nil, or an invalid object. ``validate()`` checks beforehand.
 public struct Results<Element: Object>: Sendable {
     let space: ObjectSpace
-    /// Nil: all objects. Failed: it was invalid from the start.
-    let question: Result<ComparisonNode?, ObjStoreError>
-    /// A stretch of an index, whose order they then have.
-    let range: IndexQuestion?
+    let question: Question
     private let cache = ResultsCache<Element>()
 
-    init(_ space: ObjectSpace) {
-        self.space = space
-        question = .success(nil)
-        range = nil
+    enum Question: Sendable {
+        case all
+        case query(ObjStoreCore.Query)
+        /// It was invalid from the start.
+        case failed(ObjStoreError)
     }
 
-    init(_ space: ObjectSpace, _ question: Result<ComparisonNode?, ObjStoreError>, range: IndexQuestion? = nil) {
+    init(_ space: ObjectSpace, _ question: Question = .all) {
         self.space = space
         self.question = question
-        self.range = range
+    }
+
+    init(_ space: ObjectSpace, _ query: () throws(ObjStoreError) -> ObjStoreCore.Query) {
+        self.space = space
+        do throws(ObjStoreError) { question = .query(try query()) } catch { question = .failed(error) }
     }
 
     // MARK: Querying
@@ -35,19 +37,35 @@ public struct Results<Element: Object>: Sendable {
     ///
     /// This version knows one comparison: a second `where` is `.notSupported`, as ``validate()`` and every use say.
     public func `where`(_ condition: (Query<Element>) -> Query<Bool>) -> Results {
-        if range != nil { return Results(space, .failure(Results.oneComparison)) }
+        filtered { () throws(ObjStoreError) in
+            switch condition(Query(.object)).node {
+            case .comparison(let comparison): return comparison
+            case .property(let index): return ComparisonNode(index: index, comparison: .equal, value: .bool(true))
+            case .failed(let error): throw error
+            case .object: throw ObjStoreError(.invalidQuery, "the condition compares nothing")
+            }
+        }
+    }
+
+    private func filtered(_ comparison: () throws(ObjStoreError) -> ComparisonNode) -> Results {
         switch question {
-        case .failure: return self
-        case .success(.some): return Results(space, .failure(Results.oneComparison))
-        case .success(nil): break
+        case .failed: return self
+        case .query: return Results(space, .failed(Results.oneComparison))
+        case .all: break
         }
-        switch condition(Query(.object)).node {
-        case .comparison(let comparison): return Results(space, .success(comparison))
-        case .property(let index):
-            return Results(space, .success(ComparisonNode(index: index, comparison: .equal, value: .bool(true))))
-        case .failed(let error): return Results(space, .failure(error))
-        case .object: return Results(space, .failure(ObjStoreError(.invalidQuery, "the condition compares nothing")))
+        return Results(space) { () throws(ObjStoreError) in
+            let node = try comparison(), binding = try space.binding(Element.self)
+            return try node.value.withValue { (value) throws(StoreError) in
+                try ObjStoreCore.Query(
+                    binding.classID, binding.properties[Int(node.index)], node.comparison, value,
+                    isInside: node.isInside)
+            }
         }
+    }
+
+    private static var oneComparison: ObjStoreError {
+        ObjStoreError(
+            .notSupported, "one comparison is all that this version knows", class: ClassInfo.name(of: Element.self))
     }
 
     /// Those that satisfy a comparison written as text: `.filter("age < $0", 2)`, `.filter("name == 'Rex'")`.
@@ -62,13 +80,12 @@ public struct Results<Element: Object>: Sendable {
     /// The same; what is wrong with it is reported where the results are used.
     package func filtered(_ text: String, arguments: [Any?]) -> Results {
         do throws(ObjStoreError) { return try filter(text, arguments: arguments) } catch {
-            return Results(space, .failure(error))
+            return Results(space, .failed(error))
         }
     }
 
     private func filter(_ text: String, arguments: [Any?]) throws(ObjStoreError) -> Results {
-        if case .success(.some) = question { throw Results.oneComparison }
-        if range != nil { throw Results.oneComparison }
+        if case .query = question { throw Results.oneComparison }
         let query = try core { () throws(StoreError) in try ComparisonText(text) }
         let info = try space.binding(Element.self).info
         let property = try info.property(named: query.property)
@@ -87,18 +104,17 @@ public struct Results<Element: Object>: Sendable {
         case .double(let value): operand = value
         case .string(let value): operand = value
         }
-        guard let operand else {
-            return Results(
-                space, .success(ComparisonNode(index: property.index, comparison: query.comparison, value: .null)))
+        let value: _QueryValue
+        if let operand {
+            guard let constant = property.accessor.constant(operand) else { throw info.wrongType(property, operand) }
+            value = constant
+        } else {
+            value = .null
         }
-        guard let value = property.accessor.constant(operand) else { throw info.wrongType(property, operand) }
-        return Results(
-            space, .success(ComparisonNode(index: property.index, comparison: query.comparison, value: value)))
-    }
-
-    private static var oneComparison: ObjStoreError {
-        ObjStoreError(
-            .notSupported, "one comparison is all that this version knows", class: ClassInfo.name(of: Element.self))
+        let node = ComparisonNode(index: property.index, comparison: query.comparison, value: value)
+        let found = filtered { () throws(ObjStoreError) in node }
+        if case .failed(let error) = found.question { throw error }
+        return found
     }
 
     /// Throws what would otherwise be reported at the first use: the class is no model of the store, the comparison
@@ -118,48 +134,35 @@ public struct Results<Element: Object>: Sendable {
     public func freeze() throws(ObjStoreError) -> Results { inside(try space.freeze()) }
 
     /// The same of another space.
-    func inside(_ space: ObjectSpace) -> Results { Results(space, question, range: range) }
+    func inside(_ space: ObjectSpace) -> Results { Results(space, question) }
 
     // MARK: Inside
 
-    /// Calls `body` with the question as the core takes it; nil: all objects.
+    /// Calls `body` with the question as the core takes it.
     func asking<T>(
-        _ view: View, _ body: (View, ClassBinding, Condition?) throws(StoreError) -> T
+        _ view: View, _ body: (View, ClassBinding, ObjStoreCore.Query) throws(StoreError) -> T
     ) throws(ObjStoreError) -> T {
-        let question = try question.get()
-        let binding = try space.binding(Element.self)
-        guard let question else { return try core { () throws(StoreError) in try body(view, binding, nil) } }
-        return try question.value.withValue { (value) throws(StoreError) in
-            try body(
-                view, binding,
-                Condition(
-                    binding.properties[Int(question.index)], question.comparison, value, isInside: question.isInside))
+        let binding = try space.binding(Element.self), query: ObjStoreCore.Query
+        switch question {
+        case .all: query = binding.all
+        case .query(let own): query = own
+        case .failed(let error): throw error
         }
+        return try core { () throws(StoreError) in try body(view, binding, query) }
     }
 
     private func number() throws(ObjStoreError) -> Int {
-        try asking(space.current) { (view, binding, condition) throws(StoreError) in
-            if let range {
-                if let list = cache.list(view) { return list.count }
-                return try view.count(in: range)
-            }
-            guard let condition else { return try view.count(binding.classID) }
-            if let list = cache.list(view) { return list.count }
-            return try view.count(binding.classID, where: condition)
+        try asking(space.current) { (view, _, query) throws(StoreError) in
+            if case .query = question, let list = cache.list(view) { return list.count }
+            return try view.count(query)
         }
     }
 
     /// The list as it is now, with the class's binding.
     func list() throws(ObjStoreError) -> (ObjStoreCore.Results, ClassBinding) {
-        try asking(space.current) { (view, binding, condition) throws(StoreError) in
+        try asking(space.current) { (view, binding, query) throws(StoreError) in
             if let list = cache.list(view) { return (list, binding) }
-            let stamp = view.stamp
-            let list: ObjStoreCore.Results
-            if let range {
-                list = try view.find(in: range)
-            } else {
-                list = try view.find(binding.classID, where: condition)
-            }
+            let stamp = view.stamp, list = try view.find(query)
             cache.keep(list, stamp)
             return (list, binding)
         }
@@ -167,13 +170,8 @@ public struct Results<Element: Object>: Sendable {
 
     /// Nil: of nothing.
     func aggregate(_ property: ClassInfo.Property, _ kind: AggregateKind) throws(ObjStoreError) -> _QueryValue? {
-        if range != nil {
-            throw ObjStoreError(
-                .notSupported, "there are no sums and extremes of a stretch of an index in this version",
-                class: ClassInfo.name(of: Element.self))
-        }
-        let value = try asking(space.current) { (view, binding, condition) throws(StoreError) in
-            try view.aggregate(binding.classID, binding.properties[Int(property.index)], kind, where: condition)
+        let value = try asking(space.current) { (view, binding, query) throws(StoreError) in
+            try view.aggregate(query, binding.properties[Int(property.index)], kind)
         }
         return switch value.kind {
         case .int: .int(value.low)
@@ -188,15 +186,8 @@ public struct Results<Element: Object>: Sendable {
     }
 
     private func find() throws(ObjStoreError) -> Element? {
-        if range != nil {
-            let (list, binding) = try list()
-            if list.count == 0 { return nil }
-            return space.materialise(
-                Element.self, binding, try core { () throws(StoreError) in try list.object(at: 0) }.key)
-        }
-        let (id, binding) = try asking(space.current) { (view, binding, condition) throws(StoreError) in
-            guard let condition else { return (try view.first(binding.classID), binding) }
-            return (try view.first(binding.classID, where: condition), binding)
+        let (id, binding) = try asking(space.current) { (view, binding, query) throws(StoreError) in
+            (try view.first(query), binding)
         }
         return id.map { space.materialise(Element.self, binding, $0.key) }
     }
@@ -338,12 +329,6 @@ final class ResultsCache<Element>: Sendable {
     }
 
     func keep(_ list: ObjStoreCore.Results, _ stamp: UInt64) { entry.withLock { $0 = Entry(list: list, stamp: stamp) } }
-}
-
-extension View {
-    func find(_ classID: UInt32, where condition: Condition?) throws(StoreError) -> ObjStoreCore.Results {
-        if let condition { try find(classID, where: condition) } else { try findAll(classID) }
-    }
 }
 
 extension UInt64 {

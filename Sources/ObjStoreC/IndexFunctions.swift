@@ -117,11 +117,11 @@ public func objstore_find_by(
     }
 }
 
-/// Runs a question about a stretch of an index on a view.
+/// Asks a view for a part of an index.
 private func ask(
     _ view: OpaquePointer?, _ index_id: objstore_index_id, _ from: UnsafePointer<objstore_value>?, _ from_count: Int,
     _ to: UnsafePointer<objstore_value>?, _ to_count: Int, _ flags: UInt32,
-    _ body: (View, IndexQuestion) throws(StoreError) -> Void
+    _ body: (View, Query) throws(StoreError) -> Void
 ) -> objstore_status {
     let blame: Blame = [
         .noSuchIndex: "index_id", .wrongType: "from, to", .invalidUTF8: "from, to", .outOfRange: "from, to",
@@ -133,23 +133,23 @@ private func ask(
         try check(count: to_count, "to_count")
         try check(array: from, from_count, "from")
         try check(array: to, to_count, "to")
-        try check(flags: flags, known: IndexQuestion.Flags.all.rawValue)
+        try check(flags: flags, known: IndexStretch.Flags.all.rawValue)
         // More than an index can have are refused by their number.
         let most = Int(OBJSTORE_MAX_INDEX_PROPERTIES) + 1, fromCount = min(from_count, most),
             toCount = min(to_count, most)
-        let question = try naming("from") { () throws(StoreError) in
+        let stretch = try naming("from") { () throws(StoreError) in
             try withValues(from, fromCount) { (first) throws(StoreError) in
                 try naming("to") { () throws(StoreError) in
                     try withValues(to, toCount) { (last) throws(StoreError) in
-                        try IndexQuestion(
+                        try IndexStretch(
                             index_id, from: UnsafeBufferPointer(start: first, count: fromCount),
                             to: UnsafeBufferPointer(start: last, count: toCount),
-                            IndexQuestion.Flags(rawValue: flags))
+                            IndexStretch.Flags(rawValue: flags))
                     }
                 }
             }
         }
-        try body(view, question)
+        try body(view, try view.query(in: stretch))
     }
 }
 
@@ -159,8 +159,8 @@ public func objstore_count_in(
     _ to: UnsafePointer<objstore_value>?, _ to_count: Int, _ flags: UInt32, _ count: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     guard let count else { return failNull("count") }
-    return ask(view, index_id, from, from_count, to, to_count, flags) { (view, question) throws(StoreError) in
-        count.pointee = UInt64(try view.count(in: question))
+    return ask(view, index_id, from, from_count, to, to_count, flags) { (view, query) throws(StoreError) in
+        count.pointee = UInt64(try view.count(query))
     }
 }
 
@@ -172,7 +172,7 @@ public func objstore_find_in(
 ) -> objstore_status {
     guard let results else { return failNull("results") }
     results.pointee = nil
-    return ask(view, index_id, from, from_count, to, to_count, flags) { (object, question) throws(StoreError) in
-        results.pointee = try Handles.open(.results, try object.find(in: question), parent: view)
+    return ask(view, index_id, from, from_count, to, to_count, flags) { (object, query) throws(StoreError) in
+        results.pointee = try Handles.open(.results, try object.find(query), parent: view)
     }
 }

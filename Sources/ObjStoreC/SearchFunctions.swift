@@ -16,26 +16,19 @@ private var blame: Blame {
 /// OBJSTORE_LINKS_TO: the last of the operators.
 private let linksTo: Int32 = 7
 
-extension Condition {
-    /// - Parameter op: one that has a name.
-    fileprivate init(_ propertyID: UInt32, _ op: objstore_operator, _ value: objstore_value) throws(StoreError) {
-        let isInside = op.rawValue == linksTo
-        let comparison = isInside ? Comparison.equal : Comparison(rawValue: UInt8(op.rawValue - 1)).unsafelyUnwrapped
-        self.init(propertyID, comparison, try Value(value), isInside: isInside)
-    }
-}
-
 /// Runs a comparison on a view.
 private func ask(
-    _ view: OpaquePointer?, _ property_id: objstore_property_id, _ op: objstore_operator, _ value: objstore_value,
-    _ body: (View, Condition) throws(StoreError) -> Void
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id,
+    _ op: objstore_operator, _ value: objstore_value, _ body: (View, Query) throws(StoreError) -> Void
 ) -> objstore_status {
     guard (1...linksTo).contains(op.rawValue) else {
         let used = Handles.use(view, .view, "view") { (_: View) throws(StoreError) in }
         return used == .OBJSTORE_OK ? fail(.invalidArgument, "op \(op.rawValue) has no name") : used
     }
+    let isInside = op.rawValue == linksTo
+    let comparison = isInside ? Comparison.equal : Comparison(rawValue: UInt8(op.rawValue - 1)).unsafelyUnwrapped
     return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
-        try body(view, try Condition(property_id, op, value))
+        try body(view, try Query(class_id, property_id, comparison, try Value(value), isInside: isInside))
     }
 }
 
@@ -46,8 +39,8 @@ public func objstore_count_where(
     _ count: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     guard let count else { return failNull("count") }
-    return ask(view, property_id, op, value) { (view, condition) throws(StoreError) in
-        count.pointee = UInt64(try view.count(class_id, where: condition))
+    return ask(view, class_id, property_id, op, value) { (view, query) throws(StoreError) in
+        count.pointee = UInt64(try view.count(query))
     }
 }
 
@@ -58,8 +51,8 @@ public func objstore_first_where(
     _ object: UnsafeMutablePointer<objstore_object>?, _ found: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
     guard let object else { return failNull("object") }
-    return ask(view, property_id, op, value) { (view, condition) throws(StoreError) in
-        try answer(try view.first(class_id, where: condition), object, found)
+    return ask(view, class_id, property_id, op, value) { (view, query) throws(StoreError) in
+        try answer(try view.first(query), object, found)
     }
 }
 
@@ -71,8 +64,8 @@ public func objstore_find_where(
 ) -> objstore_status {
     guard let results else { return failNull("results") }
     results.pointee = nil
-    return ask(view, property_id, op, value) { (object, condition) throws(StoreError) in
-        results.pointee = try Handles.open(.results, try object.find(class_id, where: condition), parent: view)
+    return ask(view, class_id, property_id, op, value) { (object, query) throws(StoreError) in
+        results.pointee = try Handles.open(.results, try object.find(query), parent: view)
     }
 }
 
@@ -83,7 +76,7 @@ public func objstore_find_all(
     guard let results else { return failNull("results") }
     results.pointee = nil
     return Handles.use(view, .view, "view", blame) { (object: View) throws(StoreError) in
-        results.pointee = try Handles.open(.results, try object.findAll(class_id), parent: view)
+        results.pointee = try Handles.open(.results, try object.find(Query(all: class_id)), parent: view)
     }
 }
 
@@ -197,6 +190,6 @@ public func objstore_aggregate(
         guard let kind = AggregateKind(rawValue: aggregate.rawValue) else {
             throw StoreError(.invalidArgument, "\(aggregate.rawValue) has no name")
         }
-        try view.aggregate(class_id, property_id, kind).store(to: value, storeTag: view.shared.tag)
+        try view.aggregate(Query(all: class_id), property_id, kind).store(to: value, storeTag: view.shared.tag)
     }
 }

@@ -79,12 +79,13 @@ private final class SilenceHistory {
         return violation
     }
 
-    private func query(_ reader: Reader) throws(StoreError) -> ObservedQuery {
+    private func query(_ reader: Reader) throws(StoreError) -> ObserverScope {
         switch reader.name {
-        case "small": try ObservedQuery(class: cls, property: 0, .less, .int(50))
-        case "large": try ObservedQuery(class: cls, property: 0, .greaterOrEqual, .int(30))
-        case "numbers": try ObservedQuery(class: cls, property: 0, .less, .int(70)).modified(in: [0], of: cls)
-        default: ObservedQuery(class: cls)
+        case "small": ObserverScope(try Query(cls.classID, cls.propertyID(0), .less, .int(50)))
+        case "large": ObserverScope(try Query(cls.classID, cls.propertyID(0), .greaterOrEqual, .int(30)))
+        case "numbers":
+            ObserverScope(try Query(cls.classID, cls.propertyID(0), .less, .int(70))).modified(in: [0], of: cls)
+        default: ObserverScope(class: cls)
         }
     }
 

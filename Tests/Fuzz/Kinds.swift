@@ -126,7 +126,7 @@ enum Kinds {
                 try tx.create(person, json: .memory(UnsafeRawBufferPointer(bytes)), [], .error, nil)
             }
         }
-        let all = try tx.findAll(person), best = try tx.findProperty(person, "best"),
+        let all = try tx.find(Query(all: person)), best = try tx.findProperty(person, "best"),
             extra = try tx.findProperty(person, "extra"), friends = try tx.findProperty(person, "friends")
         let notes = try tx.findProperty(person, "notes"), things = try tx.findProperty(person, "things")
         for number in 0..<all.count where number % 3 != 1 {
@@ -153,7 +153,7 @@ enum Kinds {
 
     /// Something of everything, as operations of the log.
     private static func change(_ tx: View, _ round: Int) throws {
-        let person = try tx.findClass("Person"), all = try tx.findAll(person)
+        let person = try tx.findClass("Person"), all = try tx.find(Query(all: person))
         func object(_ number: Int) throws -> ObjectID { try all.object(at: UInt64((round * 5 + number) % all.count)) }
         for name in ["home", "best", "extra", "nick"] {
             try tx.set(try object(1), try tx.findProperty(person, name), .null)

@@ -75,7 +75,7 @@ enum NestedCase {
         let policy =
             name == "Dog" && !random.chance(0.05) ? UpsertPolicy.error : UpsertPolicy(rawValue: Int32(random.below(3)))!
         let values = Values(), before = try content(tx), count = try tx.count(cls)
-        let owner = count > 0 ? try tx.findAll(cls).object(at: UInt64(random.below(count))) : nil
+        let owner = count > 0 ? try tx.find(Query(all: cls)).object(at: UInt64(random.below(count))) : nil
         if let owner, random.chance(0.4) {
             let property = try tx.propertyInfo(cls, at: random.below(try tx.classInfo(cls).propertyCount))
             values.property(property.name, name, tx, &random)
@@ -130,7 +130,8 @@ enum NestedCase {
         var all: [[UInt8]] = []
         for name in classes + ["Address"] {
             var text: [UInt8] = []
-            try tx.findAll(try tx.findClass(name)).writeJSON(depth: 0, .extended) { (piece) throws(StoreError) in
+            try tx.find(Query(all: try tx.findClass(name))).writeJSON(depth: 0, .extended) {
+                (piece) throws(StoreError) in
                 text += piece
             }
             all.append(text)

@@ -103,21 +103,21 @@ struct Session {
             attempt { () throws(StoreError) in
                 let link = ObjectID(classID: property.target, storeTag: view.shared.tag, key: 2)
                 let value = property.target != 0 ? .link(link) : Session.value(property.kind, 5)
-                let count = try view.count(cls.classID, where: Condition(property.propertyID, comparison, value))
+                let count = try view.count(Query(cls.classID, property.propertyID, comparison, value))
                 transcript?.note(question(.count, Int64(comparison.rawValue)), count)
-                let first = try view.first(cls.classID, where: Condition(property.propertyID, comparison, value))
+                let first = try view.first(Query(cls.classID, property.propertyID, comparison, value))
                 transcript?.note(question(.first, Int64(comparison.rawValue))) { $0.combine(keyOf: first) }
-                let found = try view.find(cls.classID, where: Condition(property.propertyID, comparison, value))
+                let found = try view.find(Query(cls.classID, property.propertyID, comparison, value))
                 try transcript?.note(question(.find, Int64(comparison.rawValue)), found)
             }
         }
         attempt { () throws(StoreError) in
-            let nulls = try view.count(cls.classID, where: Condition(property.propertyID, .equal, .null))
+            let nulls = try view.count(Query(cls.classID, property.propertyID, .equal, .null))
             transcript?.note(question(.nulls), nulls)
         }
         for (index, kind) in [AggregateKind.sum, .minimum, .maximum, .average].enumerated() {
             attempt { () throws(StoreError) in
-                let value = try view.aggregate(cls.classID, property.propertyID, kind)
+                let value = try view.aggregate(Query(all: cls.classID), property.propertyID, kind)
                 transcript?.note(question(.aggregate, Int64(index))) { $0.combine(value) }
             }
         }
@@ -196,7 +196,7 @@ struct Session {
         var rows = 0
         while rows < 10_000, try row.next() { rows += 1 }
         transcript?.note(question(.rows), rows)
-        let all = try view.findAll(cls.classID)
+        let all = try view.find(Query(all: cls.classID))
         try transcript?.note(question(.find), all)
         var problem: StoreError?
         do throws(StoreError) {
@@ -307,7 +307,7 @@ struct Session {
                 // Embedded ones are made in their parents.
                 case 0: if !cls.isEmbedded { try create(transaction, cls, round) }
                 case 1:
-                    let all = try transaction.findAll(cls.classID)
+                    let all = try transaction.find(Query(all: cls.classID))
                     if all.count > 0 {
                         let object = try all.object(at: UInt64(all.count / 2))
                         var last = try transaction.propertyInfo(cls.classID, at: cls.propertyCount - 1)
@@ -327,7 +327,7 @@ struct Session {
                         }
                     }
                 default:
-                    let all = try transaction.findAll(cls.classID)
+                    let all = try transaction.find(Query(all: cls.classID))
                     if all.count > 0 { try transaction.delete(try all.object(at: 0)) }
                 }
                 _ = try transaction.commit()
@@ -359,7 +359,7 @@ struct Session {
         let id = CollectionID(owner: object, propertyID: property.propertyID), elements = property.elements!
         var targets: Results?
         if elements.kind == .link {
-            let all = try transaction.findAll(property.target)
+            let all = try transaction.find(Query(all: property.target))
             if all.count == 0 { return }
             targets = all
         }

@@ -475,7 +475,7 @@ import ObjStoreCore
 
         func people() throws -> [Int64: Person] {
             var all: [Int64: Person] = [:]
-            let found = try tx.findAll(classes["Person"]!)
+            let found = try tx.find(Query(all: classes["Person"]!))
             for index in 0..<found.count {
                 let object = try found.object(at: UInt64(index))
                 var person = Person()

@@ -156,7 +156,7 @@ import WholeModel
                 if wanted == .null { continue }
                 let found = KeyBuffer()
                 try TestValue.with([wanted], [schema.kinds[column]]) {
-                    try reader.collect(column, .equal, $0[0], from: from, into: found)
+                    try reader.scan(column, .equal, $0[0]).collect(into: found, from: from)
                 }
                 let expected = keys.filter { $0 >= from && rows[$0]![column] == wanted }
                 if Array(UnsafeBufferPointer(start: found.keys, count: found.count)) != expected {

@@ -447,7 +447,7 @@ final class ConstraintModel {
             for _ in 0..<3 {
                 let from = try bound(index.properties),
                     to = below(2) == 0 ? try bound(index.properties) : Array(from.prefix(below(from.count + 1)))
-                let flags = IndexQuestion.Flags(rawValue: UInt32(below(4)))
+                let flags = IndexStretch.Flags(rawValue: UInt32(below(4)))
                 let wanted = sorted.filter { entry in
                     let first = order(entry.tuple, from), last = order(entry.tuple, to)
                     let isAfter = flags.contains(.afterFrom) && !from.isEmpty ? first > 0 : first >= 0
@@ -488,16 +488,16 @@ final class ConstraintModel {
     }
 
     private func compare(
-        _ view: View, _ number: Int, _ from: [Cell], _ to: [Cell], _ flags: IndexQuestion.Flags, _ wanted: [Int64]
+        _ view: View, _ number: Int, _ from: [Cell], _ to: [Cell], _ flags: IndexStretch.Flags, _ wanted: [Int64]
     ) throws {
         let question = try from.map(\.value).withUnsafeBufferPointer { from in
             try to.map(\.value).withUnsafeBufferPointer {
-                try IndexQuestion(indexIDs[number], from: from, to: $0, flags)
+                try IndexStretch(indexIDs[number], from: from, to: $0, flags)
             }
         }
         defer { withExtendedLifetime((from, to)) {} }
-        let count = try view.count(in: question)
-        let results = try view.find(in: question).list()
+        let count = try view.count(view.query(in: question))
+        let results = try view.find(view.query(in: question)).list()
         let found = (0..<results.count).map { results.keys[$0] }
         if count != wanted.count || found != wanted {
             throw IndexFailure(

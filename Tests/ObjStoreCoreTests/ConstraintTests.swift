@@ -220,10 +220,10 @@ import ObjStoreCore
         return try (0..<(try view.indexCount(cls))).map { position in
             let info = try view.indexInfo(cls, at: position)
             #expect(try view.indexInfo(info.indexID).properties == info.properties)
-            let all = try IndexQuestion(
+            let all = try IndexStretch(
                 info.indexID, from: UnsafeBufferPointer(start: nil, count: 0),
                 to: UnsafeBufferPointer(start: nil, count: 0), [])
-            #expect(try view.count(in: all) == view.count(cls))
+            #expect(try view.count(view.query(in: all)) == view.count(cls))
             return try info.properties.map { try view.propertyInfo($0).name }.joined(separator: ",")
                 + (info.isUnique ? "!" : "")
         }

@@ -55,17 +55,17 @@ import ObjStoreCore
         let pair = try ids[1...2].withUnsafeBufferPointer { try view.findIndex(row, $0) }
         let reads: [(String, () throws -> Void)] = [
             ("count", { _ = try view.count(row) }),
-            ("all", { _ = try view.findAll(row).list() }),
+            ("all", { _ = try view.find(Query(all: row)).list() }),
             ("by key", { _ = try view.find(row, .int(1)) }),
-            ("by index", { _ = try view.count(row, where: Condition(ids[1], .equal, .int(1))) }),
-            ("by scan", { _ = try view.count(row, where: Condition(ids[2], .equal, .null)) }),
-            ("by mixed", { _ = try view.count(row, where: Condition(ids[3], .equal, .int(1))) }),
-            ("by link", { _ = try view.count(row, where: Condition(ids[4], .equal, .null)) }),
+            ("by index", { _ = try view.count(Query(row, ids[1], .equal, .int(1))) }),
+            ("by scan", { _ = try view.count(Query(row, ids[2], .equal, .null)) }),
+            ("by mixed", { _ = try view.count(Query(row, ids[3], .equal, .int(1))) }),
+            ("by link", { _ = try view.count(Query(row, ids[4], .equal, .null)) }),
             (
                 "in an index",
                 {
                     let none = UnsafeBufferPointer<Value>(start: nil, count: 0)
-                    _ = try view.count(in: IndexQuestion(pair, from: none, to: none, []))
+                    _ = try view.count(view.query(in: IndexStretch(pair, from: none, to: none, [])))
                 }
             ),
         ]

@@ -216,15 +216,15 @@ import WholeModel
         for (column, kind) in schema.kinds.enumerated() {
             switch kind {
             case .int:
-                add(Int64(try reader.count(column, .less, .int(3))))
+                add(Int64(try reader.scan(column, .less, .int(3)).count()))
                 add(Int64(truncatingIfNeeded: try reader.integers(column, extremes: true).sum))
             case .double:
-                add(Int64(try reader.count(column, .less, .double(40))));
+                add(Int64(try reader.scan(column, .less, .double(40)).count()));
                 add(Int64(try reader.doubles(column, extremes: true).count))
             case .string:
-                add(Int64(try reader.count(column, .equal, .string(("a" as StaticString).utf8Start, 1))));
-                add(Int64(try reader.count(column, .greater, .string(("b" as StaticString).utf8Start, 1))))
-            default: add(Int64(try reader.count(column, .notEqual, .null)))
+                add(Int64(try reader.scan(column, .equal, .string(("a" as StaticString).utf8Start, 1)).count()));
+                add(Int64(try reader.scan(column, .greater, .string(("b" as StaticString).utf8Start, 1)).count()))
+            default: add(Int64(try reader.scan(column, .notEqual, .null).count()))
             }
         }
         return hash

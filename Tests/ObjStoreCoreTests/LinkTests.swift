@@ -286,7 +286,7 @@ import ObjStoreCore
                 for (origin, targets) in model.objects[spec.cls] {
                     if let target = targets[at] { inverse[target, default: []].append(origin) } else { nulls += 1 }
                 }
-                #expect(try tx.count(classes[spec.cls], where: Condition(properties[link], .equal, .null)) == nulls)
+                #expect(try tx.count(Query(classes[spec.cls], properties[link], .equal, .null)) == nulls)
                 for target in model.objects[spec.target].keys {
                     let wanted = inverse[target, default: []].sorted(), object = object(spec.target, target)
                     let results = try tx.incoming(object, properties[link])
@@ -297,11 +297,10 @@ import ObjStoreCore
                     }
                     if target % 17 == 0 {
                         #expect(
-                            try tx.count(
-                                classes[spec.cls], where: Condition(properties[link], .notEqual, .link(object)))
+                            try tx.count(Query(classes[spec.cls], properties[link], .notEqual, .link(object)))
                                 == model.objects[spec.cls].count - wanted.count)
                         #expect(
-                            try tx.first(classes[spec.cls], where: Condition(properties[link], .equal, .link(object)))?
+                            try tx.first(Query(classes[spec.cls], properties[link], .equal, .link(object)))?
                                 .key == wanted.first)
                     }
                 }
@@ -383,7 +382,7 @@ import ObjStoreCore
         let owner = try tx.findProperty(dog, "owner"), person = try tx.findClass("Person")
         let info = try tx.propertyInfo(owner)
         #expect(info.target == person && info.flags == [.nullable] && info.kind == .link)
-        #expect(try tx.count(dog, where: Condition(owner, .equal, .null)) == 5000)
+        #expect(try tx.count(Query(dog, owner, .equal, .null)) == 5000)
         let one = try UnsafeBufferPointer<UInt32>(start: nil, count: 0).withNothing { try tx.create(person, $0, $1) }
         for key in [0, 17, 4999] { try tx.set(dogs[key], owner, .link(one)) }
         let results = try tx.incoming(one, owner)
@@ -430,7 +429,7 @@ import ObjStoreCore
         let schema = try database.snapshot().schema
         let hub = ObserverHub(database, deliversOnWorker: false)
         let seen = Seen()
-        let observer = try hub.observe(ObservedQuery(class: schema.classes[0])) { seen.take($0) }
+        let observer = try hub.observe(ObserverScope(class: schema.classes[0])) { seen.take($0) }
         defer { withExtendedLifetime(observer) {} }
         tx = try store.begin()
         try tx.delete(persons[1])

@@ -245,10 +245,10 @@ final class MixedIndexModel {
             if constant.value.isNull, comparison.rawValue > 1 { continue }
             let wanted = try keys.filter { try holds(comparison, rows[$0]!.any.value, constant.value) }
             for property in properties[1...2] {
-                let found = try view.find(cls, where: Condition(property, comparison, constant.value)).list(),
+                let found = try view.find(Query(cls, property, comparison, constant.value)).list(),
                     list = (0..<found.count).map { found.keys[$0] }
-                let count = try view.count(cls, where: Condition(property, comparison, constant.value))
-                let first = try view.first(cls, where: Condition(property, comparison, constant.value))?.key
+                let count = try view.count(Query(cls, property, comparison, constant.value))
+                let first = try view.first(Query(cls, property, comparison, constant.value))?.key
                 if list != wanted || count != wanted.count || first != wanted.first {
                     throw fail(
                         """
@@ -301,17 +301,18 @@ final class MixedIndexModel {
             let owned = [try MixedSample.next(&random), rows.isEmpty ? OwnedValue(.int(1)) : rows[anyKey()!]!.any]
             let from: [Value] = round == 0 ? [] : [owned[0].value] + (random.below(2) == 0 ? [.int(2)] : [])
             let to: [Value] = round == 0 ? [] : [owned[1].value] + (random.below(2) == 0 ? [.int(3)] : [])
-            let flags = IndexQuestion.Flags(rawValue: UInt32(random.below(4)))
+            let flags = IndexStretch.Flags(rawValue: UInt32(random.below(4)))
             let wanted = try sorted.filter { entry in
                 let first = try order(entry.value, from), last = try order(entry.value, to)
                 return (flags.contains(.afterFrom) && !from.isEmpty ? first > 0 : first >= 0)
                     && (flags.contains(.beforeTo) && !to.isEmpty ? last < 0 : last <= 0)
             }
             let question = try from.withUnsafeBufferPointer { from in
-                try to.withUnsafeBufferPointer { try IndexQuestion(pair, from: from, to: $0, flags) }
+                try to.withUnsafeBufferPointer { try IndexStretch(pair, from: from, to: $0, flags) }
             }
-            let results = try view.find(in: question).list(), found = (0..<results.count).map { results.keys[$0] }
-            if try view.count(in: question) != wanted.count || found != wanted.map(\.key) {
+            let results = try view.find(view.query(in: question)).list(),
+                found = (0..<results.count).map { results.keys[$0] }
+            if try view.count(view.query(in: question)) != wanted.count || found != wanted.map(\.key) {
                 throw fail(
                     """
                     \(from.map(\.text)) to \(to.map(\.text)), flags \(flags.rawValue): \(found), not \

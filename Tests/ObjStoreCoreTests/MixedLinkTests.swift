@@ -227,16 +227,18 @@ import WholeModel
                 for cls in 0..<3 {
                     for key in model[cls].keys {
                         let target = Target(cls: cls, key: key)
-                        let inside = Condition(ids[place], .equal, .link(object(target)), isInside: true),
+                        let
+                            inside = try Query(
+                                classes[spec.cls], ids[place], .equal, .link(object(target)), isInside: true),
                             wanted = (owners[target] ?? []).ascending()
                         #expect(
                             try tx.incomingCount(object(target), ids[place]) == wanted.count
-                                && tx.count(classes[spec.cls], where: inside) == wanted.count)
-                        #expect(try tx.first(classes[spec.cls], where: inside)?.key == wanted.first)
-                        let found = try tx.find(classes[spec.cls], where: inside).list()
+                                && tx.count(inside) == wanted.count)
+                        #expect(try tx.first(inside)?.key == wanted.first)
+                        let found = try tx.find(inside).list()
                         #expect((0..<found.count).map { found.keys[$0] } == wanted)
                         #expect(
-                            try tx.count(classes[spec.cls], where: Condition(ids[place], .equal, .link(object(target))))
+                            try tx.count(Query(classes[spec.cls], ids[place], .equal, .link(object(target))))
                                 == alone[target] ?? 0)
                     }
                 }

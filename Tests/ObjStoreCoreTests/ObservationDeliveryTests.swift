@@ -15,7 +15,7 @@ import ObjStoreCore
         let store = try ObservedStore()
         let descriptor = try store.hub.notifyDescriptor()
         let calls = Counter()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { _ in
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) { _ in
             calls.add(); return nil
         }
         #expect(!isReadable(descriptor))
@@ -45,7 +45,7 @@ import ObjStoreCore
         let store = try ObservedStore()
         try store.write { _, items in try store.create(items) }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items), initial: true) {
+        let observer = try store.hub.observe(ObserverScope(class: try store.items), initial: true) {
             received.append($0); return nil
         }
         #expect(isReadable(try store.hub.notifyDescriptor()))
@@ -72,7 +72,7 @@ import ObjStoreCore
         try store.write { _, items in for _ in 0..<3 { try store.create(items) } }
         let before = try store.content(try store.database.snapshot())
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) {
             received.append($0); return nil
         }
         try store.write { _, items in try store.delete(items, 1) }
@@ -96,7 +96,7 @@ import ObjStoreCore
         let released = Counter(), calls = Counter()
         nonisolated(unsafe) var observer: Observer?
         nonisolated(unsafe) var errors: [StatusCode] = []
-        let query = ObservedQuery(class: try store.items)
+        let query = ObserverScope(class: try store.items)
         observer = try store.hub.observe(query) { [unowned hub = store.hub, held = Held { released.add() }] _ in
             held.touch()
             calls.add()
@@ -134,14 +134,14 @@ import ObjStoreCore
     @Test func handlersThatWrite() throws {
         let store = try ObservedStore()
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { [unowned store] set in
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) { [unowned store] set in
             received.append(set)
             guard received.take().last!.inserted.first == 0 else { return nil }
             do { try store.write { _, items in try store.create(items) } } catch { return error as? StoreError }
             return nil
         }
         let seen = Received()
-        let other = try store.hub.observe(ObservedQuery(class: try store.items)) {
+        let other = try store.hub.observe(ObserverScope(class: try store.items)) {
             seen.append($0); return nil
         }
         try store.write { _, items in try store.create(items) }
@@ -153,10 +153,10 @@ import ObjStoreCore
         #expect(try store.hub.wait(timeout: 20_000_000) == 0)
         // An observer made by a handler begins there.
         nonisolated(unsafe) var late: Observer?
-        let maker = try store.hub.observe(ObservedQuery(class: try store.items)) { [unowned store] set in
+        let maker = try store.hub.observe(ObserverScope(class: try store.items)) { [unowned store] set in
             if late == nil {
                 do {
-                    late = try store.hub.observe(ObservedQuery(class: set.schema)) {
+                    late = try store.hub.observe(ObserverScope(class: set.schema)) {
                         seen.append($0); return nil
                     }
                 } catch { return error as? StoreError }
@@ -174,7 +174,7 @@ import ObjStoreCore
     @Test func closeWhileTheHandlerRuns() throws {
         let store = try ObservedStore()
         let inside = Counter(), left = Counter(), released = Counter()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) {
             [held = Held { released.add(left.value == 1 ? 1 : 100) }] _ in
             held.touch()
             inside.add()
@@ -197,7 +197,7 @@ import ObjStoreCore
         let running = Counter()
         for index in 0..<2 {
             pair.append(
-                try hub.observe(ObservedQuery(class: try store.items)) { [held = Held { released.add() }] _ in
+                try hub.observe(ObserverScope(class: try store.items)) { [held = Held { released.add() }] _ in
                     held.touch()
                     running.add()
                     let start = cs_monotonic_ns()
@@ -225,7 +225,7 @@ import ObjStoreCore
         let waited = try milliseconds { _ = try hub.wait(timeout: 50_000_000) }
         #expect(waited >= 49)
         let calls = Counter()
-        let observer = try hub.observe(ObservedQuery(class: try store.items)) { _ in
+        let observer = try hub.observe(ObserverScope(class: try store.items)) { _ in
             calls.add(); return nil
         }
         let waiter = try BackgroundThread(name: "wait") { _ in
@@ -260,7 +260,7 @@ import ObjStoreCore
         let hub = store.hub, database = store.database
         let overlapping = Counter(), inserted = Counter(), last = Counter()
         nonisolated(unsafe) var lastVersion: UInt64 = 0
-        let observer = try hub.observe(ObservedQuery(class: try store.items)) { set in
+        let observer = try hub.observe(ObserverScope(class: try store.items)) { set in
             overlapping.add()
             #expect(overlapping.value == 1, "two calls of one handler at a time")
             #expect(lastVersion == 0 || set.fromVersion == lastVersion, "a gap, or twice")
@@ -304,7 +304,7 @@ import ObjStoreCore
         #expect(throws: StoreError.self) { try hub.notifyDescriptor() }
         let calls = Counter(), released = Counter()
         nonisolated(unsafe) var observer: Observer?
-        let query = ObservedQuery(class: try store.items)
+        let query = ObserverScope(class: try store.items)
         observer = try hub.observe(query, initial: true) { [held = Held { released.add() }] set in
             held.touch()
             calls.add(set.isInitial ? 1 : 10)
@@ -336,18 +336,22 @@ import ObjStoreCore
         let cls = try store.items
         let absent = ClassSchema(name: "Absent", id: 9, properties: [], nextColumnID: 0)
         var error = #expect(throws: StoreError.self) {
-            try store.hub.observe(ObservedQuery(class: absent)) { [held = Held { released.add() }] _ in
+            try store.hub.observe(ObserverScope(class: absent)) { [held = Held { released.add() }] _ in
                 held.touch(); return nil
             }
         }
         #expect(error?.code == .noSuchClass && released.value == 1)
-        error = #expect(throws: StoreError.self) { try ObservedQuery(class: cls, property: 1, .equal, .double(1)) }
+        error = #expect(throws: StoreError.self) {
+            try store.hub.observe(ObserverScope(Query(cls.classID, cls.propertyID(1), .equal, .double(1)))) { _ in nil }
+        }
         #expect(error?.code == .wrongType && error?.propertyName == "number")
-        error = #expect(throws: StoreError.self) { try ObservedQuery(class: cls, property: 6, .equal, .null) }
+        error = #expect(throws: StoreError.self) {
+            try store.hub.observe(ObserverScope(Query(cls.classID, cls.propertyID(1) + 9, .equal, .null))) { _ in nil }
+        }
         #expect(error?.code == .noSuchProperty)
         try store.hub.close()
         error = #expect(throws: StoreError.self) {
-            try store.hub.observe(ObservedQuery(class: cls)) { [held = Held { released.add() }] _ in
+            try store.hub.observe(ObserverScope(class: cls)) { [held = Held { released.add() }] _ in
                 held.touch(); return nil
             }
         }
@@ -359,7 +363,7 @@ import ObjStoreCore
         let database = try Database.open("immutable", options: options, machine: RealMachine.shared)
         let hub = ObserverHub(database)
         error = #expect(throws: StoreError.self) {
-            try hub.observe(ObservedQuery(class: cls)) { [held = Held { released.add() }] _ in
+            try hub.observe(ObserverScope(class: cls)) { [held = Held { released.add() }] _ in
                 held.touch(); return nil
             }
         }

@@ -19,10 +19,10 @@ import ObjStoreCore
             self.constant = constant
         }
 
-        func query(_ cls: ClassSchema) throws -> ObservedQuery {
-            guard let property else { return ObservedQuery(class: cls) }
+        func query(_ cls: ClassSchema) throws -> ObserverScope {
+            guard let property else { return ObserverScope(class: cls) }
             return try TestValue.with([constant], [cls.columns[property].kind]) {
-                try ObservedQuery(class: cls, property: property, comparison, $0[0])
+                ObserverScope(try Query(cls.classID, cls.propertyID(property), comparison, $0[0]))
             }
         }
 
@@ -226,7 +226,7 @@ import ObjStoreCore
         try store.write { _, items in for _ in 0..<9000 { try store.create(items) } }
         try store.write { _, items in for key in store.keys where key % 9 != 0 { try store.delete(items, key) } }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) {
             received.append($0); return nil
         }
         try store.database.compact(timeout: -1) { _, _ in }
@@ -250,7 +250,7 @@ import ObjStoreCore
     @Test func logGrowth() throws {
         let store = try ObservedStore(seed: 5, logBytes: 64 << 10)
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) {
             received.append($0); return nil
         }
         let region = store.database.shared.ringEntry(store.database.shared.head.current).log.region
@@ -272,7 +272,7 @@ import ObjStoreCore
         let store = try ObservedStore(seed: 6, logBytes: 32 << 10, logLimit: 32 << 10)
         try store.write { _, items in for _ in 0..<6000 { try store.create(items) } }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) {
             received.append($0); return nil
         }
         let before = try store.content(try store.database.snapshot())
@@ -295,7 +295,7 @@ import ObjStoreCore
         let store = try ObservedStore(seed: 7, logBytes: 32 << 10, logLimit: 32 << 10)
         try store.write { _, items in for _ in 0..<6000 { try store.create(items) } }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) {
             received.append($0); return nil
         }
         try store.write { transaction, items in
@@ -320,7 +320,7 @@ import ObjStoreCore
         let database = try Database.open(store.folder["db"], options: StoreOptions(), machine: RealMachine.shared)
         let hub = ObserverHub(database)
         let received = Received()
-        let observer = try hub.observe(ObservedQuery(class: try database.snapshot().schema.classes[0])) {
+        let observer = try hub.observe(ObserverScope(class: try database.snapshot().schema.classes[0])) {
             received.append($0); return nil
         }
         let transaction = try WriteTransaction.begin(database)
@@ -345,7 +345,7 @@ import ObjStoreCore
         let key = try values.withUnsafeBufferPointer { try transaction.state(2).create($0.baseAddress!) }
         try transaction.commit()
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: wide)) {
+        let observer = try store.hub.observe(ObserverScope(class: wide)) {
             received.append($0); return nil
         }
         for isSummary in [false, true] {
@@ -372,7 +372,7 @@ import ObjStoreCore
         let store = try ObservedStore(seed: 9)
         try store.write { _, items in for _ in 0..<5 { try store.create(items) } }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) {
             received.append($0); return nil
         }
         for isSummary in [false, true] {

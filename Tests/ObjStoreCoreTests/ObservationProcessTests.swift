@@ -9,7 +9,7 @@ import ObjStoreCore
         try store.write { _, items in for _ in 0..<10 { try store.create(items) } }
         let other = try OtherWriter(store.folder["db"])
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) {
             received.append($0); return nil
         }
 
@@ -55,7 +55,7 @@ import ObjStoreCore
         try store.write { _, items in for _ in 0..<50 { try store.create(items) } }
         let others = try (0..<2).map { _ in try OtherWriter(store.folder["db"]) }
         let received = Received()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) {
+        let observer = try store.hub.observe(ObserverScope(class: try store.items)) {
             received.append($0); return nil
         }
         var old = try store.content(try store.database.snapshot())
@@ -116,8 +116,9 @@ import ObjStoreCore
             try transaction.commit()
             let cls = try store.items
             let observers = [
-                try store.hub.observe(ObservedQuery(class: cls)) { _ in nil },
-                try store.hub.observe(try ObservedQuery(class: cls, property: 1, .less, .int(10))) { _ in nil },
+                try store.hub.observe(ObserverScope(class: cls)) { _ in nil },
+                try store.hub.observe(ObserverScope(Query(cls.classID, cls.propertyID(1), .less, .int(10)))) { _ in nil
+                },
             ]
             var best = Double.infinity
             for round in 0..<60 {

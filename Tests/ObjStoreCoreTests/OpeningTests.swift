@@ -369,7 +369,7 @@ import ObjStoreCore
     @Test func limitOfTheLog() throws {
         let store = try facade([.logBytes: 1 << 20, .checkpointIdle: -1])
         let view = try store.openView(), cls = try view.findClass("Row"), text = try view.findProperty(cls, "text")
-        let row = try view.findAll(cls).object(at: 0)
+        let row = try view.find(Query(all: cls)).object(at: 0)
         view.close()
         let bytes = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 8)
         bytes.initializeMemory(as: UInt8.self, repeating: 66, count: 4096)

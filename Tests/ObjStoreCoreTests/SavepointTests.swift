@@ -183,7 +183,7 @@ import WholeModel
             }
             for age in 0..<Int64(50) {
                 let wanted = model.rows.values.filter { $0.age == age }.count
-                if try transaction.count(cls, where: Condition(properties[1], .equal, .int(age))) != wanted {
+                if try transaction.count(Query(cls, properties[1], .equal, .int(age))) != wanted {
                     Issue.record("age \(age): not \(wanted)")
                 }
             }
@@ -191,7 +191,7 @@ import WholeModel
                 let text = model.rows[key]!.text
                 let wanted = model.rows.values.filter { $0.text == text }.count
                 try with(model.rows[key]!) { values in
-                    if try transaction.count(cls, where: Condition(properties[2], .equal, values[2])) != wanted {
+                    if try transaction.count(Query(cls, properties[2], .equal, values[2])) != wanted {
                         Issue.record("text \(text ?? "null"): not \(wanted)")
                     }
                 }

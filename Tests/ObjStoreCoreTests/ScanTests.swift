@@ -78,20 +78,20 @@ import ObjStoreCore
                 for constant in constants {
                     let expected = keys.filter { holds(comparison, model.rows[$0]![column], constant) }
                     try TestValue.with([constant], [model.schema.kinds[column]]) { value in
-                        let found = try reader.count(column, comparison, value[0])
+                        let scan = try reader.scan(column, comparison, value[0]), found = try scan.count()
                         try #require(
                             found == expected.count,
                             "\(note): column \(column) \(comparison) \(constant): \(found), expected \(expected.count)")
                         let buffer = KeyBuffer()
-                        try reader.collect(column, comparison, value[0], into: buffer)
+                        try scan.collect(into: buffer)
                         try #require(
                             Array(UnsafeBufferPointer(start: buffer.keys, count: buffer.count)) == expected,
                             "\(note): \(comparison) \(constant)")
-                        try #require(try reader.first(column, comparison, value[0])?.key == expected.first)
+                        try #require(try scan.first() == expected.first)
                         if !keys.isEmpty {
                             let middle = keys[model.random.below(keys.count)]
                             buffer.clear()
-                            try reader.collect(column, comparison, value[0], from: middle, into: buffer, limit: 5)
+                            try scan.collect(into: buffer, from: middle, limit: 5)
                             let some = expected.filter { $0 >= middle }.prefix(5)
                             try #require(
                                 Array(UnsafeBufferPointer(start: buffer.keys, count: buffer.count)) == Array(some),
@@ -248,7 +248,7 @@ import ObjStoreCore
                                 Self.holds(comparison, $0[column], .int(constant))
                             }
                             try #require(
-                                try reader.count(column, comparison, .int(constant)) == expected,
+                                try reader.scan(column, comparison, .int(constant)).count() == expected,
                                 "width \(width) base \(base) rows \(rows) \(comparison) \(constant)")
                         }
                     }
@@ -268,7 +268,7 @@ import ObjStoreCore
         let model = Model(TestSchema([(.int, false)]), seed: 1)
         try model.append([.int(1)])
         let reader = try model.reader()
-        #expect(throws: StoreError.self) { try reader.count(0, .equal, .bool(true)) }
-        #expect(throws: StoreError.self) { try reader.collect(0, .less, .double(1), into: KeyBuffer()) }
+        #expect(throws: StoreError.self) { try reader.scan(0, .equal, .bool(true)) }
+        #expect(throws: StoreError.self) { try reader.scan(0, .less, .double(1)) }
     }
 }

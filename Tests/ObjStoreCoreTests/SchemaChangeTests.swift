@@ -68,7 +68,7 @@ import ObjStoreCore
         store = other
         let view = try store.openView()
         #expect(try view.findProperty(cls, "c") == ids[2])
-        #expect(try view.aggregate(cls, ids[2], .sum).low == Int64(rows) * Int64(rows - 1) / 2 * 7)
+        #expect(try view.aggregate(Query(all: cls), ids[2], .sum).low == Int64(rows) * Int64(rows - 1) / 2 * 7)
         view.close()
         try store.compact { (_, _) throws(StoreError) in }
         let small = try fileBytes(path)
@@ -206,7 +206,7 @@ import ObjStoreCore
         refused("a row") { _ = try row.int(ids[0]) }
         refused("a reader") { _ = try wholeReader.number(object.key, 3) }
         refused("a reader again") { _ = try wholeReader.number(object.key, 3) }
-        refused("a count") { _ = try live.count(cls, where: Condition(ids[0], .equal, .int(1))) }
+        refused("a count") { _ = try live.count(Query(cls, ids[0], .equal, .int(1))) }
         refused("properties") { _ = try live.propertyInfo(ids[2]) }
         tx = try store.begin()
         refused("create") { _ = try create(tx, ids, [.int(1), .int(2), text, .int(4)]) }

@@ -431,14 +431,15 @@ final class SchemaHistory {
             }
             throw fail("the dropped class is there")
         }
-        let cls = try view.findClass("Other"), x = try view.findProperty(cls, "x"), found = try view.findAll(cls)
+        let cls = try view.findClass("Other"), x = try view.findProperty(cls, "x"),
+            found = try view.find(Query(all: cls))
         var numbers: [Int64] = []
         for index in 0..<(try view.count(cls)) {
             numbers.append(try view.value(try found.object(at: UInt64(index)), x, nil).low)
         }
         if numbers != others { throw fail("the other class has \(numbers), not \(others)") }
         if let first = others.first,
-            try view.count(cls, where: Condition(x, .equal, .int(first))) != others.filter({ $0 == first }).count
+            try view.count(Query(cls, x, .equal, .int(first))) != others.filter({ $0 == first }).count
         {
             throw fail("its index")
         }
@@ -548,7 +549,7 @@ final class SchemaHistory {
             let wanted = state.rows.values.first?[property.number]?.value ?? .null
             if wanted.isNull { continue }
             let count = state.rows.values.filter { $0[property.number]!.value.isSame(as: wanted) }.count
-            if try view.count(cls, where: Condition(property.id, .equal, wanted)) != count {
+            if try view.count(Query(cls, property.id, .equal, wanted)) != count {
                 throw fail("count of \(property.name) = \(wanted.text)")
             }
         }

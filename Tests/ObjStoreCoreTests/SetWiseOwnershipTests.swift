@@ -61,25 +61,25 @@ import ObjStoreCore
     @Test func embeddedObjectsGoWithTheirPlaces() throws {
         let folder = TestFolder(), fixture = try Homes(folder), tx = fixture.tx
         let homes = try (0..<100).map { _ in try fixture.create() }
-        let all = try tx.findAll(fixture.home)
+        let all = try tx.find(Query(all: fixture.home))
         #expect(try fixture.rooms == 300 && fixture.set(all, "hall", .null) == 100 && fixture.rooms == 200)
         // Another's cannot be given, and nothing has happened.
-        let other = try tx.findAll(fixture.room).object(at: 0)
+        let other = try tx.find(Query(all: fixture.room)).object(at: 0)
         #expect(throws: StoreError.self) { _ = try fixture.set(all, "hall", .link(other)) }
         let rooms = CollectionID(owner: homes[0], propertyID: fixture["rooms"])
-        #expect(throws: StoreError.self) { try tx.assign(rooms, tx.findAll(fixture.room)) }
+        #expect(throws: StoreError.self) { try tx.assign(rooms, tx.find(Query(all: fixture.room))) }
         #expect(try fixture.rooms == 200)
         // The objects of a collection are embedded ones.
         let count = try [fixture["n"]].withUnsafeBufferPointer { ids in
             try [Value.int(7)].withUnsafeBufferPointer { try tx.setObjects(of: rooms, ids, $0.baseAddress!) }
         }
-        #expect(try count == 2 && tx.count(fixture.room, where: Condition(fixture["n"], .equal, .int(7))) == 2)
+        #expect(try count == 2 && tx.count(Query(fixture.room, fixture["n"], .equal, .int(7))) == 2)
         #expect(try tx.deleteObjects(of: rooms) == 2 && fixture.rooms == 198 && tx.elementCount(rooms) == 0)
         try tx.assign(CollectionID(owner: homes[1], propertyID: fixture["rooms"]), nil, nil, 0)
         #expect(try fixture.rooms == 196)
         // Of its own class: they leave their parents.
         #expect(
-            try tx.delete(try tx.find(fixture.room, where: Condition(fixture["n"], .equal, .int(1)))) == 196
+            try tx.delete(try tx.find(Query(fixture.room, fixture["n"], .equal, .int(1)))) == 196
                 && fixture.rooms == 0)
         #expect(try fixture.homes == 100)
         try fixture.check()
@@ -99,13 +99,13 @@ import ObjStoreCore
             }
         }
         let alone = try fixture.create()
-        let annexed = try tx.find(fixture.home, where: Condition(fixture["annex"], .notEqual, .null))
+        let annexed = try tx.find(Query(fixture.home, fixture["annex"], .notEqual, .null))
         #expect(
             try annexed.count == 40 && tx.delete(annexed) == 40 && fixture.homes == 1 && fixture.rooms == 3
                 && tx.exists(alone))
         #expect(throws: StoreError.self) { _ = try tx.delete(annexed) }
         // From a list of which one has gone already nothing goes.
-        let more = try (0..<3).map { _ in try fixture.create() }, stale = try tx.findAll(fixture.home)
+        let more = try (0..<3).map { _ in try fixture.create() }, stale = try tx.find(Query(all: fixture.home))
         try tx.delete(more[1])
         #expect(throws: StoreError.self) { _ = try tx.delete(stale) }
         #expect(try fixture.homes == 3 && fixture.rooms == 9)

@@ -178,15 +178,15 @@ import ObjStoreCore
         func ask() throws -> (Results, [Int64]) {
             let age = Int64(below(7)), keys: [Int64], results: Results
             switch below(4) {
-            case 0: (results, keys) = (try tx.findAll(dog), Array(model.dogs.keys))
+            case 0: (results, keys) = (try tx.find(Query(all: dog)), Array(model.dogs.keys))
             case 1:
-                results = try tx.find(dog, where: Condition(fields[Field.weight.rawValue], .equal, .double(1)))
+                results = try tx.find(Query(dog, fields[Field.weight.rawValue], .equal, .double(1)))
                 keys = model.dogs.filter { $0.value.weight == 1 }.map(\.key)
             case 2:
-                results = try tx.find(dog, where: Condition(fields[Field.age.rawValue], .equal, .int(age)))
+                results = try tx.find(Query(dog, fields[Field.age.rawValue], .equal, .int(age)))
                 keys = model.dogs.filter { $0.value.age == age }.map(\.key)
             default:
-                results = try tx.find(dog, where: Condition(fields[Field.age.rawValue], .less, .int(age)))
+                results = try tx.find(Query(dog, fields[Field.age.rawValue], .less, .int(age)))
                 keys = model.dogs.filter { $0.value.age < age }.map(\.key)
             }
             #expect(results.count == keys.count)
@@ -335,7 +335,7 @@ import ObjStoreCore
         }
 
         func deletePersons() throws {
-            let all = try tx.findAll(person)
+            let all = try tx.find(Query(all: person))
             #expect(try tx.delete(all) == model.persons.count)
             model.remove(persons: Set(model.persons.keys))
         }
@@ -459,7 +459,7 @@ import ObjStoreCore
             }
             for age in 0..<Int64(3) {
                 let wanted = model.dogs.filter { $0.value.age == age }.count
-                #expect(try tx.count(dog, where: Condition(fields[Field.age.rawValue], .equal, .int(age))) == wanted)
+                #expect(try tx.count(Query(dog, fields[Field.age.rawValue], .equal, .int(age))) == wanted)
             }
         }
 

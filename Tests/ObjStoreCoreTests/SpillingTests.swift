@@ -61,7 +61,7 @@ import ObjStoreCore
             }
             #expect(wrong == 0 && seen == count)
             for age in ages.keys.sorted() {
-                #expect(try view.count(cls, where: Condition(properties[1], .equal, .int(age))) == ages[age]!)
+                #expect(try view.count(Query(cls, properties[1], .equal, .int(age))) == ages[age]!)
             }
             for id in stride(from: 0, to: count, by: 997) { #expect(try view.find(cls, .int(id)) != nil) }
         }

@@ -236,7 +236,7 @@ import ObjStoreCore
             function: unsafeBitCast(function, to: TypedCallback.Function.self),
             userdata: Unmanaged.passUnretained(calls).toOpaque())
         nonisolated(unsafe) var statuses: [Int32] = []
-        let observer = try store.hub.observe(ObservedQuery(class: cls)) { set in
+        let observer = try store.hub.observe(ObserverScope(class: cls)) { set in
             do throws(StoreError) { statuses.append(try callback.deliver(set)) } catch { return error }
             return nil
         }
@@ -317,7 +317,7 @@ import ObjStoreCore
             Self.parse("bool?, i64?, f64?, bin, time -> void"), class: cls, properties: [0, 1, 2, 3, 4],
             function: unsafeBitCast(function, to: TypedCallback.Function.self),
             userdata: Unmanaged.passUnretained(seen).toOpaque())
-        let observer = try hub.observe(ObservedQuery(class: cls)) { set in
+        let observer = try hub.observe(ObserverScope(class: cls)) { set in
             do throws(StoreError) { _ = try callback.deliver(set) } catch { return error }
             return nil
         }

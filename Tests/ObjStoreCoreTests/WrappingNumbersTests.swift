@@ -21,9 +21,9 @@ import ObjStoreCore
         }
         _ = try tx.commit()
         let view = try store.openView()
-        #expect(try view.count(item, where: Condition(property, .less, .int(0))) == 2)
-        #expect(try view.count(item, where: Condition(property, .greater, .int(0))) == 2)
-        #expect(try view.count(item, where: Condition(property, .equal, .int(.min))) == 1)
+        #expect(try view.count(Query(item, property, .less, .int(0))) == 2)
+        #expect(try view.count(Query(item, property, .greater, .int(0))) == 2)
+        #expect(try view.count(Query(item, property, .equal, .int(.min))) == 1)
         view.close()
         try store.close()
     }

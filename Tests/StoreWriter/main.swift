@@ -57,7 +57,7 @@ func answer(_ words: [Substring]) throws -> String {
     case "observe":
         let cls = try database.snapshot().schema.classes[0]
         observers.append(
-            try hub.observe(ObservedQuery(class: cls)) { changes in
+            try hub.observe(ObserverScope(class: cls)) { changes in
                 counts.deleted += changes.deleted.count
                 counts.inserted += changes.inserted.count
                 counts.modified += changes.modified.count

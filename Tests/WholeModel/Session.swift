@@ -140,7 +140,7 @@ struct Session {
     // MARK: Reading
 
     func keys(_ cls: String) throws -> [Int64] {
-        try must("all of \(cls)") { () throws(StoreError) in try keys(view.findAll(id(cls))) }
+        try must("all of \(cls)") { () throws(StoreError) in try keys(view.find(Query(all: id(cls)))) }
     }
 
     func keys(_ results: Results) throws(StoreError) -> [Int64] {
@@ -349,7 +349,7 @@ struct Session {
         for value in Set(values.values).sorted(by: Datum.isBefore).prefix(6) {
             let flat = flat(value)
             let found = try must("index") { () throws(StoreError) in
-                try keys(view.find(id(cls.name), where: Condition(id(property.id), .equal, flat.values[0])))
+                try keys(view.find(Query(id(cls.name), id(property.id), .equal, flat.values[0])))
             }
             let expected = values.filter { $0.value == value }.keys.sorted()
             if found.sorted() != expected {

@@ -36,7 +36,7 @@ extension Worker {
     private func assignResults(_ name: Content.Name, _ property: PropertyPlan) throws {
         let target = property.target!, keys = content[target].keys.sorted()
         if keys.count > 60 { return }
-        let results = try must("find all") { () throws(StoreError) in try view.findAll(session.id(target)) }
+        let results = try must("find all") { () throws(StoreError) in try view.find(Query(all: session.id(target))) }
         let new: Datum = property.kind == .list ? .list(keys.map { .link($0) }) : .set(Set(keys.map { .link($0) }))
         try write("assign results", name, property, new) { () throws(StoreError) in
             try view.assign(session.collection(name, property.id), results)

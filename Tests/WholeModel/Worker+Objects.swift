@@ -144,7 +144,7 @@ extension Worker {
         guard let cls = anyClass(where: { $0.properties.contains { $0.kind == .int } }) else { return }
         let asked = chance.one(cls.properties.filter { $0.kind == .int }), bound = Int64(chance.below(40)) - 6
         let results = try must("find") { () throws(StoreError) in
-            try view.find(session.id(cls.name), where: Condition(session.id(asked.id), .less, .int(bound)))
+            try view.find(Query(session.id(cls.name), session.id(asked.id), .less, .int(bound)))
         }
         let keys = content[cls.name].filter {
             if case .int(let number) = $0.value.values[asked.id]! { number < bound } else { false }

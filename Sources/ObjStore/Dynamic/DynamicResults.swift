@@ -68,7 +68,7 @@ public struct DynamicResults: Sendable {
     private func find(_ view: View) throws(ObjStoreError) -> ObjStoreCore.Results {
         let classID = try core { () throws(StoreError) in try view.findClass(className) }
         switch question {
-        case .all: return try core { () throws(StoreError) in try view.findAll(classID) }
+        case .all: return try core { () throws(StoreError) in try view.find(ObjStoreCore.Query(all: classID)) }
         case .link(let name, let object):
             return try core { () throws(StoreError) in
                 let property = try view.findProperty(classID, name), info = try view.propertyInfo(property)
@@ -82,7 +82,8 @@ public struct DynamicResults: Sendable {
                         """
                     ).at(class: className, property: name)
                 }
-                return try view.find(classID, where: Condition(property, .equal, .link(object), isInside: isMixed))
+                return try view.find(
+                    try ObjStoreCore.Query(classID, property, .equal, .link(object), isInside: isMixed))
             }
         case .comparison(let query, let arguments):
             let operand: Any? =
@@ -98,7 +99,7 @@ public struct DynamicResults: Sendable {
                 try view.propertyInfo(try view.findProperty(classID, query.property))
             }
             return try info.withOperand(operand, info.kind) { (value) throws(StoreError) in
-                try view.find(classID, where: Condition(info.propertyID, query.comparison, value))
+                try view.find(try ObjStoreCore.Query(classID, info.propertyID, query.comparison, value))
             }
         }
     }

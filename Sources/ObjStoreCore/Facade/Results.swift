@@ -3,28 +3,24 @@
 /// Its objects may have been deleted since. Any thread.
 package final class Results: @unchecked Sendable {
     package let view: View
-    package let classID: UInt32
-    /// Nil: all objects of the class.
-    let condition: OwnedCondition?
-    /// Of an index, in its order; then there is no `condition`.
-    let range: IndexQuestion?
+    package let query: Query
     private let lock = Lock()
-    /// Ascending where no index gave them their order; replaced as a whole, never changed.
+    /// In the order of the query; replaced as a whole, never changed.
     private var keys = KeyBuffer()
     /// The view that the list was found in.
     private var version: UInt64 = 0
 
-    init(_ view: View, _ classID: UInt32, _ condition: OwnedCondition?, range: IndexQuestion? = nil) {
+    init(_ view: View, _ query: Query) {
         self.view = view
-        self.classID = classID
-        self.condition = condition
-        self.range = range
+        self.query = query
     }
+
+    package var classID: UInt32 { query.classID }
 
     /// Runs the query again in the view as it is now; returns whether the list changed.
     package func update() throws(StoreError) -> Bool {
         let (new, version) = try view.serialised { () throws(StoreError) in
-            (try keys(in: try view.trees), try view.versionUnlocked())
+            (try QueryRun(query, try view.trees).keys(), try view.versionUnlocked())
         }
         return lock.withLock {
             self.version = version
@@ -32,13 +28,6 @@ package final class Results: @unchecked Sendable {
             if !isSame { keys = new }
             return !isSame
         }
-    }
-
-    private func keys(in trees: TreeAccess) throws(StoreError) -> KeyBuffer {
-        if let range { return try trees.keys(in: range) }
-        let cls = try trees.schema.cls(classID)
-        guard let condition else { return try trees.keys(cls) }
-        return try trees.keys(cls, where: condition)
     }
 
     /// The list as it is now; later updates do not change it.

@@ -7,7 +7,7 @@ extension Store {
         try checkOpen()
         let snapshot = try shared.database.snapshot()
         return try hub.observe(
-            ObservedQuery(class: snapshot.schema.cls(classID)), from: snapshot, initial: initial, handler: handler)
+            ObserverScope(class: snapshot.schema.cls(classID)), from: snapshot, initial: initial, handler: handler)
     }
 
     /// All objects of a class, each delivered as native arguments of a C function.
@@ -38,7 +38,7 @@ extension Store {
         let parsed = try Signature(parsing: signature)
         let callback = try TypedCallback(
             parsed, class: cls, properties: positions, function: function, userdata: userdata, around: around)
-        return try hub.observe(ObservedQuery(class: cls), from: snapshot) { changes in
+        return try hub.observe(ObserverScope(class: cls), from: snapshot) { changes in
             do throws(StoreError) {
                 let status = try callback.deliver(changes)
                 if status == 0 { return nil }
@@ -81,13 +81,13 @@ extension Store {
         let cls = try view.classOf(object, snapshot.schema)
         guard try snapshot.trees.objects(cls).find(object.key) != nil else { throw cls.noSuchObject(object.key) }
         return try hub.observe(
-            ObservedQuery(class: cls).only(object.key).modified(in: propertyIDs, of: cls), from: snapshot,
+            ObserverScope(class: cls).only(object.key).modified(in: propertyIDs, of: cls), from: snapshot,
             handler: handler)
     }
 }
 
-extension ObservedQuery {
-    fileprivate func modified(in propertyIDs: [UInt32]?, of cls: ClassSchema) throws(StoreError) -> ObservedQuery {
+extension ObserverScope {
+    fileprivate func modified(in propertyIDs: [UInt32]?, of cls: ClassSchema) throws(StoreError) -> ObserverScope {
         guard let propertyIDs else { return self }
         var positions: [Int] = []
         for id in propertyIDs { positions.append(try cls.position(id)) }
@@ -111,9 +111,6 @@ extension Results {
             throw StoreError(
                 .wrongView, "results of a \(view.kind) view never change: only those of a live view can be observed")
         }
-        if range != nil {
-            throw StoreError(.notSupported, "results in the order of an index cannot be observed by this version")
-        }
         let (list, version) = listAndVersion()
         let (snapshot, cls) = try view.serialised { () throws(StoreError) in
             guard let snapshot = view.snapshot else { throw view.closedError }
@@ -128,14 +125,10 @@ extension Results {
                 """
             )
         }
-        let query = try condition.map { (condition) throws(StoreError) in
-            try ObservedQuery(
-                class: cls, property: cls.position(condition.propertyID), condition.comparison, condition.value.value,
-                isInside: condition.isInside)
-        }
+        let scope = try ObserverScope(query).modified(in: propertyIDs, of: cls)
         return try (hub ?? view.store.hub).observe(
-            (query ?? ObservedQuery(class: cls)).modified(in: propertyIDs, of: cls), from: snapshot,
-            keys: UnsafeBufferPointer(start: list.keys, count: list.count), initial: initial, handler: handler)
+            scope, from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), initial: initial,
+            handler: handler)
     }
 }
 

@@ -1,68 +1,35 @@
 /// Queries: what `Queries/` finds in the trees that the view shows.
 extension View {
-    /// What a class's objects are looked up in. Serialised.
-    private func query<T>(
-        _ classID: UInt32, _ body: (TreeAccess, ClassSchema) throws(StoreError) -> T
+    private func run<T>(
+        _ query: Query, _ body: (QueryRun) throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        try serialised { () throws(StoreError) in
-            let trees = try trees
-            return try body(trees, try trees.schema.cls(classID))
-        }
+        try serialised { () throws(StoreError) in try body(try QueryRun(query, try trees)) }
     }
 
-    private func found(_ results: Results) throws(StoreError) -> Results {
+    package func count(_ query: Query) throws(StoreError) -> Int {
+        try run(query) { (run) throws(StoreError) in try run.count() }
+    }
+
+    /// The first in the order of the query.
+    package func first(_ query: Query) throws(StoreError) -> ObjectID? {
+        try run(query) { (run) throws(StoreError) in try run.first() }.map { object(query.classID, $0) }
+    }
+
+    /// All, in the order of the query.
+    package func find(_ query: Query) throws(StoreError) -> Results {
+        let results = Results(self, query)
         _ = try results.update()
         return results
     }
 
-    // MARK: All objects
-
-    package func count(_ classID: UInt32) throws(StoreError) -> Int {
-        try query(classID) { (trees, cls) throws(StoreError) in try trees.objectCount(cls) }
-    }
-
-    package func findAll(_ classID: UInt32) throws(StoreError) -> Results { try found(Results(self, classID, nil)) }
-
-    /// The first of all objects in the order of creation.
-    package func first(_ classID: UInt32) throws(StoreError) -> ObjectID? {
-        try query(classID) { (trees, cls) throws(StoreError) in try trees.objects(cls).seek(0) }
-            .map { object(classID, $0.key) }
-    }
-
-    // MARK: A condition
-
-    package func count(_ classID: UInt32, where condition: Condition) throws(StoreError) -> Int {
-        try query(classID) { (trees, cls) throws(StoreError) in try trees.count(cls, where: condition) }
-    }
-
-    /// The first in the order of creation.
-    package func first(_ classID: UInt32, where condition: Condition) throws(StoreError) -> ObjectID? {
-        try query(classID) { (trees, cls) throws(StoreError) in try trees.first(cls, where: condition) }
-            .map { object(classID, $0) }
-    }
-
-    /// All, in the order of creation.
-    package func find(_ classID: UInt32, where condition: Condition) throws(StoreError) -> Results {
-        // What else is wrong with it is said when it is evaluated.
-        let isInside =
-            condition.isInside
-            ? try query(classID) { (trees, cls) throws(StoreError) in try trees.isInside(cls, condition) } : false
-        return try found(Results(self, classID, OwnedCondition(condition, isInside: isInside)))
-    }
-
-    /// Over all objects of a class, or those that satisfy a condition; nulls are skipped. Of nothing the sum is 0, the
-    /// others are null.
-    ///
-    /// Cost: a scan of the column; with a condition, that of finding the objects and reading one value of each.
+    /// Over all objects that the query finds; nulls are skipped. Of nothing the sum is 0, the others are null.
     package func aggregate(
-        _ classID: UInt32, _ propertyID: UInt32, _ aggregate: AggregateKind, where condition: Condition? = nil
+        _ query: Query, _ propertyID: UInt32, _ aggregate: AggregateKind
     ) throws(StoreError) -> Value {
-        try query(classID) { (trees, cls) throws(StoreError) in
-            try trees.aggregate(cls, propertyID, aggregate, where: condition)
-        }
+        try run(query) { (run) throws(StoreError) in try run.aggregate(propertyID, aggregate) }
     }
 
-    // MARK: An index
+    package func count(_ classID: UInt32) throws(StoreError) -> Int { try count(Query(all: classID)) }
 
     /// The object that has these values, one for each property of a unique index. None has null: null belongs to no
     /// object, except for a primary key of one property.
@@ -73,18 +40,10 @@ extension View {
         }
     }
 
-    /// O(log n).
-    package func count(in question: IndexQuestion) throws(StoreError) -> Int {
-        try serialised { () throws(StoreError) in try trees.count(in: question) }
+    /// The question for a part of an index.
+    package func query(in stretch: IndexStretch) throws(StoreError) -> Query {
+        Query(try serialised { () throws(StoreError) in try schema.index(stretch.indexID).0.classID }, in: stretch)
     }
-
-    /// In the order of the index.
-    package func find(in question: IndexQuestion) throws(StoreError) -> Results {
-        let classID = try serialised { () throws(StoreError) in try schema.index(question.indexID).0.classID }
-        return try found(Results(self, classID, nil, range: question))
-    }
-
-    // MARK: Elsewhere
 
     /// What the query of results finds here: in another view of the store.
     ///
@@ -93,7 +52,7 @@ extension View {
         guard results.view.shared === shared else {
             throw StoreError(.wrongStore, "the results are of another store")
         }
-        return try found(Results(self, results.classID, results.condition, range: results.range))
+        return try find(results.query)
     }
 
     // MARK: Links backwards
@@ -103,7 +62,7 @@ extension View {
         let cls = try serialised { () throws(StoreError) in
             try trees.origin(of: propertyID, to: object.key, try classOf(object, try schema))
         }
-        return try find(cls.classID, where: Condition(propertyID, .equal, .link(object), isInside: true))
+        return try find(try Query(cls.classID, propertyID, .equal, .link(object), isInside: true))
     }
 
     /// How many objects link to `object` by that property, an owner of a collection once. O(log n).
@@ -111,7 +70,8 @@ extension View {
         try serialised { () throws(StoreError) in
             let trees = try trees
             let cls = try trees.origin(of: propertyID, to: object.key, try classOf(object, trees.schema))
-            return try trees.count(cls, where: Condition(propertyID, .equal, .link(object), isInside: true))
+            let query = try Query(cls.classID, propertyID, .equal, .link(object), isInside: true)
+            return try QueryRun(query, trees).count()
         }
     }
 
@@ -124,9 +84,11 @@ extension View {
         _ classID: UInt32, _ propertyID: UInt32, capacity: Int, position: inout Int64, values: UnsafeMutableRawPointer?,
         validity: UnsafeMutablePointer<UInt8>?, keys: UnsafeMutablePointer<Int64>?
     ) throws(StoreError) -> Int {
-        try query(classID) { (trees, cls) throws(StoreError) in
-            try trees.readColumn(
-                cls, propertyID, capacity: capacity, position: &position, values: values, validity: validity,
+        try serialised { () throws(StoreError) in
+            let trees = try trees
+            return try trees.readColumn(
+                try trees.schema.cls(classID), propertyID, capacity: capacity, position: &position, values: values,
+                validity: validity,
                 keys: keys)
         }
     }
@@ -137,9 +99,11 @@ extension View {
         buffer: UnsafeMutablePointer<OutputBuffer>,
         offsets: UnsafeMutablePointer<Int64>, validity: UnsafeMutablePointer<UInt8>?, keys: UnsafeMutablePointer<Int64>?
     ) throws(StoreError) -> Int {
-        try query(classID) { (trees, cls) throws(StoreError) in
-            try trees.readTextColumn(
-                cls, propertyID, capacity: capacity, position: &position, buffer: buffer, offsets: offsets,
+        try serialised { () throws(StoreError) in
+            let trees = try trees
+            return try trees.readTextColumn(
+                try trees.schema.cls(classID), propertyID, capacity: capacity, position: &position, buffer: buffer,
+                offsets: offsets,
                 validity: validity, keys: keys)
         }
     }

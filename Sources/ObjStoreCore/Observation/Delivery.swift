@@ -232,13 +232,13 @@ extension ObserverHub {
     private func reader(
         from known: Snapshot, to newest: Snapshot, for observer: Observer, in readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeReader {
-        if let reader = readers[known.version], reader.to === newest, reader.covers(observer.query.classID) {
+        if let reader = readers[known.version], reader.to === newest, reader.covers(observer.scope.classID) {
             return reader
         }
         var classes = lock.withLock {
-            Set(observers.all.lazy.filter { $0.knownVersion == known.version }.map(\.query.classID))
+            Set(observers.all.lazy.filter { $0.knownVersion == known.version }.map(\.scope.classID))
         }
-        classes.insert(observer.query.classID)
+        classes.insert(observer.scope.classID)
         let reader = try ChangeReader(database, from: known, to: newest, classes: classes)
         readers[known.version] = reader
         return reader

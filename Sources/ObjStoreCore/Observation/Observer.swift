@@ -6,7 +6,7 @@ package final class Observer: @unchecked Sendable {
     /// Gets a change set; what it returns, if anything, is the failure that `deliver` reports.
     package typealias Handler = (ChangeSet) -> StoreError?
 
-    package let query: ObservedQuery
+    package let scope: ObserverScope
     private var handler: Handler?
     let hub: ObserverHub
 
@@ -33,11 +33,11 @@ package final class Observer: @unchecked Sendable {
     private var ranks: KeyRanks?
 
     init(
-        _ hub: ObserverHub, _ query: ObservedQuery, known: Snapshot, ranks: KeyRanks?, wantsInitial: Bool,
+        _ hub: ObserverHub, _ scope: ObserverScope, known: Snapshot, ranks: KeyRanks?, wantsInitial: Bool,
         handler: @escaping Handler
     ) {
         self.hub = hub
-        self.query = query
+        self.scope = scope
         self.known = known
         self.ranks = ranks
         self.wantsInitial = wantsInitial
@@ -52,33 +52,33 @@ package final class Observer: @unchecked Sendable {
     /// The initial change set, of the version that it knows: empty.
     func initial() -> ChangeSet {
         let known = known!
-        let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(query.classID)]))
+        let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
         return ChangeSet(
-            classID: query.classID, before: known, after: known, changes: changes,
+            classID: scope.classID, before: known, after: known, changes: changes,
             indices: ranks.map { _ in ChangeSet.Indices() }, isInitial: true)
     }
 
     /// Moves on to a version; nil where nothing happened to what is observed.
     func advance(_ reader: ChangeReader) throws(StoreError) -> ChangeSet? {
         let before = known!
-        let all = reader.classes[query.classID]
-        let changes = try all.map { (all) throws(StoreError) in try query.filter(all, from: before, to: reader.to) }
+        let all = reader.classes[scope.classID]
+        let changes = try all.map { (all) throws(StoreError) in try scope.filter(all, from: before, to: reader.to) }
         known = reader.to
         guard let changes, !changes.isEmpty else { return nil }
         return ChangeSet(
-            classID: query.classID, before: before, after: reader.to, changes: changes, indices: move(changes),
+            classID: scope.classID, before: before, after: reader.to, changes: changes, indices: move(changes),
             isCompared: reader.isCompared)
     }
 
     /// The same in several parts, of which it is not told of the silent ones.
     func advance(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
         let before = known!, after = parts[parts.count - 1].reader.to
-        let cls = after.schema.classes[Int(query.classID)]
+        let cls = after.schema.classes[Int(scope.classID)]
         var silenced = SilencedChanges(maskWords: ClassChanges.maskWords(cls))
         for (reader, isSilent) in parts {
-            guard let all = reader.classes[query.classID] else { continue }
+            guard let all = reader.classes[scope.classID] else { continue }
             silenced.add(
-                try query.filter(all, from: reader.from, to: reader.to), isSilent: isSilent,
+                try scope.filter(all, from: reader.from, to: reader.to), isSilent: isSilent,
                 hasOtherProperties: try reader.to.schemaRef() != after.schemaRef())
         }
         try silenced.finish()
@@ -88,7 +88,7 @@ package final class Observer: @unchecked Sendable {
         }
         if silenced.told.isEmpty { return nil }
         let changes = ChangeSet(
-            classID: query.classID, before: before, after: after, changes: silenced.told, indices: move(silenced.told),
+            classID: scope.classID, before: before, after: after, changes: silenced.told, indices: move(silenced.told),
             isCompared: parts.contains { $0.reader.isCompared })
         changes.silent = (silenced.removed, silenced.added)
         return changes

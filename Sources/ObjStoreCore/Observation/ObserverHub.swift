@@ -86,7 +86,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     ///   - handler: let go of when it will not be called any more.
     /// Errors: readOnly, noSuchClass, tooManyReaders, io (no descriptor left).
     package func observe(
-        _ query: ObservedQuery, from known: Snapshot? = nil, keys: UnsafeBufferPointer<Int64>? = nil,
+        _ scope: ObserverScope, from known: Snapshot? = nil, keys: UnsafeBufferPointer<Int64>? = nil,
         initial: Bool = false,
         handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
@@ -99,7 +99,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         do throws(StoreError) {
             // Watched first: what is published after the snapshot was taken is noticed.
             try database.watch.add(self)
-            let observer = try make(query, known, keys, initial: initial, handler: handler)
+            let observer = try make(scope, known, keys, initial: initial, handler: handler)
             let isRefused = lock.withLock { () -> Bool in
                 if isClosed { return true }
                 observers.append(observer)
@@ -117,22 +117,23 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     }
 
     private func make(
-        _ query: ObservedQuery, _ known: Snapshot?, _ keys: UnsafeBufferPointer<Int64>?, initial: Bool,
+        _ scope: ObserverScope, _ known: Snapshot?, _ keys: UnsafeBufferPointer<Int64>?, initial: Bool,
         handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         let snapshot: Snapshot
         if let known { snapshot = known } else { snapshot = try database.snapshot() }
-        guard Int(query.classID) < snapshot.schema.classes.count else {
-            throw StoreError(.noSuchClass, "class \(query.classID) does not exist in version \(snapshot.version)")
+        guard Int(scope.classID) < snapshot.schema.classes.count else {
+            throw StoreError(.noSuchClass, "class \(scope.classID) does not exist in version \(snapshot.version)")
         }
+        try scope.check(in: snapshot)
         var ranks: KeyRanks?
         if let keys {
             ranks = KeyRanks(keys)
-        } else if !query.isWholeClass {
-            let found = try query.keys(in: snapshot)
+        } else if !scope.isWholeClass {
+            let found = try scope.keys(in: snapshot)
             ranks = KeyRanks(UnsafeBufferPointer(start: found.keys, count: found.count))
         }
-        return Observer(self, query, known: snapshot, ranks: ranks, wantsInitial: initial, handler: handler)
+        return Observer(self, scope, known: snapshot, ranks: ranks, wantsInitial: initial, handler: handler)
     }
 
     var closedError: StoreError { StoreError(.closedHandle, "the store is closed") }

@@ -6,58 +6,57 @@ package enum AggregateKind: Int32, Sendable {
     case average = 4
 }
 
-extension TreeAccess {
-    /// Over all objects of a class, or those that satisfy a condition; nulls are skipped. Of nothing the sum is 0, the
-    /// others are null.
-    ///
-    /// Cost: a scan of the column; with a condition, that of finding the objects and reading one value of each.
-    func aggregate(
-        _ cls: ClassSchema, _ propertyID: UInt32, _ aggregate: AggregateKind, where condition: Condition?
-    ) throws(StoreError) -> Value {
+/// Of the values of a property, of all objects that the query finds; nulls are skipped. Of nothing the sum is 0, the
+/// others are null.
+extension QueryRun {
+    /// Cost: a scan of the column, and of those that the query looks at; where something else finds its objects, of the
+    /// leaves that they are in.
+    func aggregate(_ propertyID: UInt32, _ aggregate: AggregateKind) throws(StoreError) -> Value {
         let position = try cls.position(propertyID)
-        let reader = try objects(cls)
-        let among = try condition.map { (condition) throws(StoreError) in
-            try keys(cls, where: OwnedCondition(condition, isInside: try isInside(cls, condition)))
+        if query.stretch != nil {
+            throw StoreError(
+                .notSupported, "there are no sums and extremes of a part of an index in this version"
+            ).at(class: cls.name)
         }
         func named(_ code: StatusCode, _ what: String) -> StoreError {
             cls.named(StoreError(code, "\(cls.name).\(cls.properties[position].name) \(what)"), position)
         }
         switch (cls.columns[position].kind, aggregate) {
         case (.int, .sum):
-            let sum = try reader.integers(position, among, extremes: false).sum
+            let sum = try integers(position, extremes: false).sum
             guard let exact = Int64(exactly: sum) else {
                 throw named(.outOfRange, "adds up to \(sum), which does not fit in 64 bits")
             }
             return .int(exact)
         case (.int, _):
-            let summary = try reader.integers(position, among, extremes: aggregate != .average)
+            let summary = try integers(position, extremes: aggregate != .average)
             if aggregate == .average { return summary.average.map { .double($0) } ?? .null }
             return summary.count == 0 ? .null : .int(aggregate == .minimum ? summary.minimum : summary.maximum)
         case (.double, .minimum), (.double, .maximum):
-            let summary = try reader.doubles(position, among, extremes: true)
+            let summary = try doubles(position, extremes: true)
             if summary.count == 0 { return .null }
             let value = aggregate == .minimum ? summary.minimum : summary.maximum
             // Infinity of nothing but NaN is no value of the column.
-            if value.isInfinite, !(try reader.contains(value, position, among)) { return .null }
+            if value.isInfinite, try !isThere(.double(value), position) { return .null }
             return .double(value)
         case (.double, _):
-            let summary = try reader.doubles(position, among, extremes: false)
+            let summary = try doubles(position, extremes: false)
             if aggregate == .sum { return .double(summary.sum) }
             return summary.average.map { .double($0) } ?? .null
         case (.float, .minimum), (.float, .maximum):
-            let summary = try reader.floats(position, among)
+            let summary = try floats(position)
             if summary.count == 0 { return .null }
             let value = Float(aggregate == .minimum ? summary.minimum : summary.maximum)
-            if value.isInfinite, !(try reader.contains(value, position, among)) { return .null }
+            if value.isInfinite, try !isThere(.float(value), position) { return .null }
             return .float(value)
         case (.float, _):
-            let summary = try reader.floats(position, among)
+            let summary = try floats(position)
             if aggregate == .sum { return .double(summary.sum) }
             return summary.average.map { .double($0) } ?? .null
         case (.timestamp, .minimum), (.timestamp, .maximum), (.decimal128, .minimum), (.decimal128, .maximum),
             (.objectID, .minimum),
             (.objectID, .maximum), (.uuid, .minimum), (.uuid, .maximum):
-            return try reader.extreme(position, isMinimum: aggregate == .minimum, among)
+            return try extreme(position, isMinimum: aggregate == .minimum)
         case (.decimal128, _):
             throw named(
                 .notSupported,
@@ -66,90 +65,64 @@ extension TreeAccess {
             throw named(.wrongType, "is \(cls.columns[position].kind.indefinite): there is no \(aggregate) of it")
         }
     }
-}
 
-extension ClusterReader {
-    /// Calls `body` with the rows of objects that exist; ascending keys visit each leaf once.
-    fileprivate func forEach(_ keys: KeyBuffer, _ body: (RowPosition) throws(StoreError) -> Void) throws(StoreError) {
-        for index in 0..<keys.count {
-            guard let row = try find(keys.keys[index]) else { continue }
-            try body(row)
-        }
+    /// Nil: all objects.
+    private func matching() throws(StoreError) -> LeafScan? {
+        if query.predicate.isTrue { return nil }
+        if let few = try fewKeys() { return try LeafScan(try trees.objects(cls), [.keys(few)], depth: 1) }
+        return try scan()
     }
 
-    /// Of the objects `keys`, or of all.
-    fileprivate func integers(_ column: Int, _ keys: KeyBuffer?, extremes: Bool) throws(StoreError) -> IntegerSummary {
-        guard let keys else { return try integers(column, extremes: extremes) }
+    private func integers(_ column: Int, extremes: Bool) throws(StoreError) -> IntegerSummary {
+        guard let scan = try matching() else { return try trees.objects(cls).integers(column, extremes: extremes) }
         var summary = IntegerSummary()
-        try forEach(keys) { (row) throws(StoreError) in
-            guard let value = try int(row, column) else { return }
-            summary.count += 1
-            summary.sum += Int128(value)
-            summary.minimum = Swift.min(summary.minimum, value)
-            summary.maximum = Swift.max(summary.maximum, value)
-        }
+        try scan.forEachNumber(column) { summary.add($0) }
         return summary
     }
 
-    fileprivate func doubles(_ column: Int, _ keys: KeyBuffer?, extremes: Bool) throws(StoreError) -> DoubleSummary {
-        guard let keys else { return try doubles(column, extremes: extremes) }
+    private func doubles(_ column: Int, extremes: Bool) throws(StoreError) -> DoubleSummary {
+        guard let scan = try matching() else { return try trees.objects(cls).doubles(column, extremes: extremes) }
         var summary = DoubleSummary()
-        try forEach(keys) { (row) throws(StoreError) in
-            guard let bits = try int(row, column) else { return }
-            let value = Double(bitPattern: UInt64(bitPattern: bits))
-            summary.count += 1
-            summary.sum += value
-            if value < summary.minimum { summary.minimum = value }
-            if value > summary.maximum { summary.maximum = value }
-        }
+        try scan.forEachNumber(column) { summary.add(Double(bitPattern: UInt64(bitPattern: $0))) }
         return summary
     }
 
-    fileprivate func floats(_ column: Int, _ keys: KeyBuffer?) throws(StoreError) -> DoubleSummary {
-        guard let keys else { return try floats(column) }
+    private func floats(_ column: Int) throws(StoreError) -> DoubleSummary {
+        guard let scan = try matching() else { return try trees.objects(cls).floats(column) }
         var summary = DoubleSummary()
-        try forEach(keys) { (row) throws(StoreError) in
-            if let bits = try int(row, column) {
-                summary.add(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))))
-            }
-        }
+        try scan.forEachNumber(column) { summary.add(Double(Float(bitPattern: UInt32(truncatingIfNeeded: $0)))) }
         return summary
     }
 
-    fileprivate func contains(_ value: Float, _ column: Int, _ keys: KeyBuffer?) throws(StoreError) -> Bool {
-        guard let keys else { return try first(column, .equal, .float(value)) != nil }
-        var isThere = false
-        try forEach(keys) { (row) throws(StoreError) in
-            if try int(row, column) == Int64(value.bitPattern) { isThere = true }
+    private func isThere(_ value: Value, _ column: Int) throws(StoreError) -> Bool {
+        guard let scan = try matching() else {
+            return try trees.objects(cls).scan(column, .equal, value).first() != nil
         }
-        return isThere
-    }
-
-    fileprivate func contains(_ value: Double, _ column: Int, _ keys: KeyBuffer?) throws(StoreError) -> Bool {
-        guard let keys else { return try first(column, .equal, .double(value)) != nil }
         var isThere = false
-        try forEach(keys) { (row) throws(StoreError) in
-            if try int(row, column) == Int64(bitPattern: value.bitPattern) { isThere = true }
-        }
+        try scan.forEachNumber(column) { if $0 == value.low { isThere = true } }
         return isThere
     }
 
     /// The least or greatest value of two words, NaN aside.
-    fileprivate func extreme(_ column: Int, isMinimum: Bool, _ keys: KeyBuffer?) throws(StoreError) -> Value {
-        let comparison: Comparison = isMinimum ? .less : .greater
+    private func extreme(_ column: Int, isMinimum: Bool) throws(StoreError) -> Value {
+        let comparison: Comparison = isMinimum ? .less : .greater, reader = try trees.objects(cls)
         var best = Value.null
         func look(_ row: RowPosition) throws(StoreError) {
-            let value = try value(row, column)
+            let value = try reader.value(row, column)
             if value.isNull || value.isNaN { return }
             if best.isNull || LeafMatcher.evaluate(comparison, value, best) { best = value }
         }
-        if let keys {
-            try forEach(keys, look)
+        if let scan = try matching() {
+            let keys = KeyBuffer()
+            try scan.collect(into: keys)
+            for index in 0..<keys.count {
+                if let row = try reader.find(keys.keys[index]) { try look(row) }
+            }
         } else {
-            var next = try seek(0)
+            var next = try reader.seek(0)
             while let row = next {
                 try look(row)
-                next = try self.next(row)
+                next = try reader.next(row)
             }
         }
         return best

@@ -8,6 +8,14 @@ package struct IntegerSummary: Sendable {
     package var maximum = Int64.min
 
     package var average: Double? { count == 0 ? nil : Double(sum) / Double(count) }
+
+    @inline(__always)
+    mutating func add(_ value: Int64) {
+        count &+= 1
+        sum &+= Int128(value)
+        if value < minimum { minimum = value }
+        if value > maximum { maximum = value }
+    }
 }
 
 package struct DoubleSummary: Sendable {

@@ -76,14 +76,15 @@ package enum TextForms {
         )
     }
 
-    private static func day(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    /// Days since 1970-01-01.
+    static func day(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1, era = (shifted >= 0 ? shifted : shifted - 399) / 400,
             ofEra = shifted - era * 400
         let inYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return era * 146097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + inYear - 719468
     }
 
-    private static func days(in month: Int64, _ year: Int64) -> Int64 {
+    static func days(in month: Int64, _ year: Int64) -> Int64 {
         switch month {
         case 4, 6, 9, 11: 30
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28

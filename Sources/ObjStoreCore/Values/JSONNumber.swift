@@ -147,7 +147,7 @@ package enum JSONNumber {
     }
 
     /// The nearest float: not that of the nearest double, which may lie half way between two.
-    private static func float(_ text: UnsafeRawBufferPointer) -> Float {
+    static func float(_ text: UnsafeRawBufferPointer) -> Float {
         let parts = NumberParts(text)
         if parts.isWhole, parts.digits < 1 << 24, parts.exponent >= -10, parts.exponent <= 10 {
             let float = Float(parts.digits), power = Float(powers[abs(parts.exponent)])

@@ -1,6 +1,6 @@
 /// A stretch of an index: from the first object whose values begin with `from`, or come after them, to the last one
 /// whose values begin with `to`, or come before. As many values as one likes; none: from its beginning, to its end.
-package struct IndexQuestion: Sendable {
+package struct IndexStretch: Sendable {
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -67,13 +67,25 @@ extension TreeAccess {
     }
 
     /// O(log n).
-    func count(in question: IndexQuestion) throws(StoreError) -> Int {
-        try within(question) { (reader, range) throws(StoreError) in try reader.count(in: range) }
+    func count(in stretch: IndexStretch) throws(StoreError) -> Int {
+        try within(stretch) { (reader, range) throws(StoreError) in try reader.count(in: range) }
+    }
+
+    /// The key of the first in the order of the index.
+    func first(in stretch: IndexStretch) throws(StoreError) -> Int64? {
+        try within(stretch) { (reader, range) throws(StoreError) in
+            var first: Int64?
+            try reader.forEach(in: range) { (key) throws(StoreError) in
+                first = key
+                return false
+            }
+            return first
+        }
     }
 
     /// In the order of the index.
-    func keys(in question: IndexQuestion) throws(StoreError) -> KeyBuffer {
-        try within(question) { (reader, range) throws(StoreError) in
+    func keys(in stretch: IndexStretch) throws(StoreError) -> KeyBuffer {
+        try within(stretch) { (reader, range) throws(StoreError) in
             let keys = try KeyBuffer(expecting: try reader.count(in: range))
             try reader.forEach(in: range) { (key) throws(StoreError) in
                 try keys.append(key)
@@ -85,10 +97,10 @@ extension TreeAccess {
 
     /// Bounds point to the bytes of the values: they are valid inside `body` only.
     private func within<T>(
-        _ question: IndexQuestion, _ body: (IndexReader, IndexRange) throws(StoreError) -> T
+        _ stretch: IndexStretch, _ body: (IndexReader, IndexRange) throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        let (cls, position) = try schema.index(question.indexID), index = cls.indexes[position]
-        for values in [question.from, question.to] {
+        let (cls, position) = try schema.index(stretch.indexID), index = cls.indexes[position]
+        for values in [stretch.from, stretch.to] {
             guard values.count <= index.properties.count else {
                 throw StoreError(
                     .invalidArgument, "\(values.count) values for an index of \(index.properties.count) properties"
@@ -97,22 +109,22 @@ extension TreeAccess {
             let plain = values.map(\.value)
             try plain.withUnsafeBufferPointer { (values) throws(StoreError) in try check(values, cls, index) }
         }
-        let isAfter = question.flags.contains(.afterFrom), isBefore = question.flags.contains(.beforeTo)
+        let isAfter = stretch.flags.contains(.afterFrom), isBefore = stretch.flags.contains(.beforeTo)
         if index.isEncoded {
             let from = IndexKey(), to = IndexKey()
-            for (place, value) in question.from.enumerated() { try index.append(value.value, at: place, to: from) }
-            for (place, value) in question.to.enumerated() { try index.append(value.value, at: place, to: to) }
+            for (place, value) in stretch.from.enumerated() { try index.append(value.value, at: place, to: from) }
+            for (place, value) in stretch.to.enumerated() { try index.append(value.value, at: place, to: to) }
             if isAfter { from.becomeEnd() }
             if !isBefore { to.becomeEnd() }
-            let lower: IndexBound = question.from.isEmpty ? .start : try .before(from.value, kind: .binary)
-            let upper: IndexBound? = question.to.isEmpty ? nil : try .before(to.value, kind: .binary)
+            let lower: IndexBound = stretch.from.isEmpty ? .start : try .before(from.value, kind: .binary)
+            let upper: IndexBound? = stretch.to.isEmpty ? nil : try .before(to.value, kind: .binary)
             let longest = max(from.value.count, to.value.count)
             return try withIndex(cls, at: position, asksLong: longest > IndexLimits.head) {
                 (reader) throws(StoreError) in
                 try body(reader, IndexRange(lower: lower, upper: upper))
             }
         }
-        let from = question.from.first?.value, to = question.to.first?.value
+        let from = stretch.from.first?.value, to = stretch.to.first?.value
         let longest = max(from?.count ?? 0, to?.count ?? 0)
         return try withIndex(cls, at: position, asksLong: longest > IndexLimits.head) {
             (reader) throws(StoreError) in

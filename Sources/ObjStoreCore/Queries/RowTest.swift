@@ -1,0 +1,80 @@
+/// Asks the predicate of a query about single objects, of one version or of a transaction. What a comparison is about
+/// that the version does not have is false.
+struct RowTest {
+    private enum Step {
+        case truth(Bool)
+        case column(Int, Comparison, Value)
+        /// Which owners have a link to the object with the key.
+        case inverse(IndexReader, Int64)
+        case mixedInverse(IndexReader, Value)
+        case not, and, or
+    }
+
+    private let query: Query
+    private let reader: ClusterReader?
+    private let steps: [Step]
+    /// The positions of the columns that the answer depends on.
+    let columns: [Int]
+
+    /// Errors: as of `BoundTest`.
+    init(_ query: Query, _ trees: TreeAccess) throws(StoreError) {
+        self.query = query
+        let number = ClassID.index(query.classID)
+        guard number < trees.schema.classes.count else {
+            (reader, steps, columns) = (nil, [], [])
+            return
+        }
+        let cls = trees.schema.classes[number]
+        var steps: [Step] = [], columns: [Int] = []
+        for node in query.predicate.nodes {
+            switch node {
+            case .truth(let truth): steps.append(.truth(truth))
+            case .not: steps.append(.not)
+            case .and: steps.append(.and)
+            case .or: steps.append(.or)
+            case .test(let test):
+                guard PropertyID.position(test.propertyID, cls.id, cls.columns) != nil else {
+                    steps.append(.truth(false))
+                    continue
+                }
+                let bound = try BoundTest(test, trees, cls)
+                columns.append(bound.position)
+                switch bound.source {
+                case .column: steps.append(.column(bound.position, test.comparison, test.value))
+                case .inverse: steps.append(.inverse(try trees.inverse(cls, bound.position), test.value.low))
+                case .mixedInverse:
+                    let target = MixedTarget(test.value).indexed
+                    steps.append(.mixedInverse(try trees.mixedInverse(cls, bound.position), target))
+                }
+            }
+        }
+        (reader, self.steps, self.columns) = (try trees.objects(cls), steps, columns)
+    }
+
+    /// The object exists in the version.
+    func holds(_ key: Int64) throws(StoreError) -> Bool {
+        guard let reader else { return false }
+        if steps.isEmpty { return true }
+        guard let row = try reader.find(key) else {
+            throw StoreError(.corrupt, "the log names the object \(key), which the version does not have")
+        }
+        var stack: UInt128 = 0
+        for step in steps {
+            switch step {
+            case .truth(let truth): stack = stack << 1 | (truth ? 1 : 0)
+            case .column(let position, let comparison, let constant):
+                let holds = try LeafMatcher.holds(
+                    comparison, try reader.value(row, position), constant, in: reader.columns[position].kind)
+                stack = stack << 1 | (holds ? 1 : 0)
+            case .inverse(let inverse, let target):
+                stack = stack << 1 | (try inverse.contains(target: target, occurrence: 0, owner: key) ? 1 : 0)
+            case .mixedInverse(let inverse, let target):
+                stack = stack << 1 | (try inverse.contains(target, key) ? 1 : 0)
+            case .not: stack ^= 1
+            case .and: stack = stack >> 1 & ~1 | (stack & stack >> 1 & 1)
+            case .or: stack = stack >> 1 | stack & 1
+            }
+        }
+        return stack & 1 != 0
+    }
+}

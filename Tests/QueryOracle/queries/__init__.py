@@ -1,0 +1,1 @@
+"""Independent reference evaluator for the query language, written from its documentation."""
