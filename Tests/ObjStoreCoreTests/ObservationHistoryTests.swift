@@ -397,6 +397,38 @@ import ObjStoreCore
         try store.close()
     }
 
+    /// A property that a condition is about is dropped: what has it and is written leaves the list.
+    @Test func droppedProperty() throws {
+        let store = try ObservedStore(seed: 10)
+        try store.write { _, items in for _ in 0..<5 { try store.create(items) } }
+        let received = Received(), items = try store.items, score = items.propertyID(5)
+        let observers = try [
+            ObserverScope(Query(items.classID, score, .greaterOrEqual, .double(-.infinity))),
+            ObserverScope(
+                Query(
+                    items.classID,
+                    where: Predicate([.test(ColumnTest(score, .less, .double(-.infinity))), .not]))),
+        ].map { scope in
+            try store.hub.observe(scope) {
+                received.append($0); return nil
+            }
+        }
+        let old = try store.database.snapshot().schema
+        let transaction = try WriteTransaction.begin(store.database)
+        let item = ClassSchema(
+            name: "Item", id: 0, properties: Array(old.classes[0].properties.dropLast()),
+            nextColumnID: old.classes[0].nextColumnID)
+        try transaction.setSchema(Schema(classes: [item] + old.classes.dropFirst(), version: old.version + 1))
+        try transaction.state(0).update(2, 1, .int(9))
+        try transaction.commit()
+        #expect(try store.hub.deliver() == 2)
+        let sets = received.take()
+        // A comparison of what is not there is false: so the second finds all, as before.
+        #expect(sets.map(\.deleted) == [[2], []] && sets.map(\.modified) == [[], [2]])
+        for observer in observers { observer.close() }
+        try store.close()
+    }
+
     @Test func ranks() {
         var random = TestRandom(77)
         for start in [0, 1, 600, 5000] {

@@ -68,7 +68,7 @@ package struct ObserverScope: Sendable {
             let holds = try after.holds(key)
             var held = holds
             // Where none of the properties was written the answer is the same.
-            if columns.contains(where: { mask[mask.startIndex + $0 >> 6] >> UInt64($0 & 63) & 1 != 0 }) {
+            if columns?.contains(where: { mask[mask.startIndex + $0 >> 6] >> UInt64($0 & 63) & 1 != 0 }) != false {
                 held = try before.holds(key)
             }
             switch (held, holds) {

@@ -30,16 +30,6 @@ package final class Query: Sendable {
     package convenience init(_ classID: UInt32, in stretch: IndexStretch) {
         self.init(classID, .always, stretch)
     }
-
-    /// Those of them that satisfy another predicate, too. Errors: `.notSupported` for a part of an index;
-    /// `.invalidQuery`: it becomes too deep.
-    package func and(_ other: Predicate) throws(StoreError) -> Query {
-        if stretch != nil {
-            throw StoreError(.notSupported, "a part of an index cannot be filtered by this version")
-        }
-        if predicate.isTrue { return Query(classID, where: other) }
-        return Query(classID, where: try Predicate(predicate.nodes + other.nodes + [.and]))
-    }
 }
 
 /// `property op value`: what a predicate is made of.

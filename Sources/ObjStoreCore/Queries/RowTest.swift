@@ -13,19 +13,19 @@ struct RowTest {
     private let query: Query
     private let reader: ClusterReader?
     private let steps: [Step]
-    /// The positions of the columns that the answer depends on.
-    let columns: [Int]
+    /// The positions of the columns that the answer depends on; nil: the version does not have all of them.
+    let columns: [Int]?
 
     /// Errors: as of `BoundTest`.
     init(_ query: Query, _ trees: TreeAccess) throws(StoreError) {
         self.query = query
         let number = ClassID.index(query.classID)
         guard number < trees.schema.classes.count else {
-            (reader, steps, columns) = (nil, [], [])
+            (reader, steps, columns) = (nil, [], nil)
             return
         }
         let cls = trees.schema.classes[number]
-        var steps: [Step] = [], columns: [Int] = []
+        var steps: [Step] = [], columns: [Int] = [], hasAll = true
         for node in query.predicate.nodes {
             switch node {
             case .truth(let truth): steps.append(.truth(truth))
@@ -35,6 +35,7 @@ struct RowTest {
             case .test(let test):
                 guard PropertyID.position(test.propertyID, cls.id, cls.columns) != nil else {
                     steps.append(.truth(false))
+                    hasAll = false
                     continue
                 }
                 let bound = try BoundTest(test, trees, cls)
@@ -48,7 +49,7 @@ struct RowTest {
                 }
             }
         }
-        (reader, self.steps, self.columns) = (try trees.objects(cls), steps, columns)
+        (reader, self.steps, self.columns) = (try trees.objects(cls), steps, hasAll ? columns : nil)
     }
 
     /// The object exists in the version.
