@@ -50,6 +50,26 @@ import ObjStoreCore
         }
     }
 
+    /// Also before its thread, which was given the lock after it had waited for a writer, has woken up.
+    @Test func aCheckpointThatIsBeingWokenIsNoWriter() throws {
+        let database = store.shared.database, lock = try #require(database.locks.writer as? RealLock)
+        for _ in 0..<100 {
+            let transaction = try store.begin()
+            let upkeep = try BackgroundThread(name: "upkeep") { _ in
+                do throws(StoreError) {
+                    _ = try database.acquireWriterForUpkeep()
+                    database.releaseWriterAfterUpkeep()
+                } catch { Issue.record(error) }
+            }
+            // For so long that it is given the lock, rather than has to look for it.
+            let start = ContinuousClock.now
+            while lock.queued == 0 || ContinuousClock.now - start < .milliseconds(2) { sched_yield() }
+            try transaction.cancel()
+            try store.begin(.notAtAll).commit()
+            upkeep.stopAndJoin()
+        }
+    }
+
     /// Later writers do.
     @Test func aWriterIsOne() throws {
         let database = store.shared.database

@@ -90,7 +90,8 @@ extension Database {
         // It may be over at the time of the check, or be about to say so.
         var unsure = 3
         while unsure > 0 {
-            let isKept = shared.isKept
+            // Who sleeps has not said yet what it wants the lock for.
+            let isKept = shared.isKept || locks.writer.isHandedOver
             if try locks.writer.acquire(timeout: isKept ? 10_000_000 : 0) { return true }
             if !isKept { unsure -= 1 } else if machine.monotonic() > end { return false }
         }
