@@ -751,6 +751,7 @@ typedef struct objstore objstore;                 /* an open store */
 typedef struct objstore_schema objstore_schema;   /* classes being described */
 typedef struct objstore_config objstore_config;   /* how to open */
 typedef struct objstore_view objstore_view;       /* live, frozen or a transaction */
+typedef struct objstore_query objstore_query;     /* a class, a condition, an order */
 typedef struct objstore_results objstore_results; /* objects that were found */
 typedef struct objstore_changes objstore_changes; /* a change set */
 typedef struct objstore_token objstore_token;     /* an observer */
@@ -2674,25 +2675,73 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
                     buffer(buffer), lends(row, buffer));
 
 /* ================================================================================================
- *  13. Queries: one comparison, aggregates
+ *  13. Queries: made once, asked as often as one likes
  *
- *  A query compares one property of a class with a value. `value` must be of the property's kind, or null with EQUAL or
- *  NOT_EQUAL (allowed also where the property is not nullable).
+ *      a text ────────► objstore_query_parse ──┐
+ *      nodes ─────────► objstore_query_new ────┼──► objstore_query ──► count, first, find, aggregate, read,
+ *      index bounds ──► objstore_query_range ──┘                       set, increment, delete, observe
  *
- *  Null equals null and nothing else: NOT_EQUAL finds nulls, LESS and the like never do.
- *  NaN equals nothing, not even NaN, and is neither less nor greater (FLOAT, DOUBLE, DECIMAL128).
- *  Decimals compare as numbers, strings by code point, object ids and uuids bytewise, false before true.
- *  BINARY and LINK have only EQUAL and NOT_EQUAL (WRONG_TYPE). A link is compared with an object of its target class,
- *  which may have been deleted: nothing links to it then.
- *  MIXED properties are compared with a value of any kind that they can have, a document too: numbers of all kinds
- *  exactly and strings with binaries, as by objstore_value_compare. LESS and the like are false between values of
- *  different families (a number and a string, a bool and a number).
- *  LINKS_TO searches properties and collections of links and of mixed values for a link, as objstore_incoming does.
+ *  A query is a class, a condition, and steps behind it, in their order: SORT, DISTINCT, LIMIT, OFFSET. It is checked
+ *  when it is made, never changes, and may be asked by any thread in any view of its store. Without SORT the order is
+ *  that of creation.
  *
- *  Cost: with an index O(log n) + O(k), without one a scan at memory speed over one column.
+ *      age < 2 AND name BEGINSWITH[c] "a" SORT(age DESC, name ASC) LIMIT(10)
+ *
+ *  docs/query-language.md has the grammar. In short, about each object a condition is true or false:
+ *  - Null equals null and nothing else: != finds nulls; < <= > >=, BETWEEN and the operators of texts never do.
+ *  - NaN equals nothing, not even NaN, and is neither less nor greater.
+ *  - Numbers of all kinds compare exactly, strings by code point, object ids and uuids bytewise, false before true.
+ *    Values of different families are never compared (WRONG_TYPE), but for those of MIXED properties, which are then
+ *    unequal, and neither less nor greater.
+ *  - BINARY and LINK have only == and !=, and BINARY the operators of texts. A link is compared with an object of its
+ *    target class, which may have been deleted: nothing links to it then.
+ *  - Sums that leave 64 bits, and what is divided by zero (of ints), are null; what is computed with null is null.
+ *  - A collection of links or of mixed values is asked for an object by ANY: `ANY friends == $0`.
+ *
+ *  This version evaluates conditions about properties of the class itself. It reads the rest of the language, and says
+ *  of it NOT_SUPPORTED: paths through links, collections but for the above, SUBQUERY, TEXT, GEOWITHIN.
+ *
+ *  Cost: a comparison with an index O(log n) + O(k); without one a scan at memory speed over one column.
  * ================================================================================================ */
 
-/** How a query compares a property with its value. */
+/** What a node of a query is; in brackets what its operands are, `choice` and `number`. */
+OBJSTORE_ENUM(objstore_query_kind) {
+    OBJSTORE_QUERY_TRUTH = 1,    /* `number` 1: true of every object, 0: of none */
+    OBJSTORE_QUERY_AND = 2,      /* two conditions or more */
+    OBJSTORE_QUERY_OR = 3,
+    OBJSTORE_QUERY_NOT = 4,      /* one condition */
+    OBJSTORE_QUERY_COMPARE = 5,  /* two values, by an objstore_operator; of BETWEEN and IN the second is a LIST */
+    OBJSTORE_QUERY_CONSTANT = 6, /* `value` */
+    OBJSTORE_QUERY_LIST = 7,     /* constants */
+    OBJSTORE_QUERY_ARITHMETIC = 8,  /* two values, by an objstore_arithmetic; of NEGATE one */
+    OBJSTORE_QUERY_VARIABLE = 9,    /* the object that is asked about */
+    OBJSTORE_QUERY_OBJECT = 10,     /* an object of the class `value`, a name: the value of its primary key */
+    OBJSTORE_QUERY_PROPERTY = 11,   /* of one value, mostly the VARIABLE: `value` is its name, or null and `number` its
+                                      id */
+    OBJSTORE_QUERY_ELEMENT = 12,    /* of a list, by an objstore_place; at `number` */
+    OBJSTORE_QUERY_KEY = 13,        /* of a map: `value` */
+    OBJSTORE_QUERY_INCOMING = 14,   /* objects whose property `value` links to a value; a NAME, of their class */
+    OBJSTORE_QUERY_ALL_INCOMING = 15,
+    OBJSTORE_QUERY_NAME = 16,
+    OBJSTORE_QUERY_KEYS = 17,       /* of a map */
+    OBJSTORE_QUERY_VALUES = 18,
+    OBJSTORE_QUERY_TYPE = 19,       /* the kind of a value, as a text */
+    OBJSTORE_QUERY_COUNT = 20,      /* of elements, characters of a text, bytes of a binary */
+    OBJSTORE_QUERY_FILTER = 21,     /* a collection, and a condition about each element, VARIABLE 1 */
+    OBJSTORE_QUERY_AGGREGATE = 22,  /* a collection, and what of each element, by an objstore_aggregate_kind */
+    OBJSTORE_QUERY_QUANTIFIED = 23, /* a value of many, by an objstore_quantifier */
+    OBJSTORE_QUERY_BOX = 24,        /* places on the earth: constants, in degrees */
+    OBJSTORE_QUERY_CIRCLE = 25,
+    OBJSTORE_QUERY_POLYGON = 26,
+    OBJSTORE_QUERY_SORT_KEY = 27,   /* one value, by an objstore_direction */
+    OBJSTORE_QUERY_SORT = 28,       /* sort keys */
+    OBJSTORE_QUERY_DISTINCT = 29,   /* values */
+    OBJSTORE_QUERY_LIMIT = 30,      /* `number` objects at most */
+    OBJSTORE_QUERY_OFFSET = 31,     /* without the first `number` */
+    OBJSTORE_QUERY_WHOLE = 32       /* a condition, then steps */
+};
+
+/** The `choice` of OBJSTORE_QUERY_COMPARE. */
 OBJSTORE_ENUM(objstore_operator) {
     OBJSTORE_EQUAL = 1,
     OBJSTORE_NOT_EQUAL = 2,
@@ -2700,51 +2749,157 @@ OBJSTORE_ENUM(objstore_operator) {
     OBJSTORE_LESS_EQUAL = 4,
     OBJSTORE_GREATER = 5,
     OBJSTORE_GREATER_EQUAL = 6,
-    OBJSTORE_LINKS_TO = 7 /* has a link to `value`: as its value, an element, or anywhere in a mixed one */
+    OBJSTORE_IN = 7,
+    OBJSTORE_BETWEEN = 8, /* bounds included */
+    OBJSTORE_BEGINS_WITH = 9,
+    OBJSTORE_ENDS_WITH = 10,
+    OBJSTORE_CONTAINS = 11,
+    OBJSTORE_LIKE = 12, /* `*` stands for any characters, `?` for one; \ before them for themselves */
+    OBJSTORE_FULL_TEXT = 13,
+    OBJSTORE_GEO_WITHIN = 14
 };
 
-/** Counts the objects that satisfy `property op value`. */
-OBJSTORE_API objstore_status objstore_count_where(objstore_view *view, objstore_class_id class_id,
-                                                  objstore_property_id property_id, objstore_operator op,
-                                                  objstore_value value, uint64_t *count)
-    OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), class(class_id), property(property_id),
-                    enum(op), type(value, property_id), text(value));
+/** The `choice` of OBJSTORE_QUERY_ARITHMETIC. */
+OBJSTORE_ENUM(objstore_arithmetic) {
+    OBJSTORE_ADD = 1,
+    OBJSTORE_SUBTRACT = 2,
+    OBJSTORE_MULTIPLY = 3,
+    OBJSTORE_DIVIDE = 4,
+    OBJSTORE_NEGATE = 5
+};
 
-/** Finds the first object that satisfies it, in the order of creation. `found` as in objstore_find. */
-OBJSTORE_API objstore_status objstore_first_where(objstore_view *view, objstore_class_id class_id,
-                                                  objstore_property_id property_id, objstore_operator op,
-                                                  objstore_value value, objstore_object *object, bool *found)
-    OBJSTORE_CHECKS(null(view, object), nullable(found), closed(view), kind(view), class(class_id),
-                    property(property_id), enum(op), type(value, property_id), text(value));
+/** The `choice` of OBJSTORE_QUERY_QUANTIFIED. */
+OBJSTORE_ENUM(objstore_quantifier) {
+    OBJSTORE_ANY = 1,
+    OBJSTORE_ALL = 2,
+    OBJSTORE_NONE = 3
+};
 
-/** Finds all objects that satisfy it, in the order of creation, as results. */
-OBJSTORE_API objstore_status objstore_find_where(objstore_view *view, objstore_class_id class_id,
-                                                 objstore_property_id property_id, objstore_operator op,
-                                                 objstore_value value, objstore_results **results)
-    OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), class(class_id), property(property_id),
-                    enum(op), type(value, property_id), text(value));
+/** The `choice` of OBJSTORE_QUERY_ELEMENT. */
+OBJSTORE_ENUM(objstore_place) {
+    OBJSTORE_PLACE_AT = 1,
+    OBJSTORE_PLACE_FIRST = 2,
+    OBJSTORE_PLACE_LAST = 3,
+    OBJSTORE_PLACE_EVERY = 4
+};
 
-/** Finds all objects of a class, in the order of creation, as results. */
-OBJSTORE_API objstore_status objstore_find_all(objstore_view *view, objstore_class_id class_id,
-                                               objstore_results **results)
-    OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), class(class_id));
+/** The `choice` of OBJSTORE_QUERY_SORT_KEY. */
+OBJSTORE_ENUM(objstore_direction) {
+    OBJSTORE_ASCENDING = 1, /* null first */
+    OBJSTORE_DESCENDING = 2
+};
 
-/** What objstore_aggregate computes. */
+enum {
+    OBJSTORE_IGNORES_CASE = 0x1,   /* [c], of comparisons of texts and of sort keys: Unicode's simple case folding */
+    OBJSTORE_IGNORES_ACCENTS = 0x2 /* [d] */
+};
+
+/** One node of a query, all zero bytes but for what its kind has. Nodes are in post-order: the operands of a node are
+ * the subtrees right before it. `age < 2` is VARIABLE, PROPERTY age (1), CONSTANT 2, COMPARE LESS (2). */
+typedef struct {
+    uint8_t kind;      /* objstore_query_kind */
+    uint8_t choice;    /* which of its kind; 0 where there are none */
+    uint8_t modifiers; /* OBJSTORE_IGNORES_… */
+    uint8_t reserved;
+    uint32_t operands; /* how many */
+    int64_t number;
+    objstore_value value;
+} objstore_query_node;
+
+/** Makes a query from a text. `$0`, `$1` … stand for `arguments`; one that is a list (objstore_list_of) is followed by
+ * its elements; `count` is how many values there are in all. A text without a condition, or of length 0, is about all
+ * objects. The text and the arguments are copied.
+ * Errors: NO_SUCH_CLASS, INVALID_UTF8. INVALID_QUERY: it cannot be read, NO_SUCH_PROPERTY, WRONG_TYPE, NOT_SUPPORTED: of
+ * what stands at the `position` of objstore_error, in bytes. Cost: O(length of the text). */
+OBJSTORE_API objstore_status objstore_query_parse(objstore_view *view, objstore_class_id class_id,
+                                                  objstore_text text, const objstore_value *arguments, size_t count,
+                                                  objstore_query **query)
+    OBJSTORE_CHECKS(null(view, query), nullable(arguments), closed(view), kind(view), class(class_id), text(text),
+                    array(arguments, count), count(count));
+
+/** Makes a query from nodes, which are a condition, or end with one OBJSTORE_QUERY_WHOLE; `count` 0: of all objects of
+ * the class. Values are copied. INVALID_ARGUMENT: they are no tree. Other errors as of objstore_query_parse; the
+ * position is the index of a node. */
+OBJSTORE_API objstore_status objstore_query_new(objstore_view *view, objstore_class_id class_id,
+                                                const objstore_query_node *nodes, size_t count,
+                                                objstore_query **query)
+    OBJSTORE_CHECKS(null(view, query), nullable(nodes), closed(view), kind(view), class(class_id),
+                    array(nodes, count), count(count));
+
+/** Makes a query of a query: what `then` finds among what `query` finds. Their conditions become one where `query` has
+ * neither LIMIT nor OFFSET nor DISTINCT; the steps of `then` follow those of `query`.
+ * INVALID_ARGUMENT: they are of two classes. WRONG_STORE: of two stores. */
+OBJSTORE_API objstore_status objstore_query_then(objstore_query *query, objstore_query *then,
+                                                 objstore_query **joined)
+    OBJSTORE_CHECKS(null(query, then, joined), closed(query, then), kind(query, then));
+
+/** Writes a query as a text: objstore_query_parse makes the same query of it. Names are those that properties had when
+ * the query was made; constants stand in the text. Borrowed when `buffer` is NULL, see "Text out".
+ * NOT_SUPPORTED: it is a range of an index, or there is a condition behind a LIMIT, OFFSET or DISTINCT. */
+OBJSTORE_API objstore_status objstore_query_text(objstore_query *query, objstore_buffer *buffer,
+                                                 objstore_text *text)
+    OBJSTORE_CHECKS(null(query, text), nullable(buffer), closed(query), kind(query), buffer(buffer),
+                    lends(query, buffer));
+
+/* The next functions ask a query in a view of its store, of whatever version. Errors of all: WRONG_STORE;
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: the view is older than the class or the property, or the property was dropped. */
+
+/** Counts what a query finds. */
+OBJSTORE_API objstore_status objstore_query_count(objstore_query *query, objstore_view *view, uint64_t *count)
+    OBJSTORE_CHECKS(null(query, view, count), closed(query, view), kind(query, view));
+
+/** Finds the first object, in the order of the query. `found` as in objstore_find. */
+OBJSTORE_API objstore_status objstore_query_first(objstore_query *query, objstore_view *view,
+                                                  objstore_object *object, bool *found)
+    OBJSTORE_CHECKS(null(query, view, object), nullable(found), closed(query, view), kind(query, view));
+
+/** Finds all objects, in the order of the query, as results, which belong to the view. */
+OBJSTORE_API objstore_status objstore_query_find(objstore_query *query, objstore_view *view,
+                                                 objstore_results **results)
+    OBJSTORE_CHECKS(null(query, view, results), closed(query, view), kind(query, view));
+
+/** What objstore_query_aggregate computes; and the `choice` of OBJSTORE_QUERY_AGGREGATE. */
 OBJSTORE_ENUM(objstore_aggregate_kind) {
     OBJSTORE_AGGREGATE_SUM = 1,     /* INT: exact, OUT_OF_RANGE when it does not fit; DOUBLE; FLOAT: a DOUBLE */
     OBJSTORE_AGGREGATE_MINIMUM = 2, /* INT, FLOAT, DOUBLE, DECIMAL128 (NaN is skipped), TIMESTAMP, OBJECT_ID, UUID */
     OBJSTORE_AGGREGATE_MAXIMUM = 3,
     OBJSTORE_AGGREGATE_AVERAGE = 4  /* INT, FLOAT, DOUBLE; always a DOUBLE */
 };
-/** Computes an aggregate over all objects of a class; nulls are skipped. Over nothing the sum is 0 and the others are
- * null. Doubles are added in an order of the library's choice, so that the last digits may differ from those of a loop
- * of yours. Cost: a scan, at about memory speed.
+/** Computes an aggregate over a property of all objects that a query finds; nulls are skipped. Over nothing the sum is
+ * 0 and the others are null. Doubles are added in an order of the library's choice, so that the last digits may differ
+ * from those of a loop of yours. Cost: a scan, at about memory speed.
  * WRONG_TYPE: not for this kind of property. NOT_SUPPORTED: sum and average of DECIMAL128, of a later version. */
-OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_class_id class_id,
-                                                objstore_property_id property_id,
-                                                objstore_aggregate_kind aggregate, objstore_value *value)
-    OBJSTORE_CHECKS(null(view, value), closed(view), kind(view), class(class_id), property(property_id),
+OBJSTORE_API objstore_status objstore_query_aggregate(objstore_query *query, objstore_view *view,
+                                                      objstore_property_id property_id,
+                                                      objstore_aggregate_kind aggregate, objstore_value *value)
+    OBJSTORE_CHECKS(null(query, view, value), closed(query, view), kind(query, view), property(property_id),
                     enum(aggregate), type(property_id));
+
+/** Writes the same values to all objects that a query finds in the transaction, as objstore_results_set. */
+OBJSTORE_API objstore_status objstore_query_set(
+    objstore_query *query, objstore_view *transaction, const objstore_property_id *properties,
+    const objstore_value *values, size_t count, uint64_t *objects)
+    OBJSTORE_CHECKS(null(query, transaction), nullable(properties, values, objects), closed(query, transaction),
+                    kind(query, transaction), write(transaction), array(properties, count), array(values, count),
+                    count(count), property(properties), type(values, properties), required(values, properties),
+                    text(values));
+
+/** Adds to a property of all objects that a query finds in the transaction, as objstore_results_increment. */
+OBJSTORE_API objstore_status objstore_query_increment(
+    objstore_query *query, objstore_view *transaction, objstore_property_id property_id, objstore_value delta,
+    uint64_t *objects)
+    OBJSTORE_CHECKS(null(query, transaction), nullable(objects), closed(query, transaction),
+                    kind(query, transaction), write(transaction), property(property_id), type(delta, property_id));
+
+/** Deletes all objects that a query finds in the transaction, as objstore_results_delete. */
+OBJSTORE_API objstore_status objstore_query_delete(objstore_query *query, objstore_view *transaction,
+                                                   uint64_t *objects)
+    OBJSTORE_CHECKS(null(query, transaction), nullable(objects), closed(query, transaction),
+                    kind(query, transaction), write(transaction));
+
+/** Closes a query. What was found with it stays. NULL is allowed. */
+OBJSTORE_API objstore_status objstore_query_close(objstore_query *query)
+    OBJSTORE_CHECKS(nullable(query), closed(query), kind(query));
 
 /* ================================================================================================
  *  14. Index ranges: objects between two bounds
@@ -2767,25 +2922,16 @@ enum {
     OBJSTORE_RANGE_BEFORE_TO = 0x2   /* without the objects whose values begin with `to` */
 };
 
-/** Counts the objects in a range of an index. `from` and `to` may have any number of values up to that of the index's
- * properties. With 0 values the range starts at the beginning of the index, or goes to its end. A bound may be null
- * also where the property is not nullable. `flags` are OBJSTORE_RANGE_…, or 0.
- * INVALID_ARGUMENT: too many values. WRONG_TYPE. Cost: O(log n). */
-OBJSTORE_API objstore_status objstore_count_in(objstore_view *view, objstore_index_id index_id,
-                                               const objstore_value *from, size_t from_count,
-                                               const objstore_value *to, size_t to_count, uint32_t flags,
-                                               uint64_t *count)
-    OBJSTORE_CHECKS(null(view, count), nullable(from, to), closed(view), kind(view), index(index_id),
-                    array(from, from_count), array(to, to_count), count(from_count, to_count), flags(flags),
-                    text(from, to));
-
-/** Finds the objects in such a range, in the order of the index, as results. These results cannot be observed
- * (NOT_SUPPORTED). Cost: O(log n) + O(k). */
-OBJSTORE_API objstore_status objstore_find_in(objstore_view *view, objstore_index_id index_id,
-                                              const objstore_value *from, size_t from_count,
-                                              const objstore_value *to, size_t to_count, uint32_t flags,
-                                              objstore_results **results)
-    OBJSTORE_CHECKS(null(view, results), nullable(from, to), closed(view), kind(view), index(index_id),
+/** Makes a query for a range of an index, which finds objects in the order of the index. `from` and `to` may have any
+ * number of values up to that of the index's properties. With 0 values the range starts at the beginning of the index,
+ * or goes to its end. A bound may be null also where the property is not nullable. `flags` are OBJSTORE_RANGE_…, or 0.
+ * What it finds cannot be observed (NOT_SUPPORTED), nor added up.
+ * INVALID_ARGUMENT: too many values. WRONG_TYPE. Cost: to count O(log n), to find O(log n) + O(k). */
+OBJSTORE_API objstore_status objstore_query_range(objstore_view *view, objstore_index_id index_id,
+                                                  const objstore_value *from, size_t from_count,
+                                                  const objstore_value *to, size_t to_count, uint32_t flags,
+                                                  objstore_query **query)
+    OBJSTORE_CHECKS(null(view, query), nullable(from, to), closed(view), kind(view), index(index_id),
                     array(from, from_count), array(to, to_count), count(from_count, to_count), flags(flags),
                     text(from, to));
 
@@ -3039,6 +3185,14 @@ OBJSTORE_API objstore_status objstore_results_read(objstore_results *results, ui
                     count(row_count, property_count), array(properties, property_count), property(properties),
                     buffer(buffer));
 
+/** The same of what a query finds: of its first `row_count` objects, in its order. */
+OBJSTORE_API objstore_status objstore_query_read(objstore_query *query, objstore_view *view, size_t row_count,
+                                                 const objstore_property_id *properties, size_t property_count,
+                                                 objstore_buffer *buffer)
+    OBJSTORE_CHECKS(null(query, view, buffer), nullable(properties), closed(query, view), kind(query, view),
+                    count(row_count, property_count), array(properties, property_count), property(properties),
+                    buffer(buffer));
+
 /* ================================================================================================
  *  18. Observing
  *
@@ -3074,6 +3228,14 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
                                               objstore_free_userdata free_userdata, objstore_token **token)
     OBJSTORE_CHECKS(null(store, handler, token), nullable(free_userdata), closed(store), kind(store),
                     class(class_id), flags(flags));
+
+/** Observes what a query finds, from now on: an object that begins to satisfy it is an insertion, one that stops a
+ * deletion. Otherwise as objstore_observe. NOT_SUPPORTED: a range of an index, or a query with steps (SORT, LIMIT …). */
+OBJSTORE_API objstore_status objstore_query_observe(objstore_query *query, objstore *store, uint32_t flags,
+                                                    objstore_change_handler handler, void *userdata,
+                                                    objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(query, store, handler, token), nullable(free_userdata), closed(query, store),
+                    kind(query, store), flags(flags));
 
 /** Observes what the results' query finds: an object that begins to satisfy it is an insertion, one that stops a
  * deletion. Changes are reported against the list as it stands in the results now; the indices are those of the list

@@ -126,20 +126,28 @@ public func objstore_results_read(
     guard let buffer else { return failNull("buffer") }
     let blame: Blame = [.outOfRange: "start", .noSuchProperty: "properties"]
     return Handles.use(results, .results, "results", blame) { (results: Results) throws(StoreError) in
-        try check(count: row_count, "row_count")
-        try check(properties: property_count, "property_count")
-        try check(array: properties, property_count, "properties")
-        let output = try outputBuffer(buffer).unsafelyUnwrapped
-        do throws(StoreError) {
-            try results.read(
-                from: start, limit: row_count, UnsafeBufferPointer(start: properties, count: property_count),
-                into: output)
-        } catch {
-            if error.code == .invalidArgument {
-                throw StoreError(error.code, "properties: \(error.message)").at(
-                    class: error.className, property: error.propertyName)
-            }
-            throw error
+        try read(results, start, row_count, properties, property_count, buffer)
+    }
+}
+
+/// Rows of results from `start` on, in packed form.
+func read(
+    _ results: Results, _ start: UInt64, _ row_count: Int, _ properties: UnsafePointer<objstore_property_id>?,
+    _ property_count: Int, _ buffer: UnsafeMutablePointer<objstore_buffer>
+) throws(StoreError) {
+    try check(count: row_count, "row_count")
+    try check(properties: property_count, "property_count")
+    try check(array: properties, property_count, "properties")
+    let output = try outputBuffer(buffer).unsafelyUnwrapped
+    do throws(StoreError) {
+        try results.read(
+            from: start, limit: row_count, UnsafeBufferPointer(start: properties, count: property_count),
+            into: output)
+    } catch {
+        if error.code == .invalidArgument {
+            throw StoreError(error.code, "properties: \(error.message)").at(
+                class: error.className, property: error.propertyName)
         }
+        throw error
     }
 }

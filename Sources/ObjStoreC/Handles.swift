@@ -12,9 +12,13 @@ enum HandleKind: UInt64 {
     case changes = 6
     case token = 7
     case bound = 8
+    case query = 9
 
     var name: String {
-        ["closed handle", "store", "schema", "config", "view", "results", "change set", "token", "bound function"][
+        [
+            "closed handle", "store", "schema", "config", "view", "results", "change set", "token", "bound function",
+            "query",
+        ][
             Int(rawValue)]
     }
     var isPlural: Bool { self == .results }

@@ -117,18 +117,20 @@ public func objstore_find_by(
     }
 }
 
-/// Asks a view for a part of an index.
-private func ask(
+@c @implementation
+public func objstore_query_range(
     _ view: OpaquePointer?, _ index_id: objstore_index_id, _ from: UnsafePointer<objstore_value>?, _ from_count: Int,
     _ to: UnsafePointer<objstore_value>?, _ to_count: Int, _ flags: UInt32,
-    _ body: (View, Query) throws(StoreError) -> Void
+    _ query: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
+    guard let query else { return failNull("query") }
+    query.pointee = nil
     let blame: Blame = [
         .noSuchIndex: "index_id", .wrongType: "from, to", .invalidUTF8: "from, to", .outOfRange: "from, to",
         .valueTooLarge: "from, to",
         .invalidArgument: "from, to",
     ]
-    return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
+    return Handles.use(view, .view, "view", blame) { (object: View) throws(StoreError) in
         try check(count: from_count, "from_count")
         try check(count: to_count, "to_count")
         try check(array: from, from_count, "from")
@@ -149,30 +151,7 @@ private func ask(
                 }
             }
         }
-        try body(view, try view.query(in: stretch))
-    }
-}
-
-@c @implementation
-public func objstore_count_in(
-    _ view: OpaquePointer?, _ index_id: objstore_index_id, _ from: UnsafePointer<objstore_value>?, _ from_count: Int,
-    _ to: UnsafePointer<objstore_value>?, _ to_count: Int, _ flags: UInt32, _ count: UnsafeMutablePointer<UInt64>?
-) -> objstore_status {
-    guard let count else { return failNull("count") }
-    return ask(view, index_id, from, from_count, to, to_count, flags) { (view, query) throws(StoreError) in
-        count.pointee = UInt64(try view.count(query))
-    }
-}
-
-@c @implementation
-public func objstore_find_in(
-    _ view: OpaquePointer?, _ index_id: objstore_index_id, _ from: UnsafePointer<objstore_value>?, _ from_count: Int,
-    _ to: UnsafePointer<objstore_value>?, _ to_count: Int, _ flags: UInt32,
-    _ results: UnsafeMutablePointer<OpaquePointer?>?
-) -> objstore_status {
-    guard let results else { return failNull("results") }
-    results.pointee = nil
-    return ask(view, index_id, from, from_count, to, to_count, flags) { (object, query) throws(StoreError) in
-        results.pointee = try Handles.open(.results, try object.find(query), parent: view)
+        query.pointee = try Handles.open(
+            .query, QueryBox(try object.query(in: stretch)), parent: Handles.store(of: view!))
     }
 }

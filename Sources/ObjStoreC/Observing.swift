@@ -185,6 +185,30 @@ public func objstore_observe(
 }
 
 @c @implementation
+public func objstore_query_observe(
+    _ query: OpaquePointer?, _ store: OpaquePointer?, _ flags: UInt32, _ handler: objstore_change_handler?,
+    _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    return Handles.pin(query, .query, "query") { (asked: QueryBox) throws(StoreError) in
+        Handles.pin(store, .store, "store", [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query"]) {
+            (box: StoreBox) throws(StoreError) in
+            try check(flags: flags)
+            let object = box.store, handle = store!
+            let observer = try object.observe(asked.query, initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) {
+                call(handler, userdata, $0, object, handle)
+            }
+            try makeToken(observer, object, parent: handle, token)
+            return .OBJSTORE_OK
+        }
+    }
+}
+
+@c @implementation
 public func objstore_results_observe(
     _ results: OpaquePointer?, _ flags: UInt32, _ handler: objstore_change_handler?,
     _ userdata: UnsafeMutableRawPointer?,

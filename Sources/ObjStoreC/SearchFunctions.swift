@@ -5,81 +5,6 @@ extension Results: ClosedWithParent {
     func closeWithParent() {}
 }
 
-private var blame: Blame {
-    [
-        .noSuchClass: "class_id", .noSuchProperty: "property_id", .wrongType: "value", .invalidUTF8: "value",
-        .invalidArgument: "value",
-        .outOfRange: "value",
-    ]
-}
-
-/// OBJSTORE_LINKS_TO: the last of the operators.
-private let linksTo: Int32 = 7
-
-/// Runs a comparison on a view.
-private func ask(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id,
-    _ op: objstore_operator, _ value: objstore_value, _ body: (View, Query) throws(StoreError) -> Void
-) -> objstore_status {
-    guard (1...linksTo).contains(op.rawValue) else {
-        let used = Handles.use(view, .view, "view") { (_: View) throws(StoreError) in }
-        return used == .OBJSTORE_OK ? fail(.invalidArgument, "op \(op.rawValue) has no name") : used
-    }
-    let isInside = op.rawValue == linksTo
-    let comparison = isInside ? Comparison.equal : Comparison(rawValue: UInt8(op.rawValue - 1)).unsafelyUnwrapped
-    return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
-        try body(view, try Query(class_id, property_id, comparison, try Value(value), isInside: isInside))
-    }
-}
-
-@c @implementation
-public func objstore_count_where(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator,
-    _ value: objstore_value,
-    _ count: UnsafeMutablePointer<UInt64>?
-) -> objstore_status {
-    guard let count else { return failNull("count") }
-    return ask(view, class_id, property_id, op, value) { (view, query) throws(StoreError) in
-        count.pointee = UInt64(try view.count(query))
-    }
-}
-
-@c @implementation
-public func objstore_first_where(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator,
-    _ value: objstore_value,
-    _ object: UnsafeMutablePointer<objstore_object>?, _ found: UnsafeMutablePointer<Bool>?
-) -> objstore_status {
-    guard let object else { return failNull("object") }
-    return ask(view, class_id, property_id, op, value) { (view, query) throws(StoreError) in
-        try answer(try view.first(query), object, found)
-    }
-}
-
-@c @implementation
-public func objstore_find_where(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator,
-    _ value: objstore_value,
-    _ results: UnsafeMutablePointer<OpaquePointer?>?
-) -> objstore_status {
-    guard let results else { return failNull("results") }
-    results.pointee = nil
-    return ask(view, class_id, property_id, op, value) { (object, query) throws(StoreError) in
-        results.pointee = try Handles.open(.results, try object.find(query), parent: view)
-    }
-}
-
-@c @implementation
-public func objstore_find_all(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ results: UnsafeMutablePointer<OpaquePointer?>?
-) -> objstore_status {
-    guard let results else { return failNull("results") }
-    results.pointee = nil
-    return Handles.use(view, .view, "view", blame) { (object: View) throws(StoreError) in
-        results.pointee = try Handles.open(.results, try object.find(Query(all: class_id)), parent: view)
-    }
-}
-
 @c @implementation
 public func objstore_results_in(
     _ view: OpaquePointer?, _ results: OpaquePointer?, _ found: UnsafeMutablePointer<OpaquePointer?>?
@@ -171,25 +96,4 @@ public func objstore_results_update(
 @c @implementation
 public func objstore_results_close(_ results: OpaquePointer?) -> objstore_status {
     Handles.close(results, .results, "results")
-}
-
-@c @implementation
-public func objstore_aggregate(
-    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id,
-    _ aggregate: objstore_aggregate_kind,
-    _ value: UnsafeMutablePointer<objstore_value>?
-) -> objstore_status {
-    guard let value else { return failNull("value") }
-    return Handles.use(
-        view, .view, "view",
-        [
-            .noSuchClass: "class_id", .noSuchProperty: "property_id", .wrongType: "property_id",
-            .invalidArgument: "aggregate", .outOfRange: "property_id",
-        ]
-    ) { (view: View) throws(StoreError) in
-        guard let kind = AggregateKind(rawValue: aggregate.rawValue) else {
-            throw StoreError(.invalidArgument, "\(aggregate.rawValue) has no name")
-        }
-        try view.aggregate(Query(all: class_id), property_id, kind).store(to: value, storeTag: view.shared.tag)
-    }
 }

@@ -10,6 +10,17 @@ extension Store {
             ObserverScope(class: snapshot.schema.cls(classID)), from: snapshot, initial: initial, handler: handler)
     }
 
+    /// What a query finds, from now on.
+    ///
+    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`; `.notSupported`: it has an order of its own.
+    package func observe(
+        _ query: Query, initial: Bool, handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        try checkOpen()
+        let snapshot = try shared.database.snapshot()
+        return try hub.observe(ObserverScope(query), from: snapshot, initial: initial, handler: handler)
+    }
+
     /// All objects of a class, each delivered as native arguments of a C function.
     ///
     /// - Parameters:

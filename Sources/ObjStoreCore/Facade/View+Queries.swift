@@ -42,7 +42,11 @@ extension View {
 
     /// The question for a part of an index.
     package func query(in stretch: IndexStretch) throws(StoreError) -> Query {
-        Query(try serialised { () throws(StoreError) in try schema.index(stretch.indexID).0.classID }, in: stretch)
+        try serialised { () throws(StoreError) in
+            let trees = try trees
+            return Query(
+                try trees.schema.index(stretch.indexID).0.classID, storeTag: trees.storeTag, in: stretch)
+        }
     }
 
     /// What the query of results finds here: in another view of the store.

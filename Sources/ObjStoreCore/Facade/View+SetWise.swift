@@ -35,6 +35,14 @@ extension View {
         try writeAll { (writer) throws(StoreError) in try writer.delete(objects) }
     }
 
+    /// What a query finds in this transaction: for the three above.
+    ///
+    /// Errors: `.notInWrite`, and those of `find`.
+    package func findToChange(_ query: Query) throws(StoreError) -> Results {
+        try checkIsTransaction()
+        return try find(query)
+    }
+
     // MARK: Links of a collection
 
     /// Writes the same values to every object that a list, set or map has links to; returns how many there are.

@@ -15,6 +15,10 @@ package struct ObserverScope: Sendable {
         if query.stretch != nil {
             throw StoreError(.notSupported, "results in the order of an index cannot be observed by this version")
         }
+        if !query.steps.isEmpty {
+            throw StoreError(
+                .notSupported, "a query with SORT, DISTINCT, LIMIT or OFFSET cannot be observed by this version")
+        }
         try QueryRun(query, .version(snapshot)).check()
     }
 

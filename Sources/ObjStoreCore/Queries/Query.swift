@@ -1,114 +1,149 @@
 /// A question to the objects of one class: which of them, and in what order. Everything that searches, changes, deletes
 /// or observes objects takes one. Immutable; any thread may ask it, in any view of its store.
+///
+/// ```
+///  text ──► QueryParser ──┐
+///  nodes ─────────────────┴► QueryTree ──► QueryBinder ──► Query ──► QueryRun, in a version or a transaction
+/// ```
 package final class Query: Sendable {
     package let classID: UInt32
+    /// Of the store that it was made for; 0: it was made inside, for a view.
+    let storeTag: UInt32
     let predicate: Predicate
     /// Not nil: a part of an index, in its order; then the predicate is true.
     let stretch: IndexStretch?
+    let steps: [QueryStep]
+    /// What it was made of, with the bytes that the predicate and the steps point to; nil: of no nodes.
+    let tree: QueryTree?
+    /// Names of properties that the tree has by their ids.
+    let names: [UInt32: String]
+    /// Of queries that it was joined of: they own bytes.
+    private let parts: [Query]
 
-    private init(_ classID: UInt32, _ predicate: Predicate, _ stretch: IndexStretch?) {
+    init(
+        _ classID: UInt32, storeTag: UInt32 = 0, _ predicate: Predicate = .always, in stretch: IndexStretch? = nil,
+        steps: [QueryStep] = [], tree: QueryTree? = nil, names: [UInt32: String] = [:], parts: [Query] = []
+    ) {
         self.classID = classID
+        self.storeTag = storeTag
         self.predicate = predicate
         self.stretch = stretch
+        self.steps = steps
+        self.tree = tree
+        self.names = names
+        self.parts = parts
     }
 
     /// All objects of a class, in the order of creation.
-    package convenience init(all classID: UInt32) { self.init(classID, .always, nil) }
+    package convenience init(all classID: UInt32) { self.init(classID, .always) }
 
     /// Those that satisfy a predicate, in the order of creation.
-    package convenience init(_ classID: UInt32, where predicate: Predicate) { self.init(classID, predicate, nil) }
+    package convenience init(_ classID: UInt32, where predicate: Predicate) { self.init(classID, predicate) }
 
     /// Those that satisfy `property op value`. The value is copied.
     package convenience init(
         _ classID: UInt32, _ propertyID: UInt32, _ comparison: Comparison, _ value: Value, isInside: Bool = false
     ) throws(StoreError) {
         let test = try ColumnTest(propertyID, comparison, value, isInside: isInside)
-        self.init(classID, Predicate(test), nil)
+        self.init(classID, Predicate(test))
     }
 
     /// A part of an index.
     package convenience init(_ classID: UInt32, in stretch: IndexStretch) {
-        self.init(classID, .always, stretch)
-    }
-}
-
-/// `property op value`: what a predicate is made of.
-package struct ColumnTest: Sendable {
-    let propertyID: UInt32
-    let comparison: Comparison
-    /// Objects that have the link `value` as the value, among the elements, or anywhere inside of a mixed value; the
-    /// comparison is `equal`.
-    let isInside: Bool
-    /// Points to the bytes of `owner`, where it has any.
-    let value: Value
-    private let owner: OwnedValue?
-
-    /// The value is copied.
-    package init(
-        _ propertyID: UInt32, _ comparison: Comparison, _ value: Value, isInside: Bool = false
-    ) throws(StoreError) {
-        self.propertyID = propertyID
-        self.comparison = comparison
-        self.isInside = isInside
-        owner = value.kind.isBytes ? try OwnedValue(copying: value) : nil
-        self.value = owner?.value ?? value
-    }
-}
-
-/// Comparisons and what is made of them by AND, OR and NOT: true or false for each object.
-///
-/// In post-order, as a program for a stack of truth values: `age < 2 && !(name == "Rex")` is
-/// `test(age < 2) test(name == "Rex") not and`. Of two operands each, so that a long chain does not need a deep stack.
-package struct Predicate: Sendable {
-    package enum Node: Sendable {
-        case truth(Bool)
-        case test(ColumnTest)
-        case not, and, or
+        self.init(classID, .always, in: stretch)
     }
 
-    /// The one comparison that it is. Not among nodes: nothing is allocated for it.
-    let single: ColumnTest?
-    private let program: [Node]
-    /// How many truth values the stack has at most.
-    let depth: Int
+    /// All objects of the class, in the order of creation.
+    var isAll: Bool { predicate.isTrue && stretch == nil && steps.isEmpty }
 
-    static let deepest = 100
-
-    /// True of every object.
-    static let always = Predicate()
-
-    init(_ test: ColumnTest) { self.init(single: test) }
-
-    private init(single: ColumnTest? = nil, program: [Node] = [], depth: Int = 1) {
-        self.single = single
-        self.program = program
-        self.depth = depth
-    }
-
-    /// No nodes: true. Errors: `.invalidQuery`: it is deeper than 100 operations.
-    package init(_ nodes: [Node]) throws(StoreError) {
-        if nodes.count == 1, case .test(let test) = nodes[0] {
-            self.init(single: test)
-            return
+    /// What `next` finds among what this one finds, and in its order.
+    ///
+    /// Errors: `.invalidArgument`: they are of two classes; `.wrongStore`; `.invalidQuery`: the condition is too deep;
+    /// `.notSupported`: `next` is a part of an index.
+    package func then(_ next: Query) throws(StoreError) -> Query {
+        if storeTag != 0 && next.storeTag != 0 && storeTag != next.storeTag {
+            throw StoreError(.wrongStore, "the queries are of two stores")
         }
-        var height = 0, most = 1
-        for node in nodes {
-            switch node {
-            case .truth, .test: height += 1
-            case .not: break
-            case .and, .or: height -= 1
-            }
-            most = max(most, height)
+        guard classID == next.classID else {
+            throw StoreError(.invalidArgument, "then: the queries are of two classes")
         }
-        assert(nodes.isEmpty || height == 1, "a predicate has one value")
-        guard most <= Predicate.deepest else {
+        if next.isAll { return self }
+        if isAll { return next }
+        guard next.stretch == nil else {
             throw StoreError(
-                .invalidQuery, "the condition is \(most) operations deep: at most \(Predicate.deepest) are allowed")
+                .notSupported, "then: a part of an index is no condition that objects of another query can satisfy")
         }
-        self.init(program: nodes, depth: most)
+        let tag = storeTag == 0 ? next.storeTag : storeTag
+        if stretch == nil && steps.allSatisfy(\.isSort) {
+            return Query(
+                classID, storeTag: tag, try predicate.and(next.predicate), steps: steps + next.steps,
+                tree: try joinedTree(next), names: names.merging(next.names) { $1 }, parts: [self, next])
+        }
+        let filter = next.predicate.isTrue ? [] : [QueryStep.filter(next.predicate)]
+        return Query(
+            classID, storeTag: tag, predicate, in: stretch, steps: steps + filter + next.steps,
+            tree: filter.isEmpty ? try joinedTree(next) : nil, names: names.merging(next.names) { $1 },
+            parts: [self, next])
     }
 
-    var isTrue: Bool { single == nil && program.isEmpty }
+    // MARK: As a text
 
-    var nodes: [Node] { single.map { [.test($0)] } ?? program }
+    /// The canonical text: the same query is made of it.
+    ///
+    /// Errors: `.notSupported`: it is a part of an index, or there is a condition behind a step that has to come first.
+    package func text() throws(StoreError) -> String {
+        if stretch != nil { throw StoreError(.notSupported, "a part of an index cannot be written as a text") }
+        guard let tree else {
+            if isAll { return "TRUEPREDICATE" }
+            throw StoreError(
+                .notSupported,
+                steps.isEmpty
+                    ? "this query was made of links, and cannot be written as a text"
+                    : "a condition behind a LIMIT, OFFSET or DISTINCT cannot be written as a text")
+        }
+        return try QueryPrinter.text(tree.nodes) { [names] node in names[UInt32(truncatingIfNeeded: node.number)] }
+    }
+
+    /// The same, followed by a NUL.
+    package func ownedText() throws(StoreError) -> OwnedValue {
+        var text = try text() + "\0"
+        var result: Result<OwnedValue, StoreError>?
+        text.withUTF8 { bytes in
+            result = Result { () throws(StoreError) in
+                try OwnedValue(copying: .string(UnsafeRawPointer(bytes.baseAddress), bytes.count))
+            }
+        }
+        return try result.unsafelyUnwrapped.get()
+    }
+
+    /// Condition and steps of the nodes, which end with a `query` or are a condition.
+    private var split: (condition: ArraySlice<QueryNode>, steps: ArraySlice<QueryNode>, count: Int)? {
+        guard stretch == nil else { return nil }
+        guard let nodes = tree?.nodes else { return isAll ? ([], [], 0) : nil }
+        guard let last = nodes.last, last.kind == .query else { return (nodes[...], [], 0) }
+        guard let shape = try? QueryShape(nodes) else { return nil }
+        let first = shape.firstOperand(of: nodes.count - 1, in: nodes)
+        return (nodes[...first], nodes[(first + 1)..<(nodes.count - 1)], Int(last.operands) - 1)
+    }
+
+    /// Nil where one of them has no nodes.
+    private func joinedTree(_ next: Query) throws(StoreError) -> QueryTree? {
+        guard let mine = split, let other = next.split else { return nil }
+        var nodes: [QueryNode] = []
+        func isTruth(_ nodes: ArraySlice<QueryNode>) -> Bool {
+            nodes.isEmpty || nodes.count == 1 && nodes.first?.kind == .truth && nodes.first?.number == 1
+        }
+        switch (isTruth(mine.condition), isTruth(other.condition)) {
+        case (true, true):
+            var truth = QueryNode(.truth)
+            truth.number = 1
+            nodes = [truth]
+        case (true, false): nodes = Array(other.condition)
+        case (false, true): nodes = Array(mine.condition)
+        case (false, false): nodes = mine.condition + other.condition + [QueryNode(.and, operands: 2)]
+        }
+        nodes += mine.steps + other.steps
+        nodes.append(QueryNode(.query, operands: 1 + mine.count + other.count))
+        return try QueryTree(nodes)
+    }
 }

@@ -9,6 +9,8 @@ package final class LeafScan {
         case column(Int, Comparison, Value)
         /// Objects that something else has found, ascending.
         case keys(KeyBuffer)
+        /// Computed for each row.
+        case values(BoundValues)
         case not, and, or
     }
 
@@ -16,6 +18,9 @@ package final class LeafScan {
         case truth(Bool)
         case matcher(LeafMatcher)
         case keys(KeyBuffer)
+        case values(BoundValues)
+        /// The same for the rows of the mask on top alone, which it narrows: `values and`.
+        case narrowing(BoundValues)
         case not, and, or
     }
 
@@ -42,8 +47,16 @@ package final class LeafScan {
             switch step {
             case .truth(let truth): operations.append(.truth(truth))
             case .keys(let keys): operations.append(.keys(keys))
+            case .values(let test):
+                operations.append(.values(test))
+                if column == nil { column = test.positions.first }
             case .not: operations.append(.not)
-            case .and: operations.append(.and)
+            case .and:
+                if case .values(let test) = operations.last {
+                    operations[operations.count - 1] = .narrowing(test)
+                } else {
+                    operations.append(.and)
+                }
             case .or: operations.append(.or)
             case .column(let position, let comparison, let constant):
                 let spec = reader.columns[position]
@@ -211,6 +224,11 @@ package final class LeafScan {
             case .keys(let keys):
                 top += LeafScan.words
                 try find(keys, head, top)
+            case .values(let test):
+                top += LeafScan.words
+                LeafScan.existing(head, top)
+                try narrow(top, test, head)
+            case .narrowing(let test): try narrow(top, test, head)
             case .not:
                 LeafScan.complement(head, top)
             case .and:
@@ -223,6 +241,22 @@ package final class LeafScan {
         }
         if operations.isEmpty { LeafScan.existing(head, masks) }
         return UnsafePointer(masks)
+    }
+
+    /// Leaves the rows for which it is true.
+    private func narrow(
+        _ mask: UnsafeMutablePointer<UInt64>, _ test: BoundValues, _ head: UnsafeRawPointer
+    ) throws(StoreError) {
+        for word in 0..<LeafScan.words {
+            var bits = mask[word]
+            while bits != 0 {
+                let bit = bits & (0 &- bits)
+                bits ^= bit
+                // What it looks at does not depend on the key.
+                let row = RowPosition(head: head, slot: word &<< 6 &+ bit.trailingZeroBitCount, key: 0)
+                if !(try test.holds(row)) { mask[word] ^= bit }
+            }
+        }
     }
 
     @inline(__always)

@@ -66,7 +66,7 @@ package struct OutputBuffer {
     }
 
     /// Copies the texts of `values`, each followed by a NUL, and lets the values point there.
-    static func copy(
+    package static func copy(
         _ values: UnsafeMutablePointer<Value>, _ count: Int, into buffer: UnsafeMutablePointer<OutputBuffer>
     ) throws(StoreError) {
         var total = 0

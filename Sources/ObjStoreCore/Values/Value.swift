@@ -151,6 +151,7 @@ extension ValueKind {
 
     /// Bytes of any length, in memory of their own.
     @inline(__always) package var isText: Bool { self == .string || self == .binary }
+    package var isNumber: Bool { self == .int || self == .float || self == .double || self == .decimal128 }
 
     /// Columns of it are given as bytes and offsets.
     @inline(__always) package var hasOffsets: Bool { isText || self == .mixed }

@@ -44,8 +44,17 @@ struct QueryParser {
     }
 
     mutating func query() throws(StoreError) {
-        try predicate()
+        if beginsWithSteps { try append(.truth, operands: 0, number: 1, at: 0) } else { try predicate() }
         try steps()
+    }
+
+    /// Without a condition: about all objects.
+    private var beginsWithSteps: Bool {
+        guard token.kind == .word, isCall else { return false }
+        switch token.keyword {
+        case .sort, .distinct, .limit, .offset: return true
+        default: return false
+        }
     }
 
     // MARK: Tokens and nodes

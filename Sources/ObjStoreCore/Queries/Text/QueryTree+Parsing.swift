@@ -2,7 +2,8 @@ extension QueryTree {
     /// The nodes of a text. The last one is a `query`.
     ///
     /// ```
-    /// query     = condition { SORT(path ASC|DESC, …) | DISTINCT(path, …) | LIMIT(n) | OFFSET(n) }
+    /// query     = condition { step } | step { step }
+    /// step      = SORT(path ASC|DESC, …) | DISTINCT(path, …) | LIMIT(n) | OFFSET(n)
     /// condition = condition OR condition | condition AND condition | NOT condition | (condition)
     ///           | TRUEPREDICATE | FALSEPREDICATE | value operator value
     ///           | value BETWEEN {constant, constant} | value GEOWITHIN place

@@ -68,6 +68,9 @@ extension QueryRun {
 
     /// Nil: all objects.
     private func matching() throws(StoreError) -> LeafScan? {
+        if !query.steps.isEmpty {
+            return try LeafScan(try trees.objects(cls), [.keys(try keys().ascending())], depth: 1)
+        }
         if query.predicate.isTrue { return nil }
         if let few = try fewKeys() { return try LeafScan(try trees.objects(cls), [.keys(few)], depth: 1) }
         return try scan()

@@ -4,6 +4,7 @@ struct RowTest {
     private enum Step {
         case truth(Bool)
         case column(Int, Comparison, Value)
+        case values(BoundValues)
         /// Which owners have a link to the object with the key.
         case inverse(IndexReader, Int64)
         case mixedInverse(IndexReader, Value)
@@ -25,6 +26,7 @@ struct RowTest {
             return
         }
         let cls = trees.schema.classes[number]
+        let reader = try trees.objects(cls)
         var steps: [Step] = [], columns: [Int] = [], hasAll = true
         for node in query.predicate.nodes {
             switch node {
@@ -32,6 +34,15 @@ struct RowTest {
             case .not: steps.append(.not)
             case .and: steps.append(.and)
             case .or: steps.append(.or)
+            case .values(let test):
+                guard test.properties.allSatisfy({ PropertyID.position($0, cls.id, cls.columns) != nil }) else {
+                    steps.append(.truth(false))
+                    hasAll = false
+                    continue
+                }
+                let bound = try BoundValues(test, reader, cls)
+                columns += bound.positions
+                steps.append(.values(bound))
             case .test(let test):
                 guard PropertyID.position(test.propertyID, cls.id, cls.columns) != nil else {
                     steps.append(.truth(false))
@@ -49,7 +60,7 @@ struct RowTest {
                 }
             }
         }
-        (reader, self.steps, self.columns) = (try trees.objects(cls), steps, hasAll ? columns : nil)
+        (self.reader, self.steps, self.columns) = (reader, steps, hasAll ? columns : nil)
     }
 
     /// The object exists in the version.
@@ -67,6 +78,7 @@ struct RowTest {
                 let holds = try LeafMatcher.holds(
                     comparison, try reader.value(row, position), constant, in: reader.columns[position].kind)
                 stack = stack << 1 | (holds ? 1 : 0)
+            case .values(let test): stack = stack << 1 | (try test.holds(row) ? 1 : 0)
             case .inverse(let inverse, let target):
                 stack = stack << 1 | (try inverse.contains(target: target, occurrence: 0, owner: key) ? 1 : 0)
             case .mixedInverse(let inverse, let target):

@@ -1,0 +1,290 @@
+/// Which test a comparison is: of one column with a constant where it can be, which kernels and indexes answer; else it
+/// is computed.
+extension QueryBinder {
+    func comparison(_ index: Int) throws(StoreError) -> [Predicate.Node] {
+        let node = nodes[index], operation = QueryOperator(rawValue: node.choice).unsafelyUnwrapped
+        let sides = operands(index)
+        if operation == .text { throw notSupported(index, "TEXT") }
+        if operation == .geoWithin { throw notSupported(index, "GEOWITHIN") }
+        let left = try operand(sides[0]), right = try operand(sides[1])
+        switch (left, right) {
+        case (.links(let position), _):
+            return try any(index, position, operation, sides[0], right, sides[1])
+        case (_, .links(let position)):
+            let turned = operation == .isIn ? QueryOperator.equal : operation
+            return try any(index, position, turned, sides[1], left, sides[0])
+        case (.constant, .constant), (.constant, .list), (.list, .constant), (.list, .list):
+            throw error(
+                .invalidQuery, index, "a constant is compared with a constant: one side has to be about the object")
+        case (.list, _): throw notSupported(index, "lists on the left side")
+        default: break
+        }
+        let pair = Pair(index: index, left: left, right: right, places: (sides[0], sides[1]), node.modifiers)
+        switch operation {
+        case .isIn: return try isIn(pair)
+        case .between: return try between(pair)
+        case .beginsWith, .endsWith, .contains, .like: return try text(pair, QueryBinder.operation(operation))
+        default: return try compare(pair, Comparison(rawValue: node.choice).unsafelyUnwrapped)
+        }
+    }
+
+    /// A comparison with its two sides and where they stand.
+    struct Pair {
+        let index: Int
+        var left: Operand, right: Operand
+        var places: (left: Int, right: Int)
+        let modifiers: QueryNode.Modifiers
+
+        init(
+            index: Int, left: Operand, right: Operand, places: (Int, Int), _ modifiers: QueryNode.Modifiers
+        ) {
+            self.index = index
+            self.left = left
+            self.right = right
+            self.places = places
+            self.modifiers = modifiers
+        }
+
+        func with(_ value: Value) -> Pair {
+            Pair(index: index, left: left, right: .constant(value), places: places, modifiers)
+        }
+    }
+
+    // MARK: Collections of links
+
+    /// ANY, or NONE, of a collection is an object.
+    private func any(
+        _ index: Int, _ position: Int, _ operation: QueryOperator, _ place: Int, _ other: Operand, _ otherPlace: Int
+    ) throws(StoreError) -> Program {
+        guard case .constant(let value) = other, value.kind == .link, operation == .equal else {
+            throw notSupported(index, "conditions about collections, but for ANY of one of links being an object")
+        }
+        let quantifier =
+            nodes[place].kind == .quantified ? Quantifier(rawValue: nodes[place].choice).unsafelyUnwrapped : .any
+        if quantifier == .all { throw notSupported(index, "ALL of a collection") }
+        if cls.mixedPosition(of: position) != nil { throw notSupported(index, "collections of mixed values") }
+        let test = ColumnTest(cls.propertyID(position), .equal, ofQuery: value)
+        do throws(StoreError) { _ = try BoundTest(test, trees, cls) } catch { throw placed(error, otherPlace) }
+        return quantifier == .none ? [.test(test), .not] : [.test(test)]
+    }
+
+    // MARK: = != < <= > >=
+
+    private func compare(_ pair: Pair, _ comparison: Comparison) throws(StoreError) -> Program {
+        switch (pair.left, pair.right) {
+        case (.constant, _):
+            var turned = Pair(
+                index: pair.index, left: pair.right, right: pair.left, places: (pair.places.right, pair.places.left),
+                pair.modifiers)
+            turned.places = (pair.places.right, pair.places.left)
+            return try compare(turned, QueryBinder.turned(comparison))
+        case (_, .list), (.list, _):
+            throw notSupported(pair.index, "comparisons with a list but by IN and BETWEEN")
+        case (.property(let position), .constant(let value)):
+            if !pair.modifiers.isEmpty, !value.isNull {
+                return try folded(pair, comparison)
+            }
+            return try column(pair, position, comparison, value)
+        default:
+            if !pair.modifiers.isEmpty { return try folded(pair, comparison) }
+            return try computed(pair, comparison)
+        }
+    }
+
+    private static func turned(_ comparison: Comparison) -> Comparison {
+        switch comparison {
+        case .equal, .notEqual: comparison
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        }
+    }
+
+    /// A property with a constant.
+    private func column(
+        _ pair: Pair, _ position: Int, _ comparison: Comparison, _ constant: Value
+    ) throws(StoreError) -> Program {
+        let kind = cls.columns[position].kind, id = cls.propertyID(position)
+        func test(_ comparison: Comparison, _ value: Value) throws(StoreError) -> Program {
+            let test = ColumnTest(id, comparison, ofQuery: value)
+            do throws(StoreError) { _ = try BoundTest(test, trees, cls) } catch {
+                throw placed(error, pair.places.right)
+            }
+            return [.test(test)]
+        }
+        let isEquality = comparison == .equal || comparison == .notEqual
+        if constant.isNull { return isEquality ? try test(comparison, .null) : [.truth(false)] }
+        let value = QueryBinder.plain(constant)
+        if kind == .mixed || value.kind == kind { return try test(comparison, value) }
+        guard kind.isNumber, value.kind.isNumber else {
+            throw placed(
+                cls.named(
+                    StoreError(
+                        .wrongType,
+                        """
+                        \(storedNames.name(cls)).\(storedNames.name(cls, position)) is \(kind.indefinite), and is \
+                        compared with \(value.kindAndText)
+                        """), position), pair.places.right)
+        }
+        if value.isNaN { return [.truth(comparison == .notEqual)] }
+        switch (kind, value.kind) {
+        case (.int, .float), (.int, .double):
+            return try integer(comparison, value.kind == .float ? Double(value.asFloat) : value.asDouble, test)
+        case (.float, .double) where Float(value.asDouble).isFinite:
+            return try test(comparison, .float(Float(value.asDouble)))
+        case (.double, .float): return try test(comparison, .double(Double(value.asFloat)))
+        case (.decimal128, .double) where constant.pointer != nil:
+            // The digits that were written, not the nearest double.
+            let digits = UnsafeRawBufferPointer(start: constant.pointer, count: constant.count)
+            do throws(StoreError) { return try test(comparison, .decimal128(try Decimal128(digits))) } catch {
+                throw placed(error, pair.places.right)
+            }
+        default:
+            if let widened = value.widened(to: kind) { return try test(comparison, widened) }
+            return try computed(pair, comparison)
+        }
+    }
+
+    /// An int property with a number that may lie between ints, or beyond them.
+    private func integer(
+        _ comparison: Comparison, _ number: Double, _ test: (Comparison, Value) throws(StoreError) -> Program
+    ) throws(StoreError) -> Program {
+        if let exact = Int64(exactly: number) { return try test(comparison, .int(exact)) }
+        switch comparison {
+        case .equal: return [.truth(false)]
+        case .notEqual: return [.truth(true)]
+        default: break
+        }
+        let isLess = comparison == .less || comparison == .lessOrEqual
+        guard let below = Int64(exactly: number.rounded(.down)) else {
+            return isLess == (number > 0) ? try test(.notEqual, .null) : [.truth(false)]
+        }
+        return try test(isLess ? .lessOrEqual : .greater, .int(below))
+    }
+
+    private func computed(_ pair: Pair, _ comparison: Comparison) throws(StoreError) -> Program {
+        var properties: [UInt32] = []
+        let left = try program(pair.left, pair.places.left, &properties)
+        let right = try program(pair.right, pair.places.right, &properties)
+        guard QueryBinder.areComparable(left.kind, right.kind) else {
+            throw error(
+                .wrongType, pair.index,
+                """
+                \(described(pair.places.left)) is \(left.kind.indefinite), and is compared with \
+                \(described(pair.places.right)), \(right.kind.indefinite)
+                """)
+        }
+        let isEquality = comparison == .equal || comparison == .notEqual
+        if !isEquality, left.kind == .link || left.kind == .binary {
+            throw error(.wrongType, pair.index, "values of kind \(left.kind) are only compared for equality")
+        }
+        return [.values(ValueTest(left, .comparison(comparison), right, properties))]
+    }
+
+    private static func areComparable(_ a: ValueKind, _ b: ValueKind) -> Bool {
+        a == b || a == .mixed || b == .mixed || a == .null || b == .null || a.isNumber && b.isNumber
+    }
+
+    // MARK: BETWEEN, IN
+
+    private func between(_ pair: Pair) throws(StoreError) -> Program {
+        guard case .list(let bounds) = pair.right, bounds.count == 2 else {
+            throw error(.invalidQuery, pair.places.right, "BETWEEN has a list of two constants: {low, high}")
+        }
+        return QueryBinder.joined(
+            [try compare(pair.with(bounds[0]), .greaterOrEqual), try compare(pair.with(bounds[1]), .lessOrEqual)],
+            .and)
+    }
+
+    /// As many are tested each by a kernel; more are looked for in one ordered set.
+    private static let fewAlternatives = 8
+
+    private func isIn(_ pair: Pair) throws(StoreError) -> Program {
+        guard case .list(let values) = pair.right else {
+            throw error(.invalidQuery, pair.places.right, "IN has a list: {1, 2, 3}, or an argument that is one")
+        }
+        var properties: [UInt32] = []
+        let left = try program(pair.left, pair.places.left, &properties)
+        // A list may have values of any types: those of others are equal to none.
+        let fitting = values.filter { QueryBinder.areComparable(left.kind, $0.kind) }
+        if fitting.isEmpty { return [.truth(false)] }
+        let isFolded = !pair.modifiers.isEmpty && fitting.contains { $0.kind.isText }
+        if fitting.count <= QueryBinder.fewAlternatives || isFolded {
+            var programs: [Program] = []
+            for value in fitting { programs.append(try compare(pair.with(value), .equal)) }
+            return QueryBinder.joined(programs, .or)
+        }
+        let set: ValueSet
+        do throws(StoreError) {
+            set = try ValueSet(
+                try fitting.map { (value) throws(StoreError) in
+                    try converted(value, to: left.kind)
+                })
+        } catch { throw placed(error, pair.places.right) }
+        return [.values(ValueTest(left, .isOneOf(set), nil, properties))]
+    }
+
+    /// As `column` does it, for numbers that mean another one beside a property of that kind.
+    private func converted(_ value: Value, to kind: ValueKind) throws(StoreError) -> Value {
+        if kind == .decimal128, value.kind == .double, let pointer = value.pointer {
+            return .decimal128(try Decimal128(UnsafeRawBufferPointer(start: pointer, count: value.count)))
+        }
+        let value = QueryBinder.plain(value)
+        if kind == .float, value.kind == .double { return value.widened(to: .float) ?? value }
+        return value
+    }
+
+    // MARK: Texts
+
+    private static func operation(_ operation: QueryOperator) -> TextPattern.Operation {
+        switch operation {
+        case .beginsWith: .beginsWith
+        case .endsWith: .endsWith
+        case .contains: .contains
+        default: .like
+        }
+    }
+
+    /// A comparison with `[c]` or `[d]`.
+    private func folded(_ pair: Pair, _ comparison: Comparison) throws(StoreError) -> Program {
+        switch comparison {
+        case .equal: try text(pair, .equal)
+        case .notEqual: QueryBinder.not(try text(pair, .equal))
+        case .less: try text(pair, .less)
+        case .lessOrEqual: try text(pair, .lessOrEqual)
+        case .greater: try text(pair, .greater)
+        case .greaterOrEqual: try text(pair, .greaterOrEqual)
+        }
+    }
+
+    private func text(_ pair: Pair, _ operation: TextPattern.Operation) throws(StoreError) -> Program {
+        var properties: [UInt32] = []
+        let left = try program(pair.left, pair.places.left, &properties)
+        let before = properties
+        let right = try program(pair.right, pair.places.right, &properties)
+        for (program, place) in [(left, pair.places.left), (right, pair.places.right)] {
+            guard program.kind.isText || program.kind == .mixed || program.kind == .null else {
+                throw error(
+                    .wrongType, place, "\(described(place)) is \(program.kind.indefinite): a text is expected")
+            }
+        }
+        guard left.kind == right.kind || !left.kind.isText || !right.kind.isText else {
+            throw error(
+                .wrongType, pair.index,
+                """
+                \(described(pair.places.left)) is \(left.kind.indefinite), \(described(pair.places.right)) is \
+                \(right.kind.indefinite)
+                """)
+        }
+        guard case .constant(let value) = pair.right else {
+            return [.values(ValueTest(left, .text(operation, pair.modifiers), right, properties))]
+        }
+        if value.isNull { return operation == .equal ? try computed(pair, Comparison.equal) : [.truth(false)] }
+        let pattern = try TextPattern(
+            operation, UnsafeRawBufferPointer(start: value.pointer, count: value.count),
+            foldsCase: pair.modifiers.contains(.ignoresCase), foldsAccents: pair.modifiers.contains(.ignoresAccents),
+            isBinary: value.kind == .binary)
+        return [.values(ValueTest(left, .pattern(pattern), nil, before))]
+    }
+}

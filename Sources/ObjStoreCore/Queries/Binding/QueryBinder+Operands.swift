@@ -1,0 +1,195 @@
+/// The two sides of comparisons, and what is sorted by.
+extension QueryBinder {
+    /// One side of a comparison.
+    enum Operand {
+        case constant(Value)
+        case list([Value])
+        /// A property of the object, with a single value.
+        case property(Int)
+        /// A collection of links, or of mixed values, of which any element is meant.
+        case links(Int)
+        case computed(ValueProgram, [UInt32])
+    }
+
+    func operand(_ index: Int) throws(StoreError) -> Operand {
+        let node = nodes[index]
+        switch node.kind {
+        case .constant:
+            if node.value.kind == .string, !UTF8Check.isValid(node.value.pointer, node.value.count) {
+                throw error(.invalidUTF8, index, "the text is not valid UTF-8")
+            }
+            return .constant(node.value)
+        case .list:
+            var values: [Value] = []
+            for operand in operands(index) {
+                guard case .constant(let value) = try self.operand(operand) else {
+                    throw error(.invalidQuery, operand, "a list has constants only, and not \(described(operand))")
+                }
+                values.append(value)
+            }
+            return .list(values)
+        case .property: return try property(index)
+        case .arithmetic, .count: return try computed(index)
+        case .quantified: return try quantified(index)
+        case .variable: throw notSupported(index, "comparisons of the object itself")
+        case .element, .key: throw notSupported(index, "elements of collections in queries")
+        case .incoming, .allIncoming: throw notSupported(index, "@links in queries")
+        case .keys, .values: throw notSupported(index, "@keys and @values")
+        case .type: throw notSupported(index, "@type")
+        case .filter: throw notSupported(index, "SUBQUERY")
+        case .aggregate: throw notSupported(index, "aggregates of collections in queries")
+        case .object: throw notSupported(index, "obj(…): give the object as an argument")
+        case .box, .circle, .polygon: throw notSupported(index, "GEOWITHIN")
+        default: throw error(.invalidQuery, index, "a value is expected here, and not \(described(index))")
+        }
+    }
+
+    /// Position of a property of the object.
+    private func property(_ index: Int) throws(StoreError) -> Operand {
+        let path = index - 1
+        guard nodes[path].kind == .variable, nodes[path].number == 0 else {
+            throw notSupported(index, "paths through links, embedded objects and maps")
+        }
+        let position = try position(index)
+        if cls.columns[position].kind.isCollection {
+            guard cls.mixedPosition(of: position) != nil || cls.inversePosition(of: position) != nil else {
+                throw notSupported(index, "conditions about \(cls.columns[position].kind.indefinite)")
+            }
+            return .links(position)
+        }
+        return .property(position)
+    }
+
+    private func position(_ index: Int) throws(StoreError) -> Int {
+        let node = nodes[index]
+        if node.value.isNull {
+            do throws(StoreError) { return try cls.position(UInt32(truncatingIfNeeded: node.number)) } catch {
+                throw placed(error, index)
+            }
+        }
+        let name = String(
+            decoding: UnsafeRawBufferPointer(start: node.value.pointer, count: node.value.count), as: UTF8.self)
+        if let position = storedNames.propertyIndex(name, cls) { return position }
+        var message = "class \(storedNames.name(cls)) does not have a property \(name)"
+        let all = cls.properties.indices.map { storedNames.name(cls, $0) }
+        if let nearest = NearestName.of(name, in: all) { message += ": did you mean \(nearest)?" }
+        throw placed(StoreError(.noSuchProperty, message).at(class: cls.name, property: name), index)
+    }
+
+    private func quantified(_ index: Int) throws(StoreError) -> Operand {
+        let inner = try operand(index - 1)
+        switch inner {
+        case .links: return inner
+        case .list: throw notSupported(index, "ANY, ALL and NONE of a list")
+        case .constant, .property, .computed:
+            throw error(
+                .invalidQuery, index, "\(described(index - 1)) is no collection: there is no ANY, ALL or NONE of it")
+        }
+    }
+
+    // MARK: Computed
+
+    /// What an operand is as a program; its properties are added to `properties`.
+    func program(_ operand: Operand, _ index: Int, _ properties: inout [UInt32]) throws(StoreError) -> ValueProgram {
+        switch operand {
+        case .constant(let value):
+            let value = QueryBinder.plain(value)
+            return ValueProgram(steps: [.constant(value)], kind: value.kind)
+        case .property(let position):
+            return ValueProgram(steps: [.property(number(position, &properties))], kind: cls.columns[position].kind)
+        case .computed(var program, let own):
+            let numbers = own.map { id in number(id, &properties) }
+            for step in program.steps.indices {
+                if case .property(let old) = program.steps[step] { program.steps[step] = .property(numbers[old]) }
+            }
+            return program
+        case .list, .links: throw error(.invalidQuery, index, "one value is expected here, and not \(described(index))")
+        }
+    }
+
+    private func number(_ position: Int, _ properties: inout [UInt32]) -> Int {
+        number(cls.propertyID(position), &properties)
+    }
+
+    private func number(_ id: UInt32, _ properties: inout [UInt32]) -> Int {
+        if let number = properties.firstIndex(of: id) { return number }
+        properties.append(id)
+        return properties.count - 1
+    }
+
+    private func computed(_ index: Int) throws(StoreError) -> Operand {
+        let node = nodes[index]
+        var properties: [UInt32] = []
+        if node.kind == .count {
+            let program = try program(try operand(index - 1), index - 1, &properties)
+            guard program.kind.isText else {
+                throw notSupported(index, "the count of \(program.kind.indefinite)")
+            }
+            return .computed(
+                ValueProgram(steps: program.steps + [.length], kind: .int, depth: program.depth), properties)
+        }
+        let operation = Arithmetic(rawValue: node.choice).unsafelyUnwrapped
+        let operands = operands(index)
+        var programs: [ValueProgram] = []
+        for operand in operands {
+            let program = try program(try self.operand(operand), operand, &properties)
+            switch program.kind {
+            case .int, .float, .double, .mixed, .null: break
+            case .decimal128: throw notSupported(index, "sums and products of decimals")
+            default:
+                throw error(
+                    .wrongType, operand, "\(described(operand)) is \(program.kind.indefinite): a number is expected")
+            }
+            programs.append(program)
+        }
+        let first = programs[0], last = programs[programs.count - 1]
+        var kind = ValueKind.double
+        if programs.contains(where: { $0.kind == .mixed }) { kind = .mixed }
+        if programs.allSatisfy({ $0.kind == .int || $0.kind == .null }) { kind = .int }
+        let steps = operation == .negate ? first.steps : first.steps + last.steps
+        let depth = operation == .negate ? first.depth : max(first.depth, last.depth + 1)
+        return .computed(ValueProgram(steps: steps + [.arithmetic(operation)], kind: kind, depth: depth), properties)
+    }
+
+    /// A number of a text without what was written.
+    static func plain(_ value: Value) -> Value {
+        value.kind == .double && value.pointer != nil ? .double(value.asDouble) : value
+    }
+}
+
+/// What somebody who misspelt a name has meant.
+enum NearestName {
+    /// Nil: nothing is near.
+    static func of(_ name: String, in all: [String]) -> String? {
+        let wanted = Array(name.utf8)
+        guard wanted.count <= 64 else { return nil }
+        var best: (name: String, distance: Int)?
+        for candidate in all {
+            let letters = Array(candidate.utf8)
+            guard letters.count <= 64 else { continue }
+            let distance = distance(wanted, letters)
+            if distance <= max(1, wanted.count / 3), distance < best?.distance ?? .max { best = (candidate, distance) }
+        }
+        return best?.name
+    }
+
+    /// How many letters have to be changed, added, left out or exchanged with their neighbour; upper and lower case
+    /// count as the same.
+    private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        func fold(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte }
+        var before: [Int] = [], last = Array(0...b.count)
+        for row in a.indices {
+            var current = [row + 1]
+            for column in b.indices {
+                let isSame = fold(a[row]) == fold(b[column])
+                var least = min(last[column] + (isSame ? 0 : 1), last[column + 1] + 1, current[column] + 1)
+                if row > 0, column > 0, fold(a[row]) == fold(b[column - 1]), fold(a[row - 1]) == fold(b[column]) {
+                    least = min(least, before[column - 1] + 1)
+                }
+                current.append(least)
+            }
+            (before, last) = (last, current)
+        }
+        return last[b.count]
+    }
+}

@@ -1,0 +1,193 @@
+/// Makes the condition and the steps of a query from its nodes: names become ids, constants values of the properties
+/// that they are compared with. What does not fit is an error that says where, what was found and what was expected.
+///
+/// ```
+///  QueryBinder                conditions, AND, OR, NOT
+///    + Operands               properties, constants, what is computed from them
+///    + Comparisons            which test a comparison is
+///    + Steps                  SORT, DISTINCT, LIMIT, OFFSET
+/// ```
+struct QueryBinder {
+    let nodes: [QueryNode]
+    let shape: QueryShape
+    let trees: TreeAccess
+    let cls: ClassSchema
+    let storedNames: StoredNames
+    /// Names of properties that the nodes have by their ids.
+    private(set) var names: [UInt32: String] = [:]
+
+    typealias Program = [Predicate.Node]
+
+    /// Errors: `.invalidArgument`: the nodes are no tree; `.invalidQuery`: too many, or too deep.
+    init(
+        _ nodes: [QueryNode], _ trees: TreeAccess, _ cls: ClassSchema, _ storedNames: StoredNames
+    ) throws(StoreError) {
+        self.nodes = nodes
+        self.trees = trees
+        self.cls = cls
+        self.storedNames = storedNames
+        guard nodes.count <= QueryLimits.nodes else {
+            throw StoreError(.invalidQuery, "the query has more than \(QueryLimits.nodes) nodes")
+        }
+        shape = try QueryShape(nodes)
+        try checkDepth()
+        try collectNames()
+    }
+
+    /// Also protects the stack: everything below calls itself once for each level.
+    private func checkDepth() throws(StoreError) {
+        try Memory.check(for: nodes.count, each: 2)
+        var depths = [UInt16](repeating: 1, count: nodes.count)
+        for index in nodes.indices {
+            var deepest: UInt16 = 0, next = index - 1
+            for _ in 0..<nodes[index].operands {
+                deepest = max(deepest, depths[next])
+                next = Int(shape.starts[next]) - 1
+            }
+            depths[index] = deepest + 1
+            guard deepest < QueryBinder.deepest else {
+                throw error(.invalidQuery, index, "the query is deeper than \(QueryBinder.deepest) levels")
+            }
+        }
+    }
+
+    /// Some more than a text may have: its printed form has no parentheses where the nodes have levels.
+    private static let deepest: UInt16 = 128
+
+    private mutating func collectNames() throws(StoreError) {
+        for (index, node) in nodes.enumerated() where node.kind == .property && node.value.isNull {
+            guard let id = UInt32(exactly: node.number), PropertyID.classIndex(id) >= 0,
+                PropertyID.classIndex(id) < trees.schema.classes.count
+            else { throw error(.noSuchProperty, index, "no property has the id \(node.number)") }
+            let cls = trees.schema.classes[PropertyID.classIndex(id)]
+            let position: Int
+            do throws(StoreError) { position = try cls.position(id) } catch { throw placed(error, index) }
+            names[id] = storedNames.name(cls, position)
+        }
+    }
+
+    /// The nodes are a condition, or a `query` of one and steps.
+    mutating func bind() throws(StoreError) -> (predicate: Predicate, steps: [QueryStep]) {
+        let root = nodes.count - 1
+        guard nodes[root].kind == .query else { return (try predicate(root), []) }
+        let operands = operands(root)
+        let predicate = try predicate(operands[0])
+        var steps: [QueryStep] = []
+        for operand in operands.dropFirst() { steps.append(try step(operand)) }
+        return (predicate, steps)
+    }
+
+    private func predicate(_ index: Int) throws(StoreError) -> Predicate {
+        let program = try condition(index)
+        do throws(StoreError) { return try Predicate(program) } catch { throw placed(error, index) }
+    }
+
+    // MARK: Conditions
+
+    func condition(_ index: Int) throws(StoreError) -> [Predicate.Node] {
+        let node = nodes[index]
+        switch node.kind {
+        case .truth: return [.truth(node.number != 0)]
+        case .not: return QueryBinder.not(try condition(operands(index)[0]))
+        case .and, .or:
+            var cheap: [Program] = [], dear: [Program] = []
+            for operand in operands(index) {
+                let program = try condition(operand)
+                if QueryBinder.isComputed(program) { dear.append(program) } else { cheap.append(program) }
+            }
+            // What is computed comes last: it looks only at what the others have left.
+            return QueryBinder.joined(cheap + dear, node.kind == .and ? .and : .or)
+        case .compare: return try comparison(index)
+        default:
+            throw error(
+                .invalidQuery, index,
+                "a condition is expected here, such as a comparison, and not \(described(index))")
+        }
+    }
+
+    static func not(_ program: [Predicate.Node]) -> [Predicate.Node] {
+        if program.count == 1, case .truth(let truth) = program[0] { return [.truth(!truth)] }
+        return program + [.not]
+    }
+
+    /// One behind the other, so that the stack stays low.
+    static func joined(_ programs: [[Predicate.Node]], _ operation: Predicate.Node) -> [Predicate.Node] {
+        var joined: [Predicate.Node] = []
+        for (index, program) in programs.enumerated() {
+            joined += program
+            if index > 0 { joined.append(operation) }
+        }
+        return joined
+    }
+
+    private static func isComputed(_ program: [Predicate.Node]) -> Bool {
+        program.contains { if case .values = $0 { true } else { false } }
+    }
+
+    // MARK: Helpers
+
+    /// In their order.
+    func operands(_ index: Int) -> [Int] { shape.operands(of: index, in: nodes).reversed() }
+
+    /// An error at a node: at its place in the text, or the number of the node.
+    func error(_ code: StatusCode, _ index: Int, _ message: String) -> StoreError {
+        placed(StoreError(code, message).at(class: cls.name), index)
+    }
+
+    func placed(_ error: StoreError, _ index: Int) -> StoreError {
+        error.position >= 0
+            ? error : error.at(class: nil, position: nodes[index].position >= 0 ? Int(nodes[index].position) : index)
+    }
+
+    /// For messages: a subtree as a text.
+    func described(_ index: Int) -> String {
+        let start = Int(shape.starts[index])
+        let part = Array(nodes[start...index])
+        let text = try? QueryPrinter.text(part) { [names] node in names[UInt32(truncatingIfNeeded: node.number)] }
+        guard let text else { return "\(nodes[index].kind)" }
+        return text.count > 60 ? String(text.prefix(57)) + "…" : text
+    }
+
+    func notSupported(_ index: Int, _ what: String) -> StoreError {
+        error(.notSupported, index, "\(described(index)): this version does not evaluate \(what)")
+    }
+}
+
+extension View {
+    /// The query of nodes; none: of all objects. Values are copied.
+    ///
+    /// Errors, with the place of the node: `.noSuchClass`, `.noSuchProperty`, `.wrongType`, `.invalidQuery`,
+    /// `.notSupported`, `.invalidUTF8`; `.invalidArgument`: they are no tree; `.outOfMemory`.
+    package func query(_ classID: UInt32, _ nodes: [QueryNode]) throws(StoreError) -> Query {
+        try query(classID, nodes.isEmpty ? nil : try QueryTree(nodes))
+    }
+
+    /// The query of a text; an empty one: of all objects. See `QueryTree.init(parsing:arguments:)` for the grammar.
+    ///
+    /// Errors: the same, with the place in the text, in bytes.
+    package func query(
+        _ classID: UInt32, parsing text: String, arguments: [QueryArgument] = []
+    ) throws(StoreError) -> Query {
+        if text.isEmpty && arguments.isEmpty { return try query(classID, nil as QueryTree?) }
+        return try query(classID, try QueryTree(parsing: text, arguments: arguments))
+    }
+
+    /// The same of bytes that a program gave.
+    package func query(
+        _ classID: UInt32, parsing text: UnsafeRawBufferPointer, arguments: [QueryArgument] = []
+    ) throws(StoreError) -> Query {
+        if text.isEmpty && arguments.isEmpty { return try query(classID, nil as QueryTree?) }
+        return try query(classID, try QueryTree(parsing: text, arguments: arguments))
+    }
+
+    private func query(_ classID: UInt32, _ tree: QueryTree?) throws(StoreError) -> Query {
+        try serialised { () throws(StoreError) in
+            let trees = try trees, cls = try trees.schema.cls(classID)
+            guard let tree else { return Query(classID, storeTag: trees.storeTag) }
+            var binder = try QueryBinder(tree.nodes, trees, cls, store.names)
+            let (predicate, steps) = try binder.bind()
+            return Query(
+                classID, storeTag: trees.storeTag, predicate, steps: steps, tree: tree, names: binder.names)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+/// Comparisons and what is made of them by AND, OR and NOT: true or false for each object.
+///
+/// In post-order, as a program for a stack of truth values: `age < 2 && !(name == "Rex")` is
+/// `test(age < 2) test(name == "Rex") not and`. Of two operands each, so that a long chain does not need a deep stack.
+package struct Predicate: Sendable {
+    package enum Node: Sendable {
+        case truth(Bool)
+        case test(ColumnTest)
+        /// What no column and no index answers: computed for each object that is left.
+        case values(ValueTest)
+        case not, and, or
+    }
+
+    /// The one comparison that it is. Not among nodes: nothing is allocated for it.
+    let single: ColumnTest?
+    private let program: [Node]
+    /// How many truth values the stack has at most.
+    let depth: Int
+
+    static let deepest = 100
+
+    /// True of every object.
+    static let always = Predicate()
+
+    init(_ test: ColumnTest) { self.init(single: test) }
+
+    private init(single: ColumnTest? = nil, program: [Node] = [], depth: Int = 1) {
+        self.single = single
+        self.program = program
+        self.depth = depth
+    }
+
+    /// No nodes: true. Errors: `.invalidQuery`: it is deeper than 100 operations.
+    package init(_ nodes: [Node]) throws(StoreError) {
+        if nodes.count == 1 {
+            switch nodes[0] {
+            case .test(let test):
+                self.init(single: test)
+                return
+            case .truth(true):
+                self.init()
+                return
+            default: break
+            }
+        }
+        var height = 0, most = 1
+        for node in nodes {
+            switch node {
+            case .truth, .test, .values: height += 1
+            case .not: break
+            case .and, .or: height -= 1
+            }
+            most = max(most, height)
+        }
+        assert(nodes.isEmpty || height == 1, "a predicate has one value")
+        guard most <= Predicate.deepest else {
+            throw StoreError(
+                .invalidQuery, "the condition is \(most) operations deep: at most \(Predicate.deepest) are allowed")
+        }
+        self.init(program: nodes, depth: most)
+    }
+
+    var isTrue: Bool { single == nil && program.isEmpty }
+
+    var nodes: [Node] { single.map { [.test($0)] } ?? program }
+
+    /// Both are true. Errors: as of `init`.
+    func and(_ other: Predicate) throws(StoreError) -> Predicate {
+        if isTrue { return other }
+        if other.isTrue { return self }
+        return try Predicate(nodes + other.nodes + [.and])
+    }
+
+    /// Comparisons of which every object that it finds satisfies each: the operands of ANDs at the top.
+    var necessaryTests: [ColumnTest] {
+        if let single { return [single] }
+        // What must be true of a subtree if its root is: of a test itself, of AND both, of all else nothing.
+        var stack: [[ColumnTest]] = []
+        for node in program {
+            switch node {
+            case .test(let test): stack.append([test])
+            case .truth, .values: stack.append([])
+            case .not: stack[stack.count - 1] = []
+            case .and:
+                let last = stack.removeLast()
+                stack[stack.count - 1] += last
+            case .or:
+                stack.removeLast()
+                stack[stack.count - 1] = []
+            }
+        }
+        return stack.last ?? []
+    }
+}
+
+/// `property op value`: what a predicate is made of, where a column, an index or an inverse can answer it.
+package struct ColumnTest: Sendable {
+    let propertyID: UInt32
+    let comparison: Comparison
+    /// Objects that have the link `value` as the value, among the elements, or anywhere inside of a mixed value; the
+    /// comparison is `equal`.
+    let isInside: Bool
+    /// Points to the bytes of `owner`, or to those of the query that it is part of.
+    let value: Value
+    private let owner: OwnedValue?
+
+    /// The value is copied.
+    package init(
+        _ propertyID: UInt32, _ comparison: Comparison, _ value: Value, isInside: Bool = false
+    ) throws(StoreError) {
+        self.propertyID = propertyID
+        self.comparison = comparison
+        self.isInside = isInside
+        owner = value.kind.isBytes ? try OwnedValue(copying: value) : nil
+        self.value = owner?.value ?? value
+    }
+
+    /// Of a value whose bytes the query owns.
+    init(_ propertyID: UInt32, _ comparison: Comparison, ofQuery value: Value) {
+        self.propertyID = propertyID
+        self.comparison = comparison
+        isInside = false
+        owner = nil
+        self.value = value
+    }
+}

@@ -1,0 +1,129 @@
+/// A comparison that is computed for one object after the other: of two properties, of what is computed from them, of
+/// texts by other than their bytes, of a property with many constants.
+package final class ValueTest: Sendable {
+    enum Relation: Sendable {
+        case comparison(Comparison)
+        /// With a text that is the same for all objects.
+        case pattern(TextPattern)
+        /// With a text of the object.
+        case text(TextPattern.Operation, QueryNode.Modifiers)
+        case isOneOf(ValueSet)
+    }
+
+    let left: ValueProgram
+    let relation: Relation
+    /// Of `comparison` and `text` only.
+    let right: ValueProgram?
+    /// Ids of the properties that the programs use.
+    let properties: [UInt32]
+
+    init(_ left: ValueProgram, _ relation: Relation, _ right: ValueProgram?, _ properties: [UInt32]) {
+        self.left = left
+        self.relation = relation
+        self.right = right
+        self.properties = properties
+    }
+
+    /// Of two values of any kinds: exact among numbers; null equals null only, NaN nothing; values of different
+    /// families are unequal, and neither less nor greater.
+    static func holds(_ comparison: Comparison, _ a: Value, _ b: Value) throws(StoreError) -> Bool {
+        if a.isNull || b.isNull || a.isNaN || b.isNaN {
+            let isEqual = a.isNull && b.isNull
+            return comparison == .equal ? isEqual : comparison == .notEqual ? !isEqual : false
+        }
+        guard try MixedOrder.family(a) == MixedOrder.family(b), a.kind.isText == b.kind.isText else {
+            return comparison == .notEqual
+        }
+        if a.kind.isText, a.kind != b.kind { return comparison == .notEqual }
+        return comparison.holds(try MixedOrder.compare(a, b))
+    }
+}
+
+/// A value test with the columns of one version.
+struct BoundValues {
+    private let test: ValueTest
+    private let reader: ClusterReader
+    /// Of the properties.
+    let positions: [Int]
+
+    /// Errors: `.noSuchProperty`.
+    init(_ test: ValueTest, _ reader: ClusterReader, _ cls: ClassSchema) throws(StoreError) {
+        self.test = test
+        self.reader = reader
+        var positions: [Int] = []
+        for id in test.properties { positions.append(try cls.position(id)) }
+        self.positions = positions
+    }
+
+    private func value(_ program: ValueProgram, _ row: RowPosition) throws(StoreError) -> Value {
+        try program.value { (number) throws(StoreError) in try reader.plainValue(row, positions[number]) }
+    }
+
+    func holds(_ row: RowPosition) throws(StoreError) -> Bool {
+        let left = try value(test.left, row)
+        switch test.relation {
+        case .comparison(let comparison):
+            return try ValueTest.holds(comparison, left, try value(test.right.unsafelyUnwrapped, row))
+        case .isOneOf(let set): return try set.contains(left)
+        case .pattern(let pattern):
+            return left.kind == (pattern.isBinary ? .binary : .string) && pattern.matches(left.pointer, left.count)
+        case .text(let operation, let modifiers):
+            let right = try value(test.right.unsafelyUnwrapped, row)
+            guard left.kind == .string || left.kind == .binary, left.kind == right.kind else {
+                return operation == .equal && left.isNull && right.isNull
+            }
+            let pattern = try TextPattern(
+                operation, UnsafeRawBufferPointer(start: right.pointer, count: right.count),
+                foldsCase: modifiers.contains(.ignoresCase), foldsAccents: modifiers.contains(.ignoresAccents),
+                isBinary: right.kind == .binary)
+            return pattern.matches(left.pointer, left.count)
+        }
+    }
+}
+
+extension ClusterReader {
+    /// The same as `value`, of a mixed property what its cell has.
+    @inline(__always)
+    func plainValue(_ row: RowPosition, _ column: Int) throws(StoreError) -> Value {
+        let value = try value(row, column)
+        if _fastPath(columns[column].kind != .mixed) || value.isNull { return value }
+        return try MixedNode(value.pointer, value.count).value()
+    }
+}
+
+/// Values of which one is looked for: ascending in the order of mixed values, each once.
+struct ValueSet: Sendable {
+    private let values: [Value]
+    private let hasNull: Bool
+
+    /// Whoever has it owns the bytes.
+    init(_ all: [Value]) throws(StoreError) {
+        hasNull = all.contains { $0.isNull }
+        // Sorted by merging: the standard library's sort cannot fail with an error of ours.
+        var values = all.filter { !$0.isNull && !$0.isNaN }, failure: StoreError?
+        values.sort { a, b in
+            do throws(StoreError) { return try MixedOrder.compare(a, b) < 0 } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
+        self.values = values
+    }
+
+    func contains(_ value: Value) throws(StoreError) -> Bool {
+        if value.isNull { return hasNull }
+        if value.isNaN { return false }
+        var low = 0, high = values.count
+        while low < high {
+            let middle = (low + high) >> 1
+            if try MixedOrder.compare(values[middle], value) < 0 { low = middle + 1 } else { high = middle }
+        }
+        // Equal bytes of a string and a binary lie side by side.
+        while low < values.count, try MixedOrder.compare(values[low], value) == 0 {
+            if try ValueTest.holds(.equal, values[low], value) { return true }
+            low += 1
+        }
+        return false
+    }
+}

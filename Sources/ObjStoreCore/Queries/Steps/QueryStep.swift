@@ -1,0 +1,90 @@
+/// What a query does with the list of the objects that satisfy its condition: one step behind the other.
+enum QueryStep: Sendable {
+    /// Stable: where all keys are equal the order stays.
+    case sort([SortKey])
+    /// Of objects with the same values the first stays.
+    case distinct([SortKey])
+    case limit(Int)
+    case offset(Int)
+    /// Those that satisfy a condition, behind a step that has to come first.
+    case filter(Predicate)
+
+    /// Objects come in another order only, so that a condition means the same before it.
+    var isSort: Bool { if case .sort = self { true } else { false } }
+}
+
+/// One value that objects are sorted by.
+struct SortKey: Sendable {
+    let value: ValueProgram
+    /// Ids of the properties that the program uses.
+    let properties: [UInt32]
+    var isDescending = false
+    var foldsCase = false
+}
+
+extension QueryRun {
+    /// The list after all steps of the query.
+    func apply(_ steps: ArraySlice<QueryStep>, to list: KeyBuffer) throws(StoreError) -> KeyBuffer {
+        var list = list, steps = steps
+        while let step = steps.popFirst() {
+            switch step {
+            case .sort(let keys):
+                let order = try RowOrder(list, keys, trees, cls)
+                let limit = QueryRun.end(of: steps)
+                try order.sort(first: limit ?? list.count)
+                list = try order.keys(limit ?? list.count)
+            case .distinct(let keys):
+                let order = try RowOrder(list, keys, trees, cls)
+                try order.sort(first: list.count)
+                list = try order.firstOfEach()
+            case .limit(let count): list = try list.part(0..<min(count, list.count))
+            case .offset(let count): list = try list.part(min(count, list.count)..<list.count)
+            case .filter(let predicate):
+                let test = try RowTest(Query(query.classID, where: predicate), trees), kept = KeyBuffer()
+                for index in 0..<list.count where try test.holds(list.keys[index]) { try kept.append(list.keys[index]) }
+                list = kept
+            }
+        }
+        return list
+    }
+
+    /// How many of the first objects of a list the next steps look at; nil: all.
+    static func end(of steps: ArraySlice<QueryStep>) -> Int? {
+        var begin = 0
+        for step in steps {
+            switch step {
+            case .offset(let count): begin = begin.addingReportingOverflow(count).partialValue
+            case .limit(let count):
+                let (end, isBeyond) = begin.addingReportingOverflow(count)
+                return isBeyond || begin < 0 ? nil : end
+            case .sort, .distinct, .filter: return nil
+            }
+            if begin < 0 { return nil }
+        }
+        return nil
+    }
+
+    /// How many are left of so many, where that needs no list; nil: it does.
+    static func count(_ count: Int, after steps: [QueryStep]) -> Int? {
+        var count = count
+        for step in steps {
+            switch step {
+            case .sort: break
+            case .limit(let limit): count = min(count, limit)
+            case .offset(let offset): count -= min(count, offset)
+            case .distinct, .filter: return nil
+            }
+        }
+        return count
+    }
+}
+
+extension KeyBuffer {
+    /// Itself, where that is all.
+    func part(_ range: Range<Int>) throws(StoreError) -> KeyBuffer {
+        if range == 0..<count { return self }
+        let part = try KeyBuffer(expecting: range.count)
+        for index in range { try part.append(keys[index]) }
+        return part
+    }
+}

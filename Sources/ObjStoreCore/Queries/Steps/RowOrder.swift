@@ -1,0 +1,229 @@
+/// The objects of a list in the order of sort keys.
+///
+/// ```
+///  list            rows: prefix of the first key, index in the list
+///  k0 k1 k2 …  ──► radix sort ──► runs of equal prefixes ──► by what lies behind it ──► by the next key ──► …
+/// ```
+/// Memory: 16 bytes for each object and twice as much while it sorts, and 8 for each key: `.outOfMemory`.
+final class RowOrder {
+    private struct Row {
+        var prefix: UInt64
+        var index: Int
+    }
+
+    private let list: KeyBuffer
+    private let columns: [SortColumn]
+    private let reader: ClusterReader
+    private let rows: UnsafeMutablePointer<Row>
+    private let scratch: UnsafeMutablePointer<Row>
+    private var count: Int
+    /// Where runs of objects begin that no key distinguishes: a bit for each row.
+    private var begins: [Bool] = []
+
+    init(
+        _ list: KeyBuffer, _ keys: [SortKey], _ trees: TreeAccess, _ cls: ClassSchema
+    ) throws(StoreError) {
+        self.list = list
+        reader = try trees.objects(cls)
+        var columns: [SortColumn] = []
+        for key in keys { columns.append(try SortColumn(key, list, reader, cls)) }
+        self.columns = columns
+        count = list.count
+        rows = try Memory.allocate(Row.self, max(1, count))
+        do throws(StoreError) { scratch = try Memory.allocate(Row.self, max(1, count)) } catch {
+            rows.deallocate()
+            throw error
+        }
+        for index in 0..<count { rows[index] = Row(prefix: 0, index: index) }
+    }
+
+    deinit {
+        rows.deallocate()
+        scratch.deallocate()
+    }
+
+    /// The keys of the first objects.
+    func keys(_ limit: Int) throws(StoreError) -> KeyBuffer {
+        let limit = min(limit, count), keys = try KeyBuffer(expecting: limit)
+        for place in 0..<limit { try keys.append(list.keys[rows[place].index]) }
+        return keys
+    }
+
+    /// Of objects with equal values the first of the list, in the order of the list. After `sort`.
+    func firstOfEach() throws(StoreError) -> KeyBuffer {
+        try Memory.check(for: count, each: 1)
+        var isFirst = [Bool](repeating: false, count: count)
+        // Equal ones are in the order of the list.
+        for place in 0..<count where begins[place] { isFirst[rows[place].index] = true }
+        let keys = KeyBuffer()
+        for index in 0..<count where isFirst[index] { try keys.append(list.keys[index]) }
+        return keys
+    }
+
+    // MARK: Sorting
+
+    /// So that at least the first `limit` places are right.
+    func sort(first limit: Int) throws(StoreError) {
+        try Memory.check(for: count, each: 1)
+        begins = [Bool](repeating: false, count: count)
+        if count == 0 { return }
+        if limit < count / 8, columns.count > 0 { keepLeast(limit) }
+        try sort(0..<count, by: 0)
+    }
+
+    /// Leaves out rows that come behind the `limit` least by their first prefix alone.
+    private func keepLeast(_ limit: Int) {
+        if limit == 0 {
+            count = 0
+            return
+        }
+        let prefixes = columns[0].prefixes
+        // The limit-th least prefix, by halving around one of them: the rows are in no order yet.
+        let words = UnsafeMutableRawPointer(scratch).assumingMemoryBound(to: UInt64.self)
+        for index in 0..<count { words[index] = prefixes[index] }
+        var low = 0, high = count - 1
+        while low < high {
+            let pivot = words[(low + high) >> 1]
+            var left = low, right = high
+            while left <= right {
+                while words[left] < pivot { left += 1 }
+                while words[right] > pivot { right -= 1 }
+                if left <= right {
+                    (words[left], words[right]) = (words[right], words[left])
+                    left += 1
+                    right -= 1
+                }
+            }
+            if limit - 1 <= right { high = right } else if limit - 1 >= left { low = left } else { break }
+        }
+        let threshold = words[limit - 1]
+        var kept = 0
+        for index in 0..<count where prefixes[index] <= threshold {
+            rows[kept] = Row(prefix: 0, index: index)
+            kept += 1
+        }
+        count = kept
+    }
+
+    /// Rows that are equal by all keys before.
+    private func sort(_ range: Range<Int>, by level: Int) throws(StoreError) {
+        begins[range.lowerBound] = true
+        if level == columns.count || range.count < 2 { return }
+        let column = columns[level]
+        for place in range { rows[place].prefix = column.prefixes[rows[place].index] }
+        sortByPrefix(range)
+        try forEachRun(range) { (run) throws(StoreError) in
+            if column.isExact {
+                try sort(run, by: level + 1)
+            } else if column.isText {
+                try sortTexts(run, by: level, from: 8)
+            } else {
+                try sortByValue(run, by: level)
+            }
+        }
+    }
+
+    private func forEachRun(
+        _ range: Range<Int>, _ body: (Range<Int>) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        var start = range.lowerBound
+        while start < range.upperBound {
+            let prefix = rows[start].prefix
+            var end = start + 1
+            while end < range.upperBound, rows[end].prefix == prefix { end += 1 }
+            begins[start] = true
+            if end - start > 1 { try body(start..<end) }
+            start = end
+        }
+    }
+
+    /// Texts whose first bytes are equal, by the next eight; the few that are long and alike by comparing.
+    private func sortTexts(_ range: Range<Int>, by level: Int, from start: Int) throws(StoreError) {
+        if start > 64 || range.count < 16 { return try sortByValue(range, by: level) }
+        let column = columns[level]
+        var finder = RowFinder(reader), areLonger = false
+        for place in range {
+            let value = try column.value(try finder.row(list.keys[rows[place].index]))
+            let word = SortColumn.bytes(value, from: start)
+            if value.count > start { areLonger = true }
+            rows[place].prefix = column.key.isDescending ? ~word : word
+        }
+        // Null, "" and zero bytes have the same words.
+        if !areLonger { return try sortByValue(range, by: level) }
+        sortByPrefix(range)
+        try forEachRun(range) { (run) throws(StoreError) in try sortTexts(run, by: level, from: start + 8) }
+    }
+
+    /// By the values themselves: merging, so that equal ones stay in order.
+    private func sortByValue(_ range: Range<Int>, by level: Int) throws(StoreError) {
+        let column = columns[level]
+        var finder = RowFinder(reader), other = RowFinder(reader)
+        func isLess(_ a: Row, _ b: Row) throws(StoreError) -> Bool {
+            try column.compare(list.keys[a.index], list.keys[b.index], &finder) < 0
+        }
+        var width = 1
+        while width < range.count {
+            var start = range.lowerBound
+            while start < range.upperBound {
+                let middle = min(start + width, range.upperBound), end = min(start + 2 * width, range.upperBound)
+                var left = start, right = middle, place = start
+                while left < middle || right < end {
+                    var takesRight = left == middle
+                    if !takesRight && right < end { takesRight = try isLess(rows[right], rows[left]) }
+                    scratch[place] = rows[takesRight ? right : left]
+                    if takesRight { right += 1 } else { left += 1 }
+                    place += 1
+                }
+                start = end
+            }
+            for place in range { rows[place] = scratch[place] }
+            width *= 2
+        }
+        var start = range.lowerBound
+        while start < range.upperBound {
+            var end = start + 1
+            while end < range.upperBound,
+                try column.compare(list.keys[rows[start].index], list.keys[rows[end].index], &other) == 0
+            { end += 1 }
+            try sort(start..<end, by: level + 1)
+            start = end
+        }
+    }
+
+    /// Stable: by eleven bits at a time, from the least on; what all have in common costs nothing.
+    private func sortByPrefix(_ range: Range<Int>) {
+        if range.count < 256 { return insert(range) }
+        let rows = rows + range.lowerBound, scratch = scratch + range.lowerBound, count = range.count
+        var differ: UInt64 = 0
+        let first = rows[0].prefix
+        for index in 1..<count { differ |= rows[index].prefix ^ first }
+        var source = rows, target = scratch
+        withUnsafeTemporaryAllocation(of: Int.self, capacity: 2048) { places in
+            for shift in stride(from: UInt64(0), to: 64, by: 11) where differ &>> shift & 2047 != 0 {
+                places.update(repeating: 0)
+                for index in 0..<count { places[Int(source[index].prefix &>> shift & 2047)] &+= 1 }
+                var sum = 0
+                for digit in 0..<2048 { (places[digit], sum) = (sum, sum &+ places[digit]) }
+                for index in 0..<count {
+                    let digit = Int(source[index].prefix &>> shift & 2047)
+                    target[places[digit]] = source[index]
+                    places[digit] &+= 1
+                }
+                swap(&source, &target)
+            }
+        }
+        if source != rows { rows.update(from: source, count: count) }
+    }
+
+    private func insert(_ range: Range<Int>) {
+        for place in range.dropFirst() {
+            let row = rows[place]
+            var left = place
+            while left > range.lowerBound, rows[left - 1].prefix > row.prefix {
+                rows[left] = rows[left - 1]
+                left -= 1
+            }
+            rows[left] = row
+        }
+    }
+}

@@ -1,0 +1,130 @@
+/// One sort key of all objects of a list: of each eight bytes whose order is that of the values, where they differ. So
+/// most objects are compared without looking at them again.
+///
+/// ```
+///  null                         0
+///  float, double, int           1 NaN, then the number
+///  string, binary               the first eight bytes
+///  timestamp, object id, uuid   the first word
+///  mixed                        the family
+/// ```
+final class SortColumn {
+    let key: SortKey
+    private let reader: ClusterReader
+    private let positions: [Int]
+    /// In the order of the list that they were read from; upside down where the key is descending.
+    let prefixes: UnsafeMutablePointer<UInt64>
+    /// Equal prefixes are equal values.
+    private(set) var isExact = true
+    /// Of a text: what lies behind the prefix decides next.
+    let isText: Bool
+
+    init(_ key: SortKey, _ list: KeyBuffer, _ reader: ClusterReader, _ cls: ClassSchema) throws(StoreError) {
+        self.key = key
+        self.reader = reader
+        var positions: [Int] = []
+        for id in key.properties { positions.append(try cls.position(id)) }
+        self.positions = positions
+        isText = key.value.kind.isText && !key.foldsCase
+        prefixes = try Memory.allocate(UInt64.self, max(1, list.count))
+        try fill(list)
+    }
+
+    deinit { prefixes.deallocate() }
+
+    private func fill(_ list: KeyBuffer) throws(StoreError) {
+        var finder = RowFinder(reader), hasNull = false, hasLeast = false, hasOther = false
+        for index in 0..<list.count {
+            let value = try value(try finder.row(list.keys[index]))
+            var prefix: UInt64
+            if value.isNull {
+                hasNull = true
+                prefix = 0
+            } else {
+                prefix = try self.prefix(value, &hasOther)
+                if prefix == 0 { hasLeast = true }
+            }
+            prefixes[index] = key.isDescending ? ~prefix : prefix
+        }
+        if hasNull && hasLeast { isExact = false }
+        // Folding may change what follows another character: nothing is known from the first bytes alone.
+        if hasOther { for index in 0..<list.count { prefixes[index] = 0 } }
+    }
+
+    private func prefix(_ value: Value, _ hasOther: inout Bool) throws(StoreError) -> UInt64 {
+        switch value.kind {
+        case .bool, .int:
+            if key.value.kind == .mixed { break }
+            return UInt64(bitPattern: value.low) ^ 1 &<< 63
+        case .float, .double:
+            if key.value.kind == .mixed { break }
+            return SortColumn.prefix(value.kind == .float ? Double(value.asFloat) : value.asDouble)
+        case .timestamp, .objectID, .uuid:
+            if key.value.kind == .mixed { break }
+            isExact = false
+            return UInt64(bitPattern: value.low) ^ 1 &<< 63
+        case .string, .binary:
+            if key.value.kind == .mixed { break }
+            isExact = false
+            return key.foldsCase ? SortColumn.folded(value, &hasOther) : SortColumn.bytes(value, from: 0)
+        default: break
+        }
+        isExact = false
+        return UInt64(try MixedOrder.family(value))
+    }
+
+    private static func prefix(_ value: Double) -> UInt64 {
+        if value.isNaN { return 1 }
+        let bits = (value == 0 ? 0 : value).bitPattern
+        return bits >> 63 == 1 ? ~bits : bits | 1 &<< 63
+    }
+
+    /// Eight bytes of a text, as the number whose order is theirs.
+    static func bytes(_ value: Value, from start: Int) -> UInt64 {
+        let count = min(8, value.count - start)
+        if count <= 0 { return 0 }
+        let pointer = value.pointer.unsafelyUnwrapped + start
+        if count == 8 { return UInt64(bigEndian: pointer.loadUnaligned(as: UInt64.self)) }
+        var word: UInt64 = 0
+        for index in 0..<count {
+            word |= UInt64(pointer.load(fromByteOffset: index, as: UInt8.self)) &<< UInt64(56 - 8 * index)
+        }
+        return word
+    }
+
+    private static func folded(_ value: Value, _ hasOther: inout Bool) -> UInt64 {
+        var word = bytes(value, from: 0)
+        if word & 0x8080_8080_8080_8080 != 0 {
+            hasOther = true
+            return 0
+        }
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+            let byte = word &>> shift & 0xff
+            if byte >= 0x41 && byte <= 0x5a { word |= 0x20 &<< shift }
+        }
+        return word
+    }
+
+    func value(_ row: RowPosition) throws(StoreError) -> Value {
+        try key.value.value { (number) throws(StoreError) in try reader.plainValue(row, positions[number]) }
+    }
+
+    /// The order of two objects, as the key has it: null first, then NaN. A descending one turns it round.
+    func compare(_ a: Int64, _ b: Int64, _ finder: inout RowFinder) throws(StoreError) -> Int {
+        let order = try SortColumn.compare(
+            try value(try finder.row(a)), try value(try finder.row(b)), foldsCase: key.foldsCase)
+        return key.isDescending ? -order : order
+    }
+
+    private static func compare(_ a: Value, _ b: Value, foldsCase: Bool) throws(StoreError) -> Int {
+        if a.isNull || b.isNull { return a.isNull ? (b.isNull ? 0 : -1) : 1 }
+        let family = try MixedOrder.family(a), other = try MixedOrder.family(b)
+        if family != other { return family - other }
+        if a.isNaN || b.isNaN { return a.isNaN ? (b.isNaN ? 0 : -1) : 1 }
+        if foldsCase, a.kind == .string, b.kind == .string {
+            return TextPattern.compareFolded(
+                a.pointer, a.count, b.pointer, b.count, foldsCase: true, foldsAccents: false)
+        }
+        return try MixedOrder.compare(a, b)
+    }
+}
