@@ -49,7 +49,9 @@ package final class LeafScan {
             case .keys(let keys): operations.append(.keys(keys))
             case .values(let test):
                 operations.append(.values(test))
-                if column == nil { column = test.positions.first }
+                if column == nil, let first = test.positions.first {
+                    (column, prefetchesTexts) = (first, reader.columns[first].kind.hasOffsets)
+                }
             case .not: operations.append(.not)
             case .and:
                 if case .values(let test) = operations.last {
@@ -247,6 +249,7 @@ package final class LeafScan {
     private func narrow(
         _ mask: UnsafeMutablePointer<UInt64>, _ test: BoundValues, _ head: UnsafeRawPointer
     ) throws(StoreError) {
+        if let kernel = test.kernel { return try kernel.narrow(head, mask) }
         for word in 0..<LeafScan.words {
             var bits = mask[word]
             while bits != 0 {

@@ -285,6 +285,6 @@ extension QueryBinder {
             operation, UnsafeRawBufferPointer(start: value.pointer, count: value.count),
             foldsCase: pair.modifiers.contains(.ignoresCase), foldsAccents: pair.modifiers.contains(.ignoresAccents),
             isBinary: value.kind == .binary)
-        return [.values(ValueTest(left, .pattern(pattern), nil, before))]
+        return [.values(ValueTest(left, .pattern(pattern, of: value.kind), nil, before))]
     }
 }

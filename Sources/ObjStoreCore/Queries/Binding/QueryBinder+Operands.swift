@@ -121,7 +121,9 @@ extension QueryBinder {
         let node = nodes[index]
         var properties: [UInt32] = []
         if node.kind == .count {
-            let program = try program(try operand(index - 1), index - 1, &properties)
+            let counted = try operand(index - 1)
+            if case .links = counted { throw notSupported(index, "counts of collections") }
+            let program = try program(counted, index - 1, &properties)
             guard program.kind.isText else {
                 throw notSupported(index, "the count of \(program.kind.indefinite)")
             }

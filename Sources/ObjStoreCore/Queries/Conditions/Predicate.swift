@@ -71,25 +71,41 @@ package struct Predicate: Sendable {
         return try Predicate(nodes + other.nodes + [.and])
     }
 
-    /// Comparisons of which every object that it finds satisfies each: the operands of ANDs at the top.
-    var necessaryTests: [ColumnTest] {
-        if let single { return [single] }
-        // What must be true of a subtree if its root is: of a test itself, of AND both, of all else nothing.
-        var stack: [[ColumnTest]] = []
+    /// What every object that it is true of satisfies: of each list one comparison at least. The operands of ANDs at the
+    /// top, and of ORs between them.
+    var necessary: [[ColumnTest]] {
+        if let single { return [[single]] }
+        var stack: [[[ColumnTest]]] = []
         for node in program {
             switch node {
-            case .test(let test): stack.append([test])
+            case .test(let test): stack.append([[test]])
             case .truth, .values: stack.append([])
             case .not: stack[stack.count - 1] = []
             case .and:
                 let last = stack.removeLast()
                 stack[stack.count - 1] += last
             case .or:
-                stack.removeLast()
-                stack[stack.count - 1] = []
+                let last = stack.removeLast(), top = stack.count - 1
+                if let right = last.first, let left = stack[top].first,
+                    left.count + right.count <= Candidates.mostAlternatives
+                {
+                    stack[top] = [left + right]
+                } else {
+                    stack[top] = []
+                }
             }
         }
         return stack.last ?? []
+    }
+
+    /// Comparisons of which one has to be true, and nothing else.
+    var isOneOf: Bool {
+        program.allSatisfy {
+            switch $0 {
+            case .test, .or: true
+            case .truth, .values, .not, .and: false
+            }
+        }
     }
 }
 

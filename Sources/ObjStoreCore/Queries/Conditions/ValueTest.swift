@@ -3,8 +3,8 @@
 package final class ValueTest: Sendable {
     enum Relation: Sendable {
         case comparison(Comparison)
-        /// With a text that is the same for all objects.
-        case pattern(TextPattern)
+        /// With a text, or a binary, that is the same for all objects.
+        case pattern(TextPattern, of: ValueKind)
         /// With a text of the object.
         case text(TextPattern.Operation, QueryNode.Modifiers)
         case isOneOf(ValueSet)
@@ -45,6 +45,8 @@ struct BoundValues {
     private let reader: ClusterReader
     /// Of the properties.
     let positions: [Int]
+    /// Where it is a property of texts with a pattern: finds the rows of whole leaves.
+    let kernel: TextKernel?
 
     /// Errors: `.noSuchProperty`.
     init(_ test: ValueTest, _ reader: ClusterReader, _ cls: ClassSchema) throws(StoreError) {
@@ -53,6 +55,12 @@ struct BoundValues {
         var positions: [Int] = []
         for id in test.properties { positions.append(try cls.position(id)) }
         self.positions = positions
+        if case .pattern(let pattern, _) = test.relation, test.left.steps.count == 1, test.left.kind.isText {
+            kernel = TextKernel(
+                source: reader.source, spec: reader.columns[positions[0]], hint: positions[0], pattern: pattern)
+        } else {
+            kernel = nil
+        }
     }
 
     private func value(_ program: ValueProgram, _ row: RowPosition) throws(StoreError) -> Value {
@@ -65,8 +73,8 @@ struct BoundValues {
         case .comparison(let comparison):
             return try ValueTest.holds(comparison, left, try value(test.right.unsafelyUnwrapped, row))
         case .isOneOf(let set): return try set.contains(left)
-        case .pattern(let pattern):
-            return left.kind == (pattern.isBinary ? .binary : .string) && pattern.matches(left.pointer, left.count)
+        case .pattern(let pattern, let kind):
+            return left.kind == kind && pattern.matches(left.pointer, left.count)
         case .text(let operation, let modifiers):
             let right = try value(test.right.unsafelyUnwrapped, row)
             guard left.kind == .string || left.kind == .binary, left.kind == right.kind else {

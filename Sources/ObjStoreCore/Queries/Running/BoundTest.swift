@@ -129,6 +129,20 @@ struct BoundTest {
     /// At most this many entries of an index are walked to find the one with the least key.
     private static let fewMatches = 1000
 
+    /// All, in no order, of a comparison that `count` knows the number of.
+    func forEach(_ body: (Int64) throws(StoreError) -> Void) throws(StoreError) {
+        if source == .column {
+            _ = try withMatches { (matches) throws(StoreError) in
+                try matches.forEach { (key) throws(StoreError) in
+                    try body(key)
+                    return true
+                }
+            }
+        } else if let keys = try keys() {
+            for index in 0..<keys.count { try body(keys.keys[index]) }
+        }
+    }
+
     /// All, ascending; nil: a scan is the better way, or the only one.
     func keys() throws(StoreError) -> KeyBuffer? {
         switch source {

@@ -73,7 +73,31 @@ struct QueryRun {
     func keys() throws(StoreError) -> KeyBuffer { try list(query.steps) }
 
     private func list(_ steps: [QueryStep]) throws(StoreError) -> KeyBuffer {
-        try apply(steps[...], to: try satisfying(first: QueryRun.end(of: steps[...]) ?? .max))
+        if let first = try firstByIndex(steps) { return try apply(steps.dropFirst(), to: first) }
+        return try apply(steps[...], to: try satisfying(first: QueryRun.end(of: steps[...]) ?? .max))
+    }
+
+    /// The first of all objects in the order of an index, where that is what the steps begin with.
+    private func firstByIndex(_ steps: [QueryStep]) throws(StoreError) -> KeyBuffer? {
+        guard case .sort(let keys) = steps.first, keys.count == 1, let key = keys.first, query.predicate.isTrue,
+            query.stretch == nil, !key.isDescending, !key.foldsCase, key.value.steps.count == 1,
+            let limit = QueryRun.end(of: steps.dropFirst())
+        else { return nil }
+        // An index has NaN last.
+        switch key.value.kind {
+        case .float, .double, .decimal128, .mixed: return nil
+        default: break
+        }
+        let position = try cls.position(key.properties[0]), found = KeyBuffer()
+        let isKnown = try trees.withIndex(cls, position, finding: .null) { (reader) throws(StoreError) in
+            if limit == 0 { return true }
+            try reader.forEach(in: IndexRange(lower: .start, upper: nil)) { (key) throws(StoreError) in
+                try found.append(key)
+                return found.count < limit
+            }
+            return true
+        }
+        return isKnown == true ? found : nil
     }
 
     /// The first that satisfy the condition, before any step.
@@ -92,26 +116,8 @@ struct QueryRun {
 
     /// All, ascending, where something else than a scan finds them.
     func fewKeys() throws(StoreError) -> KeyBuffer? {
-        guard let test = query.predicate.single else { return try narrowed() }
-        return try BoundTest(test, trees, cls).keys()
-    }
-
-    /// Of several comparisons that must all be true: what the index of the rarest one finds, as far as it satisfies the
-    /// others.
-    private func narrowed() throws(StoreError) -> KeyBuffer? {
-        let tests = query.predicate.necessaryTests
-        if tests.isEmpty { return nil }
-        // Looking at one object costs as much as scanning a few dozens.
-        var least = max(64, try trees.objectCount(cls) / 50), rarest: ColumnTest?
-        for test in tests {
-            if let count = try BoundTest(test, trees, cls).count(), count <= least { (least, rarest) = (count, test) }
-        }
-        guard let rarest, let candidates = try BoundTest(rarest, trees, cls).keys() else { return nil }
-        let test = try RowTest(query, trees), keys = KeyBuffer()
-        for index in 0..<candidates.count where try test.holds(candidates.keys[index]) {
-            try keys.append(candidates.keys[index])
-        }
-        return keys
+        if let test = query.predicate.single { return try BoundTest(test, trees, cls).keys() }
+        return try candidates().map { (candidates) throws(StoreError) in try keys(of: candidates) }
     }
 
     func scan() throws(StoreError) -> LeafScan {

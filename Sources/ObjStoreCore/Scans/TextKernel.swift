@@ -1,0 +1,92 @@
+/// Finds the rows of a leaf whose text matches a pattern: each value of a dictionary is decided once, of other segments
+/// only rows that are left are looked at.
+struct TextKernel {
+    let source: PageSource
+    let spec: ColumnSpec
+    let hint: Int
+    let pattern: TextPattern
+
+    private enum Decision { static let open: UInt8 = 0, no: UInt8 = 1, yes: UInt8 = 2 }
+
+    /// Leaves the rows of the mask that match; those of the mask exist.
+    func narrow(_ head: UnsafeRawPointer, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
+        guard let entry = LeafHead.entry(head, id: spec.id, hint: hint) else {
+            // The leaf is older than the column: every row has the fill value.
+            let fits = !spec.fill.isNull && pattern.matches(spec.fill.pointer, spec.fill.count)
+            if !fits { mask.update(repeating: 0, count: LeafScan.words) }
+            return
+        }
+        guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
+        let reader = LeafReader(source: source), rows = LeafHead.rows(head), segmentRows = entry.segmentRows
+        // 0: null.
+        let fingerprints = try reader.fingerprints(head, entry).assumingMemoryBound(to: UInt8.self)
+        var first = 0
+        while first < rows {
+            let count = min(segmentRows, rows &- first)
+            defer { first &+= count }
+            if TextKernel.isEmpty(mask, first, count) { continue }
+            let part = try reader.textSegment(head, entry, segment: entry.segmentIndex(first), rows: count)
+            if StringSegment.isDictionary(part) {
+                decide(part, first, count, fingerprints, mask)
+            } else {
+                try look(reader, part, first, count, fingerprints, mask)
+            }
+        }
+    }
+
+    private static func isEmpty(_ mask: UnsafePointer<UInt64>, _ first: Int, _ count: Int) -> Bool {
+        var any: UInt64 = 0
+        for word in first &>> 6...(first &+ count &- 1) &>> 6 { any |= mask[word] }
+        return any == 0
+    }
+
+    /// Calls `body` for each row of the mask in a segment that is not null; where it is false the row goes.
+    @inline(__always)
+    private func filter<Failure: Error>(
+        _ first: Int, _ count: Int, _ fingerprints: UnsafePointer<UInt8>, _ mask: UnsafeMutablePointer<UInt64>,
+        _ body: (Int) throws(Failure) -> Bool
+    ) throws(Failure) {
+        for word in first &>> 6...(first &+ count &- 1) &>> 6 {
+            var bits = mask[word]
+            while bits != 0 {
+                let bit = bits & (0 &- bits), slot = word &<< 6 &+ bits.trailingZeroBitCount
+                bits ^= bit
+                // Segments of few rows share a word.
+                if slot < first || slot >= first &+ count { continue }
+                var fits = fingerprints[slot] != 0
+                if fits { fits = try body(slot &- first) }
+                if !fits { mask[word] ^= bit }
+            }
+        }
+    }
+
+    private func decide(
+        _ part: UnsafeRawPointer, _ first: Int, _ count: Int, _ fingerprints: UnsafePointer<UInt8>,
+        _ mask: UnsafeMutablePointer<UInt64>
+    ) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: TextDictionary.mostValues) { table in
+            table.update(repeating: Decision.open)
+            filter(first, count, fingerprints, mask) { row in
+                let code = TextDictionary.code(part, row)
+                if table[code] == Decision.open {
+                    let value = TextDictionary.value(part, code)
+                    table[code] = pattern.matches(value.pointer, value.count) ? Decision.yes : Decision.no
+                }
+                return table[code] == Decision.yes
+            }
+        }
+    }
+
+    private func look(
+        _ reader: LeafReader, _ part: UnsafeRawPointer, _ first: Int, _ count: Int,
+        _ fingerprints: UnsafePointer<UInt8>, _ mask: UnsafeMutablePointer<UInt64>
+    ) throws(StoreError) {
+        let blob = part + StringSegment.blobOffset(part), hasLong = StringSegment.hasLong(part)
+        try filter(first, count, fingerprints, mask) { (row) throws(StoreError) in
+            let begin = row == 0 ? 0 : StringSegment.offset(part, row)
+            var pointer = blob + begin, length = StringSegment.offset(part, row &+ 1) &- begin
+            if hasLong, StringSegment.isLong(part, row) { (pointer, length) = try reader.longValue(pointer) }
+            return pattern.matches(pointer, length)
+        }
+    }
+}

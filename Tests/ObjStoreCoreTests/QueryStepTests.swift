@@ -1,0 +1,187 @@
+import Testing
+
+import ObjStoreCore
+
+/// SORT, DISTINCT, LIMIT, OFFSET and conditions behind them, in any order, against loops over the same rows.
+@Suite struct QueryStepTests {
+    typealias Row = QueryTests.Row
+
+    enum Key: CaseIterable { case n, d, b, s }
+
+    /// As the documents say: null first, then NaN, then by value; texts by code point.
+    static func order(_ a: Row, _ b: Row, _ key: Key) -> Int {
+        func compare<T: Comparable>(_ a: T?, _ b: T?) -> Int {
+            guard let a else { return b == nil ? 0 : -1 }
+            guard let b else { return 1 }
+            return a < b ? -1 : a == b ? 0 : 1
+        }
+        switch key {
+        case .n: return compare(a.n, b.n)
+        case .b: return compare(a.b ? 1 : 0, b.b ? 1 : 0)
+        case .s:
+            return compare(
+                a.s.map { Array($0.unicodeScalars).map(\.value) }.map(Scalars.init),
+                b.s.map { Array($0.unicodeScalars).map(\.value) }.map(Scalars.init))
+        case .d:
+            if let x = a.d, let y = b.d, x.isNaN || y.isNaN { return x.isNaN ? (y.isNaN ? 0 : -1) : 1 }
+            return compare(a.d, b.d)
+        }
+    }
+
+    struct Scalars: Comparable {
+        let all: [UInt32]
+        init(_ all: [UInt32]) { self.all = all }
+        static func < (a: Scalars, b: Scalars) -> Bool { a.all.lexicographicallyPrecedes(b.all) }
+    }
+
+    enum Step {
+        case sort([(Key, isDescending: Bool)])
+        case distinct([Key])
+        case limit(Int), offset(Int)
+
+        var text: String {
+            switch self {
+            case .sort(let keys):
+                "SORT(\(keys.map { "\($0.0) \($0.isDescending ? "DESC" : "ASC")" }.joined(separator: ", ")))"
+            case .distinct(let keys): "DISTINCT(\(keys.map { "\($0)" }.joined(separator: ", ")))"
+            case .limit(let count): "LIMIT(\(count))"
+            case .offset(let count): "OFFSET(\(count))"
+            }
+        }
+
+        func apply(_ list: [(key: Int64, row: Row)]) -> [(key: Int64, row: Row)] {
+            switch self {
+            case .sort(let keys):
+                return list.enumerated().sorted { a, b in
+                    for (key, isDescending) in keys {
+                        let order = QueryStepTests.order(a.element.row, b.element.row, key)
+                        if order != 0 { return isDescending ? order > 0 : order < 0 }
+                    }
+                    return a.offset < b.offset
+                }.map(\.element)
+            case .distinct(let keys):
+                var kept: [(key: Int64, row: Row)] = []
+                for next in list
+                where !kept.contains(where: { old in
+                    keys.allSatisfy { QueryStepTests.order(old.row, next.row, $0) == 0 }
+                }) { kept.append(next) }
+                return kept
+            case .limit(let count): return Array(list.prefix(count))
+            case .offset(let count): return Array(list.dropFirst(count))
+            }
+        }
+    }
+
+    static func anyStep(_ random: inout IndexRandom, _ count: Int) -> Step {
+        let keys = (0...random.below(3)).map { _ in Key.allCases[random.below(4)] }
+        switch random.below(5) {
+        case 0, 1: return .sort(keys.map { ($0, random.below(2) == 0) })
+        case 2: return .distinct(keys)
+        case 3: return .limit(random.below(4) == 0 ? 0 : random.below(count + 3))
+        default: return .offset(random.below(count / 2 + 1))
+        }
+    }
+
+    static func anyRow(_ random: inout IndexRandom) -> Row {
+        var row = Row()
+        let ints: [Int64?] = [nil, .min, .max, 0, -1, 1, 7]
+        row.n = random.below(3) == 0 ? ints[random.below(ints.count)] : Int64(random.below(1000)) - 500
+        let doubles: [Double?] = [nil, .nan, -.infinity, .infinity, 0, -0.0, .leastNonzeroMagnitude, -1.5]
+        row.d = random.below(2) == 0 ? doubles[random.below(doubles.count)] : Double(random.below(100)) / 8
+        row.b = random.below(2) == 0
+        let stems = [
+            "", "a", "Müller", "customer number ", "customer number 1", String(repeating: "long and alike ", count: 9),
+        ]
+        row.s =
+            random.below(6) == 0
+            ? nil : stems[random.below(stems.count)] + (random.below(3) == 0 ? "" : "\(random.below(60))")
+        if random.below(20) == 0 { row.s? += "\0" }
+        return row
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64]) func stepsAgainstLoops(seed: UInt64) throws {
+        var items = try QueryTests.Items(seed: seed)
+        let tx = try items.store.begin()
+        for _ in 0..<1500 {
+            let row = QueryStepTests.anyRow(&items.random)
+            items.rows[try items.write(row, tx, nil)] = row
+        }
+        for key in items.rows.keys.sorted() where items.random.below(4) == 0 {
+            try tx.delete(items.object(key))
+            items.rows[key] = nil
+        }
+        func check(_ view: View) throws {
+            let all = items.rows.sorted { $0.key < $1.key }.map { (key: $0.key, row: $0.value) }
+            for round in 0..<60 {
+                var list = all, text = "TRUEPREDICATE"
+                if items.random.below(2) == 0 {
+                    let limit = Int64(items.random.below(1000)) - 500
+                    text = "n < \(limit)"
+                    list = list.filter { $0.row.n.map { $0 < limit } ?? false }
+                }
+                for _ in 0..<(1 + items.random.below(4)) {
+                    let step = QueryStepTests.anyStep(&items.random, 1200)
+                    text += " " + step.text
+                    list = step.apply(list)
+                }
+                let query = try view.query(items.cls, parsing: text)
+                let found = try view.find(query).list()
+                let keys = (0..<found.count).map { found.keys[$0] }
+                #expect(keys == list.map(\.key), "seed \(seed), round \(round): \(text)")
+                #expect(try view.count(query) == list.count, "\(text)")
+                #expect(try view.first(query)?.key == list.first?.key, "\(text)")
+                let again = try view.find(try view.query(items.cls, parsing: try query.text())).list()
+                #expect((0..<again.count).map { again.keys[$0] } == keys, "\(text)")
+            }
+        }
+        try check(tx)
+        try tx.commit()
+        try check(try items.store.openView())
+    }
+
+    /// A condition behind LIMIT is about what that has left; behind SORT it is one with that before.
+    @Test func conditionsBehindSteps() throws {
+        var items = try QueryTests.Items(seed: 5)
+        let tx = try items.store.begin()
+        try items.create(400, tx)
+        try tx.commit()
+        let view = try items.store.openView()
+        let all = items.rows.sorted { $0.key < $1.key }.map { (key: $0.key, row: $0.value) }
+        func keys(_ texts: [String]) throws -> [Int64] {
+            var query = Query(all: items.cls)
+            for text in texts { query = try query.then(try view.query(items.cls, parsing: text)) }
+            let found = try view.find(query).list()
+            #expect(try view.count(query) == found.count)
+            return (0..<found.count).map { found.keys[$0] }
+        }
+        #expect(
+            try keys(["n > 0", "LIMIT(50)", "b == true", "SORT(d DESC)"])
+                == QueryStepTests.Step.sort([(.d, true)]).apply(
+                    Array(all.filter { $0.row.n ?? 0 > 0 }.prefix(50)).filter(\.row.b)
+                ).map(\.key))
+        let sorted = QueryStepTests.Step.sort([(.s, false)]).apply(all)
+        #expect(
+            try keys(["SORT(s ASC)", "b == true", "n > 0"])
+                == sorted.filter { $0.row.b && $0.row.n ?? 0 > 0 }.map(\.key))
+        let first = try view.query(items.cls, parsing: "n > 0 SORT(s ASC)")
+        #expect(
+            try first.then(try view.query(items.cls, parsing: "b == true LIMIT(3)")).text()
+                == "n > 0 and b == true SORT(s ASC) LIMIT(3)")
+        let limited = try view.query(items.cls, parsing: "LIMIT(3)").then(first)
+        #expect(throws: StoreError.self) { try limited.text() }
+    }
+
+    /// Sums of what a limited query finds are of those alone; it cannot be observed.
+    @Test func aggregatesOfSteps() throws {
+        var items = try QueryTests.Items(seed: 6)
+        let tx = try items.store.begin()
+        try items.create(300, tx)
+        try tx.commit()
+        let view = try items.store.openView()
+        let query = try view.query(items.cls, parsing: "SORT(n DESC) LIMIT(10)")
+        let greatest = items.rows.values.compactMap(\.n).sorted(by: >).prefix(10).reduce(0, +)
+        #expect(try view.aggregate(query, items.n, .sum).low == greatest)
+        let error = #expect(throws: StoreError.self) { try items.store.observe(query, initial: false) { _ in nil } }
+        #expect(error?.code == .notSupported)
+    }
+}
