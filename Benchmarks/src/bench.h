@@ -280,20 +280,21 @@ extern const peer peer_rocksdb;
 //                           durability full, relaxed, none; small_checkpoints sets
 //                           OBJSTORE_LIMIT_CHECKPOINT_LOG_BYTES to 2 MiB; find the ids of class and
 //                           properties here
-//      scans_need_unindexed_store   true: objstore_count_where takes the index when there is one
+//      scans_need_unindexed_store   true: objstore_query_count takes the index when there is one
 //      insert               objstore_begin, an objstore_create of five values an object, objstore_commit
 //      insert_columns       objstore_begin, objstore_insert_rows over the arrays of `people`, objstore_commit
 //      update_ages          objstore_begin, objstore_find + objstore_set an id, objstore_commit; 16 threads
-//      add_to_all_scores    objstore_begin, objstore_find_all, objstore_results_increment, objstore_commit
+//      add_to_all_scores    objstore_begin, objstore_query_increment, objstore_commit
 //      lookup_ages          one view; objstore_find + objstore_get an id
-//      count_age_below, count_name   objstore_count_where
-//      sum_scores           objstore_aggregate
+//      count_age_below      objstore_query_count of a query that is made once
+//      count_name           objstore_query_parse and objstore_query_count, each time
+//      sum_scores           objstore_query_aggregate of a query that is made once
 //      read_scores          objstore_read_column
 //      read_*_of_row        objstore_row_seek, then objstore_row_int / objstore_row_text `times` times
 //      insert_some, delete_some     objstore_create; objstore_find + objstore_delete an id
-//      delete_from_age      objstore_find_where, objstore_results_delete
+//      delete_from_age      objstore_query_parse, objstore_query_delete
 //      upsert               objstore_upsert of five values an object, policy MODIFIED or ALL
-//      aggregate_scores     three objstore_aggregate in one view
+//      aggregate_scores     three objstore_query_aggregate in one view
 //      pin                  objstore_view_freeze; lookups through that view
 //      observe              objstore_observe on Person, then objstore_wait in a loop; seen(context, NULL)
 //                           when objstore_observe has returned

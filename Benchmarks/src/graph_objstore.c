@@ -159,11 +159,12 @@ static void delete_persons(graph *g, int64_t first, size_t count) {
 
 static size_t delete_dogs(graph *g, int64_t rank) {
     objstore_view *t = begin(g);
-    objstore_results *dogs;
+    objstore_query *dogs;
+    const objstore_value below = objstore_int(rank);
     uint64_t count;
-    check(objstore_find_where(t, g->dog, g->dogs[dog_rank], OBJSTORE_LESS, objstore_int(rank), &dogs));
-    check(objstore_results_delete(dogs, t, &count));
-    check(objstore_results_close(dogs));
+    check(objstore_query_parse(t, g->dog, OBJSTORE_STR("rank < $0"), &below, 1, &dogs));
+    check(objstore_query_delete(dogs, t, &count));
+    check(objstore_query_close(dogs));
     check(objstore_commit(t, NULL));
     return count;
 }
@@ -243,14 +244,18 @@ static int64_t sum_marks(graph *g) {
     }
 }
 
-static size_t dogs_without(graph *g, int link) {
+static size_t count_dogs(graph *g, const char *condition) {
+    objstore_view *view = reading(g);
+    objstore_query *query;
     uint64_t count;
-    check(objstore_count_where(reading(g), g->dog, g->dogs[link], OBJSTORE_EQUAL, objstore_null(), &count));
+    check(objstore_query_parse(view, g->dog, objstore_cstr(condition), NULL, 0, &query));
+    check(objstore_query_count(query, view, &count));
+    check(objstore_query_close(query));
     return count;
 }
 
-static size_t dogs_without_owner(graph *g) { return dogs_without(g, dog_owner); }
-static size_t dogs_without_friend(graph *g) { return dogs_without(g, dog_friend); }
+static size_t dogs_without_owner(graph *g) { return count_dogs(g, "owner == NULL"); }
+static size_t dogs_without_friend(graph *g) { return count_dogs(g, "friend == NULL"); }
 
 // The herd
 

@@ -47,8 +47,7 @@ static store *open_store(const char *dir, open_options options, bool create) {
         [RELAXED] = OBJSTORE_DURABILITY_RELAXED,
         [NONE] = OBJSTORE_DURABILITY_NONE,
     };
-    store *s = malloc(sizeof *s);
-    if (!s) die("no memory");
+    store *s = must_alloc(sizeof *s);
     char *path = path_in(dir);
     objstore_config *config;
     check(objstore_config_new(&config));
@@ -78,6 +77,8 @@ static store *create_store(const char *dir, open_options options) { return open_
 static store *open_existing(const char *dir, open_options options) { return open_store(dir, options, false); }
 
 static void close_store(store *s) {
+    check(objstore_query_close(s->all));
+    check(objstore_query_close(s->below));
     check(objstore_close(s->handle));
     free(s);
 }
@@ -182,13 +183,15 @@ static void update_ages(store *s, const int64_t *ids, const uint8_t *ages, size_
     check(objstore_commit(t, NULL));
 }
 
+static objstore_query *all(store *s, objstore_view *view) {
+    if (!s->all) check(objstore_query_new(view, s->person, NULL, 0, &s->all));
+    return s->all;
+}
+
 static void add_to_all_scores(store *s, double by) {
     objstore_view *t;
-    objstore_results *all;
     check(objstore_begin(s->handle, &t));
-    check(objstore_find_all(t, s->person, &all));
-    check(objstore_results_increment(all, t, s->properties[score_property], objstore_double(by), NULL));
-    check(objstore_results_close(all));
+    check(objstore_query_increment(all(s, t), t, s->properties[score_property], objstore_double(by), NULL));
     check(objstore_commit(t, NULL));
 }
 
@@ -205,13 +208,13 @@ static void delete_some(store *s, const int64_t *ids, size_t size) {
 
 static uint64_t delete_from_age(store *s, int64_t limit) {
     objstore_view *t;
-    objstore_results *results;
+    objstore_query *query;
     uint64_t deleted;
+    const objstore_value from = objstore_int(limit);
     check(objstore_begin(s->handle, &t));
-    check(objstore_find_where(
-        t, s->person, s->properties[age_property], OBJSTORE_GREATER_EQUAL, objstore_int(limit), &results));
-    check(objstore_results_delete(results, t, &deleted));
-    check(objstore_results_close(results));
+    check(objstore_query_parse(t, s->person, OBJSTORE_STR("age >= $0"), &from, 1, &query));
+    check(objstore_query_delete(query, t, &deleted));
+    check(objstore_query_close(query));
     check(objstore_commit(t, NULL));
     return deleted;
 }
@@ -238,28 +241,41 @@ static void lookup_ages(store *s, const int64_t *ids, size_t size, int64_t *ages
     check(objstore_view_close(view));
 }
 
-static uint64_t count_where(store *s, size_t property, objstore_operator op, objstore_value value) {
+// One question asked again and again: its query is made once. objstore takes the index where there is one: the scan uses
+// a store without.
+static uint64_t count_age_below(store *s, int64_t limit, bool through_index) {
+    (void)through_index;
     objstore_view *view = begin_read(s);
     uint64_t hits;
-    check(objstore_count_where(view, s->person, s->properties[property], op, value, &hits));
+    if (!s->below || s->limit != limit) {
+        const objstore_value below = objstore_int(limit);
+        check(objstore_query_close(s->below));
+        check(objstore_query_parse(view, s->person, OBJSTORE_STR("age < $0"), &below, 1, &s->below));
+        s->limit = limit;
+    }
+    check(objstore_query_count(s->below, view, &hits));
     check(objstore_view_close(view));
     return hits;
 }
 
-// objstore takes the index where there is one: the scan uses a store without.
-static uint64_t count_age_below(store *s, int64_t limit, bool through_index) {
-    (void)through_index;
-    return count_where(s, age_property, OBJSTORE_LESS, objstore_int(limit));
-}
-
+// Another question each time: its query is made anew.
 static uint64_t count_name(store *s, const char *name, size_t length) {
-    return count_where(s, name_property, OBJSTORE_EQUAL, objstore_string(objstore_text_of(name, (int64_t)length)));
+    objstore_view *view = begin_read(s);
+    objstore_query *query;
+    const objstore_value wanted = objstore_string(objstore_text_of(name, (int64_t)length));
+    uint64_t hits;
+    check(objstore_query_parse(view, s->person, OBJSTORE_STR("name == $0"), &wanted, 1, &query));
+    check(objstore_query_count(query, view, &hits));
+    check(objstore_query_close(query));
+    check(objstore_view_close(view));
+    return hits;
 }
 
 static double sum_scores(store *s) {
     objstore_view *view = begin_read(s);
     objstore_value sum;
-    check(objstore_aggregate(view, s->person, s->properties[score_property], OBJSTORE_AGGREGATE_SUM, &sum));
+    check(objstore_query_aggregate(
+        all(s, view), view, s->properties[score_property], OBJSTORE_AGGREGATE_SUM, &sum));
     check(objstore_view_close(view));
     return sum.data.real;
 }
@@ -270,7 +286,7 @@ static void aggregate_scores(store *s, double out[3]) {
     objstore_view *view = begin_read(s);
     for (size_t i = 0; i < 3; i++) {
         objstore_value value;
-        check(objstore_aggregate(view, s->person, s->properties[score_property], kinds[i], &value));
+        check(objstore_query_aggregate(all(s, view), view, s->properties[score_property], kinds[i], &value));
         out[i] = value.data.real;
     }
     check(objstore_view_close(view));

@@ -12,6 +12,10 @@ struct store {
     objstore *handle;
     objstore_class_id person;
     objstore_property_id properties[property_count];
+    // Queries, made when first asked, as a statement of SQLite is prepared once: of all objects, and of those whose
+    // age is below the limit that was asked last.
+    objstore_query *all, *below;
+    int64_t limit;
 };
 
 #define check(call) \
