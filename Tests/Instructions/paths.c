@@ -251,12 +251,34 @@ static void find_text(int64_t from, int64_t to) {
     }
 }
 
-/* An operation is one question to all items. */
+/* An operation is one question to all items, the same each time: its query is made once, before the round. */
+static objstore_query *query;
+static objstore_query *make_query(place *it, const char *text, const objstore_value *arguments, size_t count) {
+    objstore_query *made;
+    TRY(objstore_query_parse(it->view, it->item, objstore_cstr(text), arguments, count, &made));
+    return made;
+}
+static void ask_amount(int64_t count) {
+    (void)count;
+    query = make_query(here, "amount < 50", NULL, 0);
+}
+static void ask_number(int64_t count) {
+    (void)count;
+    query = make_query(here, "number < 500", NULL, 0);
+}
+static void ask_all(int64_t count) {
+    (void)count;
+    query = make_query(here, "", NULL, 0);
+}
+static void close_query(int64_t count) {
+    (void)count;
+    TRY(objstore_query_close(query));
+}
+
 static void count_scan(int64_t from, int64_t to) {
     uint64_t count;
     for (; from < to; from++) {
-        TRY(objstore_count_where(here->view, here->item, here->p[AMOUNT], OBJSTORE_LESS, objstore_int(from % 100),
-                                 &count));
+        TRY(objstore_query_count(query, here->view, &count));
         sink += (int64_t)count;
     }
 }
@@ -264,30 +286,32 @@ static void count_scan(int64_t from, int64_t to) {
 static void count_indexed(int64_t from, int64_t to) {
     uint64_t count;
     for (; from < to; from++) {
-        TRY(objstore_count_where(here->view, here->item, here->p[NUMBER], OBJSTORE_LESS, objstore_int(from % 1000),
-                                 &count));
-        EXPECT(count == (uint64_t)(from % 1000) * (ITEMS / 1000));
-    }
-}
-
-static void find_where(int64_t from, int64_t to) {
-    objstore_results *results;
-    objstore_object objects[20];
-    size_t count;
-    for (; from < to; from++) {
-        TRY(objstore_find_where(here->view, here->item, here->p[NUMBER], OBJSTORE_EQUAL, objstore_int(from % 1000),
-                                &results));
-        TRY(objstore_results_objects(results, 0, objects, 20, &count));
-        EXPECT(count == ITEMS / 1000);
-        TRY(objstore_results_close(results));
+        TRY(objstore_query_count(query, here->view, &count));
+        EXPECT(count == 500 * (ITEMS / 1000));
     }
 }
 
 static void sum(int64_t from, int64_t to) {
     objstore_value value;
     for (; from < to; from++) {
-        TRY(objstore_aggregate(here->view, here->item, here->p[AMOUNT], OBJSTORE_AGGREGATE_SUM, &value));
+        TRY(objstore_query_aggregate(query, here->view, here->p[AMOUNT], OBJSTORE_AGGREGATE_SUM, &value));
         sink += value.data.integer;
+    }
+}
+
+/* Another question each time, from the text of its query to the objects. */
+static void find_where(int64_t from, int64_t to) {
+    objstore_results *results;
+    objstore_object objects[20];
+    size_t count;
+    for (; from < to; from++) {
+        const objstore_value number = objstore_int(from % 1000);
+        objstore_query *other = make_query(here, "number == $0", &number, 1);
+        TRY(objstore_query_find(other, here->view, &results));
+        TRY(objstore_results_objects(results, 0, objects, 20, &count));
+        EXPECT(count == ITEMS / 1000);
+        TRY(objstore_results_close(results));
+        TRY(objstore_query_close(other));
     }
 }
 
@@ -454,13 +478,14 @@ static objstore_status changed(objstore_changes *changes, void *userdata) {
 }
 
 static void observe_one(int64_t count) {
+    objstore_query *one = make_query(&in_memory, "id == 17", NULL, 0);
     objstore_results *results;
     (void)count;
     TRY(objstore_view_refresh(in_memory.view, NULL));
-    TRY(objstore_find_where(in_memory.view, in_memory.item, in_memory.p[ID], OBJSTORE_EQUAL, objstore_int(17),
-                            &results));
+    TRY(objstore_query_find(one, in_memory.view, &results));
     TRY(objstore_results_observe(results, 0, changed, NULL, NULL, &token));
     TRY(objstore_results_close(results));
+    TRY(objstore_query_close(one));
     told = 0;
 }
 static void notify(int64_t from, int64_t to) {
@@ -494,10 +519,10 @@ static const struct path {
     {"walk", 2000, walk, NULL, NULL},
     {"find_int", 1000, find_int, NULL, NULL},
     {"find_text", 1000, find_text, NULL, NULL},
-    {"count_scan", 20, count_scan, NULL, NULL},
-    {"count_indexed", 200, count_indexed, NULL, NULL},
+    {"count_scan", 20, count_scan, ask_amount, close_query},
+    {"count_indexed", 200, count_indexed, ask_number, close_query},
     {"find_where", 100, find_where, NULL, NULL},
-    {"sum", 20, sum, NULL, NULL},
+    {"sum", 20, sum, ask_all, close_query},
     {"read_column", 10 * BATCH, read_column, NULL, NULL},
     {"map_get", 500, map_get, NULL, NULL},
     {"list_get", 500, list_get, NULL, NULL},
