@@ -140,6 +140,7 @@ static uint64_t digest_of(uint64_t sum, const void *bytes, size_t count) {
 
 static uint64_t digest(void) {
     objstore_view *view;
+    objstore_query *query;
     objstore_buffer buffer = objstore_buffer_init();
     uint64_t sum = 0, count, ranged;
     size_t got;
@@ -149,7 +150,9 @@ static uint64_t digest(void) {
     OK(objstore_count(view, wide, &count));
     sum += count;
     OK(objstore_count(view, thing, &count));
-    OK(objstore_count_in(view, by_both, NULL, 0, NULL, 0, 0, &ranged));
+    OK(objstore_query_range(view, by_both, NULL, 0, NULL, 0, 0, &query));
+    OK(objstore_query_count(query, view, &ranged));
+    OK(objstore_query_close(query));
     CHECK(ranged == count);
     CHECK((numbers = malloc(8 * count + 8)) && (offsets = malloc(8 * count + 8)) && (validity = malloc(count / 8 + 1)));
     for (i = ID; i <= N; i++) {
@@ -295,6 +298,27 @@ static void have_list(void) {
 
 /* ---- scenarios ---------------------------------------------------------------------------------------------- */
 
+/* Uses a query, and closes it: where there is no memory for a use, the query stays as it is. */
+static objstore_status use(objstore_query *query, objstore_status status) {
+    OK(objstore_query_close(query));
+    return status;
+}
+/* Finds what a text with one argument (NULL: none) says. */
+static objstore_status find(objstore_view *in, const char *text, const objstore_value *argument) {
+    objstore_query *query;
+    TRY(objstore_query_parse(in, thing, objstore_cstr(text), argument, argument != NULL, &query));
+    return use(query, objstore_query_find(query, in, &results));
+}
+static objstore_status find_in(objstore_view *in, objstore_index_id index, const objstore_value *from) {
+    objstore_query *query;
+    TRY(objstore_query_range(in, index, from, from != NULL, from, from != NULL, 0, &query));
+    return use(query, objstore_query_find(query, in, &results));
+}
+static void forget(void) {
+    OK(objstore_results_close(results));
+    results = NULL;
+}
+
 static objstore_status create_one(int64_t id, int property, objstore_value value) {
     return objstore_create(tx, thing, (objstore_property_id[]){p[ID], p[property]},
         (objstore_value[]){objstore_int(id), value}, 2, NULL);
@@ -311,7 +335,7 @@ static objstore_status many_large(void) {
 static objstore_status index_texts(void) {
     int64_t i;
     for (i = 0; i < 20; i++) TRY(create_one(7000 + i, NAME, objstore_string(objstore_text_of(big + i, 500000))));
-    return objstore_find_in(tx, by_name, NULL, 0, NULL, 0, 0, &results);
+    return find_in(tx, by_name, NULL);
 }
 static objstore_status create_many(void) {
     int64_t i;
@@ -347,11 +371,22 @@ static objstore_status set_in_dictionary(void) { /* every text of some segments,
 }
 static objstore_status change_all(void) {
     uint64_t changed;
-    TRY(objstore_find_all(tx, thing, &results));
+    TRY(find(tx, "", NULL));
     return objstore_results_set(results, tx, (objstore_property_id[]){p[NAME], p[N]},
         (objstore_value[]){objstore_string(text_at(5)), objstore_int(5)}, 2, &changed);
 }
 static objstore_status delete_all(void) { return objstore_delete_all(tx, thing, NULL); }
+static objstore_status change_found(void) {
+    objstore_query *query;
+    const objstore_value name = objstore_string(text_at(5));
+    TRY(objstore_query_parse(tx, thing, TEXT("n >= 1010 AND text CONTAINS 'x'"), NULL, 0, &query));
+    return use(query, objstore_query_set(query, tx, &p[NAME], &name, 1, NULL));
+}
+static objstore_status delete_found(void) {
+    objstore_query *query;
+    TRY(objstore_query_parse(tx, thing, TEXT("n > 1100 SORT(text DESC)"), NULL, 0, &query));
+    return use(query, objstore_query_delete(query, tx, NULL));
+}
 static objstore_status read_json(void) {
     return objstore_create_all_from_json(
         tx, thing, OBJSTORE_POLICY_ERROR, 0, objstore_cstr(json), NULL, NULL, NULL, NULL);
@@ -402,7 +437,7 @@ static objstore_status large_elements(void) {
     return OBJSTORE_OK;
 }
 static objstore_status link_all(void) {
-    TRY(objstore_find_all(tx, thing, &results));
+    TRY(find(tx, "", NULL));
     return objstore_collection_assign_results(tx, objstore_collection_of(first, p[LINKS]), results);
 }
 static objstore_status set_document(void) { return objstore_set(tx, first, p[ANY], document); }
@@ -450,7 +485,7 @@ static objstore_status read_texts(void) {
 }
 static objstore_status read_packed(void) {
     objstore_buffer buffer = objstore_buffer_init();
-    objstore_status status = objstore_find_all(view, thing, &results);
+    objstore_status status = find(view, "", NULL);
     if (status == OBJSTORE_OK)
         status = objstore_results_read(
             results, 0, MANY + 200, (objstore_property_id[]){p[ID], p[TEXT_], p[NAME], p[DATA]}, 4, &buffer);
@@ -468,7 +503,7 @@ static objstore_status take_json(const char *bytes, size_t length, void *userdat
     return OBJSTORE_OK;
 }
 static objstore_status write_all_json(void) {
-    TRY(objstore_find_all(view, thing, &results));
+    TRY(find(view, "", NULL));
     return objstore_results_to_json(results, 1, 0, take_json, NULL, NULL);
 }
 static objstore_status describe(void) {
@@ -499,17 +534,37 @@ static objstore_status read_mixed(void) {
     return status;
 }
 static objstore_status search(void) {
-    const objstore_value name = big_text(1 << 20);
+    const objstore_value name = big_text(1 << 20), text = objstore_string(text_at(1));
+    objstore_query *query;
     uint64_t count;
-    TRY(objstore_find_where(view, thing, p[TEXT_], OBJSTORE_NOT_EQUAL, objstore_string(text_at(1)), &results));
-    OK(objstore_results_close(results));
-    results = NULL;
-    TRY(objstore_count_where(view, thing, p[DATA], OBJSTORE_EQUAL, objstore_null(), &count));
-    TRY(objstore_count_in(view, by_both, &name, 1, &name, 1, 0, &count));
-    TRY(objstore_find_in(view, by_both, NULL, 0, NULL, 0, 0, &results));
-    OK(objstore_results_close(results));
-    results = NULL;
-    return objstore_find_where(view, thing, p[NAME], OBJSTORE_LESS, name, &results);
+    TRY(find(view, "text != $0", &text));
+    forget();
+    TRY(objstore_query_parse(view, thing, TEXT("data == NULL"), NULL, 0, &query));
+    TRY(use(query, objstore_query_count(query, view, &count)));
+    TRY(objstore_query_range(view, by_both, &name, 1, &name, 1, 0, &query));
+    TRY(use(query, objstore_query_count(query, view, &count)));
+    TRY(find_in(view, by_both, NULL));
+    forget();
+    return find(view, "name < $0", &name);
+}
+static objstore_status sort(void) {
+    TRY(find(view, "n != 5 SORT(text DESC, n ASC)", NULL));
+    forget();
+    return find(view, "DISTINCT(text) SORT(name ASC, text[c] ASC) OFFSET(10)", NULL);
+}
+static objstore_status find_many(void) { /* a long list, as argument and as text */
+    objstore_buffer buffer = objstore_buffer_init();
+    objstore_query *query, *again;
+    objstore_text text;
+    objstore_status status;
+    TRY(objstore_query_parse(view, thing, TEXT("text IN $0 OR name BEGINSWITH[c] 'a'"), values, 1, &query));
+    status = objstore_query_find(query, view, &results);
+    if (status == OBJSTORE_OK) status = objstore_query_text(query, &buffer, &text);
+    OK(objstore_query_close(query));
+    if (status == OBJSTORE_OK) status = objstore_query_parse(view, thing, text, NULL, 0, &again);
+    if (status == OBJSTORE_OK) status = objstore_query_close(again);
+    objstore_buffer_free(&buffer);
+    return status;
 }
 static objstore_status verify(void) { return objstore_verify(view, NULL, NULL, NULL, NULL, NULL); }
 static objstore_status parse_value(void) {
@@ -672,6 +727,8 @@ static const struct scenario {
     {"texts of a dictionary", WRITES, have_dictionary, set_in_dictionary},
     {"all changed", WRITES, have_rows, change_all},
     {"all deleted", WRITES, have_rows, delete_all},
+    {"what was found changed", WRITES, have_rows, change_found},
+    {"what was found deleted", WRITES, have_rows, delete_found},
     {"much JSON", WRITES, make_small_json, read_json},
     {"a long JSON", WRITES, make_large_json, read_json},
     {"much JSON in pieces", WRITES, make_small_json, stream_json},
@@ -699,6 +756,8 @@ static const struct scenario {
     {"a document read", READS, have_document, read_mixed},
     {"searches", READS, have_big, search},
     {"searches in many", READS, have_rows_and_big, search},
+    {"sorting", READS, have_rows, sort},
+    {"a query with a long list", READS, make_values, find_many},
     {"verifying", READS, have_rows, verify},
     {"a parsed value", READS, make_large_json, parse_value},
     {"a packed value", READS, make_values, pack},

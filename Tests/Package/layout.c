@@ -193,6 +193,15 @@ AT(objstore_node, property_id, 8);
 AT(objstore_node, flags, 12);
 AT(objstore_node, owner, 16);
 
+SIZE(objstore_query_node, 56);
+AT(objstore_query_node, kind, 0);
+AT(objstore_query_node, choice, 1);
+AT(objstore_query_node, modifiers, 2);
+AT(objstore_query_node, reserved, 3);
+AT(objstore_query_node, operands, 4);
+AT(objstore_query_node, number, 8);
+AT(objstore_query_node, value, 16);
+
 SIZE(objstore_insert_counts, 32);
 AT(objstore_insert_counts, created, 0);
 AT(objstore_insert_counts, changed, 8);
@@ -395,6 +404,41 @@ IS(OBJSTORE_SETS_INTERSECT == 0x1u);
 IS(OBJSTORE_SETS_SUBSET == 0x2u);
 IS(OBJSTORE_SETS_SUPERSET == 0x4u);
 
+SIZE(objstore_node_kind, 4);
+IS((objstore_node_kind)-1 < (objstore_node_kind)0); /* signed */
+IS(OBJSTORE_NODE_TRUTH == 1);
+IS(OBJSTORE_NODE_AND == 2);
+IS(OBJSTORE_NODE_OR == 3);
+IS(OBJSTORE_NODE_NOT == 4);
+IS(OBJSTORE_NODE_COMPARE == 5);
+IS(OBJSTORE_NODE_CONSTANT == 6);
+IS(OBJSTORE_NODE_LIST == 7);
+IS(OBJSTORE_NODE_ARITHMETIC == 8);
+IS(OBJSTORE_NODE_VARIABLE == 9);
+IS(OBJSTORE_NODE_OBJECT == 10);
+IS(OBJSTORE_NODE_PROPERTY == 11);
+IS(OBJSTORE_NODE_ELEMENT == 12);
+IS(OBJSTORE_NODE_KEY == 13);
+IS(OBJSTORE_NODE_INCOMING == 14);
+IS(OBJSTORE_NODE_ALL_INCOMING == 15);
+IS(OBJSTORE_NODE_NAME == 16);
+IS(OBJSTORE_NODE_KEYS == 17);
+IS(OBJSTORE_NODE_VALUES == 18);
+IS(OBJSTORE_NODE_TYPE == 19);
+IS(OBJSTORE_NODE_COUNT == 20);
+IS(OBJSTORE_NODE_FILTER == 21);
+IS(OBJSTORE_NODE_AGGREGATE == 22);
+IS(OBJSTORE_NODE_QUANTIFIED == 23);
+IS(OBJSTORE_NODE_BOX == 24);
+IS(OBJSTORE_NODE_CIRCLE == 25);
+IS(OBJSTORE_NODE_POLYGON == 26);
+IS(OBJSTORE_NODE_SORT_KEY == 27);
+IS(OBJSTORE_NODE_SORT == 28);
+IS(OBJSTORE_NODE_DISTINCT == 29);
+IS(OBJSTORE_NODE_LIMIT == 30);
+IS(OBJSTORE_NODE_OFFSET == 31);
+IS(OBJSTORE_NODE_QUERY == 32);
+
 SIZE(objstore_operator, 4);
 IS((objstore_operator)-1 < (objstore_operator)0); /* signed */
 IS(OBJSTORE_EQUAL == 1);
@@ -403,6 +447,40 @@ IS(OBJSTORE_LESS == 3);
 IS(OBJSTORE_LESS_EQUAL == 4);
 IS(OBJSTORE_GREATER == 5);
 IS(OBJSTORE_GREATER_EQUAL == 6);
+IS(OBJSTORE_IN == 7);
+IS(OBJSTORE_BETWEEN == 8);
+IS(OBJSTORE_BEGINS_WITH == 9);
+IS(OBJSTORE_ENDS_WITH == 10);
+IS(OBJSTORE_CONTAINS == 11);
+IS(OBJSTORE_LIKE == 12);
+IS(OBJSTORE_FULL_TEXT == 13);
+IS(OBJSTORE_GEO_WITHIN == 14);
+
+SIZE(objstore_arithmetic, 4);
+IS((objstore_arithmetic)-1 < (objstore_arithmetic)0); /* signed */
+IS(OBJSTORE_ADD == 1);
+IS(OBJSTORE_SUBTRACT == 2);
+IS(OBJSTORE_MULTIPLY == 3);
+IS(OBJSTORE_DIVIDE == 4);
+IS(OBJSTORE_NEGATE == 5);
+
+SIZE(objstore_quantifier, 4);
+IS((objstore_quantifier)-1 < (objstore_quantifier)0); /* signed */
+IS(OBJSTORE_ANY == 1);
+IS(OBJSTORE_ALL == 2);
+IS(OBJSTORE_NONE == 3);
+
+SIZE(objstore_place, 4);
+IS((objstore_place)-1 < (objstore_place)0); /* signed */
+IS(OBJSTORE_PLACE_AT == 1);
+IS(OBJSTORE_PLACE_FIRST == 2);
+IS(OBJSTORE_PLACE_LAST == 3);
+IS(OBJSTORE_PLACE_EVERY == 4);
+
+SIZE(objstore_direction, 4);
+IS((objstore_direction)-1 < (objstore_direction)0); /* signed */
+IS(OBJSTORE_ASCENDING == 1);
+IS(OBJSTORE_DESCENDING == 2);
 
 SIZE(objstore_aggregate_kind, 4);
 IS((objstore_aggregate_kind)-1 < (objstore_aggregate_kind)0); /* signed */
@@ -431,6 +509,8 @@ IS(OBJSTORE_PROPERTY_HAS_DEFAULT == 0x100u);
 IS(OBJSTORE_INDEX_UNIQUE == 0x1u);
 IS(OBJSTORE_INDEX_PRIMARY_KEY == 0x2u);
 IS(OBJSTORE_MAX_INDEX_PROPERTIES == 8);
+IS(OBJSTORE_IGNORES_CASE == 0x1u);
+IS(OBJSTORE_IGNORES_ACCENTS == 0x2u);
 IS(OBJSTORE_RANGE_AFTER_FROM == 0x1u);
 IS(OBJSTORE_JSON_EXTENDED == 0x1u);
 IS(OBJSTORE_JSON_RELAXED == 0x2u);

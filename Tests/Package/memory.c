@@ -77,9 +77,13 @@ static objstore *open_store(const char *folder, int64_t transaction_bytes) {
 
 static uint64_t count_of_age(objstore *store, int64_t age) {
     objstore_view *view;
+    objstore_query *query;
+    const objstore_value wanted = objstore_int(age);
     uint64_t count;
     CHECK(objstore_view_open(store, &view));
-    CHECK(objstore_count_where(view, person, properties[2], OBJSTORE_EQUAL, objstore_int(age), &count));
+    CHECK(objstore_query_parse(view, person, OBJSTORE_STR("age == $0"), &wanted, 1, &query));
+    CHECK(objstore_query_count(query, view, &count));
+    CHECK(objstore_query_close(query));
     CHECK(objstore_view_close(view));
     return count;
 }

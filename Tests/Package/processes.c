@@ -64,7 +64,8 @@ static uint64_t count_dogs(objstore *store) {
     return count;
 }
 
-static int in_child(objstore *store, objstore_view *view, objstore_view *transaction, const char *path) {
+static int in_child(
+    objstore *store, objstore_view *view, objstore_view *transaction, objstore_query *query, const char *path) {
     uint64_t count;
     objstore_view *other;
     objstore *mine;
@@ -73,6 +74,8 @@ static int in_child(objstore *store, objstore_view *view, objstore_view *transac
     if (objstore_begin(store, &other) != OBJSTORE_ERR_FORKED) return 2;
     if (objstore_commit(transaction, NULL) != OBJSTORE_ERR_FORKED) return 3;
     if (!strstr(objstore_last_message(), "parent")) return 4;
+    if (objstore_query_count(query, view, &count) != OBJSTORE_ERR_FORKED) return 13;
+    if (objstore_query_close(query) != OBJSTORE_OK) return 14;
     if (objstore_view_close(view) != OBJSTORE_OK) return 5;
     if (objstore_close(store) != OBJSTORE_OK) return 6;
     if (objstore_close(store) != OBJSTORE_ERR_CLOSED_HANDLE) return 7;
@@ -90,15 +93,18 @@ static int in_child(objstore *store, objstore_view *view, objstore_view *transac
 static int forked(const char *path) {
     objstore *store = open_store(path);
     objstore_view *view, *transaction;
+    objstore_query *query;
+    uint64_t count;
     const objstore_value rex = objstore_string(OBJSTORE_STR("Rex"));
     int status;
     pid_t child;
     add_dogs(store, 50);
     MUST(objstore_view_open(store, &view));
+    MUST(objstore_query_parse(view, dog, OBJSTORE_STR("name == 'Rex'"), NULL, 0, &query));
     MUST(objstore_begin(store, &transaction));
     MUST(objstore_create(transaction, dog, &name, &rex, 1, NULL));
     child = fork();
-    if (child == 0) _exit(in_child(store, view, transaction, path));
+    if (child == 0) _exit(in_child(store, view, transaction, query, path));
     if (waitpid(child, &status, 0) != child || status != 0) {
         fprintf(stderr, "processes.c: the child ended with %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -status);
         return 1;
@@ -106,6 +112,9 @@ static int forked(const char *path) {
     MUST(objstore_commit(transaction, NULL));
     MUST(objstore_view_refresh(view, NULL));
     if (count_dogs(store) != 51) return 1;
+    MUST(objstore_query_count(query, view, &count));
+    if (count != 51) return 1;
+    MUST(objstore_query_close(query));
     MUST(objstore_close(store));
     return 0;
 }
@@ -124,10 +133,13 @@ int main(int argc, char **argv) {
     if (argc == 4 && strcmp(argv[1], "check") == 0) {
         objstore *store = open_store(argv[2]);
         objstore_view *view;
+        objstore_query *query;
         uint64_t count = count_dogs(store), found, findings;
         MUST(objstore_view_open(store, &view));
         MUST(objstore_verify(view, NULL, NULL, NULL, NULL, &findings));
-        MUST(objstore_count_where(view, dog, name, OBJSTORE_EQUAL, objstore_string(OBJSTORE_STR("Rex")), &found));
+        MUST(objstore_query_parse(view, dog, OBJSTORE_STR("name == 'Rex'"), NULL, 0, &query));
+        MUST(objstore_query_count(query, view, &found));
+        MUST(objstore_query_close(query));
         MUST(objstore_close(store));
         if (count % 50 != 0 || count < strtoull(argv[3], NULL, 10) || found != count || findings != 0) {
             fprintf(stderr,

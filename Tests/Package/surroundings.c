@@ -75,6 +75,18 @@ static void add_dog(kennel *k) {
     OK(objstore_commit(tx, NULL));
 }
 
+/* Finds the dogs for which a condition holds; all of them where it is empty. */
+static objstore_status find_dogs(
+    const kennel *k, objstore_view *view, const char *condition, objstore_results **found) {
+    objstore_query *query;
+    objstore_status status = objstore_query_parse(view, k->id, objstore_cstr(condition), NULL, 0, &query);
+    *found = NULL;
+    if (status != OBJSTORE_OK) return status;
+    status = objstore_query_find(query, view, found);
+    OK(objstore_query_close(query));
+    return status;
+}
+
 /* ---- a handler on the worker that waits for the closer of its token --------------------------------- */
 
 typedef struct { kennel *k; sem_t entered, go, left; int calls; } held;
@@ -307,11 +319,15 @@ static void *go_deep(void *userdata) {
     objstore_buffer buffer = objstore_buffer_init(), other = objstore_buffer_init();
     objstore_value value, values[200], deepest[101];
     objstore_results *results;
+    objstore_query *query;
     char *json = nested("{\"next\":", "null", "}", 199), *list = nested("[", "1", "]", 100),
-         *broken = nested("[", "", "", 199);
+         *broken = nested("[", "", "", 199), *deeper = nested("!(", "n > 19000", ")", 60);
+    /* Within one another nearly as far as may be; and a chain, which is not deep. */
+    char *const conditions[] = {nested("!(", "n > 19000", ")", 48), nested("(n != 5 AND ", "n > 19000", ")", 90),
+        nested("n < 0 OR ", "n > 19000", "", 5000)};
     size_t i, count, bytes = 0;
     int32_t order;
-    uint64_t findings;
+    uint64_t findings, found;
 
     snprintf(path, sizeof path, "%s/deep.objstore", folder);
     snprintf(second, sizeof second, "%s/deep-copy.objstore", folder);
@@ -349,8 +365,18 @@ static void *go_deep(void *userdata) {
     OK(objstore_mixed_set(tx, object, k.any, deepest, 100, objstore_int(5)));
     OK(objstore_commit(tx, NULL));
     OK(objstore_view_open(k.store, &view));
-    OK(objstore_find_where(view, k.id, k.n, OBJSTORE_GREATER, objstore_int(19000), &results));
+    OK(find_dogs(&k, view, "n > 19000", &results));
     may_be_too_deep(objstore_results_to_json(results, 100, 0, ignore, &bytes, NULL));
+    for (i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+        objstore_text text;
+        OK(objstore_query_parse(view, k.id, objstore_cstr(conditions[i]), NULL, 0, &query));
+        OK(objstore_query_count(query, view, &found));
+        CHECK(found == 999);
+        OK(objstore_query_text(query, &buffer, &text));
+        OK(objstore_query_close(query));
+        free(conditions[i]);
+    }
+    CHECK(objstore_query_parse(view, k.id, objstore_cstr(deeper), NULL, 0, &query) == OBJSTORE_ERR_INVALID_QUERY);
     OK(objstore_verify(view, NULL, NULL, NULL, NULL, &findings));
     OK(objstore_copy(view, objstore_cstr(second), NULL, NULL, NULL));
     OK(objstore_begin(k.store, &tx));
@@ -361,7 +387,7 @@ static void *go_deep(void *userdata) {
     OK(objstore_verify_file(objstore_cstr(second), NULL, NULL, NULL, NULL, NULL));
     OK(objstore_salvage(objstore_cstr(second), objstore_cstr(third), NULL, NULL, NULL, NULL, NULL));
     objstore_buffer_free(&buffer), objstore_buffer_free(&other);
-    free(json), free(list), free(broken);
+    free(json), free(list), free(broken), free(deeper);
     return NULL;
 }
 
@@ -408,6 +434,7 @@ enum {
     VIEWS,
     SCHEMAS,
     RESULTS,
+    QUERIES,
     TOKENS,
     BOUND,
     OBJECTS,
@@ -496,10 +523,12 @@ static void run_out(int what) {
             if (status == OBJSTORE_OK) status = objstore_schema_add_class(made[n], OBJSTORE_STR("A"));
             break;
         case MANY:
-        case RESULTS: status = objstore_find_all(view, k.id, (objstore_results **)&made[n]); break;
-        case SCAN:
-            status =
-                objstore_find_where(view, k.id, k.any, OBJSTORE_EQUAL, objstore_null(), (objstore_results **)&made[n]);
+        case RESULTS: status = find_dogs(&k, view, "", (objstore_results **)&made[n]); break;
+        case SCAN: status = find_dogs(&k, view, "any == NULL", (objstore_results **)&made[n]); break;
+        case QUERIES:
+            status = objstore_query_parse(
+                view, k.id, OBJSTORE_STR("n > 1 AND any == 'a' OR n IN {1, 2, 3} SORT(n DESC)"), NULL, 0,
+                (objstore_query **)&made[n]);
             break;
         case TEXT: status = objstore_to_json(view, large, 0, 0, &buffer, NULL); break;
         case VALUES:
@@ -556,6 +585,7 @@ static void run_out(int what) {
         case MANY:
         case SCAN:
         case RESULTS: OK(objstore_results_close(made[i])); break;
+        case QUERIES: OK(objstore_query_close(made[i])); break;
         case TOKENS: OK(objstore_token_close(made[i])); break;
         case BOUND: OK(objstore_bound_close(made[i])); break;
         case OPENING: OK(objstore_close(made[i])); break;
@@ -590,7 +620,7 @@ static void delete_all_within(size_t bytes) {
     OK(objstore_insert_rows(tx, k.id, OBJSTORE_POLICY_ERROR, NULL, 0, COUNT, NULL, NULL));
     OK(objstore_commit(tx, NULL));
     OK(objstore_view_open(k.store, &view));
-    OK(objstore_find_all(view, k.id, &results));
+    OK(find_dogs(&k, view, "", &results));
     OK(objstore_begin(k.store, &tx));
     limit_memory(bytes);
     status = objstore_results_delete(results, tx, &deleted);
@@ -628,7 +658,7 @@ static void *keep_views(void *ready) {
     sem_post(ready);
     while (!both_refused(0, status))
         if ((status = objstore_view_open(narrow.store, &view)) == OBJSTORE_OK)
-            status = objstore_find_all(view, narrow.id, &results);
+            status = find_dogs(&narrow, view, "", &results);
     return NULL;
 }
 static void *write_dogs(void *ready) {
@@ -804,7 +834,7 @@ static void fork_everywhere(const char *folder) {
     check_forked(objstore_verify(view, fork_progress, &once, NULL, NULL, NULL), "verify");
     once = 0;
     check_forked(objstore_verify_file(objstore_cstr(copy), fork_progress, NULL, &once, NULL, NULL), "verify_file");
-    OK(objstore_find_all(view, k.id, &results));
+    OK(find_dogs(&k, view, "", &results));
     check_forked(objstore_results_to_json(results, 0, 0, fork_write, NULL, NULL), "results_to_json");
     once = 0;
     OK(objstore_begin(k.store, &tx));
@@ -956,7 +986,7 @@ static objstore_status long_body(objstore_view *tx, void *userdata) {
     /* Until the handle is being closed. */
     while (objstore_get_info(k->store, &info) == OBJSTORE_OK) {}
     OK(objstore_create(tx, k->id, NULL, NULL, 0, NULL));
-    OK(objstore_find_all(tx, k->id, &results));
+    OK(find_dogs(k, tx, "", &results));
     OK(objstore_results_close(results));
     return OBJSTORE_OK;
 }
