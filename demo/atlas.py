@@ -223,6 +223,11 @@ def ask(demo: Demo, store: objstore.Store) -> None:
     demo.check("countries", store.objects(Country).count(), 252)
 
 
+def quoted(value: str) -> str:
+    """A constant of the query language: a number, or a text in quotes."""
+    return value if value.isdigit() else f'"{value}"'
+
+
 def ask_others(demo: Demo, path: pathlib.Path) -> None:
     """From C and Swift: processes of their own, while this one has the store open."""
 
@@ -231,10 +236,14 @@ def ask_others(demo: Demo, path: pathlib.Path) -> None:
         return [int(line.split()[-1].replace(",", "")) for line in done.stdout.splitlines()]
 
     expected = [answer for _, answer in QUESTIONS]
-    for language, program in ("C", path.parent / "ask"), ("Swift", path.parent / "ask-swift"):
+    asked = [q if len(q) == 1 else [q[0], f"{q[1]} {q[2]} {quoted(q[3])}"] for q, _ in QUESTIONS]
+    for language, program, questions in (
+        ("C", path.parent / "ask", asked),
+        ("Swift", path.parent / "ask-swift", [q for q, _ in QUESTIONS]),
+    ):
         answers = demo.timed(
             f"the three questions from {language}, a process each",
-            lambda program=program: [a for q, _ in QUESTIONS for a in run(program, path, *q)],
+            lambda program=program, questions=questions: [a for q in questions for a in run(program, path, *q)],
             str,
         )
         demo.check(f"answers in {language}", answers, expected)
@@ -327,7 +336,7 @@ def main(wheel: str, folder: pathlib.Path) -> int:
     for what, fast, result in demo.table():
         print(f"  {what:<{wide[0]}}  {fast:>{wide[1]}}  {result}")
     print(f"\n{size}. Table and change sets: {folder / 'report.md'}. To look inside:\n")
-    print(f"  {folder / 'ask'} {path} City population '>' 15000000")
+    print(f"  {folder / 'ask'} {path} City 'population > 15000000'")
     print("  PYTHONPATH=bindings/python/src:demo build/venv/bin/python -i -c '")
     print("import objstore; from atlas import *")
     print(f'store = objstore.open("{path}", models=MODELS)')

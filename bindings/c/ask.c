@@ -1,16 +1,16 @@
-/* Queries a store that another program wrote: how many objects of a class satisfy a comparison.
+/* Queries a store that another program wrote: how many objects of a class there are, or satisfy a condition.
  *
- *      ./ask atlas.objstore City population '>' 1000000
- *      ./ask atlas.objstore City timezone '==' Europe/Zurich
  *      ./ask atlas.objstore City
+ *      ./ask atlas.objstore City 'population > 1000000'
+ *      ./ask atlas.objstore City 'timezone BEGINSWITH "Europe/" AND population BETWEEN {1000000, 2000000}'
  *
- * It knows nothing of the classes in advance: names and kinds come from the file.
+ * It knows nothing of the classes in advance: names and kinds come from the file. docs/query-language.md says what a
+ * condition can be.
  */
 #include <inttypes.h>
 #include <objstore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void check(objstore_status status, const char *what) {
     if (status != OBJSTORE_OK) {
@@ -19,18 +19,12 @@ static void check(objstore_status status, const char *what) {
     }
 }
 
-static objstore_operator comparison(const char *text) {
-    static const char *const names[] = {"==", "!=", "<", "<=", ">", ">="};
-    static const objstore_operator values[] = {
-        OBJSTORE_EQUAL,      OBJSTORE_NOT_EQUAL, OBJSTORE_LESS,
-        OBJSTORE_LESS_EQUAL, OBJSTORE_GREATER,   OBJSTORE_GREATER_EQUAL,
-    };
-    size_t i;
-    for (i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(text, names[i]) == 0) return values[i];
-    }
-    fprintf(stderr, "%s: not one of == != < <= > >=\n", text);
-    exit(2);
+/* Points to the place in a query that is wrong, where there is one. */
+static void check_query(objstore_status status, const char *query) {
+    objstore_error error = objstore_error_init();
+    if (status != OBJSTORE_OK && objstore_last_error(&error) == OBJSTORE_OK && error.position >= 0)
+        fprintf(stderr, "%s\n%*s^\n", query, (int)error.position, "");
+    check(status, "query");
 }
 
 int main(int argc, char **argv) {
@@ -38,10 +32,11 @@ int main(int argc, char **argv) {
     objstore *store;
     objstore_view *view;
     objstore_class_id class_id;
+    objstore_query *query;
     uint64_t count;
 
-    if (argc != 3 && argc != 6) {
-        fprintf(stderr, "usage: %s FILE CLASS [PROPERTY COMPARISON VALUE]\n", argv[0]);
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: %s FILE CLASS [CONDITION]\n", argv[0]);
         return 2;
     }
     check(objstore_config_new(&config), "config");
@@ -55,15 +50,9 @@ int main(int argc, char **argv) {
     if (argc == 3) {
         check(objstore_count(view, class_id, &count), "count");
     } else {
-        objstore_property_id property;
-        objstore_property_info info;
-        objstore_value value = objstore_string(objstore_cstr(argv[5]));
-        info.struct_size = sizeof info;
-        check(objstore_find_property(view, class_id, objstore_cstr(argv[3]), &property), argv[3]);
-        check(objstore_property_get_info(view, property, &info), argv[3]);
-        if (info.kind == OBJSTORE_KIND_INT) value = objstore_int(strtoll(argv[5], NULL, 10));
-        if (info.kind == OBJSTORE_KIND_DOUBLE) value = objstore_double(strtod(argv[5], NULL));
-        check(objstore_count_where(view, class_id, property, comparison(argv[4]), value, &count), argv[3]);
+        check_query(objstore_query_parse(view, class_id, objstore_cstr(argv[3]), NULL, 0, &query), argv[3]);
+        check(objstore_query_count(query, view, &count), "count");
+        check(objstore_query_close(query), "query");
     }
     printf("%" PRIu64 "\n", count);
     check(objstore_view_close(view), "view");

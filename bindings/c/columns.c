@@ -55,7 +55,9 @@ static int read_back(objstore_view *view, const rows *data) {
     int64_t position = OBJSTORE_START;
     size_t count, i, nulls = 0;
     double sum = 0;
+    objstore_query *all;
     objstore_value same;
+    int bad;
 
     do {
         if (failed(objstore_read_column(
@@ -68,7 +70,9 @@ static int read_back(objstore_view *view, const rows *data) {
         }
     } while (count == 4096);
 
-    if (failed(objstore_aggregate(view, data->class_id, data->score, OBJSTORE_AGGREGATE_SUM, &same), "sum")) return 1;
+    if (failed(objstore_query_new(view, data->class_id, NULL, 0, &all), "query")) return 1;
+    bad = failed(objstore_query_aggregate(all, view, data->score, OBJSTORE_AGGREGATE_SUM, &same), "sum");
+    if (failed(objstore_query_close(all), "query") || bad) return 1;
     printf("sum %g, %zu without a score; the store says %g\n", sum, nulls, same.data.real);
     return 0;
 }

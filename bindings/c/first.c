@@ -1,4 +1,4 @@
-/* A first program: describe a class, open a store, write, find, count.      cc first.c -lobjstore && ./a.out */
+/* A first program: describe a class, open a store, write, ask.              cc first.c -lobjstore && ./a.out */
 #include <objstore.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,6 +40,8 @@ int main(int argc, char **argv) {
     objstore_config *config;
     objstore *store;
     objstore_view *view;
+    objstore_query *query;
+    const objstore_value age = objstore_int(2);
     uint64_t count, young;
     check(objstore_schema_new(&schema));
     check(objstore_schema_add_rows(schema, OBJSTORE_STR("Dog"), 0, dog_rows, DOG_PROPERTIES));
@@ -52,7 +54,9 @@ int main(int argc, char **argv) {
     check(objstore_write(store, add_dogs, NULL, NULL));
     check(objstore_view_refresh(view, NULL)); /* until now it is where it was */
     check(objstore_count(view, dog, &count));
-    check(objstore_count_where(view, dog, p[AGE], OBJSTORE_LESS, objstore_int(2), &young));
+    check(objstore_query_parse(view, dog, OBJSTORE_STR("age < $0"), &age, 1, &query));
+    check(objstore_query_count(query, view, &young)); /* now, and in this view; as often as one likes */
+    check(objstore_query_close(query));
     printf("%" PRIu64 " dogs, %" PRIu64 " of them younger than 2\n", count, young);
     check(objstore_close(store)); /* and the view with it */
     check(objstore_config_close(config));

@@ -55,6 +55,7 @@ int main(int argc, char **argv) {
     objstore_view *transaction;
     objstore_class_id person;
     objstore_object object;
+    objstore_query *query;
     objstore_results *results;
     objstore_buffer buffer = objstore_buffer_init();
     objstore_text text;
@@ -89,7 +90,9 @@ int main(int argc, char **argv) {
 
     check(objstore_to_json(transaction, object, 1, OBJSTORE_JSON_PRETTY, &buffer, &text));
     printf("%s\n", text.bytes);
-    check(objstore_find_all(transaction, person, &results));
+    check(objstore_query_new(transaction, person, NULL, 0, &query));
+    check(objstore_query_find(query, transaction, &results));
+    check(objstore_query_close(query)); /* what was found with it stays */
     check(objstore_results_to_json(results, 0, OBJSTORE_JSON_EXTENDED, print, stdout, NULL));
     printf("\n");
 

@@ -112,6 +112,7 @@ int main(int count, char **arguments) {
     objstore_view *view, *transaction = NULL;
     objstore_token *token;
     objstore_async_id id;
+    objstore_query *all;
     objstore_results *found;
     int32_t due;
     uint64_t version, notes, i;
@@ -135,7 +136,9 @@ int main(int count, char **arguments) {
         add(store, "salt");
     }
     check(objstore_view_refresh(view, NULL));
-    check(objstore_find_all(view, note, &found));
+    check(objstore_query_new(view, note, NULL, 0, &all));
+    check(objstore_query_find(all, view, &found));
+    check(objstore_query_close(all));
     check(objstore_results_count(found, &notes));
     for (i = 0; i < notes; i++) {
         objstore_object object;
