@@ -122,7 +122,7 @@ private final class Kennel: @unchecked Sendable {
     func names() throws -> [String] {
         try reading(store) { view in
             var results: OpaquePointer?
-            try ok(objstore_find_all(view, dog.id, &results))
+            try ok(findAll(view, dog.id, &results))
             defer { _ = objstore_results_close(results) }
             var count: UInt64 = 0
             try ok(objstore_results_count(results, &count))

@@ -69,13 +69,13 @@ private struct Pets {
 
     func young(_ view: OpaquePointer) throws -> OpaquePointer {
         var results: OpaquePointer?
-        try ok(objstore_find_where(view, dog, age, .OBJSTORE_LESS, objstore_int(2), &results))
+        try ok(findWhere(view, dog, age, .OBJSTORE_LESS, objstore_int(2), &results))
         return results!
     }
 
     func all(_ view: OpaquePointer) throws -> OpaquePointer {
         var results: OpaquePointer?
-        try ok(objstore_find_all(view, dog, &results))
+        try ok(findAll(view, dog, &results))
         return results!
     }
 
@@ -243,7 +243,7 @@ private struct Pets {
         try ok(objstore_incoming_count(tx, dogs[0], pets.dogs, &count))
         #expect(count == 0)
         var persons: OpaquePointer?
-        try ok(objstore_find_all(tx, pets.person, &persons))
+        try ok(findAll(tx, pets.person, &persons))
         refused(objstore_collection_assign_results(tx, list, persons), .OBJSTORE_ERR_WRONG_TYPE)
         refused(
             objstore_collection_assign_results(tx, objstore_collection_of(ali, pets.seen), puppies),

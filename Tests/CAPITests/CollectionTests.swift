@@ -260,8 +260,8 @@ private func values(
                 && value.data.collection.owner.key == box.key)
         var count: UInt64 = 0
         _ = refused(
-            objstore_count_where(tx, boxes.id, boxes.numbers, .OBJSTORE_EQUAL, objstore_null(), &count),
-            .OBJSTORE_ERR_WRONG_TYPE)
+            countWhere(tx, boxes.id, boxes.numbers, .OBJSTORE_EQUAL, objstore_null(), &count),
+            .OBJSTORE_ERR_NOT_SUPPORTED)
         try ok(objstore_delete(tx, box))
         _ = refused(objstore_collection_count(tx, list, &count), .OBJSTORE_ERR_NO_SUCH_OBJECT)
     }

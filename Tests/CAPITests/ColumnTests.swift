@@ -66,7 +66,7 @@ func columnsInAndOut(count: Int) throws {
         expect(
             try cls.string(view, last, "name") == "row \((count - 1) * 2)" && cls.string(view, last, "note") == "none")
         var found: UInt64 = 0
-        try ok(objstore_count_where(view, cls.id, cls["name"], .OBJSTORE_EQUAL, objstore_string(text("row 0")), &found))
+        try ok(countWhere(view, cls.id, cls["name"], .OBJSTORE_EQUAL, objstore_string(text("row 0")), &found))
         #expect(found == 1)
         // In pieces that fit no leaf.
         for piece in [1000, count + 3] {

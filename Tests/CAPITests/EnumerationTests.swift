@@ -160,7 +160,7 @@ import Testing
                 }
             }
             var results: OpaquePointer?
-            try ok(objstore_find_all(tx, cls, &results))
+            try ok(findAll(tx, cls, &results))
             defer { _ = objstore_results_close(results) }
             isRefused(objstore_results_set(results, tx, [id("state")], [zebra], 1, nil), "Task.state")
             refused(

@@ -112,7 +112,7 @@ extension NamedStore {
         var all: [String: [String: String]] = [:]
         for cls in ["Person", "Dog"] {
             var results: OpaquePointer?, count: UInt64 = 0
-            try ok(objstore_find_all(view, classes[cls]!, &results))
+            try ok(findAll(view, classes[cls]!, &results))
             defer { _ = objstore_results_close(results) }
             try ok(objstore_results_count(results, &count))
             for index in 0..<count {

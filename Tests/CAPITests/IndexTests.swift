@@ -38,9 +38,9 @@ private func list(
     _ flags: UInt32 = 0
 ) throws -> [Int64] {
     var count: UInt64 = 0
-    try ok(objstore_count_in(view, index, from, from.count, to, to.count, flags, &count))
+    try ok(countIn(view, index, from, to, flags, &count))
     var results: OpaquePointer?
-    try ok(objstore_find_in(view, index, from, from.count, to, to.count, flags, &results))
+    try ok(findIn(view, index, from, to, flags, &results))
     defer { _ = objstore_results_close(results) }
     var ids: [Int64] = []
     for position in 0..<count {
@@ -211,15 +211,15 @@ private func string(_ value: String) -> objstore_value { objstore_string(text(va
         #expect(try list(view, cls, single, [objstore_int(3)], [objstore_int(5)], after) == [4, 5])
         var count: UInt64 = 0
         refused(
-            objstore_count_in(view, index, [year, year, year], 3, nil, 0, 0, &count), .OBJSTORE_ERR_INVALID_ARGUMENT)
-        refused(objstore_count_in(view, index, [string("x")], 1, nil, 0, 0, &count), .OBJSTORE_ERR_WRONG_TYPE)
-        refused(objstore_count_in(view, index, nil, 0, nil, 0, 4, &count), .OBJSTORE_ERR_INVALID_ARGUMENT)
+            countIn(view, index, [year, year, year], [], 0, &count), .OBJSTORE_ERR_INVALID_ARGUMENT)
+        refused(countIn(view, index, [string("x")], [], 0, &count), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(countIn(view, index, [], [], 4, &count), .OBJSTORE_ERR_INVALID_ARGUMENT)
     }
     // Results of a stretch are queried again like others, and not observed.
     try reading(store) { view in
         let index = try find(view, cls, ["born", "last"])
         var results: OpaquePointer?, changed = false, count: UInt64 = 0, token: OpaquePointer?
-        try ok(objstore_find_in(view, index, [objstore_int(2000)], 1, nil, 0, 0, &results))
+        try ok(findIn(view, index, [objstore_int(2000)], [], 0, &results))
         try writing(store) { tx in try cls.create(tx, ["id": objstore_int(8), "born": objstore_int(2001)]) }
         try ok(objstore_view_refresh(view, nil))
         try ok(objstore_results_update(results, &changed))

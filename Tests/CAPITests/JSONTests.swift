@@ -296,7 +296,7 @@ private func again(_ input: String, _ reading: UInt32 = 0, _ writing: UInt32 = 0
         let live = try liveView(kennel.store), taken = Taken()
         defer { _ = objstore_view_close(live) }
         var results: OpaquePointer?
-        try ok(objstore_find_all(live, kennel.classes["Dog"]!, &results))
+        try ok(findAll(live, kennel.classes["Dog"]!, &results))
         defer { _ = objstore_results_close(results) }
         taken.results = results
         taken.view = live

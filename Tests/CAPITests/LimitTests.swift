@@ -276,7 +276,7 @@ private func schema(_ body: (OpaquePointer) throws -> Void) throws {
         try reading(store) { view in
             for name in ["text", "indexed"] {
                 var count: UInt64 = 0
-                try ok(objstore_count_where(view, cls.id, cls[name], .OBJSTORE_EQUAL, value(name, limit), &count))
+                try ok(countWhere(view, cls.id, cls[name], .OBJSTORE_EQUAL, value(name, limit), &count))
                 #expect(count == 1)
             }
         }

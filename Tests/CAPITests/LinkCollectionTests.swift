@@ -124,12 +124,20 @@ private struct Owners {
         var results: OpaquePointer?
         refused(objstore_incoming(view, people[0], owners.pets, &results), .OBJSTORE_ERR_WRONG_TYPE)
         refused(
-            objstore_find_where(
+            findWhere(
                 view, owners.person, owners.pets, .OBJSTORE_NOT_EQUAL, objstore_link(dogs[0]), &results),
-            .OBJSTORE_ERR_WRONG_TYPE)
+            .OBJSTORE_ERR_NOT_SUPPORTED)
         refused(
-            objstore_find_where(view, owners.person, owners.pets, .OBJSTORE_EQUAL, objstore_null(), &results),
-            .OBJSTORE_ERR_WRONG_TYPE)
+            findWhere(view, owners.person, owners.pets, .OBJSTORE_EQUAL, objstore_null(), &results),
+            .OBJSTORE_ERR_NOT_SUPPORTED)
+        var stranger = dogs[0]
+        stranger.store_tag ^= 1
+        for (object, status) in [
+            (people[0], objstore_status.OBJSTORE_ERR_WRONG_TYPE), (stranger, .OBJSTORE_ERR_WRONG_STORE),
+        ] {
+            let any = comparison(owners.pets, .OBJSTORE_EQUAL, objstore_link(object), any: true)
+            refused(asking(view, owners.person, any) { objstore_query_find($0, view, &results) }, status)
+        }
         var info = objstore_property_info()
         info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
         try ok(objstore_property_get_info(view, owners.named, &info))

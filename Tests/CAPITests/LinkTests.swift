@@ -183,23 +183,23 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
             // Asking.
             var matches: UInt64 = 0, has = false
             try ok(
-                objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_NOT_EQUAL, objstore_link(ann), &matches))
+                countWhere(view, kennel.dog, kennel.owner, .OBJSTORE_NOT_EQUAL, objstore_link(ann), &matches))
             expect(matches == 6)
-            try ok(objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_null(), &matches))
+            try ok(countWhere(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_null(), &matches))
             expect(matches == 4)
             try ok(
-                objstore_first_where(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_link(bob), &target, &has)
+                firstWhere(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_link(bob), &target, &has)
             )
             expect(has && target == dogs[5])
             refused(
-                objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_LESS, objstore_link(ann), &matches),
+                countWhere(view, kennel.dog, kennel.owner, .OBJSTORE_LESS, objstore_link(ann), &matches),
                 .OBJSTORE_ERR_WRONG_TYPE)
             refused(
-                objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_link(dogs[0]), &matches),
+                countWhere(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_link(dogs[0]), &matches),
                 .OBJSTORE_ERR_WRONG_TYPE)
             var sum = objstore_value()
             refused(
-                objstore_aggregate(view, kennel.dog, kennel.owner, .OBJSTORE_AGGREGATE_SUM, &sum),
+                aggregateAll(view, kennel.dog, kennel.owner, .OBJSTORE_AGGREGATE_SUM, &sum),
                 .OBJSTORE_ERR_WRONG_TYPE)
         }
         try verify(kennel.store)
@@ -279,17 +279,17 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
         refused(objstore_incoming(tx, stranger, kennel.owner, &results), .OBJSTORE_ERR_WRONG_STORE)
         try linksTo(tx, gone, kennel.owner, [])
         refused(
-            objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_link(stranger), &count),
+            countWhere(tx, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_link(stranger), &count),
             .OBJSTORE_ERR_WRONG_STORE)
         refused(
-            objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_link(dog), &count),
+            countWhere(tx, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_link(dog), &count),
             .OBJSTORE_ERR_WRONG_TYPE)
         refused(
-            objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_null(), &count),
+            countWhere(tx, kennel.dog, kennel.name, .OBJSTORE_EQUAL, objstore_link(ann), &count),
             .OBJSTORE_ERR_WRONG_TYPE)
-        refused(
-            objstore_count_where(tx, kennel.dog, kennel.name, .OBJSTORE_LINKS_TO, objstore_link(ann), &count),
-            .OBJSTORE_ERR_WRONG_TYPE)
+        // ANY is of many.
+        let any = comparison(kennel.owner, .OBJSTORE_EQUAL, objstore_link(ann), any: true)
+        refused(asking(tx, kennel.dog, any) { objstore_query_count($0, tx, &count) }, .OBJSTORE_ERR_INVALID_QUERY)
         refused(objstore_incoming(tx, ann, 0, &results), .OBJSTORE_ERR_NO_SUCH_PROPERTY)
         try ok(objstore_count(tx, kennel.dog, &count))
         expect(count == 1)
@@ -335,7 +335,7 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
             try ok(objstore_incoming_count(view, person, kennel.owner, &number))
             found.append(number)
         }
-        try ok(objstore_count_where(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_null(), &number))
+        try ok(countWhere(view, kennel.dog, kennel.owner, .OBJSTORE_EQUAL, objstore_null(), &number))
         return found + [number]
     }
     let full = try reading(kennel.store, counts)

@@ -213,7 +213,7 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
             expect(try after.find(view, objstore_string(text("First7"))).map { $0.key } == object.key)
             var count: UInt64 = 0
             try ok(
-                objstore_count_where(
+                countWhere(
                     view, after.id, after["age"], .OBJSTORE_EQUAL, objstore_string(text("70 years")), &count))
             #expect(count == 1)
         }

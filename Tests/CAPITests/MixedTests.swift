@@ -290,15 +290,15 @@ private let shelves = TestClass(
         func ask(_ op: objstore_operator, _ value: Mixed, _ wanted: [Int]) throws {
             for name in ["any", "plain"] {
                 var results: OpaquePointer?, count: UInt64 = 0, filled = 0, first = objstore_object(), found = false
-                try ok(objstore_find_where(view, cls.id, cls[name], op, try value.packed(), &results))
+                try ok(findWhere(view, cls.id, cls[name], op, try value.packed(), &results))
                 var objects = [objstore_object](repeating: objstore_object(), count: 100)
                 try ok(objstore_results_objects(results, 0, &objects, 100, &filled))
                 try ok(objstore_results_close(results))
                 #expect(
                     try objects.prefix(filled).map { Int(try cls.int(view, $0, "id")) } == wanted,
                     "\(name) \(op.rawValue) \(value)")
-                try ok(objstore_count_where(view, cls.id, cls[name], op, try value.packed(), &count))
-                try ok(objstore_first_where(view, cls.id, cls[name], op, try value.packed(), &first, &found))
+                try ok(countWhere(view, cls.id, cls[name], op, try value.packed(), &count))
+                try ok(firstWhere(view, cls.id, cls[name], op, try value.packed(), &first, &found))
                 #expect(Int(count) == wanted.count && found == !wanted.isEmpty)
             }
         }
@@ -321,19 +321,18 @@ private let shelves = TestClass(
         try ask(.OBJSTORE_EQUAL, .null, [0])
         try ask(.OBJSTORE_NOT_EQUAL, .null, Array(all.dropFirst()))
         var count: UInt64 = 0
-        refused(
-            objstore_count_where(view, cls.id, cls["any"], .OBJSTORE_LESS, objstore_null(), &count),
-            .OBJSTORE_ERR_WRONG_TYPE)
+        try ask(.OBJSTORE_LESS, .null, [])
+        try ask(.OBJSTORE_GREATER_EQUAL, .null, [])
         #expect(
             refused(
-                objstore_count_where(view, cls.id, cls["any"], .OBJSTORE_EQUAL, objstore_list_of(1), &count),
+                countWhere(view, cls.id, cls["any"], .OBJSTORE_EQUAL, objstore_list_of(1), &count),
                 .OBJSTORE_ERR_WRONG_TYPE
             ).contains("Shelf.any"))
         // The index alone has one order for all.
         var index: objstore_index_id = 0, results: OpaquePointer?,
             objects = [objstore_object](repeating: objstore_object(), count: 100), filled = 0
         try ok(objstore_find_index(view, cls.id, [cls["any"]], 1, &index))
-        try ok(objstore_find_in(view, index, nil, 0, nil, 0, 0, &results))
+        try ok(findIn(view, index, [], [], 0, &results))
         try ok(objstore_results_objects(results, 0, &objects, 100, &filled))
         try ok(objstore_results_close(results))
         #expect(
@@ -341,9 +340,9 @@ private let shelves = TestClass(
                 0, 14, 1, 15, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
             ])
         try ok(
-            objstore_count_in(
-                view, index, [objstore_bool(true)], 1, [objstore_string(text("m"))], 1,
-                UInt32(OBJSTORE_RANGE_AFTER_FROM), &count))
+            countIn(
+                view, index, [objstore_bool(true)], [objstore_string(text("m"))], UInt32(OBJSTORE_RANGE_AFTER_FROM),
+                &count))
         #expect(count == 8)
         var object = objstore_object(), found = false
         try ok(objstore_find_index(view, cls.id, [cls["code"]], 1, &index))
@@ -493,7 +492,7 @@ private let shelves = TestClass(
             expect(try Mixed(node) == value)
         }
         var results: OpaquePointer?
-        try ok(objstore_find_all(view, cls.id, &results))
+        try ok(findAll(view, cls.id, &results))
         try ok(objstore_results_read(results, 0, 600, [cls["extra"]], 1, &buffer))
         let packed = UnsafeRawPointer(buffer.bytes!), line = 64
         let at = packed.load(fromByteOffset: line + 16, as: UInt64.self),
@@ -506,7 +505,7 @@ private let shelves = TestClass(
         }
         #expect(packed.load(fromByteOffset: line + 40, as: UInt64.self) == UInt64(values.count { $0 == .null }))
         var found: UInt64 = 0
-        try ok(objstore_count_where(view, cls.id, cls["extra"], .OBJSTORE_EQUAL, objstore_null(), &found))
+        try ok(countWhere(view, cls.id, cls["extra"], .OBJSTORE_EQUAL, objstore_null(), &found))
         #expect(found == UInt64(values.count { $0 == .null }))
         try ok(objstore_results_close(results))
         _ = objstore_buffer_free(&buffer)
@@ -664,7 +663,7 @@ private func link(_ cls: UInt32, _ key: Int64) -> objstore_value {
                 && values[3].data.link.store_tag == 0)
         // A companion is one-way; it is found by the question, too.
         var found: UInt64 = 0
-        try ok(objstore_count_where(view, cls.id, extra, .OBJSTORE_EQUAL, objstore_link(spot), &found))
+        try ok(countWhere(view, cls.id, extra, .OBJSTORE_EQUAL, objstore_link(spot), &found))
         expect(found == 1)
         for (target, property, owners) in [
             (spot, extra, [fido]), (spot, other, [fido, max]), (max, other, [fido, max]), (fido, other, []),

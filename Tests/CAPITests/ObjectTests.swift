@@ -153,7 +153,7 @@ private let bytes: [UInt8] = [0, 1, 255]
         refused(objstore_increment(tx, none, cls["n"], 1, &sum), .OBJSTORE_ERR_NULL_VALUE)
         expect(try cls.int(tx, counter, "n") == .max)
         var count: UInt64 = 0
-        try ok(objstore_count_where(tx, cls.id, cls["n"], .OBJSTORE_EQUAL, objstore_int(.max), &count))
+        try ok(countWhere(tx, cls.id, cls["n"], .OBJSTORE_EQUAL, objstore_int(.max), &count))
         #expect(count == 1)
     }
     try verify(store)

@@ -292,13 +292,13 @@ private func literal(_ text: StaticString) -> objstore_text {
         try ok(objstore_view_open(cities.store, &view))
         // 2, 3, 4, 5
         try ok(
-            objstore_find_where(
+            findWhere(
                 view, cities.cls, cities.properties[2], .OBJSTORE_GREATER_EQUAL, objstore_int(20), &results))
         let handler = Handler()
         try ok(objstore_results_observe(results, 0, Handler.function, handler.pointer, Handler.free, &token))
         // Independent of what it came from.
         try ok(objstore_view_freeze(view, &frozen))
-        try ok(objstore_find_all(frozen, cities.cls, &frozenResults))
+        try ok(findAll(frozen, cities.cls, &frozenResults))
         var none: OpaquePointer?
         #expect(
             objstore_results_observe(frozenResults, 0, Handler.function, handler.pointer, Handler.free, &none)
@@ -332,7 +332,7 @@ private func literal(_ text: StaticString) -> objstore_text {
         #expect(handler.freed == 2)
         // Results that are older than their view.
         try ok(objstore_view_open(cities.store, &view))
-        try ok(objstore_find_all(view, cities.cls, &results))
+        try ok(findAll(view, cities.cls, &results))
         try cities.write { try ok(objstore_set($0, objects[0], cities.properties[2], objstore_int(7))) }
         try ok(objstore_view_refresh(view, nil))
         #expect(
@@ -640,7 +640,7 @@ extension ObservingTests {
         if ofResults {
             try ok(objstore_view_open(cities.store, &view))
             try ok(
-                objstore_find_where(
+                findWhere(
                     view, cities.cls, cities.properties[0], .OBJSTORE_GREATER, objstore_int(0), &results))
             try ok(
                 objstore_results_observe(

@@ -129,7 +129,7 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
                 ("plain", .OBJSTORE_EQUAL, 1), ("plain", .OBJSTORE_LESS, 1),
             ] as [(String, objstore_operator, UInt64)] {
                 var count: UInt64 = 99
-                try ok(objstore_count_where(view, cls.id, cls[name], comparison, long, &count))
+                try ok(countWhere(view, cls.id, cls[name], comparison, long, &count))
                 #expect(count == expected, "\(name) \(comparison)")
             }
         }

@@ -98,7 +98,7 @@ private struct Office {
     func names() throws -> [String] {
         try reading(store) { view in
             var results: OpaquePointer?
-            try ok(objstore_find_all(view, dog.id, &results))
+            try ok(findAll(view, dog.id, &results))
             defer { _ = objstore_results_close(results) }
             var count: UInt64 = 0
             try ok(objstore_results_count(results, &count))

@@ -215,20 +215,20 @@ import Testing
             try cls.create(tx, ["name": objstore_string(text(name)), "age": objstore_int(Int64(age))])
         }
         var results: OpaquePointer?, count: UInt64 = 0
-        try ok(objstore_find_where(tx, cls.id, cls["age"], .OBJSTORE_LESS, objstore_int(2), &results))
+        try ok(findWhere(tx, cls.id, cls["age"], .OBJSTORE_LESS, objstore_int(2), &results))
         try ok(objstore_results_count(results, &count))
         for index in 0..<count {
             var dog = objstore_object()
             try ok(objstore_results_at(results, index, &dog))
             try ok(objstore_set(tx, dog, cls["name"], objstore_string(text("young"))))
         }
-        try ok(objstore_count_where(tx, cls.id, cls["name"], .OBJSTORE_EQUAL, objstore_string(text("young")), &count))
+        try ok(countWhere(tx, cls.id, cls["name"], .OBJSTORE_EQUAL, objstore_string(text("young")), &count))
         #expect(count == 2)
     }
     try reading(store) { view in
         var fall = objstore_object()
         try ok(
-            objstore_first_where(view, cls.id, cls["name"], .OBJSTORE_EQUAL, objstore_string(text("Fall")), &fall, nil))
+            firstWhere(view, cls.id, cls["name"], .OBJSTORE_EQUAL, objstore_string(text("Fall")), &fall, nil))
         expect(try cls.int(view, fall, "age") == 5)
     }
 }
@@ -372,7 +372,7 @@ import Testing
     var token: OpaquePointer?
     func check(_ view: OpaquePointer) throws {
         var results: OpaquePointer?
-        try ok(objstore_find_where(view, cls.id, cls["age"], .OBJSTORE_LESS, objstore_int(2), &results))
+        try ok(findWhere(view, cls.id, cls["age"], .OBJSTORE_LESS, objstore_int(2), &results))
         #expect(
             refused(objstore_results_observe(results, 0, handler, nil, nil, &token), .OBJSTORE_ERR_WRONG_VIEW)
                 .hasPrefix("results"))

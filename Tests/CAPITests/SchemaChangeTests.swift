@@ -275,7 +275,7 @@ private func classNames(_ store: OpaquePointer) throws -> [String] {
         try reading(store) { view in
             var count: UInt64 = 0
             try ok(
-                objstore_count_where(
+                countWhere(
                     view, notes.id, notes["body"], .OBJSTORE_EQUAL, objstore_string(text("there were 10")), &count))
             #expect(count == 1)
         }

@@ -87,13 +87,13 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
     // The view from before stays on its version until it is refreshed.
     #expect(try old.int(before, objects[7], "id") == 7)
     var count: UInt64 = 0
-    try ok(objstore_count_where(before, old.id, old["nick"], .OBJSTORE_EQUAL, objstore_string(text("n7")), &count))
+    try ok(countWhere(before, old.id, old["nick"], .OBJSTORE_EQUAL, objstore_string(text("n7")), &count))
     #expect(count == 1)
     try ok(objstore_view_refresh(before, nil))
     refused(
-        objstore_count_where(before, old.id, old["nick"], .OBJSTORE_EQUAL, objstore_string(text("n7")), &count),
+        countWhere(before, old.id, old["nick"], .OBJSTORE_EQUAL, objstore_string(text("n7")), &count),
         .OBJSTORE_ERR_NO_SUCH_PROPERTY)
-    try ok(objstore_count_where(before, old.id, old["name"], .OBJSTORE_EQUAL, objstore_string(text("name 7")), &count))
+    try ok(countWhere(before, old.id, old["name"], .OBJSTORE_EQUAL, objstore_string(text("name 7")), &count))
     #expect(try count == 1 && old.int(before, objects[7], "age") == 1 && indexes(before, old.id) == 3)
     var info = objstore_property_info()
     info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
@@ -128,7 +128,7 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
         var id: objstore_property_id = 0
         try ok(objstore_find_property(view, new.id, text("nick"), &id))
         #expect(id != old["nick"])
-        try ok(objstore_count_where(view, new.id, id, .OBJSTORE_EQUAL, objstore_null(), &count))
+        try ok(countWhere(view, new.id, id, .OBJSTORE_EQUAL, objstore_null(), &count))
         #expect(count == 21)
     }
     try ok(objstore_close(third))

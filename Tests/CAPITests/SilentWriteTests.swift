@@ -41,7 +41,7 @@ private final class Pound {
     func observe(_ name: String) throws -> OpaquePointer {
         try reading(store) { view in
             var results: OpaquePointer?, token: OpaquePointer?
-            try ok(objstore_find_all(view, dog.id, &results))
+            try ok(findAll(view, dog.id, &results))
             let heard = Heard(self, name)
             self.heard.append(heard)
             try ok(
@@ -238,7 +238,7 @@ func liveVersions() throws {
     let live = try liveView(pound.store)
     var view: OpaquePointer?, results: OpaquePointer?, frozen: OpaquePointer?, thawed: OpaquePointer?, count: UInt64 = 0
     try ok(objstore_view_freeze(live, &view))
-    try ok(objstore_find_all(live, pound.dog.id, &results))
+    try ok(findAll(live, pound.dog.id, &results))
     try ok(objstore_results_in(view, results, &frozen))
     var object = objstore_object()
     try ok(objstore_results_at(frozen, 0, &object))

@@ -31,10 +31,10 @@ import Testing
                 objstore_set(tx, object, a["x"], bad), objstore_set(tx, object, a["m"], bad),
                 objstore_create(tx, a.id, &properties, &bad, 1, nil),
                 objstore_set_row(tx, object, &properties, &bad, 1),
-                objstore_count_where(tx, a.id, a["n"], .OBJSTORE_EQUAL, bad, &count),
-                objstore_find_where(tx, a.id, a["n"], .OBJSTORE_EQUAL, bad, &results),
-                objstore_first_where(tx, a.id, a["n"], .OBJSTORE_EQUAL, bad, &found, &isFound),
-                objstore_count_in(tx, index, &bad, 1, nil, 0, 0, &count),
+                countWhere(tx, a.id, a["n"], .OBJSTORE_EQUAL, bad, &count),
+                findWhere(tx, a.id, a["n"], .OBJSTORE_EQUAL, bad, &results),
+                firstWhere(tx, a.id, a["n"], .OBJSTORE_EQUAL, bad, &found, &isFound),
+                countIn(tx, index, [bad], [], 0, &count),
                 objstore_mixed_set(tx, object, a["m"], nil, 0, bad),
                 objstore_mixed_get(tx, object, a["m"], &bad, 1, nil, &list[0], &isFound),
                 objstore_document_pack(&list, 2, &buffer, nil),
@@ -100,7 +100,7 @@ import Testing
                 column.offsets = nil
                 try ok(objstore_insert_rows(tx, a, .OBJSTORE_POLICY_ERROR, &column, 1, 1, &key, nil))
                 var object = objstore_object(), results: OpaquePointer?, count: UInt64 = 0
-                try ok(objstore_find_all(tx, a, &results))
+                try ok(findAll(tx, a, &results))
                 try ok(objstore_results_at(results, 0, &object))
                 _ = objstore_results_close(results)
                 var list = objstore_collection_of(object, l), value = objstore_int(1)
@@ -198,14 +198,14 @@ import Testing
         let store = try openStore(nil, [mixed])
         let a = try ClassOf(store, mixed), view = try liveView(store)
         var results: OpaquePointer?, count: UInt64 = 0
-        try ok(objstore_find_all(view, a.id, &results))
+        try ok(findAll(view, a.id, &results))
         _ = objstore_results_close(results)
         #expect(
             refused(objstore_results_count(results, &count), .OBJSTORE_ERR_CLOSED_HANDLE)
                 == "results: the results were closed")
         #expect(
             refused(objstore_results_count(view, &count), .OBJSTORE_ERR_WRONG_KIND) == "results is a view, not results")
-        try ok(objstore_find_all(view, a.id, &results))
+        try ok(findAll(view, a.id, &results))
         #expect(
             refused(objstore_view_version(results, &count), .OBJSTORE_ERR_WRONG_KIND) == "view is results, not a view")
         try writing(store) { tx in

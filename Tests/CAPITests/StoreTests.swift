@@ -132,7 +132,7 @@ private func status(_ body: () throws -> Void) -> objstore_status {
         try frozen(store) { view in
             var count: UInt64 = 0
             for (name, value) in [("legs", objstore_int(4)), ("owner", objstore_null()), ("zero", objstore_double(0))] {
-                try ok(objstore_count_where(view, cls.id, cls[name], .OBJSTORE_EQUAL, value, &count))
+                try ok(countWhere(view, cls.id, cls[name], .OBJSTORE_EQUAL, value, &count))
                 #expect(count == 5000, "\(name)")
             }
         }
@@ -146,12 +146,12 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     let cls = try ClassOf(store, more)
     try writing(store) { tx in
         var first = objstore_object()
-        try ok(objstore_first_where(tx, cls.id, cls["legs"], .OBJSTORE_EQUAL, objstore_int(4), &first, nil))
+        try ok(firstWhere(tx, cls.id, cls["legs"], .OBJSTORE_EQUAL, objstore_int(4), &first, nil))
         try ok(objstore_set(tx, first, cls["legs"], objstore_int(3)))
         try cls.create(
             tx, ["name": objstore_string(text("late")), "legs": objstore_int(3), "zero": objstore_double(1)])
         var count: UInt64 = 0
-        try ok(objstore_count_where(tx, cls.id, cls["legs"], .OBJSTORE_EQUAL, objstore_int(3), &count))
+        try ok(countWhere(tx, cls.id, cls["legs"], .OBJSTORE_EQUAL, objstore_int(3), &count))
         #expect(count == 2)
     }
     try verify(store)
@@ -474,7 +474,7 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     let view = try liveView(store)
     var frozen: OpaquePointer?, results: OpaquePointer?, tx: OpaquePointer?, count: UInt64 = 0
     try ok(objstore_view_freeze(view, &frozen))
-    try ok(objstore_find_all(frozen, cls.id, &results))
+    try ok(findAll(frozen, cls.id, &results))
     try ok(objstore_begin(store, &tx))
     try cls.create(tx!, ["name": objstore_string(text("gone"))])
     var row = objstore_row(), more = false

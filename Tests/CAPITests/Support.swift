@@ -302,14 +302,6 @@ func require<T>(_ value: T?, sourceLocation: SourceLocation = #_sourceLocation) 
 
 /// The objects whose property links to one: asked in each way.
 func incoming(_ view: OpaquePointer, _ target: objstore_object, _ property: objstore_property_id) throws -> [Int64] {
-    func keys(_ results: OpaquePointer?) throws -> [Int64] {
-        defer { _ = objstore_results_close(results) }
-        var total: UInt64 = 0, count = 0
-        try ok(objstore_results_count(results, &total))
-        var objects = [objstore_object](repeating: objstore_object(), count: Int(total) + 1)
-        try ok(objstore_results_objects(results, 0, &objects, objects.count, &count))
-        return objects.prefix(count).map(\.key)
-    }
     var results: OpaquePointer?, number: UInt64 = 0
     try ok(objstore_incoming(view, target, property, &results))
     let found = try keys(results)
@@ -319,22 +311,178 @@ func incoming(_ view: OpaquePointer, _ target: objstore_object, _ property: objs
     return found
 }
 
-/// Queries what has a link to `target`, which may have been deleted, in the ways of a question.
+/// The keys of the objects of results, which are closed.
+func keys(_ results: OpaquePointer?) throws -> [Int64] {
+    defer { _ = objstore_results_close(results) }
+    var total: UInt64 = 0, count = 0
+    try ok(objstore_results_count(results, &total))
+    var objects = [objstore_object](repeating: objstore_object(), count: Int(total) + 1)
+    try ok(objstore_results_objects(results, 0, &objects, objects.count, &count))
+    expect(count == Int(total))
+    return objects.prefix(count).map(\.key)
+}
+
+/// Queries what has a link to `target`, which may have been deleted, in each way: `owner == $0`, `ANY pets == $0`. Of
+/// mixed values and their collections no query says what has a link anywhere inside: see `objstore_incoming`.
 func linksTo(
     _ view: OpaquePointer, _ target: objstore_object, _ property: objstore_property_id, _ wanted: [Int64]
 ) throws {
-    var info = objstore_property_info(), results: OpaquePointer?, number: UInt64 = 0, count = 0,
-        first = objstore_object(), found = false
+    var info = objstore_property_info()
     info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
     try ok(objstore_property_get_info(view, property, &info))
-    let link = objstore_link(target)
-    try ok(objstore_find_where(view, info.class_id, property, .OBJSTORE_LINKS_TO, link, &results))
-    defer { _ = objstore_results_close(results) }
-    var objects = [objstore_object](repeating: objstore_object(), count: wanted.count + 1)
-    try ok(objstore_results_objects(results, 0, &objects, objects.count, &count))
-    expect(objects.prefix(count).map(\.key) == wanted)
-    try ok(objstore_count_where(view, info.class_id, property, .OBJSTORE_LINKS_TO, link, &number))
+    let isCollection = info.collection != .OBJSTORE_KIND_NULL
+    if info.kind == .OBJSTORE_KIND_MIXED { return }
+    let condition = comparison(property, .OBJSTORE_EQUAL, objstore_link(target), any: isCollection)
+    var results: OpaquePointer?, number: UInt64 = 0, first = objstore_object(), found = false
+    try ok(asking(view, info.class_id, condition) { objstore_query_find($0, view, &results) })
+    expect(try keys(results) == wanted)
+    try ok(asking(view, info.class_id, condition) { objstore_query_count($0, view, &number) })
     expect(Int(number) == wanted.count)
-    try ok(objstore_first_where(view, info.class_id, property, .OBJSTORE_LINKS_TO, link, &first, &found))
+    try ok(asking(view, info.class_id, condition) { objstore_query_first($0, view, &first, &found) })
     expect(found == !wanted.isEmpty && (!found || first.key == wanted[0]))
+}
+
+// MARK: Queries
+
+/// One node, of which the members are given that its kind has.
+func node(
+    _ kind: objstore_query_kind, operands: UInt32 = 0, choice: Int32 = 0, modifiers: Int = 0, number: Int64 = 0,
+    value: objstore_value = objstore_null()
+) -> objstore_query_node {
+    objstore_query_node(
+        kind: UInt8(kind.rawValue), choice: UInt8(choice), modifiers: UInt8(modifiers), reserved: 0,
+        operands: operands, number: number, value: value)
+}
+
+/// The nodes of `property op value`; with `any` of a collection: ANY of its elements.
+func comparison(
+    _ property: objstore_property_id, _ op: objstore_operator, _ value: objstore_value, any: Bool = false
+) -> [objstore_query_node] {
+    let path = [
+        node(.OBJSTORE_QUERY_VARIABLE), node(.OBJSTORE_QUERY_PROPERTY, operands: 1, number: Int64(property)),
+    ]
+    let quantifier = node(
+        .OBJSTORE_QUERY_QUANTIFIED, operands: 1, choice: objstore_quantifier.OBJSTORE_ANY.rawValue)
+    return path + (any ? [quantifier] : []) + [
+        node(.OBJSTORE_QUERY_CONSTANT, value: value),
+        node(.OBJSTORE_QUERY_COMPARE, operands: 2, choice: op.rawValue),
+    ]
+}
+
+/// Makes a query of nodes, asks it, and closes it: the first status that is not OK.
+func asking(
+    _ view: OpaquePointer?, _ cls: objstore_class_id, _ nodes: [objstore_query_node],
+    _ ask: (OpaquePointer) throws -> objstore_status
+) rethrows -> objstore_status {
+    var query: OpaquePointer?
+    let made = objstore_query_new(view, cls, nodes, nodes.count, &query)
+    return try made == .OBJSTORE_OK ? asking(query!, ask) : made
+}
+
+private func asking(
+    _ query: OpaquePointer, _ ask: (OpaquePointer) throws -> objstore_status
+) rethrows -> objstore_status {
+    defer { #expect(objstore_query_close(query) == .OBJSTORE_OK) }
+    return try ask(query)
+}
+
+/// A question of one comparison, made for one use. Its status is that of the call that failed.
+func countWhere(
+    _ view: OpaquePointer?, _ cls: objstore_class_id, _ property: objstore_property_id, _ op: objstore_operator,
+    _ value: objstore_value, _ count: UnsafeMutablePointer<UInt64>
+) -> objstore_status {
+    asking(view, cls, comparison(property, op, value)) { objstore_query_count($0, view, count) }
+}
+
+func firstWhere(
+    _ view: OpaquePointer?, _ cls: objstore_class_id, _ property: objstore_property_id, _ op: objstore_operator,
+    _ value: objstore_value, _ object: UnsafeMutablePointer<objstore_object>, _ found: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    asking(view, cls, comparison(property, op, value)) { objstore_query_first($0, view, object, found) }
+}
+
+func findWhere(
+    _ view: OpaquePointer?, _ cls: objstore_class_id, _ property: objstore_property_id, _ op: objstore_operator,
+    _ value: objstore_value, _ results: UnsafeMutablePointer<OpaquePointer?>
+) -> objstore_status {
+    asking(view, cls, comparison(property, op, value)) { objstore_query_find($0, view, results) }
+}
+
+/// All objects of a class.
+func findAll(
+    _ view: OpaquePointer?, _ cls: objstore_class_id, _ results: UnsafeMutablePointer<OpaquePointer?>
+) -> objstore_status {
+    asking(view, cls, []) { objstore_query_find($0, view, results) }
+}
+
+func aggregateAll(
+    _ view: OpaquePointer?, _ cls: objstore_class_id, _ property: objstore_property_id,
+    _ kind: objstore_aggregate_kind, _ value: UnsafeMutablePointer<objstore_value>
+) -> objstore_status {
+    asking(view, cls, []) { objstore_query_aggregate($0, view, property, kind, value) }
+}
+
+/// A query of a text, which the test closes.
+func query(
+    _ view: OpaquePointer?, _ cls: objstore_class_id, _ condition: String, _ arguments: [objstore_value] = []
+) throws -> OpaquePointer {
+    var query: OpaquePointer?
+    try ok(objstore_query_parse(view, cls, text(condition), arguments, arguments.count, &query))
+    return query!
+}
+
+/// What a query finds, asked in each way: by counting, for the first one, for all.
+func found(
+    _ query: OpaquePointer, _ view: OpaquePointer, sourceLocation: SourceLocation = #_sourceLocation
+) throws -> [Int64] {
+    var results: OpaquePointer?, count: UInt64 = 0, first = objstore_object(), isFound = false
+    try ok(objstore_query_find(query, view, &results))
+    let all = try keys(results)
+    try ok(objstore_query_count(query, view, &count))
+    #expect(Int(count) == all.count, sourceLocation: sourceLocation)
+    try ok(objstore_query_first(query, view, &first, &isFound))
+    #expect(isFound == !all.isEmpty && (!isFound || first.key == all[0]), sourceLocation: sourceLocation)
+    return all
+}
+
+/// The same of a text.
+func found(
+    _ view: OpaquePointer, _ cls: objstore_class_id, _ condition: String, _ arguments: [objstore_value] = [],
+    sourceLocation: SourceLocation = #_sourceLocation
+) throws -> [Int64] {
+    let query = try query(view, cls, condition, arguments)
+    defer { _ = objstore_query_close(query) }
+    return try found(query, view, sourceLocation: sourceLocation)
+}
+
+/// A query as a text.
+func written(_ query: OpaquePointer) throws -> String {
+    var buffer = objstore_buffer_init(), written = objstore_text()
+    defer { _ = objstore_buffer_free(&buffer) }
+    try ok(objstore_query_text(query, &buffer, &written))
+    return string(written)!
+}
+
+/// A range of an index.
+func asking(
+    _ view: OpaquePointer?, _ index: objstore_index_id, _ from: [objstore_value], _ to: [objstore_value],
+    _ flags: UInt32, _ ask: (OpaquePointer) throws -> objstore_status
+) rethrows -> objstore_status {
+    var query: OpaquePointer?
+    let made = objstore_query_range(view, index, from, from.count, to, to.count, flags, &query)
+    return try made == .OBJSTORE_OK ? asking(query!, ask) : made
+}
+
+func countIn(
+    _ view: OpaquePointer?, _ index: objstore_index_id, _ from: [objstore_value], _ to: [objstore_value],
+    _ flags: UInt32, _ count: UnsafeMutablePointer<UInt64>
+) -> objstore_status {
+    asking(view, index, from, to, flags) { objstore_query_count($0, view, count) }
+}
+
+func findIn(
+    _ view: OpaquePointer?, _ index: objstore_index_id, _ from: [objstore_value], _ to: [objstore_value],
+    _ flags: UInt32, _ results: UnsafeMutablePointer<OpaquePointer?>
+) -> objstore_status {
+    asking(view, index, from, to, flags) { objstore_query_find($0, view, results) }
 }

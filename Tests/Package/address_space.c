@@ -557,7 +557,7 @@ static objstore_status find_many(void) { /* a long list, as argument and as text
     objstore_query *query, *again;
     objstore_text text;
     objstore_status status;
-    TRY(objstore_query_parse(view, thing, TEXT("text IN $0 OR name BEGINSWITH[c] 'a'"), values, 1, &query));
+    TRY(objstore_query_parse(view, thing, TEXT("text IN $0 OR name BEGINSWITH[c] 'a'"), values, value_count, &query));
     status = objstore_query_find(query, view, &results);
     if (status == OBJSTORE_OK) status = objstore_query_text(query, &buffer, &text);
     OK(objstore_query_close(query));

@@ -517,13 +517,13 @@ static void find_ids(objstore_view *view) {
         MUST(objstore_find_property(view, inner, OBJSTORE_STR("y"), &P_Y));
     }
     NODES[0] = objstore_node_of_class(ITEM, OBJSTORE_NODE_ROOT);
-    QUERY_NODES[0].kind = OBJSTORE_NODE_VARIABLE;
-    QUERY_NODES[1].kind = OBJSTORE_NODE_PROPERTY;
+    QUERY_NODES[0].kind = OBJSTORE_QUERY_VARIABLE;
+    QUERY_NODES[1].kind = OBJSTORE_QUERY_PROPERTY;
     QUERY_NODES[1].operands = 1;
     QUERY_NODES[1].number = P_N;
-    QUERY_NODES[2].kind = OBJSTORE_NODE_CONSTANT;
+    QUERY_NODES[2].kind = OBJSTORE_QUERY_CONSTANT;
     QUERY_NODES[2].value = objstore_int(0);
-    QUERY_NODES[3].kind = OBJSTORE_NODE_COMPARE;
+    QUERY_NODES[3].kind = OBJSTORE_QUERY_COMPARE;
     QUERY_NODES[3].choice = OBJSTORE_GREATER;
     QUERY_NODES[3].operands = 2;
     PROPS[0] = P_N;

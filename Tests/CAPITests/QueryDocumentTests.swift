@@ -1,0 +1,185 @@
+import CObjStore
+import Foundation
+import Testing
+
+/// Five dogs, and two persons who own some of them: the data of docs/query-language.md.
+struct DocumentedDogs {
+    let store: OpaquePointer
+    let dog: objstore_class_id
+    /// By key.
+    private(set) var names: [Int64: String] = [:]
+    private(set) var persons: [objstore_object] = []
+    private(set) var dogs: [objstore_object] = []
+    /// `$0` Ann, `$1` Rex, `$2` the list {1, 7}.
+    var arguments: [objstore_value] {
+        [
+            objstore_link(persons[0]), objstore_link(dogs[0]), objstore_list_of(2), objstore_int(1), objstore_int(7),
+        ]
+    }
+
+    init() throws {
+        store = try openStore(nil, try DocumentedDogs.schema())
+        dog = try reading(store) { try Names($0).cls("Dog") }
+        (persons, dogs) = try writing(store, DocumentedDogs.fill)
+        for (object, name) in zip(dogs, ["Rex", "Ella", "bo", "Ängie", "Rexona"]) { names[object.key] = name }
+    }
+
+    private static func schema() throws -> OpaquePointer {
+        var schema: OpaquePointer?
+        try ok(objstore_schema_new(&schema))
+        let person = text("Person"), dog = text("Dog")
+        try ok(objstore_schema_add_class(schema, person))
+        try ok(objstore_schema_add_property(schema, person, text("name"), .OBJSTORE_KIND_STRING, 0))
+        try ok(objstore_schema_add_class(schema, dog))
+        for (name, kind, flags) in [
+            ("name", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, nullable),
+            ("weight", .OBJSTORE_KIND_DOUBLE, nullable), ("price", .OBJSTORE_KIND_DECIMAL128, nullable),
+            ("born", .OBJSTORE_KIND_TIMESTAMP, nullable), ("vaccinated", .OBJSTORE_KIND_BOOL, 0),
+            ("chip", .OBJSTORE_KIND_BINARY, nullable), ("note", .OBJSTORE_KIND_MIXED, 0),
+        ] as [(String, objstore_kind, Int32)] {
+            try ok(objstore_schema_add_property(schema, dog, text(name), kind, UInt32(flags)))
+        }
+        try ok(objstore_schema_add_link(schema, dog, text("owner"), person, 0))
+        try ok(
+            objstore_schema_add_link_collection(
+                schema, dog, text("friends"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, dog, 0))
+        try ok(
+            objstore_schema_add_collection(
+                schema, dog, text("tags"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_STRING, 0))
+        return schema!
+    }
+
+    private static func fill(_ tx: OpaquePointer) throws -> (persons: [objstore_object], dogs: [objstore_object]) {
+        let names = Names(tx), person = try names.cls("Person"), dog = try names.cls("Dog")
+        func create(_ cls: objstore_class_id, _ values: KeyValuePairs<String, objstore_value>) throws -> objstore_object
+        {
+            var object = objstore_object()
+            let properties = try values.map { try names.property(cls, $0.key) }
+            try ok(objstore_create(tx, cls, properties, values.map(\.value), values.count, &object))
+            return object
+        }
+        func decimal(_ digits: String) throws -> objstore_value {
+            var decimal = objstore_decimal128()
+            try ok(objstore_decimal128_from_text(text(digits), &decimal))
+            return objstore_decimal128_value(decimal)
+        }
+        func string(_ characters: String) -> objstore_value { objstore_string(text(characters)) }
+        func binary(_ bytes: [UInt8]) -> objstore_value {
+            let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes.count)
+            memory.initialize(from: bytes, count: bytes.count)
+            return objstore_binary(memory, Int64(bytes.count))
+        }
+        let persons = try ["Ann", "Bob"].map { try create(person, ["name": string($0)]) }
+        let ann = objstore_link(persons[0]), bob = objstore_link(persons[1])
+        let dogs = [
+            try create(
+                dog,
+                [
+                    "name": string("Rex"), "age": objstore_int(10), "weight": objstore_double(31.5),
+                    "price": try decimal("250.00"), "born": objstore_time(1_425_198_600, 0),
+                    "vaccinated": objstore_bool(true), "chip": binary([0, 0xff]), "owner": ann, "note": string("good"),
+                ]),
+            try create(
+                dog,
+                [
+                    "name": string("Ella"), "age": objstore_int(1), "weight": objstore_double(8.25),
+                    "price": try decimal("99.90"), "born": objstore_time(1_715_904_000, 0),
+                    "vaccinated": objstore_bool(true), "chip": binary(Array("ab".utf8)), "owner": ann,
+                    "note": objstore_int(3),
+                ]),
+            try create(dog, ["name": string("bo"), "age": objstore_int(1), "vaccinated": objstore_bool(false)]),
+            try create(
+                dog,
+                [
+                    "name": string("Ängie"), "weight": objstore_double(12), "price": try decimal("99.9"),
+                    "born": objstore_time(1_582_977_600, 500_000_000), "vaccinated": objstore_bool(true), "owner": bob,
+                    "note": objstore_double(3),
+                ]),
+            try create(
+                dog,
+                [
+                    "name": string("Rexona"), "age": objstore_int(7), "weight": objstore_double(.nan),
+                    "price": try decimal("40"), "born": objstore_time(1_539_166_210, 0),
+                    "vaccinated": objstore_bool(false), "owner": bob, "note": objstore_bool(true),
+                ]),
+        ]
+        let friends = try names.property(dog, "friends"), big = string("big")
+        for (owner, others) in [(0, [1, 2]), (1, [0]), (3, [0, 0]), (4, [2])] {
+            let links = others.map { objstore_link(dogs[$0]) }
+            try ok(objstore_list_insert(tx, objstore_collection_of(dogs[owner], friends), 0, links, links.count))
+        }
+        let tags = objstore_collection_of(dogs[0], try names.property(dog, "tags"))
+        try ok(objstore_list_insert(tx, tags, 0, [big], 1))
+        return (persons, dogs)
+    }
+}
+
+/// docs/query-language.md: every example finds what stands behind it, also when it is written as a text and read again.
+@Suite struct QueryDocumentTests {
+    private struct Example {
+        let line: Int
+        let query: String
+        /// `Rex, Ella`, `nothing`, or a status, perhaps with a position.
+        let expected: String
+    }
+
+    private func examples() throws -> [Example] {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+            "../../docs/query-language.md")
+        var examples: [Example] = [], isInside = false
+        for (index, line) in try String(contentsOf: path, encoding: .utf8).components(separatedBy: "\n").enumerated() {
+            if line.hasPrefix("```") {
+                isInside = line == "```query"
+            } else if isInside {
+                let parts = line.components(separatedBy: "#")
+                examples.append(
+                    Example(
+                        line: index + 1, query: parts.dropLast().joined(separator: "#").trimmingCharacters(in: [" "]),
+                        expected: parts.last!.trimmingCharacters(in: [" "])))
+            }
+        }
+        return examples
+    }
+
+    @Test func examplesFindWhatTheDocumentSays() throws {
+        let data = try DocumentedDogs(), examples = try examples()
+        defer { _ = objstore_close(data.store) }
+        #expect(examples.count > 100)
+        try frozen(data.store) { view in
+            for example in examples {
+                var query: OpaquePointer?, error = objstore_error_init()
+                let status = objstore_query_parse(
+                    view, data.dog, text(example.query), data.arguments, data.arguments.count, &query)
+                defer { _ = objstore_query_close(query) }
+                let place: Comment = "line \(example.line): \(example.query)"
+                if status == .OBJSTORE_OK {
+                    let keys = try found(query!, view)
+                    expect((keys.isEmpty ? "nothing" : name(keys, data)) == example.expected, place)
+                    try again(query!, keys, view, data, place)
+                } else {
+                    try ok(objstore_last_error(&error))
+                    let told = String(cString: objstore_status_name(status)).dropFirst("OBJSTORE_ERR_".count)
+                    let expected = example.expected.split(separator: " ")
+                    expect(expected.first == told, place)
+                    expect(expected.count == 1 || expected[1] == "\(error.position)", place)
+                    expect(error.position >= 0 && error.position <= example.query.utf8.count, place)
+                    expect(String(cString: objstore_last_message()).hasPrefix("text: "), place)
+                }
+            }
+        }
+    }
+
+    private func name(_ keys: [Int64], _ data: DocumentedDogs) -> String {
+        keys.map { data.names[$0]! }.joined(separator: ", ")
+    }
+
+    /// Without the arguments, which stand in the text.
+    private func again(
+        _ query: OpaquePointer, _ keys: [Int64], _ view: OpaquePointer, _ data: DocumentedDogs, _ place: Comment
+    ) throws {
+        let text = try written(query), second = try CAPITests.query(view, data.dog, text)
+        defer { _ = objstore_query_close(second) }
+        expect(try written(second) == text, place)
+        expect(try found(second, view) == keys, place)
+    }
+}
