@@ -32,7 +32,7 @@
  *      10. Lists, sets and maps
  *      11. Mixed values and documents
  *      12. Rows: a cursor for reading one object after another, fast
- *      13. Queries: one comparison, aggregates
+ *      13. Queries: made once, asked as often as one likes
  *      14. Index ranges: objects between two bounds
  *      15. Inverses: which objects link to one
  *      16. Results: the objects that were found
@@ -129,11 +129,12 @@
  *      Unloading. dlclose leaves the library where it is, since threads that used it may end later.
  *
  *  Handles
- *      objstore, objstore_schema, objstore_config, objstore_view, objstore_results, objstore_changes, objstore_token
- *      and objstore_bound are handles: they own something, and you release each with the close function of its type.
- *      Closing NULL is allowed and does nothing. A handle is an opaque word: compare it with == and nothing else.
- *      Using a closed one gives OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is due
- *      OBJSTORE_ERR_WRONG_KIND. Closing a store closes the views, results and tokens that came from that handle.
+ *      objstore, objstore_schema, objstore_config, objstore_view, objstore_query, objstore_results, objstore_changes,
+ *      objstore_token and objstore_bound are handles: they own something, and you release each with the close function
+ *      of its type. Closing NULL is allowed and does nothing. A handle is an opaque word: compare it with == and
+ *      nothing else. Using a closed one gives OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is due
+ *      OBJSTORE_ERR_WRONG_KIND. Closing a store closes the views, queries, results and tokens that came from that
+ *      handle.
  *
  *      *Objects are not handles*: an objstore_object is 16 bytes of plain value, free to copy, to keep and to send to
  *      another thread. It is resolved in whatever view of its store you use it with. Class and property ids are plain
@@ -153,9 +154,9 @@
  *      objects, elements       2^62 keys of a class, 2^48 elements of a property
  *
  *  Threads
- *      There is no "wrong thread". Stores, frozen views, results, change sets and objects: any thread, in parallel. A
- *      live view and a transaction: any thread, one call at a time (calls are serialised inside; uncontended this
- *      costs a few nanoseconds). For parallel live reads open one live view per thread, they are cheap. A row
+ *      There is no "wrong thread". Stores, frozen views, queries, results, change sets and objects: any thread, in
+ *      parallel. A live view and a transaction: any thread, one call at a time (calls are serialised inside; uncontended
+ *      this costs a few nanoseconds). For parallel live reads open one live view per thread, they are cheap. A row
  *      (objstore_row), a buffer (objstore_buffer), a schema and a config: one thread at a time, which is yours to
  *      ensure. A handle may be closed while another thread is inside a call on it: closing waits for that call, and
  *      the memory that the other thread borrowed is gone afterwards.
@@ -312,7 +313,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_KEY_IMMUTABLE = 18,   /* a primary key cannot be changed */
     OBJSTORE_ERR_NOT_POSITIONED = 19,  /* the row stands on no object */
     OBJSTORE_ERR_INVALID_SIGNATURE = 20, /* position = the offending byte */
-    OBJSTORE_ERR_INVALID_QUERY = 21,     /* of a later version */
+    OBJSTORE_ERR_INVALID_QUERY = 21,     /* position = the offending byte, or node */
     OBJSTORE_ERR_NOT_SUPPORTED = 22,     /* valid, but this version of the library cannot do it */
     OBJSTORE_ERR_NO_SUCH_INDEX = 23,     /* the class has no index of these properties */
     OBJSTORE_ERR_EMBEDDED = 24,          /* an embedded object has exactly one parent, in which it is made */
@@ -924,8 +925,8 @@ enum {
 };
 
 /** Adds an ordered index of 2 to 8 properties (`names`, `count` of them) to a class of the schema. It orders by the
- * first property, where that is equal by the second, and so on; see objstore_find_in. The properties are of any kind
- * but lists, sets and maps; BINARY and MIXED are allowed. `flags` are OBJSTORE_INDEX_…, or 0.
+ * first property, where that is equal by the second, and so on; see objstore_query_range. The properties are of any
+ * kind but lists, sets and maps; BINARY and MIXED are allowed. `flags` are OBJSTORE_INDEX_…, or 0.
  *
  * With OBJSTORE_INDEX_PRIMARY_KEY the properties are the primary key together (with OBJSTORE_INDEX_UNIQUE or without
  * it): each is a BOOL, INT, STRING, TIMESTAMP, OBJECT_ID or UUID, none is nullable, and no property is the primary key
@@ -2795,8 +2796,9 @@ enum {
 };
 
 /** One node of a query, all zero bytes but for what its kind has. Nodes are in post-order: the operands of a node are
- * the subtrees right before it. `age < 2` is VARIABLE, PROPERTY age (1), CONSTANT 2, COMPARE LESS (2). */
-typedef struct {
+ * the subtrees right before it. `age < 2` is VARIABLE, PROPERTY age (1), CONSTANT 2, COMPARE LESS (2). 56 bytes,
+ * final. */
+typedef struct objstore_query_node {
     uint8_t kind;      /* objstore_query_kind */
     uint8_t choice;    /* which of its kind; 0 where there are none */
     uint8_t modifiers; /* OBJSTORE_IGNORES_… */
