@@ -35,7 +35,7 @@ package struct TextPattern: @unchecked Sendable {
     let count: Int
     /// For `count` + 1 prefixes of the units: how many units the longest one has that is shorter, and ends it.
     let borders: UnsafePointer<UInt32>
-    private let memory: OwnedMemory
+    private let memory: PatternMemory
 
     /// Copies the pattern. It is valid UTF-8, or anything where `isBinary`: then ASCII letters alone are folded, and
     /// nothing is an accent.
@@ -58,7 +58,7 @@ package struct TextPattern: @unchecked Sendable {
             }
         // No form has more units than there are bytes.
         let room = (pattern.count &+ 1) &* MemoryLayout<UInt32>.stride
-        memory = OwnedMemory(try Memory.allocate(2 &* room &+ pattern.count))
+        memory = PatternMemory(try Memory.allocate(2 &* room &+ pattern.count))
         let units = memory.start.bindMemory(to: UInt32.self, capacity: pattern.count &+ 1)
         self.units = UnsafePointer(units)
         let copy = UnsafeMutableRawBufferPointer(start: memory.start + 2 &* room, count: pattern.count)
@@ -169,7 +169,7 @@ package struct TextPattern: @unchecked Sendable {
 }
 
 /// Memory of a pattern, freed with the last copy of it.
-private final class OwnedMemory {
+private final class PatternMemory {
     let start: UnsafeMutableRawPointer
     init(_ start: UnsafeMutableRawPointer) { self.start = start }
     deinit { start.deallocate() }
