@@ -99,7 +99,7 @@ private func string(_ characters: String) -> objstore_value { objstore_string(te
             ("weight < 3", { $0.weight.map { $0 < 3 } ?? false }), ("weight == nan", { _ in false }),
             ("NOT weight < 3", { !($0.weight.map { $0 < 3 } ?? false) }),
             ("weight > age", { a in a.weight.map { w in a.age.map { w > Double($0) } ?? false } ?? false }),
-            ("age * 2 == rank", { $0.age != nil }), ("age * 2 == rank OR age == NULL", { _ in true }),
+            ("age * 2 == rank", { _ in true }), ("age * 2 == rank OR age == NULL", { _ in true }),
             ("age + 1 > 5", { $0.age.map { $0 > 4 } ?? false }), ("age / 0 == NULL", { _ in true }),
             ("name.@count == 3", { $0.name?.unicodeScalars.count == 3 }),
             (

@@ -13,7 +13,7 @@ extension QueryBinder {
                 }
                 var key = try sortKey(operand - 1)
                 key.isDescending = nodes[operand].choice == 1
-                key.foldsCase = nodes[operand].modifiers.contains(.ignoresCase)
+                key.modifiers = nodes[operand].modifiers
                 keys.append(key)
             }
             return .sort(keys)

@@ -80,7 +80,7 @@ struct QueryRun {
     /// The first of all objects in the order of an index, where that is what the steps begin with.
     private func firstByIndex(_ steps: [QueryStep]) throws(StoreError) -> KeyBuffer? {
         guard case .sort(let keys) = steps.first, keys.count == 1, let key = keys.first, query.predicate.isTrue,
-            query.stretch == nil, !key.isDescending, !key.foldsCase, key.value.steps.count == 1,
+            query.stretch == nil, !key.isDescending, key.modifiers.isEmpty, key.value.steps.count == 1,
             let limit = QueryRun.end(of: steps.dropFirst())
         else { return nil }
         // An index has NaN last.

@@ -19,7 +19,11 @@ struct SortKey: Sendable {
     /// Ids of the properties that the program uses.
     let properties: [UInt32]
     var isDescending = false
-    var foldsCase = false
+    /// Of texts.
+    var modifiers: QueryNode.Modifiers = []
+
+    var foldsCase: Bool { modifiers.contains(.ignoresCase) }
+    var foldsAccents: Bool { modifiers.contains(.ignoresAccents) }
 }
 
 extension QueryRun {

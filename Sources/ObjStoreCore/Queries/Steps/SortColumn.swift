@@ -25,7 +25,7 @@ final class SortColumn {
         var positions: [Int] = []
         for id in key.properties { positions.append(try cls.position(id)) }
         self.positions = positions
-        isText = key.value.kind.isText && !key.foldsCase
+        isText = key.value.kind.isText && key.modifiers.isEmpty
         prefixes = try Memory.allocate(UInt64.self, max(1, list.count))
         try fill(list)
     }
@@ -66,7 +66,8 @@ final class SortColumn {
         case .string, .binary:
             if key.value.kind == .mixed { break }
             isExact = false
-            return key.foldsCase ? SortColumn.folded(value, &hasOther) : SortColumn.bytes(value, from: 0)
+            return value.kind == .string && !key.modifiers.isEmpty
+                ? folded(value, &hasOther) : SortColumn.bytes(value, from: 0)
         default: break
         }
         isExact = false
@@ -92,12 +93,13 @@ final class SortColumn {
         return word
     }
 
-    private static func folded(_ value: Value, _ hasOther: inout Bool) -> UInt64 {
-        var word = bytes(value, from: 0)
+    private func folded(_ value: Value, _ hasOther: inout Bool) -> UInt64 {
+        var word = SortColumn.bytes(value, from: 0)
         if word & 0x8080_8080_8080_8080 != 0 {
             hasOther = true
             return 0
         }
+        if !key.foldsCase { return word }
         for shift in stride(from: UInt64(0), to: 64, by: 8) {
             let byte = word &>> shift & 0xff
             if byte >= 0x41 && byte <= 0x5a { word |= 0x20 &<< shift }
@@ -111,19 +113,18 @@ final class SortColumn {
 
     /// The order of two objects, as the key has it: null first, then NaN. A descending one turns it round.
     func compare(_ a: Int64, _ b: Int64, _ finder: inout RowFinder) throws(StoreError) -> Int {
-        let order = try SortColumn.compare(
-            try value(try finder.row(a)), try value(try finder.row(b)), foldsCase: key.foldsCase)
+        let order = try compare(try value(try finder.row(a)), try value(try finder.row(b)))
         return key.isDescending ? -order : order
     }
 
-    private static func compare(_ a: Value, _ b: Value, foldsCase: Bool) throws(StoreError) -> Int {
+    private func compare(_ a: Value, _ b: Value) throws(StoreError) -> Int {
         if a.isNull || b.isNull { return a.isNull ? (b.isNull ? 0 : -1) : 1 }
         let family = try MixedOrder.family(a), other = try MixedOrder.family(b)
         if family != other { return family - other }
         if a.isNaN || b.isNaN { return a.isNaN ? (b.isNaN ? 0 : -1) : 1 }
-        if foldsCase, a.kind == .string, b.kind == .string {
+        if !key.modifiers.isEmpty, a.kind == .string, b.kind == .string {
             return TextPattern.compareFolded(
-                a.pointer, a.count, b.pointer, b.count, foldsCase: true, foldsAccents: false)
+                a.pointer, a.count, b.pointer, b.count, foldsCase: key.foldsCase, foldsAccents: key.foldsAccents)
         }
         return try MixedOrder.compare(a, b)
     }
