@@ -4,7 +4,8 @@ internal import ObjStoreCore
 /// What a handle of a query refers to: the query with its text, where that was lent.
 final class QueryBox: ClosedWithParent {
     let query: Query
-    private let lock = Lock()
+    /// Of all: texts are lent rarely.
+    private static let lock = Lock()
     private var text: OwnedValue?
 
     init(_ query: Query) { self.query = query }
@@ -19,7 +20,7 @@ final class QueryBox: ClosedWithParent {
 
     /// Errors: as of `Query.text`; `.outOfMemory`.
     func lend() throws(StoreError) -> Value {
-        try lock.withLock { () throws(StoreError) in
+        try QueryBox.lock.withLock { () throws(StoreError) in
             if let text { return QueryBox.withoutEnd(text) }
             let written = try query.ownedText()
             text = written
@@ -40,12 +41,12 @@ private func blame(_ source: StaticString) -> Blame {
 }
 
 private func make(
-    _ view: OpaquePointer?, _ query: UnsafeMutablePointer<OpaquePointer?>?, _ blame: Blame,
+    _ view: OpaquePointer?, _ query: UnsafeMutablePointer<OpaquePointer?>?, _ blame: @autoclosure () -> Blame,
     _ body: (View) throws(StoreError) -> Query
 ) -> objstore_status {
     guard let query else { return failNull("query") }
     query.pointee = nil
-    return Handles.use(view, .view, "view", blame) { (object: View) throws(StoreError) in
+    return Handles.use(view, .view, "view", blame()) { (object: View) throws(StoreError) in
         query.pointee = try Handles.open(.query, QueryBox(try body(object)), parent: Handles.store(of: view!))
     }
 }
@@ -179,7 +180,7 @@ public func objstore_query_close(_ query: OpaquePointer?) -> objstore_status {
 
 // MARK: Asking
 
-private let asking: Blame = [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query"]
+private var asking: Blame { [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query"] }
 
 /// Runs a call on a query and a view. The query may be closed meanwhile.
 private func ask(

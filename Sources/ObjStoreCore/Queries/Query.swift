@@ -15,14 +15,14 @@ package final class Query: Sendable {
     let steps: [QueryStep]
     /// What it was made of, with the bytes that the predicate and the steps point to; nil: of no nodes.
     let tree: QueryTree?
-    /// Names of properties that the tree has by their ids.
-    let names: [UInt32: String]
+    /// Of properties that the tree has by their ids.
+    let names: QueryNames?
     /// Of queries that it was joined of: they own bytes.
     private let parts: [Query]
 
     init(
         _ classID: UInt32, storeTag: UInt32 = 0, _ predicate: Predicate = .always, in stretch: IndexStretch? = nil,
-        steps: [QueryStep] = [], tree: QueryTree? = nil, names: [UInt32: String] = [:], parts: [Query] = []
+        steps: [QueryStep] = [], tree: QueryTree? = nil, names: QueryNames? = nil, parts: [Query] = []
     ) {
         self.classID = classID
         self.storeTag = storeTag
@@ -77,12 +77,12 @@ package final class Query: Sendable {
         if stretch == nil && steps.allSatisfy(\.isSort) {
             return Query(
                 classID, storeTag: tag, try predicate.and(next.predicate), steps: steps + next.steps,
-                tree: try joinedTree(next), names: names.merging(next.names) { $1 }, parts: [self, next])
+                tree: try joinedTree(next), names: next.names ?? names, parts: [self, next])
         }
         let filter = next.predicate.isTrue ? [] : [QueryStep.filter(next.predicate)]
         return Query(
             classID, storeTag: tag, predicate, in: stretch, steps: steps + filter + next.steps,
-            tree: filter.isEmpty ? try joinedTree(next) : nil, names: names.merging(next.names) { $1 },
+            tree: filter.isEmpty ? try joinedTree(next) : nil, names: next.names ?? names,
             parts: [self, next])
     }
 
@@ -101,7 +101,7 @@ package final class Query: Sendable {
                     ? "this query was made of links, and cannot be written as a text"
                     : "a condition behind a LIMIT, OFFSET or DISTINCT cannot be written as a text")
         }
-        return try QueryPrinter.text(tree.nodes) { [names] node in names[UInt32(truncatingIfNeeded: node.number)] }
+        return try QueryPrinter.text(tree.nodes) { [names] node in names?.name(node) }
     }
 
     /// The same, followed by a NUL.
@@ -145,5 +145,25 @@ package final class Query: Sendable {
         nodes += mine.steps + other.steps
         nodes.append(QueryNode(.query, operands: 1 + mine.count + other.count))
         return try QueryTree(nodes)
+    }
+}
+
+/// What properties were called where a query was made.
+struct QueryNames: Sendable {
+    private let schema: Schema
+    private let stored: StoredNames
+
+    init(_ schema: Schema, _ stored: StoredNames) {
+        self.schema = schema
+        self.stored = stored
+    }
+
+    /// The name of a property that a node has by its id; nil: there is none.
+    func name(_ node: QueryNode) -> String? {
+        guard let id = UInt32(exactly: node.number) else { return nil }
+        let index = PropertyID.classIndex(id)
+        guard schema.classes.indices.contains(index) else { return nil }
+        let cls = schema.classes[index]
+        return PropertyID.position(id, cls.id, cls.columns).map { stored.name(cls, $0) }
     }
 }

@@ -3,23 +3,23 @@
 extension QueryBinder {
     func comparison(_ index: Int) throws(StoreError) -> [Predicate.Node] {
         let node = nodes[index], operation = QueryOperator(rawValue: node.choice).unsafelyUnwrapped
-        let sides = operands(index)
+        let leftPlace = Int(shape.starts[index - 1]) - 1, rightPlace = index - 1
         if operation == .text { throw notSupported(index, "TEXT") }
         if operation == .geoWithin { throw notSupported(index, "GEOWITHIN") }
-        let left = try operand(sides[0]), right = try operand(sides[1])
+        let left = try operand(leftPlace), right = try operand(rightPlace)
         switch (left, right) {
         case (.links(let position), _):
-            return try any(index, position, operation, sides[0], right, sides[1])
+            return try any(index, position, operation, leftPlace, right, rightPlace)
         case (_, .links(let position)):
             let turned = operation == .isIn ? QueryOperator.equal : operation
-            return try any(index, position, turned, sides[1], left, sides[0])
+            return try any(index, position, turned, rightPlace, left, leftPlace)
         case (.constant, .constant), (.constant, .list), (.list, .constant), (.list, .list):
             throw error(
                 .invalidQuery, index, "a constant is compared with a constant: one side has to be about the object")
         case (.list, _): throw notSupported(index, "lists on the left side")
         default: break
         }
-        let pair = Pair(index: index, left: left, right: right, places: (sides[0], sides[1]), node.modifiers)
+        let pair = Pair(index: index, left: left, right: right, places: (leftPlace, rightPlace), node.modifiers)
         switch operation {
         case .isIn: return try isIn(pair)
         case .between: return try between(pair)

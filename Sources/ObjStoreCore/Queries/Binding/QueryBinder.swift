@@ -13,8 +13,6 @@ struct QueryBinder {
     let trees: TreeAccess
     let cls: ClassSchema
     let storedNames: StoredNames
-    /// Names of properties that the nodes have by their ids.
-    private(set) var names: [UInt32: String] = [:]
 
     typealias Program = [Predicate.Node]
 
@@ -30,8 +28,8 @@ struct QueryBinder {
             throw StoreError(.invalidQuery, "the query has more than \(QueryLimits.nodes) nodes")
         }
         shape = try QueryShape(nodes)
-        try checkDepth()
-        try collectNames()
+        // Below that many nodes it cannot be.
+        if nodes.count > Int(QueryBinder.deepest) { try checkDepth() }
     }
 
     /// Also protects the stack: everything below calls itself once for each level.
@@ -54,20 +52,8 @@ struct QueryBinder {
     /// Some more than a text may have: its printed form has no parentheses where the nodes have levels.
     private static let deepest: UInt16 = 128
 
-    private mutating func collectNames() throws(StoreError) {
-        for (index, node) in nodes.enumerated() where node.kind == .property && node.value.isNull {
-            guard let id = UInt32(exactly: node.number), PropertyID.classIndex(id) >= 0,
-                PropertyID.classIndex(id) < trees.schema.classes.count
-            else { throw error(.noSuchProperty, index, "no property has the id \(node.number)") }
-            let cls = trees.schema.classes[PropertyID.classIndex(id)]
-            let position: Int
-            do throws(StoreError) { position = try cls.position(id) } catch { throw placed(error, index) }
-            names[id] = storedNames.name(cls, position)
-        }
-    }
-
     /// The nodes are a condition, or a `query` of one and steps.
-    mutating func bind() throws(StoreError) -> (predicate: Predicate, steps: [QueryStep]) {
+    func bind() throws(StoreError) -> (predicate: Predicate, steps: [QueryStep]) {
         let root = nodes.count - 1
         guard nodes[root].kind == .query else { return (try predicate(root), []) }
         let operands = operands(root)
@@ -143,7 +129,7 @@ struct QueryBinder {
     func described(_ index: Int) -> String {
         let start = Int(shape.starts[index])
         let part = Array(nodes[start...index])
-        let text = try? QueryPrinter.text(part) { [names] node in names[UInt32(truncatingIfNeeded: node.number)] }
+        let text = try? QueryPrinter.text(part, names: QueryNames(trees.schema, storedNames).name)
         guard let text else { return "\(nodes[index].kind)" }
         return text.count > 60 ? String(text.prefix(57)) + "…" : text
     }
@@ -184,10 +170,10 @@ extension View {
         try serialised { () throws(StoreError) in
             let trees = try trees, cls = try trees.schema.cls(classID)
             guard let tree else { return Query(classID, storeTag: trees.storeTag) }
-            var binder = try QueryBinder(tree.nodes, trees, cls, store.names)
-            let (predicate, steps) = try binder.bind()
+            let (predicate, steps) = try QueryBinder(tree.nodes, trees, cls, store.names).bind()
             return Query(
-                classID, storeTag: trees.storeTag, predicate, steps: steps, tree: tree, names: binder.names)
+                classID, storeTag: trees.storeTag, predicate, steps: steps, tree: tree,
+                names: QueryNames(trees.schema, store.names))
         }
     }
 }
