@@ -134,10 +134,8 @@ extension QueryBinder {
         case (.float, .double) where Float(value.asDouble).isFinite:
             return try test(comparison, .float(Float(value.asDouble)))
         case (.double, .float): return try test(comparison, .double(Double(value.asFloat)))
-        case (.decimal128, .double) where constant.pointer != nil:
-            // The digits that were written, not the nearest double.
-            let digits = UnsafeRawBufferPointer(start: constant.pointer, count: constant.count)
-            do throws(StoreError) { return try test(comparison, .decimal128(try Decimal128(digits))) } catch {
+        case (.decimal128, .double):
+            do throws(StoreError) { return try test(comparison, try QueryBinder.decimal(constant)) } catch {
                 throw placed(error, pair.places.right)
             }
         default:
@@ -227,12 +225,18 @@ extension QueryBinder {
 
     /// As `column` does it, for numbers that mean another one beside a property of that kind.
     private func converted(_ value: Value, to kind: ValueKind) throws(StoreError) -> Value {
-        if kind == .decimal128, value.kind == .double, let pointer = value.pointer {
-            return .decimal128(try Decimal128(UnsafeRawBufferPointer(start: pointer, count: value.count)))
-        }
+        if kind == .decimal128, value.kind == .double { return try QueryBinder.decimal(value) }
         let value = QueryBinder.plain(value)
         if kind == .float, value.kind == .double { return value.widened(to: .float) ?? value }
         return value
+    }
+
+    /// A double beside decimals: with the digits that were written, or the shortest that mean it, as it is written.
+    private static func decimal(_ number: Value) throws(StoreError) -> Value {
+        if let pointer = number.pointer {
+            return .decimal128(try Decimal128(UnsafeRawBufferPointer(start: pointer, count: number.count)))
+        }
+        return .decimal128(try Decimal128(number.asDouble.description))
     }
 
     // MARK: Texts
