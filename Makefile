@@ -4,8 +4,9 @@ DESTDIR ?=
 
 SECONDS ?= 60
 SEED ?= 1
+QUERIES ?= 20000
 
-.PHONY: help setup lib demo test install crash whole crash-controls threads sanitize fuzz faults powercut bench docs fresh clean
+.PHONY: help setup lib demo test install crash whole crash-controls threads sanitize fuzz faults powercut queries query-cases bench docs fresh clean
 
 help:
 	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
@@ -21,6 +22,8 @@ help:
 	@echo 'make fuzz      hostile store files, logs and signatures, by chance and by libFuzzer; SECONDS=$(SECONDS) each, SEED=$(SEED)'
 	@echo 'make faults    every system call of a history of two processes fails once, with every error'
 	@echo 'make powercut  power cuts after any call that real processes made; SECONDS=$(SECONDS) SEED=$(SEED)'
+	@echo 'make queries   random queries, each asked in many ways, beside the oracle of queries; QUERIES=$(QUERIES) SEED=$(SEED)'
+	@echo 'make query-cases   captured queries with their answers; CASES=file'
 	@echo 'make bench     benchmarks beside SQLite, LMDB, RocksDB; CASES=commit_1,count_int N=100000,1000000 FIFO=1'
 	@echo 'make docs      reference of the C and the Swift interface: build/docs/index.html'
 	@echo 'make fresh     run other targets in a bare Debian 12; TARGETS="demo test", as root'
@@ -66,6 +69,14 @@ faults:
 
 powercut:
 	@Tests/Faults/powercut.sh --seconds $(SECONDS) --seed $(SEED)
+
+queries: lib
+	@Tests/QueryOracle/ask random --scalars --queries $(QUERIES) --seed $(SEED)
+	@Tests/QueryOracle/ask random --queries $$(( $(QUERIES) / 5 )) --seed $(SEED)
+
+# A CASES= of `make bench` is another thing.
+query-cases: lib
+	@Tests/QueryOracle/ask cases '$(CASES)'
 
 install:
 	cmake -S . -B build/cmake -DCMAKE_INSTALL_PREFIX="$$(realpath -m -- '$(PREFIX)')" -DCMAKE_BUILD_TYPE=Release

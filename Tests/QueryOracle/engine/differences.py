@@ -1,0 +1,7 @@
+"""Where the engine deliberately answers otherwise than the captured library: the oracle's reasons."""
+
+from __future__ import annotations
+
+from queries.differences import DIFFERENCES as ORACLE
+
+DIFFERENCES: dict[int, str] = dict(ORACLE)
