@@ -1,0 +1,210 @@
+"""Rounds of queries about plain properties: one class of objects, hundreds of queries, each asked in all ways."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from queries.binding import Argument
+from queries.evaluate import run
+
+from . import mutations
+from .asking import pack_arguments
+from .library import NOT_SUPPORTED, EngineError, Library, text
+from .masks import Atom, Values, World
+from .reasons import reason
+from .report import Tally, told
+from .scalar_conditions import ScalarConditions
+from .scalar_data import CLASS, Column, Things, things
+from .scalar_queries import AND, Both, QueryDrawer, ScalarQuery
+from .variants import VERSIONS, Difference, Question, Stores
+
+# How many queries a round has, and how many where there are more objects than so many.
+ROUND = 400
+FEWER = 60
+SMALL = 300
+# How many queries of a round each comparison is for.
+USES = 8
+# Up to so many objects an answer is now and then computed by the oracle as a whole, too.
+FEW = 60
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How many objects a round has, and which forms of comparisons it leaves out."""
+
+    count: int | None = None
+    without: frozenset[str] = frozenset()
+
+
+class Round:
+    """One class of objects and its queries."""
+
+    def __init__(self, library: Library, seed: int, tally: Tally, folder: Path, wishes: Wishes) -> None:
+        self.seed = seed
+        self.wishes = wishes
+        self.tally = tally
+        self.rng = random.Random(seed)
+        self.things: Things = things(self.rng, wishes.count)
+        loaded = self.things.database
+        deleted = mutations.deletion(self.rng, loaded, 1 / 3)
+        less = mutations.changed(loaded, deleted)
+        more = mutations.changes(self.rng, less, {CLASS: self.things.count})
+        self.versions = [loaded, less, mutations.changed(less, more)]
+        self.values = Values(loaded, CLASS)
+        self.worlds = [World(self.values, version) for version in self.versions]
+        self.questions: dict[ScalarQuery, Question] = {}
+        compound = [(CLASS, names) for names in self.things.compound]
+        self.stores = Stores(library, self.versions, (deleted, more), folder, compound)
+
+    def run(self, queries: int) -> None:
+        """Ask all queries of the round."""
+        pool = self.pool(max(1, queries // USES))
+        equatable = [column for column in self.things.columns if column.ordered and column.described.kind != "link"]
+        sortable = [column for column in equatable if column.described.kind != "binary"]
+        drawer = QueryDrawer(self.rng, pool, names_of(sortable), names_of(equatable))
+        asked = [ScalarQuery(atom) for atom in pool]
+        asked.extend(drawer.query() for _ in range(queries - len(asked)))
+        for query in asked:
+            self.tally.queries += 1
+            self.report(query, self.ask)
+            if isinstance(query.condition, Both) and self.rng.random() < 0.5:
+                self.split(query)
+            elif self.rng.random() < 0.1:
+                self.chain(query, drawer.query())
+        version = self.stores.reopen(self.rng)
+        for query in asked:
+            self.report(query, lambda query: self.stores.ask_again(self.question(query), version))
+        self.tally.asked += self.stores.asked
+        self.stores.close()
+
+    def pool(self, count: int) -> list[Atom]:
+        """Comparisons that the engine evaluates."""
+        conditions = ScalarConditions(self.rng, self.things, self.wishes.without)
+        result: list[Atom] = []
+        while len(result) < count:
+            atom = conditions.atom()
+            self.values.bind(atom)
+            if self.evaluates(atom):
+                result.append(atom)
+        return result
+
+    def evaluates(self, atom: Atom) -> bool:
+        """Whether the engine takes a comparison; why it does not is counted."""
+        store = self.stores.stores[0]
+        packed = pack_arguments(store.packer, atom.arguments)
+        written = atom.text(0)
+        try:
+            asker = self.stores.asker
+            asker.close(asker.parse(self.stores.views[0][0], store.class_ids[CLASS], text(written), packed))
+            return True
+        except EngineError as error:
+            if error.status == NOT_SUPPORTED:
+                self.tally.not_supported[reason(error.message)] += 1
+                self.tally.queries += 1
+            else:
+                self.tell(ScalarQuery(atom), Difference("parse", "an answer", error))
+            return False
+
+    def question(self, query: ScalarQuery) -> Question:
+        """A query with what the oracle finds in each version."""
+        if query not in self.questions:
+            arguments: list[Argument] = []
+            written = query.text(arguments)
+            self.questions[query] = Question(CLASS, written, arguments, [query.finds(world) for world in self.worlds])
+        return self.questions[query]
+
+    def text(self, query: ScalarQuery) -> Question:
+        """A query of which nothing is known but its text."""
+        arguments: list[Argument] = []
+        written = query.text(arguments)
+        return Question(CLASS, written, arguments, [])
+
+    def ask(self, query: ScalarQuery) -> list[Difference]:
+        """Ask one query; now and then the oracle is asked about it as a whole."""
+        question = self.question(query)
+        if len(self.worlds[0].keys) <= FEW and self.rng.random() < 0.05:
+            whole = run(self.versions[0], CLASS, question.text, question.arguments)
+            if whole != question.expected[0]:
+                raise AssertionError(f"{question.text} {question.arguments}: {whole} {question.expected[0]}")
+        return self.stores.ask(question)
+
+    def split(self, query: ScalarQuery) -> None:
+        """The same query as two, joined."""
+        if not isinstance(query.condition, Both):
+            return
+        cut = self.rng.randrange(1, len(query.condition.parts))
+        first, then = query.condition.parts[:cut], query.condition.parts[cut:]
+        one = ScalarQuery(first[0] if cut == 1 else Both(first, AND[0]))
+        two = ScalarQuery(then[0] if len(then) == 1 else Both(then, AND[0]), query.steps)
+        self.chain(one, two)
+
+    def chain(self, one: ScalarQuery, two: ScalarQuery) -> None:
+        """What one query finds among what another does."""
+        expected = two.after(one).finds(self.worlds[0])
+        first, then = self.text(one), self.text(two)
+        try:
+            found = self.stores.ask_joined(first, then, expected)
+        except EngineError as error:
+            found = [Difference("joined", expected, error)]
+        for difference in found:
+            names = list(dict.fromkeys(one.names() + two.names()))
+            written = f"{first.text}  THEN  {then.text}"
+            arguments = first.arguments + then.arguments
+            words = told(self.seed, self.versions[0], CLASS, names, written, arguments, difference)
+            self.tally.differ(difference.where, words)
+
+    def report(self, query: ScalarQuery, ask: Callable[[ScalarQuery], list[Difference]]) -> None:
+        """Ask, and tell what is wrong of the smallest query that shows it."""
+        found = self.tried(query, ask)
+        if not found:
+            return
+        again = True
+        while again:
+            again = False
+            for simpler in query.simpler():
+                less = self.tried(simpler, ask)
+                if less:
+                    query, found, again = simpler, less, True
+                    break
+        self.tell(query, found[0])
+
+    def tried(self, query: ScalarQuery, ask: Callable[[ScalarQuery], list[Difference]]) -> list[Difference]:
+        """Ask; an error is a difference."""
+        try:
+            return ask(query)
+        except EngineError as error:
+            return [Difference("an error", "an answer", error)]
+
+    def tell(self, query: ScalarQuery, difference: Difference) -> None:
+        """Enter a difference."""
+        arguments: list[Argument] = []
+        written = query.text(arguments)
+        version = next((number for number, name in enumerate(VERSIONS) if name in difference.where), 0)
+        words = told(self.seed, self.versions[version], CLASS, query.names(), written, arguments, difference)
+        forms = " | ".join(dict.fromkeys(atom.form for atom in query.atoms()))
+        steps = " ".join(type(step).__name__ for step in query.steps)
+        self.tally.differ(f"{forms} {steps}".strip() + f" ({difference.where.split(',')[0][:20]})", words)
+
+
+def names_of(columns: list[Column]) -> list[str]:
+    """Names of properties."""
+    return [column.described.name for column in columns]
+
+
+def run_rounds(library: Library, seed: int, queries: int, tally: Tally, wishes: Wishes) -> None:
+    """At least so many queries about plain properties; each round has the next seed, which is all that it depends on."""
+    while queries > 0:
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                one = Round(library, seed, tally, Path(folder), wishes)
+                asked = ROUND if one.things.count <= SMALL else FEWER
+                one.run(asked)
+        except Exception as error:
+            error.add_note(f"in the round of seed {seed}")
+            raise
+        queries -= asked
+        seed += 1

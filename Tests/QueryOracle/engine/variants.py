@@ -1,0 +1,180 @@
+"""One query asked in many ways, which must all find what the oracle finds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from queries.binding import Argument
+from queries.data import Database
+
+from . import mutations
+from .asking import Asker, pack_arguments
+from .library import Handle, Library, text
+from .loading import Store, everything, nothing
+
+VERSIONS = ("as loaded", "after deletions", "inside a transaction")
+STORES = ("without indexes", "with indexes")
+
+
+@dataclass
+class Difference:
+    """What was asked where, and what it found instead."""
+
+    where: str
+    expected: object
+    found: object
+
+
+@dataclass
+class Question:
+    """A query with what must be found in each version; `None`: it is not known there."""
+
+    class_name: str
+    text: str
+    arguments: list[Argument]
+    expected: list[list[int] | None]
+
+
+class Stores:
+    """The same data in two stores, with and without indexes, each in three versions."""
+
+    def __init__(
+        self,
+        library: Library,
+        versions: Sequence[Database],
+        made: tuple[mutations.Changes, mutations.Changes],
+        folder: Path,
+        compound: Sequence[tuple[str, tuple[str, ...]]] = (),
+    ) -> None:
+        self.library = library
+        self.asker = Asker(library)
+        self.versions = versions
+        self.stores = [
+            Store(library, versions[0], nothing, folder / "plain.objstore"),
+            Store(library, versions[0], everything, folder / "indexed.objstore", compound),
+        ]
+        self.views: list[list[Handle]] = []
+        for store in self.stores:
+            loaded = store.view()
+            transaction = store.begin()
+            mutations.delete(store, transaction, made[0].deleted)
+            library.call("commit", transaction, None)
+            deleted = store.view()
+            transaction = store.begin()
+            mutations.make(store, transaction, made[1])
+            self.views.append([loaded, deleted, transaction])
+        self.asked = 0
+
+    def ask(self, question: Question) -> list[Difference]:
+        """Ask in all versions of both stores."""
+        found: list[Difference] = []
+        for number, store in enumerate(self.stores):
+            packed = pack_arguments(store.packer, question.arguments)
+            class_id = store.class_ids[question.class_name]
+            query = self.asker.parse(self.views[number][0], class_id, text(question.text), packed)
+            for version, view in enumerate(self.views[number]):
+                expected = question.expected[version]
+                if expected is not None:
+                    where = f"{STORES[number]}, {VERSIONS[version]}"
+                    self.compare(found, store, question.class_name, query, view, expected, where)
+            if number == 0:
+                self.compare_text(found, store, class_id, query, question)
+            self.asker.close(query)
+        return found
+
+    def compare(
+        self,
+        found: list[Difference],
+        store: Store,
+        class_name: str,
+        query: Handle,
+        view: Handle,
+        expected: list[int],
+        where: str,
+    ) -> None:
+        """The list, the count and the first object."""
+        self.asked += 3
+        keys = self.asker.keys(query, view)
+        wanted = store.translated(class_name, expected)
+        if keys != wanted:
+            found.append(Difference(f"find, {where}", expected, store.keys_of(class_name, keys)))
+        count = self.asker.count(query, view)
+        if count != len(expected):
+            found.append(Difference(f"count, {where}", len(expected), count))
+        first = self.asker.first(query, view)
+        if first != (wanted[0] if wanted else None):
+            there = store.keys_of(class_name, [] if first is None else [first])
+            found.append(Difference(f"first, {where}", expected[:1], there))
+
+    def compare_text(
+        self, found: list[Difference], store: Store, class_id: int, query: Handle, question: Question
+    ) -> None:
+        """What a query is as a text must be the same query."""
+        self.asked += 1
+        written = self.asker.text(query)
+        again = self.asker.parse(self.views[0][0], class_id, text(written))
+        rewritten = self.asker.text(again)
+        if rewritten != written:
+            found.append(Difference("text of the text", written, rewritten))
+        expected = question.expected[0]
+        if expected is not None:
+            keys = self.asker.keys(again, self.views[0][0])
+            if keys != store.translated(question.class_name, expected):
+                there = store.keys_of(question.class_name, keys)
+                found.append(Difference(f"find by the text {written}", expected, there))
+        self.asker.close(again)
+
+    def ask_joined(self, first: Question, then: Question, expected: list[int]) -> list[Difference]:
+        """One query behind another; `expected` is what both find together in the first version."""
+        found: list[Difference] = []
+        self.asked += 1
+        for number, store in enumerate(self.stores):
+            view, class_id = self.views[number][0], store.class_ids[first.class_name]
+            one = self.asker.parse(view, class_id, text(first.text), pack_arguments(store.packer, first.arguments))
+            two = self.asker.parse(view, class_id, text(then.text), pack_arguments(store.packer, then.arguments))
+            joined = self.asker.then(one, two)
+            keys = self.asker.keys(joined, view)
+            if keys != store.translated(first.class_name, expected):
+                there = store.keys_of(first.class_name, keys)
+                found.append(Difference(f"joined, {STORES[number]}", expected, there))
+            for query in (one, two, joined):
+                self.asker.close(query)
+        return found
+
+    def reopen(self, rng: random.Random) -> int:
+        """End the transactions, close the files and open them again; the version they now have is told."""
+        commit = rng.random() < 0.5
+        for number, store in enumerate(self.stores):
+            for view in self.views[number][:2]:
+                self.library.call("view_close", view)
+            if commit:
+                self.library.call("commit", self.views[number][2], None)
+            else:
+                self.library.call("cancel", self.views[number][2])
+            if rng.random() < 0.3:
+                self.library.call("compact", store.handle, None, None, None)
+            store.reopen()
+            self.views[number] = [store.view()]
+        return 2 if commit else 1
+
+    def ask_again(self, question: Question, version: int) -> list[Difference]:
+        """Ask in the files that were opened again."""
+        found: list[Difference] = []
+        expected = question.expected[version]
+        for number, store in enumerate(self.stores):
+            packed = pack_arguments(store.packer, question.arguments)
+            class_id = store.class_ids[question.class_name]
+            query = self.asker.parse(self.views[number][0], class_id, text(question.text), packed)
+            if expected is not None:
+                where = f"{STORES[number]}, opened again {VERSIONS[version]}"
+                self.compare(found, store, question.class_name, query, self.views[number][0], expected, where)
+            self.asker.close(query)
+        return found
+
+    def close(self) -> None:
+        """Close both stores."""
+        for store in self.stores:
+            store.close()
