@@ -70,7 +70,7 @@ def bind_compare(scope: Scope, node: nodes.Compare) -> BoundCompare:
 def bind_between(scope: Scope, node: nodes.Between) -> BoundBetween:
     """A range, bound; of many values only ALL may be asked."""
     value = bind_expression(scope, node.value)
-    low, high = bind_expression(scope, node.low), bind_expression(scope, node.high)
+    low, high = bind_ends(scope, node)
     if value.many and value.quantifier != "ALL":
         raise QueryError(node.position, "ALL before a list for BETWEEN", describe(value))
     low, high = decoded_operand(low, value), decoded_operand(high, value)
@@ -79,6 +79,17 @@ def bind_between(scope: Scope, node: nodes.Between) -> BoundBetween:
             raise QueryError(end.position, "a single value", "a list")
         check_compare("<=", False, value, end, node.position)
     return BoundBetween(value, low, high)
+
+
+def bind_ends(scope: Scope, node: nodes.Between) -> tuple[Operand, Operand]:
+    """Both ends of a range: written, or a list of two as an argument."""
+    low = bind_expression(scope, node.low)
+    if node.high is not None:
+        return low, bind_expression(scope, node.high)
+    if not isinstance(low.source, Constant) or not low.many or len(low.source.values) != 2:
+        raise QueryError(node.low.position, "a list of two", describe(low))
+    first, last = low.source.values
+    return constant(first, node.low.position), constant(last, node.low.position)
 
 
 def bind_geo(scope: Scope, node: nodes.GeoWithin) -> BoundGeo:

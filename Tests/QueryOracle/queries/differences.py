@@ -14,6 +14,9 @@ TWO_LISTS = "QUERIES.md, Meaning: two collections on both sides are defined; the
 NO_VALUE = "QUERIES.md, Meaning: a constant that no value can equal makes the condition empty, not an error"
 TYPES = "F99 and QUERIES.md, Meaning: a constant of another family is an error; a text is never read as an int"
 
+NO_CONDITION = "docs/query-language.md: a text without a condition is about all objects"
+SYNTAX: dict[str, str] = dict.fromkeys(("SORT(p ASCENDING)", "distinct(p)"), NO_CONDITION)
+
 DIFFERENCES: dict[int, str] = {
     **dict.fromkeys((9, 10, 462, 509, 689), LOST),
     **dict.fromkeys((422, 423, 424, 426, 436, 551, 552, 553, 554, 555, 556, 557, 558, 588), NULL_TEXT),

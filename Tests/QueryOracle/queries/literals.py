@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import datetime
 import re
+from decimal import InvalidOperation
 
 from .errors import QueryError
-from .values import Encoded, Number, ObjectId, Timestamp, Uuid, Value
+from .values import DECIMAL128, Encoded, Float32, Number, ObjectId, Timestamp, Uuid, Value, to_float32
 
 SIMPLE_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -65,11 +66,15 @@ def number(text: str) -> Number:
         return Number(str(int(lowered, 16)))
     if lowered.lstrip("+-") == "nan":
         return Number("NaN")
-    return Number(text if "inf" in lowered else lowered.rstrip("f"))
+    return Number(text if "inf" in lowered else lowered)
 
 
 def constant(kind: str, text: str, position: int) -> Value:
     """The value of a constant's token."""
+    if kind in ("DECIMAL", "SINGLE", "DOUBLE"):
+        return called(kind, text, position)
+    if kind == "FLOAT" and text.endswith("f"):
+        return Float32(to_float32(float(text[:-1])))
     if kind in ("NATURAL", "SIGNED", "HEX", "FLOAT", "SPECIAL"):
         return number(text)
     if kind == "STRING":
@@ -90,6 +95,17 @@ def constant(kind: str, text: str, position: int) -> Value:
         seconds, nanoseconds = text[1:].split(":")
         return normalised(int(seconds), int(nanoseconds))
     return None
+
+
+def called(kind: str, text: str, position: int) -> Value:
+    """`decimal(1.5)`, `float(1.5)` and `double(1.5)`: numbers of a type of their own."""
+    inner = text[text.index("(") + 1 : -1].strip()
+    try:
+        if kind == "DECIMAL":
+            return DECIMAL128.create_decimal(inner)
+        return float(inner) if kind == "DOUBLE" else Float32(to_float32(float(inner)))
+    except (ValueError, InvalidOperation):
+        raise QueryError(position, "a number", text) from None
 
 
 def encoded(text: str, position: int) -> Encoded:

@@ -175,11 +175,11 @@ class Compare:
 
 @dataclass(frozen=True)
 class Between:
-    """`value BETWEEN {low, high}`, both ends included."""
+    """`value BETWEEN {low, high}`, both ends included; without `high` the first is an argument that is a list."""
 
     value: Expression
     low: Element
-    high: Element
+    high: Element | None
     position: int
 
 
@@ -268,6 +268,8 @@ class Order:
 
     path: Path
     ascending: bool
+    ignore_case: bool = False
+    ignore_diacritics: bool = False
 
 
 @dataclass(frozen=True)

@@ -131,10 +131,8 @@ def length_in_collection(item: Item) -> Value:
 
 
 def length(item: Item) -> Value:
-    """The bytes of a string or binary; null for what has no length."""
-    if isinstance(item, str):
-        return len(item.encode())
-    return len(item) if isinstance(item, bytes) else None
+    """The characters of a string, the bytes of a binary; null for what has no length."""
+    return len(item) if isinstance(item, (str, bytes)) else None
 
 
 def sizes(database: Database, path: BoundPath, environment: Environment) -> list[Value]:

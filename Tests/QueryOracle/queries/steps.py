@@ -8,6 +8,7 @@ from . import nodes
 from .binding import BoundPath, Scope, bind_path
 from .errors import QueryError
 from .paths import values
+from .text import prepare
 from .values import Link, Value, order, sort_key
 
 
@@ -42,14 +43,19 @@ def value_of(scope: Scope, path: BoundPath, link: Link) -> Value:
 
 def sort(scope: Scope, step: nodes.Sort, found: list[Link]) -> list[Link]:
     """Stable: the last field first, so that the earlier ones decide."""
-    bound = [(bind_single(scope, order_by.path), order_by.ascending) for order_by in step.orders]
-    for path, ascending in reversed(bound):
+    bound = [(bind_single(scope, order_by.path), order_by) for order_by in step.orders]
+    for path, order_by in reversed(bound):
 
-        def key(link: Link, path: BoundPath = path) -> Any:
-            return sort_key(value_of(scope, path, link))
+        def key(link: Link, path: BoundPath = path, order_by: nodes.Order = order_by) -> Any:
+            return sort_key(folded(value_of(scope, path, link), order_by))
 
-        found = sorted(found, key=key, reverse=not ascending)
+        found = sorted(found, key=key, reverse=not order_by.ascending)
     return found
+
+
+def folded(value: Value, order_by: nodes.Order) -> Value:
+    """A text as the flags of an order see it."""
+    return prepare(value, order_by.ignore_case, order_by.ignore_diacritics) if isinstance(value, str) else value
 
 
 def distinct(scope: Scope, step: nodes.Distinct, found: list[Link]) -> list[Link]:

@@ -10,6 +10,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput
 
 from . import literals, nodes
 from .errors import QueryError
+from .values import Number
 
 Branch = Union[Token, Tree[Token]]
 
@@ -23,15 +24,18 @@ PARSER = Lark(
     start=["start", "element", "path", "shape"],
 )
 OPERATORS = {"=": "==", "<>": "!=", "=<": "<=", "=>": ">="}
+STEPS = ("sort", "distinct", "limit", "offset")
 AGGREGATES = ("min", "max", "sum", "avg")
 ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
 
 def parse(text: str) -> nodes.Query:
     """The tree of a whole query."""
-    tree = parsed(text, "start")
-    steps = tuple(step(child) for child in branches(tree)[1:])
-    return nodes.Query(predicate(branches(tree)[0]), steps)
+    children = branches(parsed(text, "start"))
+    # A text without a condition is about all objects.
+    behind = [child for child in children if rule(child) in STEPS]
+    condition = predicate(children[0]) if len(behind) < len(children) else nodes.Truth(True)
+    return nodes.Query(condition, tuple(step(child) for child in behind))
 
 
 def parse_constant(text: str) -> nodes.Element:
@@ -121,6 +125,8 @@ def comparison(children: list[Branch]) -> nodes.Compare:
 
 def between(children: list[Branch]) -> nodes.Between:
     """The tree of a range, which has two ends."""
+    if rule(children[2]) == "argument":
+        return nodes.Between(expression(children[0]), argument(children[2], ""), None, place(children[1]))
     ends = [element(child) for child in branches(children[2])]
     if len(ends) != 2:
         raise QueryError(place(children[2]), "a list of two", f"a list of {len(ends)}")
@@ -137,6 +143,8 @@ def geowithin(children: list[Branch]) -> nodes.GeoWithin:
 def expression(tree: Branch) -> nodes.Expression:
     """The tree of a side of a comparison."""
     children, name = branches(tree), rule(tree)
+    if name == "negative":
+        return nodes.Arithmetic("*", nodes.Literal(Number("-1"), place(tree)), expression(children[0]), place(tree))
     if name in ARITHMETIC:
         return nodes.Arithmetic(ARITHMETIC[name], expression(children[0]), expression(children[1]), place(tree))
     if name == "quantified":
@@ -205,6 +213,8 @@ def path(tree: Branch, quantifier_text: str) -> nodes.Path:
     parts: list[nodes.Part] = []
     operation: nodes.Operation | None = None
     for child in branches(tree):
+        if rule(child) == "SELF":
+            continue
         if operation is not None:
             if operation.name not in AGGREGATES or operation.property_name or rule(child) != "name":
                 raise QueryError(place(child), "the end of the path", rule(child))
@@ -306,6 +316,10 @@ def step(tree: Branch) -> nodes.Step:
         return nodes.Offset(int(str(children[0])))
     if rule(tree) == "distinct":
         return nodes.Distinct(tuple(path(child, "") for child in children))
-    return nodes.Sort(
-        tuple(nodes.Order(path(branches(child)[0], ""), rule(branches(child)[1]) == "ASCENDING") for child in children)
-    )
+    return nodes.Sort(tuple(order(branches(child)) for child in children))
+
+
+def order(children: list[Branch]) -> nodes.Order:
+    """The tree of one field of a SORT."""
+    flags = str(children[1]).lower() if rule(children[1]) == "FLAGS" else ""
+    return nodes.Order(path(children[0], ""), rule(children[-1]) == "ASCENDING", "c" in flags, "d" in flags)

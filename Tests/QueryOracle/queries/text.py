@@ -34,16 +34,28 @@ def prepare(value: str | bytes, ignore_case: bool, ignore_diacritics: bool) -> s
     return fold_case(value) if ignore_case else value
 
 
+def symbols(pattern: str) -> list[tuple[str, bool]]:
+    """The characters of a pattern, and whether a backslash took their meaning; before others it is one itself."""
+    found: list[tuple[str, bool]] = []
+    index = 0
+    while index < len(pattern):
+        escapes = pattern[index] == "\\" and pattern[index + 1 : index + 2] in ("*", "?", "\\")
+        index += escapes
+        found.append((pattern[index], escapes))
+        index += 1
+    return found
+
+
 def like(text: str, pattern: str) -> bool:
-    """Whether the whole text fits a pattern of `?` (one character) and `*` (any number)."""
+    """Whether the whole text fits a pattern of `?` (one character) and `*` (any number); `\\*` is a star."""
     fits = [True] + [False] * len(text)
-    for symbol in pattern:
-        if symbol == "*":
+    for symbol, literal in symbols(pattern):
+        if symbol == "*" and not literal:
             for index in range(1, len(text) + 1):
                 fits[index] = fits[index] or fits[index - 1]
             continue
         for index in range(len(text), 0, -1):
-            fits[index] = fits[index - 1] and symbol in ("?", text[index - 1])
+            fits[index] = fits[index - 1] and (text[index - 1] == symbol or (symbol == "?" and not literal))
         fits[0] = False
     return fits[len(text)]
 

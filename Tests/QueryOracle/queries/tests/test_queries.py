@@ -139,6 +139,10 @@ def test_values(text: str, expected: list[int]) -> None:
         ("TRUEPREDICATE SORT(name DESC) LIMIT(2)", [1, 0]),
         ("TRUEPREDICATE OFFSET(1) LIMIT(1)", [1]),
         ("TRUEPREDICATE LIMIT(1) OFFSET(1)", []),
+        ("SORT(name[c] ASC)", [2, 0, 1]),
+        ("SORT(name[c] DESC) LIMIT(2)", [1, 0]),
+        ("LIMIT(1)", [0]),
+        ("", [0, 1, 2]),
     ],
 )
 def test_steps(text: str, expected: list[int]) -> None:
@@ -184,6 +188,37 @@ def test_arguments() -> None:
     assert keys(data, "Person", "$K0 == $1", "'best.name'", "'Ann'") == [2]
     assert keys(data, "Person", "tags[$0] == 'x'", "'c'") == [0, 1, 2]
     assert keys(data, "Person", "ages[$0] == 3", "2") == [0]
+
+
+def test_numbers_with_a_type() -> None:
+    """They are what their type says; a number that is only written is what it meets."""
+    data = database(T=table(["d: double", "f: float", "z: decimal128"], [{
+        "d": double(0.1), "f": double(0.1), "z": {"$numberDecimal": "0.1"}
+    }]))  # fmt: skip
+    for text in (
+        "d == 0.1",
+        "f == 0.1",
+        "z == 0.1",
+        "d == double(0.1)",
+        "f == 0.1f",
+        "f == float(0.1)",
+        "z == decimal(0.1)",
+    ):
+        assert keys(data, "T", text) == [0], text
+    for text in ("d == 0.1f", "d == decimal(0.1)", "f == double(0.1)", "z == double(0.1)", "z == 0.1f"):
+        assert keys(data, "T", text) == [], text
+
+
+def test_what_is_written_otherwise() -> None:
+    """A minus before a value, the object itself, both ends of a range as one argument."""
+    data = people()
+    assert keys(data, "Person", "-score == -2.5 AND -(score - 1) < 0") == [0, 1, 2]
+    assert keys(data, "Person", "@self.name == 'bob'") == [1]
+    assert keys(data, "Person", "score BETWEEN $0", ["2", "3"]) == [0, 1, 2]
+    with pytest.raises(QueryError):
+        keys(data, "Person", "score == -+2")
+    with pytest.raises(QueryError):
+        keys(data, "Person", "score BETWEEN $0", ["2"])
 
 
 def test_objects_in_mixed_values() -> None:

@@ -113,10 +113,17 @@ def test_diacritics() -> None:
         ("abcb", "a*bc", False),
         ("🦄", "?", True),
         ("a", "**a**", True),
+        ("100*", "100\\*", True),
+        ("1000", "100\\*", False),
+        ("?", "\\?", True),
+        ("a", "\\?", False),
+        ("a\\b", "a\\b", True),
+        ("a\\", "a\\\\", True),
+        ("a\\", "a\\", True),
     ],
 )
 def test_like(text: str, pattern: str, fits: bool) -> None:
-    """`?` is one character, `*` any number; the whole text must fit."""
+    """`?` is one character, `*` any number, a backslash takes their meaning; the whole text must fit."""
     assert like(text, pattern) is fits
 
 
