@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from queries.differences import DIFFERENCES as ORACLE
+from queries.differences import DIFFERENCES as ORACLE, SYNTAX as ORACLE_SYNTAX
 
 DIFFERENCES: dict[int, str] = dict(ORACLE)
+SYNTAX: dict[str, str] = dict(ORACLE_SYNTAX)

@@ -17,6 +17,7 @@ from queries.bound import Condition
 from queries.data import Database, Object as Row, Stored
 from queries.evaluate import holds
 from queries.syntax import parse
+from queries.text import prepare
 from queries.values import Link, Value, order, sort_key
 
 # From the digits of a mask to bytes that are 0 or not.
@@ -95,7 +96,7 @@ class World:
             name: [values.number(name, row.fields[name]) for row in table.values()] for name in values.of
         }
         self.groups: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}
-        self.ranks: dict[str, list[int]] = {}
+        self.ranks: dict[tuple[str, str], list[int]] = {}
         self.masks: dict[Atom, int] = {}
 
     def grouped(self, names: tuple[str, ...]) -> dict[tuple[int, ...], int]:
@@ -124,21 +125,18 @@ class World:
         """The objects of a mask."""
         return list(compress(range(len(self.keys)), format(mask, "b").encode().translate(DIGITS)[::-1]))
 
-    def order(self, name: str) -> list[int]:
+    def order(self, name: str, flags: str = "") -> list[int]:
         """For each object the place of its value in the order of all values of the property; equal ones share it."""
-        if name not in self.ranks:
-            present = sorted(set(self.numbers[name]), key=lambda number: sort_key(single(self.values.of[name][number])))
-            ranks, rank = {}, 0
-            for before, number in zip([None, *present], present):
-                if before is not None and self.differ(name, before, number):
+        if (name, flags) not in self.ranks:
+            numbers = set(self.numbers[name])
+            values = {number: folded(single(self.values.of[name][number]), flags) for number in numbers}
+            ranks, rank, before = {}, 0, -1
+            for number in sorted(numbers, key=lambda number: sort_key(values[number])):
+                if before >= 0 and order(values[before], values[number]) != 0:
                     rank += 1
-                ranks[number] = rank
-            self.ranks[name] = [ranks[number] for number in self.numbers[name]]
-        return self.ranks[name]
-
-    def differ(self, name: str, one: int, two: int) -> bool:
-        """Whether two values have different places in the order."""
-        return order(single(self.values.of[name][one]), single(self.values.of[name][two])) != 0
+                ranks[number], before = rank, number
+            self.ranks[(name, flags)] = [ranks[number] for number in self.numbers[name]]
+        return self.ranks[(name, flags)]
 
     @cached_property
     def identical(self) -> bool:
@@ -148,6 +146,11 @@ class World:
     def found(self, places: Sequence[int]) -> list[int]:
         """Keys of objects."""
         return list(places) if self.identical else [self.keys[place] for place in places]
+
+
+def folded(value: Value, flags: str) -> Value:
+    """A text as the flags of an order see it."""
+    return prepare(value, "c" in flags, "d" in flags) if isinstance(value, str) else value
 
 
 def single(stored: Stored) -> Value:

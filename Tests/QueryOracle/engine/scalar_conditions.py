@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from queries.binding import Argument
 from queries.pools import EDGES, PLAIN, SCALAR_KINDS, pool, quote, to_text
-from queries.values import DECIMAL128, NUMERIC_KINDS, Float32, Link, Timestamp, Value, kind_of, to_float32
+from queries.values import DECIMAL128, NUMERIC_KINDS, Float32, Link, Number, Timestamp, Value, kind_of, to_float32
 
 from .masks import Atom
 from .scalar_data import CLASS, Column, Things
@@ -19,9 +19,19 @@ ORDER = ("<", "<=", "=<", ">", ">=", "=>")
 ORDERED_KINDS = frozenset({"int", "float", "double", "decimal128", "string", "timestamp", "objectId", "uuid"})
 TEXT_OPERATORS = ("BEGINSWITH", "endswith", "CONTAINS", "contains", "LIKE", "like", "==", "!=")
 TYPES = ("null", "int", "bool", "string", "date", "double", "float", "decimal128", "objectid", "uuid", "numeric")
-PATTERN_SYMBOLS = "*?\\"
+# Fractions that neither a double nor a float is.
+UNEVEN = (0.1, -0.3, 1 / 3, 2.675, 1e-7, 123456.789, 1e22, 1.1e38, 1e39)
 
 Form = Callable[[], "Atom | None"]
+
+
+def is_uneven(value: Value) -> bool:
+    """Whether a number is another one when it is written and read as a double; beside a mixed value that may count."""
+    if isinstance(value, Decimal):
+        return value.is_finite() and Decimal(float(value)) != value
+    if isinstance(value, Float32):
+        value = value.value
+    return isinstance(value, float) and math.isfinite(value) and Decimal(repr(value)) != Decimal(value)
 
 
 class Writing:
@@ -98,7 +108,10 @@ class ScalarConditions:
         if palette and choice < 0.75:
             return self.near(self.rng.choice(palette))
         if kind in NUMERIC_KINDS and choice < 0.9:
-            return self.rng.choice(PLAIN["int"] + PLAIN["double"] + EDGES["int"] + EDGES["double"])
+            uneven: Value = self.rng.choice(UNEVEN)
+            if self.chance(0.3) and isinstance(uneven, float):
+                uneven = Float32(to_float32(uneven))
+            return self.rng.choice((uneven, *PLAIN["int"], *PLAIN["double"], *EDGES["int"], *EDGES["double"]))
         if kind == "mixed":
             kind = self.rng.choice([kind for kind in SCALAR_KINDS if kind != "binary"])
         return self.rng.choice(pool(kind, column.described.kind != "mixed", True))
@@ -111,12 +124,13 @@ class ScalarConditions:
         if isinstance(value, int):
             return self.rng.choice((min(max(value + sign, -(2**63)), 2**63 - 1), float(value), value / 2))
         if isinstance(value, float):
-            return self.rng.choice((math.nextafter(value, sign * math.inf), value + 1, -value))
+            single, nearest = Float32(to_float32(value)), DECIMAL128.create_decimal(repr(value))
+            return self.rng.choice((math.nextafter(value, sign * math.inf), value + 1, -value, single, nearest))
         if isinstance(value, Float32):
             return self.rng.choice((Float32(to_float32(value.value + sign)), value.value, -value.value))
         if isinstance(value, Decimal):
             moved = DECIMAL128.add(value, Decimal(sign).scaleb(-3))
-            return moved if value.is_finite() else value
+            return self.rng.choice((moved, float(value))) if value.is_finite() else value
         if isinstance(value, str):
             return self.rng.choice((value + "a", value[:-1], value.upper(), value + "\u0000"))
         if isinstance(value, bytes):
@@ -125,18 +139,26 @@ class ScalarConditions:
             return Timestamp(value.seconds + sign, value.nanoseconds)
         return value
 
-    def literal(self, writing: Writing, value: Value) -> str:
+    def literal(self, writing: Writing, value: Value, column: Column | None = None) -> str:
         """Write a constant, as text or as an argument; how is told."""
-        if self.chance(0.2):
-            writing.argument(value)
+        kind = column.described.kind if column is not None else ""
+        if self.chance(0.2) or (kind == "mixed" and is_uneven(value)):
+            # Beside single precision a double stands for the nearest such number, as what is written does.
+            rounded = kind == "float" and isinstance(value, float)
+            writing.argument(Number(repr(value)) if rounded else value)
             return "argument"
         writing.add(self.written(value))
         return "text"
 
     def written(self, value: Value) -> str:
-        """A constant as text; single precision has no spelling of its own for infinity and NaN."""
-        if isinstance(value, Float32) and not math.isfinite(value.value):
-            value = value.value
+        """A constant as text, now and then with its type."""
+        if isinstance(value, Decimal) and self.chance(0.5):
+            return f"decimal({value})"
+        if isinstance(value, Float32):
+            number = repr(value.value)
+            if not math.isfinite(value.value) or self.chance(0.3):
+                return f"float({number})"
+            return number + "f" if self.chance(0.5) else number
         return to_text(value, self.rng)
 
     # Comparisons
@@ -154,7 +176,7 @@ class ScalarConditions:
         turned = self.chance(0.2)
         if not turned:
             writing.add(f"{name} {operator} ")
-        how = self.literal(writing, constant)
+        how = self.literal(writing, constant, column)
         if turned:
             writing.add(f" {operator} {name}")
         return writing.atom(f"{kind} {operator} {kind_of(constant)} {how}{' turned' if turned else ''}", column)
@@ -197,15 +219,16 @@ class ScalarConditions:
             chosen.append(self.rng.choice(PLAIN[self.rng.choice(tuple(PLAIN))]))
         return chosen
 
-    def list(self, writing: Writing, chosen: list[Value]) -> str:
+    def list(self, writing: Writing, chosen: list[Value], column: Column) -> str:
         """Write a list of constants, as text or as an argument; how is told."""
         if self.chance(0.25):
-            writing.argument(chosen)
+            rounded = column.described.kind == "float"
+            writing.argument([Number(repr(one)) if rounded and isinstance(one, float) else one for one in chosen])
             return "argument"
         writing.add("{")
         for number, value in enumerate(chosen):
             writing.add(", " if number else "")
-            self.literal(writing, value)
+            self.literal(writing, value, column)
         writing.add("}")
         return "text"
 
@@ -216,7 +239,7 @@ class ScalarConditions:
             return None
         writing, chosen = Writing(), self.constants(column)
         writing.add(f"{column.described.name} {self.rng.choice(('IN', 'in'))} ")
-        how = self.list(writing, chosen)
+        how = self.list(writing, chosen, column)
         return writing.atom(f"{column.described.kind} IN {how} of {min(len(chosen), 9)}", column)
 
     def compared_with_list(self) -> Atom | None:
@@ -229,7 +252,8 @@ class ScalarConditions:
         operator = self.rng.choice(("IN", self.operator(column.described.kind)))
         writing.add(f"{column.described.name} {operator} {quantifier}{{")
         for number, value in enumerate(self.constants(column)[:5]):
-            writing.add((", " if number else "") + self.written(value))
+            writing.add(", " if number else "")
+            self.literal(writing, value, column)
         writing.add("}")
         return writing.atom(f"{column.described.kind} {operator} {quantifier}list", column)
 
@@ -239,10 +263,14 @@ class ScalarConditions:
         if column is None:
             return None
         writing = Writing()
-        writing.add(f"{column.described.name} {self.rng.choice(('BETWEEN', 'between'))} {{")
-        self.literal(writing, self.constant(column))
+        writing.add(f"{column.described.name} {self.rng.choice(('BETWEEN', 'between'))} ")
+        if self.chance(0.2):
+            self.list(writing, [self.constant(column), self.constant(column)], column)
+            return writing.atom(f"{column.described.kind} BETWEEN list", column)
+        writing.add("{")
+        self.literal(writing, self.constant(column), column)
         writing.add(", ")
-        self.literal(writing, self.constant(column))
+        self.literal(writing, self.constant(column), column)
         writing.add("}")
         return writing.atom(f"{column.described.kind} BETWEEN", column)
 
@@ -282,7 +310,7 @@ class ScalarConditions:
         start = self.rng.randint(0, len(text))
         part = self.rng.choice((text, text[start:], text[:start], text.swapcase(), text[start : start + 2]))
         if operator.lower() == "like":
-            part = "".join("?" if self.chance(0.2) else symbol for symbol in part if symbol not in PATTERN_SYMBOLS)
+            part = "".join(self.like(symbol) for symbol in part)
             cut = self.rng.randint(0, len(part))
             part = self.rng.choice(("*", "")) + part[:cut] + self.rng.choice(("*", "", "**")) + part[cut:]
             part += self.rng.choice(("*", "", ""))
@@ -290,10 +318,16 @@ class ScalarConditions:
             return part.encode("ascii", "ignore")
         return part
 
+    def like(self, symbol: str) -> str:
+        """A character in a pattern: itself, often what stands for any other."""
+        if self.chance(0.2):
+            return "?"
+        return "\\" + symbol if symbol in "*?\\" and self.chance(0.8) else symbol
+
     def length(self) -> Atom | None:
-        """The length of ASCII texts and binaries."""
+        """The length of texts and binaries."""
         column = self.column("string", "binary")
-        if column is None or not column.ascii:
+        if column is None:
             return None
         writing = Writing()
         size = self.rng.choice(("@count", "@size"))
@@ -318,7 +352,8 @@ class ScalarConditions:
         """`a + b * 2 < c` and its like."""
         writing, used = Writing(), [one]
         right = self.chance(0.5)
-        terms = [one.described.name, two.described.name if right else None]
+        minus = self.rng.choice(("", "", "", "-"))
+        terms = [minus + one.described.name, two.described.name if right else None]
         if right:
             used.append(two)
         if self.chance(0.3):

@@ -35,9 +35,6 @@ class Column:
 
     described: Property
     palette: list[Value]
-    # Whether SORT and DISTINCT have a settled meaning: not where there are NaNs.
-    ordered: bool = True
-    ascii: bool = False
 
 
 @dataclass
@@ -62,8 +59,8 @@ def things(rng: random.Random, count: int | None = None) -> Things:
         name = names.pop() if rng.random() < 0.2 else f"{kind}{number}" + ("N" if nullable else "")
         columns.append(column(rng, name, kind, nullable))
     columns.extend(column(rng, f"mixed{number}", "mixed", True) for number in range(2))
-    columns.append(Column(Property("link", "link", True, target=CLASS), [], ordered=False))
-    columns.append(Column(Property("links", "link", collection="list", target=CLASS), [], ordered=False))
+    columns.append(Column(Property("link", "link", True, target=CLASS), []))
+    columns.append(Column(Property("links", "link", collection="list", target=CLASS), []))
     rows = [Row(Link(CLASS, key), {}) for key in range(size)]
     for found in columns:
         for row, value in zip(rows, drawn(rng, found, size)):
@@ -73,7 +70,7 @@ def things(rng: random.Random, count: int | None = None) -> Things:
     if key is not None:
         described, keys = key
         properties = {described.name: described, **properties}
-        columns.append(Column(described, keys, ascii=True))
+        columns.append(Column(described, keys))
         for row, value in zip(rows, rng.sample(keys, len(keys))):
             row.fields = {described.name: value, **row.fields}
     found_class = Class(CLASS, False, key[0].name if key else "", properties)
@@ -102,13 +99,10 @@ def primary_key(rng: random.Random, count: int) -> tuple[Property, list[Value]] 
 def column(rng: random.Random, name: str, kind: str, nullable: bool) -> Column:
     """A property with a palette of values."""
     palette = different(PALETTES.get(kind, from_pool(kind))(rng))
-    ordered = True
     if kind in ("float", "double", "decimal128") and rng.random() < 0.15:
         nan: dict[str, Value] = {"float": Float32(float("nan")), "double": float("nan"), "decimal128": Decimal("NaN")}
         palette.append(nan[kind])
-        ordered = False
-    strings = [value for value in palette if isinstance(value, str)]
-    return Column(Property(name, kind, nullable), palette, ordered, all(value.isascii() for value in strings))
+    return Column(Property(name, kind, nullable), palette)
 
 
 def different(values: Sequence[Value]) -> list[Value]:

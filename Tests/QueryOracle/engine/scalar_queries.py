@@ -43,14 +43,27 @@ class Either:
     word: str
 
 
+# A condition that is not written.
+EVERYTHING = Truth(True)
+
 Tree = Union[Atom, Truth, Not, Both, Either]
 
 
 @dataclass(frozen=True)
-class Sort:
-    """By some properties, each ascending or not; how a direction is written."""
+class Order:
+    """A property to sort by, with its flags; how the direction is written."""
 
-    orders: tuple[tuple[str, bool, str], ...]
+    name: str
+    ascending: bool
+    word: str
+    flags: str = ""
+
+
+@dataclass(frozen=True)
+class Sort:
+    """By some properties."""
+
+    orders: tuple[Order, ...]
 
 
 @dataclass(frozen=True)
@@ -76,6 +89,7 @@ class Offset:
 
 Step = Union[Sort, Distinct, Limit, Offset]
 AND, OR, NOT = (" AND ", " and ", " && ", "&&"), (" OR ", " or ", " || ", "||"), ("NOT ", "not ", "!", "! ")
+SORT_FLAGS = ("", "", "", "", "[c]", "[cd]", "[d]")
 ASCENDING = ("ASC", "asc", "ASCENDING", "Ascending")
 DESCENDING = ("DESC", "desc", "Descending")
 
@@ -89,7 +103,10 @@ class ScalarQuery:
 
     def text(self, arguments: list[Argument]) -> str:
         """Its text; the arguments are added to those that are there."""
-        return written(self.condition, arguments) + "".join(" " + written_step(step) for step in self.steps)
+        steps = " ".join(written_step(step) for step in self.steps)
+        if self.condition is EVERYTHING:
+            return steps
+        return f"{written(self.condition, arguments)} {steps}" if steps else written(self.condition, arguments)
 
     def finds(self, world: World) -> list[int]:
         """The keys that it finds, by the oracle."""
@@ -108,7 +125,7 @@ class ScalarQuery:
         names = [name for atom in self.atoms() for name in atom.properties]
         for step in self.steps:
             if isinstance(step, Sort):
-                names.extend(name for name, _, _ in step.orders)
+                names.extend(order.name for order in step.orders)
             elif isinstance(step, Distinct):
                 names.extend(step.names)
         return list(dict.fromkeys(names))
@@ -168,13 +185,14 @@ def walked(world: World, steps: tuple[Step, ...], places: list[int]) -> list[int
     """Objects after steps."""
     for step in steps:
         if isinstance(step, Sort):
-            for name, ascending, _ in reversed(step.orders):
-                places = sorted(places, key=world.order(name).__getitem__, reverse=not ascending)
+            for order in reversed(step.orders):
+                ranks = world.order(order.name, order.flags)
+                places = sorted(places, key=ranks.__getitem__, reverse=not order.ascending)
         elif isinstance(step, Distinct):
-            ranks = [world.order(name) for name in step.names]
+            columns = [world.order(name) for name in step.names]
             firsts: dict[tuple[int, ...], int] = {}
             for place in places:
-                firsts.setdefault(tuple(rank[place] for rank in ranks), place)
+                firsts.setdefault(tuple(column[place] for column in columns), place)
             places = list(firsts.values())
         elif isinstance(step, Limit):
             places = places[: step.count]
@@ -232,7 +250,7 @@ def written(tree: Tree, arguments: list[Argument]) -> str:
 def written_step(step: Step) -> str:
     """A step's text."""
     if isinstance(step, Sort):
-        return "SORT(" + ", ".join(f"{name} {word}" for name, _, word in step.orders) + ")"
+        return "SORT(" + ", ".join(f"{one.name}{one.flags} {one.word}" for one in step.orders) + ")"
     if isinstance(step, Distinct):
         return f"DISTINCT({', '.join(step.names)})"
     return f"LIMIT({step.count})" if isinstance(step, Limit) else f"OFFSET({step.count})"
@@ -241,16 +259,21 @@ def written_step(step: Step) -> str:
 class QueryDrawer:
     """Draws queries of a pool of comparisons."""
 
-    def __init__(self, rng: random.Random, pool: list[Atom], sortable: list[str], equatable: list[str]) -> None:
+    def __init__(
+        self, rng: random.Random, pool: list[Atom], sortable: list[str], equatable: list[str], texts: list[str]
+    ) -> None:
         self.rng = rng
         self.pool = pool
         self.sortable = sortable
         self.equatable = equatable
+        # Those of the sortable ones that can be sorted without regard to case and accents.
+        self.texts = texts
 
     def query(self) -> ScalarQuery:
         """A condition of some depth, then steps."""
         depth = self.rng.choice((0, 1, 1, 1, 2, 2, 3, 4))
-        condition: Tree = Truth(True) if self.rng.random() < 0.1 else self.tree(depth)
+        choice = self.rng.random()
+        condition: Tree = EVERYTHING if choice < 0.05 else Truth(True) if choice < 0.1 else self.tree(depth)
         return ScalarQuery(condition, self.steps())
 
     def tree(self, depth: int) -> Tree:
@@ -284,7 +307,8 @@ class QueryDrawer:
             return Limit(self.rng.choice((0, 1, 2, 3, 5, 10, 100, 1000, 5000)))
         return Offset(self.rng.choice((0, 1, 2, 5, 50, 4096)))
 
-    def order(self, name: str) -> tuple[str, bool, str]:
-        """A property to sort by, with a direction."""
+    def order(self, name: str) -> Order:
+        """A property to sort by, with a direction; texts perhaps with flags."""
         ascending = self.rng.random() < 0.5
-        return name, ascending, self.rng.choice(ASCENDING if ascending else DESCENDING)
+        flags = self.rng.choice(SORT_FLAGS) if name in self.texts else ""
+        return Order(name, ascending, self.rng.choice(ASCENDING if ascending else DESCENDING), flags)

@@ -28,8 +28,9 @@ FEWER = 60
 SMALL = 300
 # How many queries of a round each comparison is for.
 USES = 8
-# Up to so many objects an answer is now and then computed by the oracle as a whole, too.
+# Up to so many objects this share of answers is computed by the oracle as a whole, too.
 FEW = 60
+CHECKED = 0.01
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,11 @@ class Round:
     def run(self, queries: int) -> None:
         """Ask all queries of the round."""
         pool = self.pool(max(1, queries // USES))
-        equatable = [column for column in self.things.columns if column.ordered and column.described.kind != "link"]
+        equatable = [column for column in self.things.columns if column.described.kind != "link"]
         sortable = [column for column in equatable if column.described.kind != "binary"]
-        drawer = QueryDrawer(self.rng, pool, names_of(sortable), names_of(equatable))
+        texts = [column for column in sortable if column.described.kind == "string"]
+        flagged = [] if "text" in self.wishes.without else names_of(texts)
+        drawer = QueryDrawer(self.rng, pool, names_of(sortable), names_of(equatable), flagged)
         asked = [ScalarQuery(atom) for atom in pool]
         asked.extend(drawer.query() for _ in range(queries - len(asked)))
         for query in asked:
@@ -126,7 +129,7 @@ class Round:
     def ask(self, query: ScalarQuery) -> list[Difference]:
         """Ask one query; now and then the oracle is asked about it as a whole."""
         question = self.question(query)
-        if len(self.worlds[0].keys) <= FEW and self.rng.random() < 0.05:
+        if len(self.worlds[0].keys) <= FEW and self.rng.random() < CHECKED:
             whole = run(self.versions[0], CLASS, question.text, question.arguments)
             if whole != question.expected[0]:
                 raise AssertionError(f"{question.text} {question.arguments}: {whole} {question.expected[0]}")
@@ -196,7 +199,7 @@ def names_of(columns: list[Column]) -> list[str]:
 
 
 def run_rounds(library: Library, seed: int, queries: int, tally: Tally, wishes: Wishes) -> None:
-    """At least so many queries about plain properties; each round has the next seed, which is all that it depends on."""
+    """At least so many queries about plain properties; a round depends on its seed alone, and each has the next."""
     while queries > 0:
         try:
             with tempfile.TemporaryDirectory() as folder:

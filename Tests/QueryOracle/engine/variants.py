@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from queries.binding import Argument
@@ -14,6 +14,7 @@ from . import mutations
 from .asking import Asker, pack_arguments
 from .library import Handle, Library, text
 from .loading import Store, everything, nothing
+from .packing import Packed
 
 VERSIONS = ("as loaded", "after deletions", "inside a transaction")
 STORES = ("without indexes", "with indexes")
@@ -36,6 +37,8 @@ class Question:
     text: str
     arguments: list[Argument]
     expected: list[list[int] | None]
+    # The arguments as values of each store.
+    packed: dict[int, Packed] = field(default_factory=dict)
 
 
 class Stores:
@@ -68,20 +71,26 @@ class Stores:
             self.views.append([loaded, deleted, transaction])
         self.asked = 0
 
+    def parse(self, number: int, question: Question) -> Handle:
+        """The query in one of the stores."""
+        store = self.stores[number]
+        if number not in question.packed:
+            question.packed[number] = pack_arguments(store.packer, question.arguments)
+        class_id = store.class_ids[question.class_name]
+        return self.asker.parse(self.views[number][0], class_id, text(question.text), question.packed[number])
+
     def ask(self, question: Question) -> list[Difference]:
         """Ask in all versions of both stores."""
         found: list[Difference] = []
         for number, store in enumerate(self.stores):
-            packed = pack_arguments(store.packer, question.arguments)
-            class_id = store.class_ids[question.class_name]
-            query = self.asker.parse(self.views[number][0], class_id, text(question.text), packed)
+            query = self.parse(number, question)
             for version, view in enumerate(self.views[number]):
                 expected = question.expected[version]
                 if expected is not None:
                     where = f"{STORES[number]}, {VERSIONS[version]}"
                     self.compare(found, store, question.class_name, query, view, expected, where)
             if number == 0:
-                self.compare_text(found, store, class_id, query, question)
+                self.compare_text(found, store, store.class_ids[question.class_name], query, question)
             self.asker.close(query)
         return found
 
@@ -132,11 +141,9 @@ class Stores:
         found: list[Difference] = []
         self.asked += 1
         for number, store in enumerate(self.stores):
-            view, class_id = self.views[number][0], store.class_ids[first.class_name]
-            one = self.asker.parse(view, class_id, text(first.text), pack_arguments(store.packer, first.arguments))
-            two = self.asker.parse(view, class_id, text(then.text), pack_arguments(store.packer, then.arguments))
+            one, two = self.parse(number, first), self.parse(number, then)
             joined = self.asker.then(one, two)
-            keys = self.asker.keys(joined, view)
+            keys = self.asker.keys(joined, self.views[number][0])
             if keys != store.translated(first.class_name, expected):
                 there = store.keys_of(first.class_name, keys)
                 found.append(Difference(f"joined, {STORES[number]}", expected, there))
@@ -165,9 +172,7 @@ class Stores:
         found: list[Difference] = []
         expected = question.expected[version]
         for number, store in enumerate(self.stores):
-            packed = pack_arguments(store.packer, question.arguments)
-            class_id = store.class_ids[question.class_name]
-            query = self.asker.parse(self.views[number][0], class_id, text(question.text), packed)
+            query = self.parse(number, question)
             if expected is not None:
                 where = f"{STORES[number]}, opened again {VERSIONS[version]}"
                 self.compare(found, store, question.class_name, query, self.views[number][0], expected, where)

@@ -126,6 +126,7 @@ def test_a_wrong_answer_in_one_way_is_told(library: Library, monkeypatch: pytest
 def test_the_check_of_the_masks_can_fail(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Now and then the oracle answers a whole query; that would not agree with a wrong mask."""
     right = World.mask
+    monkeypatch.setattr(scalars, "CHECKED", 0.1)
     monkeypatch.setattr(World, "mask", lambda world, atom: world.all & ~right(world, atom))
     with pytest.raises(AssertionError):
         rounds(library)

@@ -17,7 +17,7 @@ from engine.masks import Atom, Values, World, bits
 from engine.reasons import reason
 from engine.scalar_conditions import ScalarConditions
 from engine.scalar_data import CLASS, things
-from engine.scalar_queries import Both, Limit, Not, QueryDrawer, ScalarQuery, Sort, written
+from engine.scalar_queries import Both, Limit, Not, Order, QueryDrawer, ScalarQuery, Sort, written
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -30,8 +30,9 @@ def test_masks_are_what_the_oracle_says(seed: int) -> None:
     values = Values(drawn.database, CLASS)
     worlds = [(version, World(values, version)) for version in (drawn.database, less, more)]
     conditions = ScalarConditions(rng, drawn)
-    names = [column.described.name for column in drawn.columns if column.ordered and column.described.kind != "link"]
-    drawer = QueryDrawer(rng, [conditions.atom() for _ in range(10)], names, names)
+    names = [column.described.name for column in drawn.columns if column.described.kind != "link"]
+    texts = [column.described.name for column in drawn.columns if column.described.kind == "string"]
+    drawer = QueryDrawer(rng, [conditions.atom() for _ in range(10)], names, names, texts)
     for _ in range(15):
         query = drawer.query()
         arguments: list[object] = []
@@ -85,7 +86,7 @@ def test_names_that_no_store_has() -> None:
 def test_the_smallest_query_that_shows_it() -> None:
     """A query is told by its smallest part that differs."""
     one, two = Atom(("a == ", ""), (1,), ("a",), ""), Atom(("b == 2",), (), ("b",), "")
-    query = ScalarQuery(Both((Not(one, "NOT "), two), " AND "), (Sort((("a", True, "ASC"),)), Limit(3)))
+    query = ScalarQuery(Both((Not(one, "NOT "), two), " AND "), (Sort((Order("a", True, "ASC"),)), Limit(3)))
     texts = [simpler.text([]) for simpler in query.simpler()]
     assert texts[:2] == ["a == $0", "b == 2"]
     assert "TRUEPREDICATE SORT(a ASC) LIMIT(3)" in texts
