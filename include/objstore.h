@@ -155,8 +155,8 @@
  *
  *  Threads
  *      There is no "wrong thread". Stores, frozen views, queries, results, change sets and objects: any thread, in
- *      parallel. A live view and a transaction: any thread, one call at a time (calls are serialised inside; uncontended
- *      this costs a few nanoseconds). For parallel live reads open one live view per thread, they are cheap. A row
+ *      parallel. A live view and a transaction: any thread, one call at a time (calls are serialised inside;
+ *      uncontended this costs a few nanoseconds). For parallel live reads open one live view per thread, they are cheap. A row
  *      (objstore_row), a buffer (objstore_buffer), a schema and a config: one thread at a time, which is yours to
  *      ensure. A handle may be closed while another thread is inside a call on it: closing waits for that call, and
  *      the memory that the other thread borrowed is gone afterwards.
@@ -2811,8 +2811,8 @@ typedef struct objstore_query_node {
 /** Makes a query from a text. `$0`, `$1` … stand for `arguments`; one that is a list (objstore_list_of) is followed by
  * its elements; `count` is how many values there are in all. A text without a condition, or of length 0, is about all
  * objects. The text and the arguments are copied.
- * Errors: NO_SUCH_CLASS, INVALID_UTF8. INVALID_QUERY: it cannot be read, NO_SUCH_PROPERTY, WRONG_TYPE, NOT_SUPPORTED: of
- * what stands at the `position` of objstore_error, in bytes. Cost: O(length of the text). */
+ * Errors: NO_SUCH_CLASS, INVALID_UTF8. INVALID_QUERY: it cannot be read, NO_SUCH_PROPERTY, WRONG_TYPE, NOT_SUPPORTED:
+ * of what stands at the `position` of objstore_error, in bytes. Cost: O(length of the text). */
 OBJSTORE_API objstore_status objstore_query_parse(objstore_view *view, objstore_class_id class_id,
                                                   objstore_text text, const objstore_value *arguments, size_t count,
                                                   objstore_query **query)
@@ -3232,7 +3232,7 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
                     class(class_id), flags(flags));
 
 /** Observes what a query finds, from now on: an object that begins to satisfy it is an insertion, one that stops a
- * deletion. Otherwise as objstore_observe. NOT_SUPPORTED: a range of an index, or a query with steps (SORT, LIMIT …). */
+ * deletion. Otherwise as objstore_observe. NOT_SUPPORTED: a range of an index, or a query with SORT, LIMIT … */
 OBJSTORE_API objstore_status objstore_query_observe(objstore_query *query, objstore *store, uint32_t flags,
                                                     objstore_change_handler handler, void *userdata,
                                                     objstore_free_userdata free_userdata, objstore_token **token)

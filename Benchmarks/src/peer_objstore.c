@@ -241,8 +241,8 @@ static void lookup_ages(store *s, const int64_t *ids, size_t size, int64_t *ages
     check(objstore_view_close(view));
 }
 
-// One question asked again and again: its query is made once. objstore takes the index where there is one: the scan uses
-// a store without.
+// One question asked again and again: its query is made once. objstore takes the index where there is one: the scan
+// uses a store without.
 static uint64_t count_age_below(store *s, int64_t limit, bool through_index) {
     (void)through_index;
     objstore_view *view = begin_read(s);

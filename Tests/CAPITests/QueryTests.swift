@@ -194,7 +194,8 @@ private func string(_ characters: String) -> objstore_value { objstore_string(te
             (
                 property(age) + [constant(objstore_int(2))] + [
                     node(
-                        .OBJSTORE_QUERY_ARITHMETIC, operands: 2, choice: objstore_arithmetic.OBJSTORE_MULTIPLY.rawValue),
+                        .OBJSTORE_QUERY_ARITHMETIC, operands: 2,
+                        choice: objstore_arithmetic.OBJSTORE_MULTIPLY.rawValue),
                     constant(objstore_int(10)), compare(.OBJSTORE_GREATER),
                 ], "age * 2 > 10"
             ),

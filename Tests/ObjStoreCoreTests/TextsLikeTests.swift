@@ -56,7 +56,9 @@ import ObjStoreCore
                             "seed \(seed): \(text.scalarsShown) LIKE[\(naive.modifiers)] \(pattern.scalarsShown)")
                         guard naive.foldsAccents else { continue }
                         // Canonical forms are the same.
-                        for form in [text.decomposedStringWithCanonicalMapping, text.precomposedStringWithCanonicalMapping] {
+                        for form in [
+                            text.decomposedStringWithCanonicalMapping, text.precomposedStringWithCanonicalMapping,
+                        ] {
                             #expect(made.matches(form) == fits, "seed \(seed): \(form.scalarsShown)")
                         }
                     }

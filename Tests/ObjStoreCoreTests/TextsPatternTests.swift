@@ -121,7 +121,8 @@ import ObjStoreCore
         for (text, part) in [("\u{9cb}xy", "\u{9be}x"), ("가xy", "\u{1161}x"), ("a\u{1d160}xy", "\u{1d16e}x")] {
             for operation in [TextPattern.Operation.contains, .like] {
                 #expect(accents.pattern(operation, operation == .like ? "*\(part)?" : part).matches(text), "\(text)")
-                #expect(!accents.pattern(operation, operation == .like ? "*\(part)" : part + "x").matches(text), "\(text)")
+                #expect(
+                    !accents.pattern(operation, operation == .like ? "*\(part)" : part + "x").matches(text), "\(text)")
             }
         }
     }
@@ -172,7 +173,8 @@ import ObjStoreCore
         #expect(try !matches(.contains, Array("é".utf8), text, c: true, d: true))
         #expect(try !matches(.contains, Array("e".utf8), text, c: true, d: true))
         #expect(try !matches(.equal, [0x6b], Array("\u{212a}".utf8), c: true))
-        #expect(try matches(.like, Array("x??y".utf8), text, c: true) && !matches(.like, Array("x?y".utf8), text, c: true))
+        #expect(
+            try matches(.like, Array("x??y".utf8), text, c: true) && !matches(.like, Array("x?y".utf8), text, c: true))
         #expect(try matches(.like, [0x2a, 0xc3, 0x3f, 0x59], text) && !matches(.like, [0x2a, 0xc4, 0x3f, 0x59], text))
         #expect(try matches(.less, [0x80], [0x7f, 0xff]) && matches(.greater, [0x7f, 0xff], [0x80]))
         #expect(try matches(.less, [0x42], [0x61]) == false && matches(.less, [0x42], [0x61], c: true))

@@ -170,7 +170,8 @@ enum UnicodeVersion {
     }
 
     /// All but planes for private use.
-    static let scalars = [0..<0x32000, 0xe0000..<0xe0200].joined().compactMap { Unicode.Scalar(UInt32($0)) }.filter(isKnown)
+    static let scalars = [0..<0x32000, 0xe0000..<0xe0200].joined().compactMap { Unicode.Scalar(UInt32($0)) }.filter(
+        isKnown)
     /// Marks that were of another kind in the version of the tables.
     static let changed: Set<Unicode.Scalar> = ["\u{1171e}"]
 }

@@ -1,6 +1,6 @@
 /// A table with a small number for each scalar, 0 for nearly all: leaves of 16 numbers, each different one once, middle
-/// nodes of 32 leaves, and a top. The digits of the numbers, in base 64 from `$` on, are characters of literals: nothing
-/// is made at run time (scripts/unicode-tables).
+/// nodes of 32 leaves, and a top. The digits of the numbers, in base 64 from `$` on, are characters of literals:
+/// nothing is made at run time (scripts/unicode-tables).
 struct ScalarTable {
     let limit: UInt32
     let top: UnsafePointer<UInt8>
@@ -34,8 +34,8 @@ extension CaseTable {
         ScalarTable(limit: limit, top: top.utf8Start, middles: middles.utf8Start, leaves: leaves.utf8Start)
     }
 
-    /// What two scalars have in common that differ in their case alone: mostly the small letter. One scalar always, so ß
-    /// and ss differ; for no language in particular, so that I and ı differ, and İ is like itself alone.
+    /// What two scalars have in common that differ in their case alone: mostly the small letter. One scalar always, so
+    /// ß and ss differ; for no language in particular, so that I and ı differ, and İ is like itself alone.
     @inline(__always)
     static func folded(_ scalar: UInt32) -> UInt32 {
         if scalar >= limit { return scalar }

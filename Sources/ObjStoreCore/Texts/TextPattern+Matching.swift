@@ -35,8 +35,9 @@ extension TextPattern {
 
     @inline(__always)
     private func fits(_ text: UnsafeRawBufferPointer, at index: Int) -> Bool {
-        bytes.count == 0 || memcmp(
-            text.baseAddress.unsafelyUnwrapped + index, bytes.baseAddress.unsafelyUnwrapped, bytes.count) == 0
+        bytes.count == 0
+            || memcmp(
+                text.baseAddress.unsafelyUnwrapped + index, bytes.baseAddress.unsafelyUnwrapped, bytes.count) == 0
     }
 
     @inline(__always)

@@ -71,7 +71,8 @@ package struct TextPattern: @unchecked Sendable {
         }
         let borders = (memory.start + room).bindMemory(to: UInt32.self, capacity: pattern.count &+ 1)
         self.borders = UnsafePointer(borders)
-        isBytewise = operation == .contains && TextPattern.fold(copy, units, count, isText: form == .scalars || form == .bases)
+        isBytewise =
+            operation == .contains && TextPattern.fold(copy, units, count, isText: form == .scalars || form == .bases)
         ends = count > 0 ? EndBytes(copy[0], copy[count &- 1], foldsCase: foldsCase) : EndBytes(0, 0, foldsCase: false)
         TextPattern.findBorders(units, count, borders)
     }

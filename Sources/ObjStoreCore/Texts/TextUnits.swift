@@ -1,5 +1,5 @@
-/// What a pattern is compared with: a text, one number after another. A value that is copied goes on where it was, which
-/// is how a search comes back to a place.
+/// What a pattern is compared with: a text, one number after another. A value that is copied goes on where it was,
+/// which is how a search comes back to a place.
 ///
 /// Nothing is read out of bounds, whatever the bytes are: what is no UTF-8 gives some numbers, the same each time.
 protocol TextUnits {

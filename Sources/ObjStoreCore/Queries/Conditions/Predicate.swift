@@ -71,8 +71,8 @@ package struct Predicate: Sendable {
         return try Predicate(nodes + other.nodes + [.and])
     }
 
-    /// What every object that it is true of satisfies: of each list one comparison at least. The operands of ANDs at the
-    /// top, and of ORs between them.
+    /// What every object that it is true of satisfies: of each list one comparison at least. The operands of ANDs at
+    /// the top, and of ORs between them.
     var necessary: [[ColumnTest]] {
         if let single { return [[single]] }
         var stack: [[[ColumnTest]]] = []

@@ -1,7 +1,7 @@
 /// A value that is computed from the properties of an object: `age`, `age * 2 + 1`, the length of a name.
 ///
-/// In post-order, as a program for a stack of values. What is computed with null is null, and so is a sum that leaves 64
-/// bits, an int divided by zero, and what is computed with something that is no number.
+/// In post-order, as a program for a stack of values. What is computed with null is null, and so is a sum that leaves
+/// 64 bits, an int divided by zero, and what is computed with something that is no number.
 struct ValueProgram: Sendable {
     enum Step: Sendable {
         case constant(Value)
