@@ -170,8 +170,8 @@ enum TextsSample {
     static let marks = Array(
         """
         ae\u{e9}\u{301}\u{327}\u{345}\u{5b0}\u{302e}\u{302f}\u{16ff0}\u{1b44}\u{1d165}\u{1d16d}\u{1d16e}\u{1d15f}\
-        \u{1d160}\u{1d158}\u{20dd}\u{93e}\u{915}\u{9c7}\u{9be}\u{9cb}\u{cc0}\u{f71}\u{fe0f}\u{ac00}\u{ac01}\u{1100}\u{1161}\
-        \u{11a8}\u{d7a3}\u{ff9e}
+        \u{1d160}\u{1d158}\u{20dd}\u{93e}\u{915}\u{9c7}\u{9be}\u{9cb}\u{cc0}\u{f71}\u{fe0f}\u{ac00}\u{ac01}\u{1100}\
+        \u{1161}\u{11a8}\u{d7a3}\u{ff9e}
         """.unicodeScalars)
 
     static func text(
