@@ -157,9 +157,9 @@
  *      There is no "wrong thread". Stores, frozen views, queries, results, change sets and objects: any thread, in
  *      parallel. A live view and a transaction: any thread, one call at a time (calls are serialised inside;
  *      uncontended this costs a few nanoseconds). For parallel live reads open one live view per thread, they are
- *      cheap. A row (objstore_row), a buffer (objstore_buffer), a schema and a config: one thread at a time, which is yours to
- *      ensure. A handle may be closed while another thread is inside a call on it: closing waits for that call, and
- *      the memory that the other thread borrowed is gone afterwards.
+ *      cheap. A row (objstore_row), a buffer (objstore_buffer), a schema and a config: one thread at a time, which is
+ *      yours to ensure. A handle may be closed while another thread is inside a call on it: closing waits for that
+ *      call, and the memory that the other thread borrowed is gone afterwards.
  *
  *  Callbacks
  *      Every callback comes as (function, userdata, free_userdata). The library hands `userdata` to the function as it
