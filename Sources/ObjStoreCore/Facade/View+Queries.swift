@@ -44,8 +44,7 @@ extension View {
     package func query(in stretch: IndexStretch) throws(StoreError) -> Query {
         try serialised { () throws(StoreError) in
             let trees = try trees
-            return Query(
-                try trees.schema.index(stretch.indexID).0.classID, storeTag: trees.storeTag, in: stretch)
+            return Query(try trees.check(stretch).0.classID, storeTag: trees.storeTag, in: stretch)
         }
     }
 

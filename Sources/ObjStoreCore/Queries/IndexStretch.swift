@@ -95,10 +95,10 @@ extension TreeAccess {
         }
     }
 
-    /// Bounds point to the bytes of the values: they are valid inside `body` only.
-    private func within<T>(
-        _ stretch: IndexStretch, _ body: (IndexReader, IndexRange) throws(StoreError) -> T
-    ) throws(StoreError) -> T {
+    /// Its index, if its bounds fit that.
+    ///
+    /// Errors: `.noSuchIndex`; `.invalidArgument`: too many values; `.wrongType`, `.invalidUTF8`.
+    func check(_ stretch: IndexStretch) throws(StoreError) -> (ClassSchema, position: Int) {
         let (cls, position) = try schema.index(stretch.indexID), index = cls.indexes[position]
         for values in [stretch.from, stretch.to] {
             guard values.count <= index.properties.count else {
@@ -109,6 +109,14 @@ extension TreeAccess {
             let plain = values.map(\.value)
             try plain.withUnsafeBufferPointer { (values) throws(StoreError) in try check(values, cls, index) }
         }
+        return (cls, position)
+    }
+
+    /// Bounds point to the bytes of the values: they are valid inside `body` only.
+    private func within<T>(
+        _ stretch: IndexStretch, _ body: (IndexReader, IndexRange) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        let (cls, position) = try check(stretch), index = cls.indexes[position]
         let isAfter = stretch.flags.contains(.afterFrom), isBefore = stretch.flags.contains(.beforeTo)
         if index.isEncoded {
             let from = IndexKey(), to = IndexKey()
