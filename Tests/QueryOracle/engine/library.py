@@ -132,6 +132,8 @@ PARAMETERS: dict[str, tuple[type[ctypes._SimpleCData[Any] | ctypes.Structure], .
     "query_text": (c_void_p, c_void_p, c_void_p),
     "query_count": (c_void_p, c_void_p, c_void_p),
     "query_first": (c_void_p, c_void_p, c_void_p, c_void_p),
+    "query_aggregate": (c_void_p, c_void_p, c_uint32, c_int32, c_void_p),
+    "query_delete": (c_void_p, c_void_p, c_void_p),
     "query_find": (c_void_p, c_void_p, c_void_p),
     "query_close": (c_void_p,),
     "results_count": (c_void_p, c_void_p),

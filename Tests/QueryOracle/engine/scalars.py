@@ -11,7 +11,7 @@ from pathlib import Path
 from queries.binding import Argument
 from queries.evaluate import run
 
-from . import mutations
+from . import mutations, sums
 from .asking import pack_arguments
 from .library import NOT_SUPPORTED, EngineError, Library, text
 from .masks import Atom, Values, World
@@ -78,6 +78,8 @@ class Round:
                 self.split(query)
             elif self.rng.random() < 0.1:
                 self.chain(query, drawer.query())
+            elif self.rng.random() < 0.3:
+                self.aggregate(query)
         version = self.stores.reopen(self.rng)
         for query in asked:
             self.report(query, lambda query: self.stores.ask_again(self.question(query), version))
@@ -144,6 +146,13 @@ class Round:
         one = ScalarQuery(first[0] if cut == 1 else Both(first, AND[0]))
         two = ScalarQuery(then[0] if len(then) == 1 else Both(then, AND[0]), query.steps)
         self.chain(one, two)
+
+    def aggregate(self, query: ScalarQuery) -> None:
+        """A sum, average or extreme of what a query finds."""
+        fitting = [column.described for column in self.things.columns if column.described.kind in sums.FITTING]
+        described = self.rng.choice(fitting)
+        name, version = self.rng.choice(sums.FITTING[described.kind]), self.rng.randrange(3)
+        self.report(query, lambda query: self.stores.aggregate(self.question(query), version, name, described))
 
     def chain(self, one: ScalarQuery, two: ScalarQuery) -> None:
         """What one query finds among what another does."""

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from queries.binding import Argument
 from queries.data import Database
+from queries.schema import Property
 
-from . import mutations
+from . import mutations, sums
 from .asking import Asker, pack_arguments
 from .library import Handle, Library, text
 from .loading import Store, everything, nothing
@@ -149,6 +150,27 @@ class Stores:
                 found.append(Difference(f"joined, {STORES[number]}", expected, there))
             for query in (one, two, joined):
                 self.asker.close(query)
+        return found
+
+    def aggregate(self, question: Question, version: int, name: str, described: Property) -> list[Difference]:
+        """A sum, average or extreme of a property of what a query finds."""
+        expected = question.expected[version]
+        if expected is None:
+            return []
+        found: list[Difference] = []
+        table = self.versions[version].tables[question.class_name]
+        stored = [table[key].fields[described.name] for key in expected]
+        values = [value for value in stored if not isinstance(value, (list, dict))]
+        for number, store in enumerate(self.stores):
+            self.asked += 1
+            query = self.parse(number, question)
+            property_id = store.property_ids[(question.class_name, described.name)]
+            answer = sums.asked(self.asker, query, self.views[number][version], property_id, name)
+            right = sums.wrong(store.packer, described.kind, name, values, answer)
+            if right is not None:
+                where = f"{name} of {described.name}, {STORES[number]}, {VERSIONS[version]}"
+                found.append(Difference(where, right, answer))
+            self.asker.close(query)
         return found
 
     def reopen(self, rng: random.Random) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from queries.tests.build import number, table
 
-from engine import mutations, scalars
+from engine import mutations, scalars, sums
 from engine.asking import Asker
 from engine.cases import Cases, Report
 from engine.generated import run_generated
@@ -121,6 +121,14 @@ def test_a_wrong_answer_in_one_way_is_told(library: Library, monkeypatch: pytest
 
     monkeypatch.setattr(Asker, method, wrong)
     assert rounds(library).differences
+
+
+def test_a_wrong_sum_is_told(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums, averages and extremes are compared."""
+    monkeypatch.setattr(sums, "asked", lambda asker, query, view, property_id, name: 5)
+    told = [words for found in rounds(library).differences.values() for words in found]
+    assert told
+    assert all(any(f"{name} of" in words for name in sums.NAMES) for words in told)
 
 
 def test_the_check_of_the_masks_can_fail(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
