@@ -34,6 +34,11 @@ def is_uneven(value: Value) -> bool:
     return isinstance(value, float) and math.isfinite(value) and Decimal(repr(value)) != Decimal(value)
 
 
+def argument(value: Value, kind: str) -> Value:
+    """An argument: beside floats and decimals a double stands for the number that it is written as."""
+    return Number(repr(value)) if isinstance(value, float) and kind in ("float", "decimal128") else value
+
+
 class Writing:
     """The text of a comparison, as it is put together."""
 
@@ -143,9 +148,7 @@ class ScalarConditions:
         """Write a constant, as text or as an argument; how is told."""
         kind = column.described.kind if column is not None else ""
         if self.chance(0.2) or (kind == "mixed" and is_uneven(value)):
-            # Beside single precision a double stands for the nearest such number, as what is written does.
-            rounded = kind == "float" and isinstance(value, float)
-            writing.argument(Number(repr(value)) if rounded else value)
+            writing.argument(argument(value, kind))
             return "argument"
         writing.add(self.written(value))
         return "text"
@@ -222,8 +225,7 @@ class ScalarConditions:
     def list(self, writing: Writing, chosen: list[Value], column: Column) -> str:
         """Write a list of constants, as text or as an argument; how is told."""
         if self.chance(0.25):
-            rounded = column.described.kind == "float"
-            writing.argument([Number(repr(one)) if rounded and isinstance(one, float) else one for one in chosen])
+            writing.argument([argument(one, column.described.kind) for one in chosen])
             return "argument"
         writing.add("{")
         for number, value in enumerate(chosen):

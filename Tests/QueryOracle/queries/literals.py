@@ -71,7 +71,7 @@ def number(text: str) -> Number:
 
 def constant(kind: str, text: str, position: int) -> Value:
     """The value of a constant's token."""
-    if kind in ("DECIMAL", "SINGLE", "DOUBLE"):
+    if kind in ("DECIMAL", "SINGLE"):
         return called(kind, text, position)
     if kind == "FLOAT" and text.endswith("f"):
         return Float32(to_float32(float(text[:-1])))
@@ -98,12 +98,12 @@ def constant(kind: str, text: str, position: int) -> Value:
 
 
 def called(kind: str, text: str, position: int) -> Value:
-    """`decimal(1.5)`, `float(1.5)` and `double(1.5)`: numbers of a type of their own."""
+    """`decimal(1.5)` and `float(1.5)`: numbers of a type of their own."""
     inner = text[text.index("(") + 1 : -1].strip()
     try:
         if kind == "DECIMAL":
             return DECIMAL128.create_decimal(inner)
-        return float(inner) if kind == "DOUBLE" else Float32(to_float32(float(inner)))
+        return Float32(to_float32(float(inner)))
     except (ValueError, InvalidOperation):
         raise QueryError(position, "a number", text) from None
 
