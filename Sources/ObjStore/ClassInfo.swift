@@ -371,6 +371,13 @@ final class ClassInfo: @unchecked Sendable {
         throw ObjStoreError(.noSuchProperty, what, class: self.name, property: name)
     }
 
+    /// Of a property, or an inverse, by its index.
+    func accessor(_ index: Int) -> (any Persistable.Type)? {
+        if index < properties.count { return properties[index].accessor }
+        let number = index - properties.count
+        return number < inverses.count ? inverses[number].accessor : nil
+    }
+
     /// The inverse of a link that leads to this class, where it is one of the models.
     func inverse(named name: String) -> Inverse? { inverses.first { $0.name == name } }
 

@@ -40,7 +40,8 @@ extension Counter: ExpressibleByIntegerLiteral, Comparable, CustomStringConverti
     public var description: String { "\(value)" }
 }
 
-extension Counter: _PersistableValue, OrderedQueryOperand {
+extension Counter: _PersistableValue, NumericQueryOperand {
+    public typealias _QueryFamily = Double
     public var _queryValue: _QueryValue { .int(Int64(value)) }
     public static var _initial: Counter { Counter() }
     public static var _type: _PropertyType {

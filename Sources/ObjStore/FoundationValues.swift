@@ -87,6 +87,7 @@ extension Timestamp {
 }
 
 extension Date: OrderedQueryOperand {
+    public typealias _QueryFamily = Timestamp
     public var _queryValue: _QueryValue { refusal.map { .refused(ObjStoreError($0)) } ?? Timestamp(self)._queryValue }
 }
 
@@ -108,7 +109,8 @@ extension Data: _PersistableValue {
     public static func _convert(_ value: Any?) -> Data? { value as? Data ?? (value as? [UInt8]).map { Data($0) } }
 }
 
-extension Data: QueryOperand {
+extension Data: TextQueryOperand {
+    public typealias _QueryFamily = [UInt8]
     public var _queryValue: _QueryValue { [UInt8](self)._queryValue }
 }
 

@@ -107,7 +107,7 @@ private func withValues<T>(
 ) throws(ObjStoreError) -> T {
     var owned: [OwnedValue] = []
     for constant in constants {
-        owned.append(try constant.withValue { (value) throws(StoreError) in OwnedValue(value) })
+        owned.append(try constant.withValue { OwnedValue($0) })
     }
     return try core { () throws(StoreError) in
         var result: Result<T, StoreError>!

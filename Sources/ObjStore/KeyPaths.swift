@@ -20,28 +20,35 @@ enum KeyPaths {
     /// Errors: `.invalidQuery` where it does not lead to a `@Persisted` property of the class itself, or beyond one
     /// (`\.age.nonzeroBitCount`).
     static func property<Root: Object>(_ keyPath: PartialKeyPath<Root>) throws(ObjStoreError) -> ClassInfo.Property {
-        let info = try ClassInfo.of(Root.self)
+        let info = try ClassInfo.of(Root.self), index = try index(keyPath)
+        guard index < info.properties.count else { throw noProperty(info) }
+        return info.properties[index]
+    }
+
+    /// The same of an inverse, too, as an index: those of inverses follow those of properties.
+    static func index<Root: Object>(_ keyPath: PartialKeyPath<Root>) throws(ObjStoreError) -> Int {
         let id = ObjectIdentifier(keyPath)
-        if let known = known.withLock({ $0[id] }) { return info.properties[Int(known.index)] }
-        let tracer = _Tracer()
+        if let known = known.withLock({ $0[id] }) { return Int(known.index) }
+        let info = try ClassInfo.of(Root.self), tracer = _Tracer()
         let prototype = prototype(Root.self, info, tracer)
         let value = prototype[keyPath: keyPath]
-        guard tracer.path.count == 1, tracer.path[0] < info.properties.count,
-            ends(value, type(of: keyPath).valueType, at: info.properties[Int(tracer.path[0])])
-        else {
-            throw ObjStoreError(
-                .invalidQuery, "the key path does not lead to one @Persisted property of \(info.name)", class: info.name
-            )
-        }
+        guard tracer.path.count == 1, let accessor = info.accessor(Int(tracer.path[0])),
+            ends(value, type(of: keyPath).valueType, at: accessor)
+        else { throw noProperty(info) }
         known.withLock { known in
             if known.count >= limit { known.removeAll() }
             known[id] = Known(keyPath: keyPath, index: tracer.path[0])
         }
-        return info.properties[Int(tracer.path[0])]
+        return Int(tracer.path[0])
+    }
+
+    private static func noProperty(_ info: ClassInfo) -> ObjStoreError {
+        ObjStoreError(
+            .invalidQuery, "the key path does not lead to one @Persisted property of \(info.name)", class: info.name)
     }
 
     /// Whether a key path that has read one property ends there: what it gives is what the getter gave.
-    private static func ends(_ value: Any, _ type: Any.Type, at property: ClassInfo.Property) -> Bool {
+    private static func ends(_ value: Any, _ type: Any.Type, at accessor: any Persistable.Type) -> Bool {
         func isSame<Value: Persistable>(_: Value.Type) -> Bool {
             // `\.nickname!` is the property as well.
             guard type == Value.self || _openExistential(type, do: optional) == Value.self else { return false }
@@ -51,7 +58,7 @@ enum KeyPaths {
         }
         func optional<Wrapped>(_: Wrapped.Type) -> Any.Type { Wrapped?.self }
         func isEqual<Value: Equatable>(_ a: Value, _ b: Any) -> Bool { b as? Value == a }
-        return isSame(property.accessor)
+        return isSame(accessor)
     }
 
     /// An object whose getters tell the tracer which property they are.

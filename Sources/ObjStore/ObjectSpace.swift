@@ -236,6 +236,9 @@ final class ClassBinding {
         reading(index, nil) { (reader) throws(StoreError) in try reader.number(key, Int(index)) }
     }
 
+    /// The position of the model that a link, or the elements of a collection, lead to; -1: they are no links.
+    func target(of index: Int) -> Int { targets[index] }
+
     /// The binding of the class that a link leads to.
     @inline(__always)
     func target(_ index: UInt32) -> ClassBinding { space.bindings[targets[Int(index)]] }

@@ -1,12 +1,12 @@
 internal import ObjStoreCore
 
-/// The objects of a class, all or those that satisfy a comparison, in the order of their creation; or a stretch of an
-/// index, in its order.
+/// The objects of a class, all or those that a query finds, in the order of their creation or another one; or a stretch
+/// of an index, in its order.
 ///
 /// Live: it shows what its store shows, and runs the query again when that has moved. A loop visits the objects that
 /// were there when it began, whatever it changes. Results of a ``Snapshot`` never change. Any thread may use it.
 ///
-/// `count` is O(1) for all objects of a class; for a comparison O(log n) with an index, else a scan of one column. It,
+/// `count` is O(1) for all objects of a class; for a comparison O(log n) with an index, else a scan of its columns. It,
 /// `first` and subscripts cannot throw: what goes wrong in them is treated as in property accessors (see
 /// ``Store/checked(_:)``), and the answer is 0, nil, or an invalid object. ``validate()`` checks beforehand.
 public struct Results<Element: Object>: Sendable {
@@ -31,93 +31,7 @@ public struct Results<Element: Object>: Sendable {
         do throws(ObjStoreError) { question = .query(try query()) } catch { question = .failed(error) }
     }
 
-    // MARK: Querying
-
-    /// Those that satisfy a comparison: `.where { $0.age < 2 }`.
-    ///
-    /// This version knows one comparison: a second `where` is `.notSupported`, as ``validate()`` and every use say.
-    public func `where`(_ condition: (Query<Element>) -> Query<Bool>) -> Results {
-        filtered { () throws(ObjStoreError) in
-            switch condition(Query(.object)).node {
-            case .comparison(let comparison): return comparison
-            case .property(let index): return ComparisonNode(index: index, comparison: .equal, value: .bool(true))
-            case .failed(let error): throw error
-            case .object: throw ObjStoreError(.invalidQuery, "the condition compares nothing")
-            }
-        }
-    }
-
-    private func filtered(_ comparison: () throws(ObjStoreError) -> ComparisonNode) -> Results {
-        switch question {
-        case .failed: return self
-        case .query: return Results(space, .failed(Results.oneComparison))
-        case .all: break
-        }
-        return Results(space) { () throws(ObjStoreError) in
-            let node = try comparison(), binding = try space.binding(Element.self)
-            return try node.value.withValue { (value) throws(StoreError) in
-                try ObjStoreCore.Query(
-                    binding.classID, binding.properties[Int(node.index)], node.comparison, value,
-                    isInside: node.isInside)
-            }
-        }
-    }
-
-    private static var oneComparison: ObjStoreError {
-        ObjStoreError(
-            .notSupported, "one comparison is all that this version knows", class: ClassInfo.name(of: Element.self))
-    }
-
-    /// Those that satisfy a comparison written as text: `.filter("age < $0", 2)`, `.filter("name == 'Rex'")`.
-    ///
-    /// Errors: `.invalidQuery` (with `position`; also a text of more than one comparison), `.noSuchProperty`,
-    /// `.wrongType`, `.notSupported` (a second `filter` or `where`).
-    @_disfavoredOverload
-    public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Results {
-        try filter(text, arguments: arguments)
-    }
-
-    /// The same; what is wrong with it is reported where the results are used.
-    package func filtered(_ text: String, arguments: [Any?]) -> Results {
-        do throws(ObjStoreError) { return try filter(text, arguments: arguments) } catch {
-            return Results(space, .failed(error))
-        }
-    }
-
-    private func filter(_ text: String, arguments: [Any?]) throws(ObjStoreError) -> Results {
-        if case .query = question { throw Results.oneComparison }
-        let query = try core { () throws(StoreError) in try ComparisonText(text) }
-        let info = try space.binding(Element.self).info
-        let property = try info.property(named: query.property)
-        let operand: Any?
-        switch query.operand {
-        case .argument(let number):
-            guard number < arguments.count else {
-                throw ObjStoreError(
-                    .invalidQuery, "the query asks for argument $\(number), and \(arguments.count) are given",
-                    class: info.name, property: property.name)
-            }
-            operand = arguments[number].flatMap { ClassInfo.unwrap($0) }
-        case .null: operand = nil
-        case .bool(let value): operand = value
-        case .int(let value): operand = value
-        case .double(let value): operand = value
-        case .string(let value): operand = value
-        }
-        let value: _QueryValue
-        if let operand {
-            guard let constant = property.accessor.constant(operand) else { throw info.wrongType(property, operand) }
-            value = constant
-        } else {
-            value = .null
-        }
-        let node = ComparisonNode(index: property.index, comparison: query.comparison, value: value)
-        let found = filtered { () throws(ObjStoreError) in node }
-        if case .failed(let error) = found.question { throw error }
-        return found
-    }
-
-    /// Throws what would otherwise be reported at the first use: the class is no model of the store, the comparison
+    /// Throws what would otherwise be reported at the first use: the class is no model of the store, the query
     /// cannot be made, the store was closed.
     @discardableResult
     public func validate() throws(ObjStoreError) -> Results {

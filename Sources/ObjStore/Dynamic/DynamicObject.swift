@@ -58,7 +58,23 @@ public struct DynamicObject: Sendable {
 
     /// The objects whose property, a link or a collection of links, leads to this one, each once.
     public func linkingObjects(ofType className: String, property: String) -> DynamicResults {
-        DynamicResults(space, className, .link(property, id))
+        DynamicResults(space, className) { () throws(ObjStoreError) in
+            try core { () throws(StoreError) in
+                let classID = try view.findClass(className)
+                let propertyID = try view.findProperty(classID, property), info = try view.propertyInfo(propertyID)
+                let isMixed = info.kind == .mixed || info.elements?.kind == .mixed
+                guard isMixed || info.target == id.classID else {
+                    throw StoreError(
+                        .wrongType,
+                        """
+                        \(className).\(property) has no links to objects of class \
+                        \(try view.classInfo(id.classID).name)
+                        """
+                    ).at(class: className, property: property)
+                }
+                return try ObjStoreCore.Query(classID, propertyID, .equal, .link(id), isInside: isMixed)
+            }
+        }
     }
 
     // MARK: Values

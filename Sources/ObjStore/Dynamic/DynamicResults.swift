@@ -4,14 +4,9 @@ internal import ObjStoreCore
 public struct DynamicResults: Sendable {
     enum Question: Sendable {
         case all
-        case comparison(ComparisonText, [Operand])
-        /// Objects that have a link to the object in that property.
-        case link(String, ObjectID)
-    }
-
-    /// An argument of `filter`; never changes.
-    struct Operand: @unchecked Sendable {
-        let value: Any?
+        case query(ObjStoreCore.Query)
+        /// It was invalid from the start.
+        case failed(ObjStoreError)
     }
 
     let space: ObjectSpace
@@ -19,29 +14,79 @@ public struct DynamicResults: Sendable {
     private let question: Question
     private let cache = ResultsCache<DynamicObject>()
 
-    init(_ space: ObjectSpace, _ className: String, _ question: Question = .all) {
+    private init(_ space: ObjectSpace, _ className: String, _ question: Question) {
         self.space = space
         self.className = className
         self.question = question
     }
 
-    /// Those that satisfy a comparison written as text: `.filter("age < $0", 2)`, `.filter("name == 'Rex'")`.
-    ///
-    /// Errors: `.invalidQuery` (with `position`; also a text of more than one comparison), `.notSupported` (a second
-    /// `filter`); what is wrong with the property or the value is reported where the results are used, and thrown by
-    /// ``validate()``.
-    public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> DynamicResults {
-        guard case .all = question else {
-            throw ObjStoreError(.notSupported, "one comparison is all that this version knows", class: className)
-        }
-        let query = try core { () throws(StoreError) in try ComparisonText(text) }
-        if case .argument(let number) = query.operand, number >= arguments.count {
-            throw ObjStoreError(
-                .invalidQuery, "the query asks for argument $\(number), and \(arguments.count) are given",
-                class: className, property: query.property)
-        }
-        return DynamicResults(space, className, .comparison(query, arguments.map { Operand(value: $0) }))
+    init(_ space: ObjectSpace, _ className: String) { self.init(space, className, .all) }
+
+    init(_ space: ObjectSpace, _ className: String, _ query: () throws(ObjStoreError) -> ObjStoreCore.Query) {
+        let question: Question
+        do throws(ObjStoreError) { question = .query(try query()) } catch { question = .failed(error) }
+        self.init(space, className, question)
     }
+
+    // MARK: Querying
+
+    /// Those for which a condition is true, and steps behind it: as ``Results/filter(_:_:)``.
+    ///
+    /// Errors: `.noSuchClass`, `.invalidQuery`, `.noSuchProperty`, `.wrongType`, `.notSupported`, with the `position` in
+    /// the text.
+    public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> DynamicResults {
+        let found = then { (view, classID) throws(ObjStoreError) in
+            try QueryNodes(arguments: arguments).withArguments { (arguments) throws(StoreError) in
+                try view.query(classID, parsing: text, arguments: arguments)
+            }
+        }
+        if case .failed(let error) = found.question { throw error }
+        return found
+    }
+
+    /// In the order of a property. What is wrong with its name is reported where the results are used; so with the
+    /// others.
+    public func sorted(by name: String, ascending: Bool = true) -> DynamicResults {
+        sorted(by: [SortKey(name, ascending: ascending)])
+    }
+    /// In the order of several properties: `.sorted(by: [SortKey("age", ascending: false), SortKey("name")])`.
+    public func sorted(by keys: [SortKey<DynamicObject>]) -> DynamicResults {
+        then { (view, classID) throws(ObjStoreError) in try QueryNodes.sort(by: keys, nil).query(view, classID) }
+    }
+    /// Of those that have the same values the first one.
+    public func distinct(by names: String...) -> DynamicResults {
+        then { (view, classID) throws(ObjStoreError) in
+            try QueryNodes.distinct(by: names.map { .name($0) }, nil).query(view, classID)
+        }
+    }
+    /// So many at most.
+    public func limit(_ count: Int) -> DynamicResults {
+        then { (view, classID) throws(ObjStoreError) in try QueryNodes.limit(count).query(view, classID) }
+    }
+    /// Without the first ones.
+    public func offset(_ count: Int) -> DynamicResults {
+        then { (view, classID) throws(ObjStoreError) in try QueryNodes.offset(count).query(view, classID) }
+    }
+
+    /// The whole query as a text; see ``Results/queryText``.
+    public var queryText: String {
+        get throws(ObjStoreError) {
+            let query = try query(space.current)
+            return try core { () throws(StoreError) in try query.text() }
+        }
+    }
+
+    private func then(_ question: (View, UInt32) throws(ObjStoreError) -> ObjStoreCore.Query) -> DynamicResults {
+        if case .failed = self.question { return self }
+        return DynamicResults(space, className) { () throws(ObjStoreError) in
+            let view = space.current
+            let other = try question(view, try core { () throws(StoreError) in try view.findClass(className) })
+            guard case .query(let query) = self.question else { return other }
+            return try core { () throws(StoreError) in try query.then(other) }
+        }
+    }
+
+    // MARK: Using
 
     /// Throws what would otherwise be reported at the first use.
     @discardableResult
@@ -60,47 +105,17 @@ public struct DynamicResults: Sendable {
     func list() throws(ObjStoreError) -> ObjStoreCore.Results {
         let view = space.current
         if let list = cache.list(view) { return list }
-        let stamp = view.stamp, list = try find(view)
+        let stamp = view.stamp, query = try query(view)
+        let list = try core { () throws(StoreError) in try view.find(query) }
         cache.keep(list, stamp)
         return list
     }
 
-    private func find(_ view: View) throws(ObjStoreError) -> ObjStoreCore.Results {
-        let classID = try core { () throws(StoreError) in try view.findClass(className) }
+    private func query(_ view: View) throws(ObjStoreError) -> ObjStoreCore.Query {
         switch question {
-        case .all: return try core { () throws(StoreError) in try view.find(ObjStoreCore.Query(all: classID)) }
-        case .link(let name, let object):
-            return try core { () throws(StoreError) in
-                let property = try view.findProperty(classID, name), info = try view.propertyInfo(property)
-                let isMixed = info.kind == .mixed || info.elements?.kind == .mixed
-                guard isMixed || info.target == object.classID else {
-                    throw StoreError(
-                        .wrongType,
-                        """
-                        \(className).\(name) has no links to objects of class \
-                        \(try view.classInfo(object.classID).name)
-                        """
-                    ).at(class: className, property: name)
-                }
-                return try view.find(
-                    try ObjStoreCore.Query(classID, property, .equal, .link(object), isInside: isMixed))
-            }
-        case .comparison(let query, let arguments):
-            let operand: Any? =
-                switch query.operand {
-                case .argument(let number): arguments[number].value
-                case .null: nil
-                case .bool(let value): value
-                case .int(let value): value
-                case .double(let value): value
-                case .string(let value): value
-                }
-            let info = try core { () throws(StoreError) in
-                try view.propertyInfo(try view.findProperty(classID, query.property))
-            }
-            return try info.withOperand(operand, info.kind) { (value) throws(StoreError) in
-                try view.find(try ObjStoreCore.Query(classID, info.propertyID, query.comparison, value))
-            }
+        case .all: ObjStoreCore.Query(all: try core { () throws(StoreError) in try view.findClass(className) })
+        case .query(let query): query
+        case .failed(let error): throw error
         }
     }
 

@@ -1,0 +1,93 @@
+internal import ObjStoreCore
+
+/// What objects are sorted by, and in which direction: `dogs.sorted(by: [SortKey(\.age, ascending: false)])`.
+///
+/// Nil comes first, ascending; texts are sorted by code point, with `.caseInsensitive` without regard to upper and lower
+/// case.
+public struct SortKey<Element>: Sendable {
+    let property: QueriedProperty
+    let isAscending: Bool
+    let options: StringOptions
+
+    public init<Value: Persistable>(
+        _ keyPath: KeyPath<Element, Value>, ascending: Bool = true, options: StringOptions = []
+    ) where Element: Object {
+        self.init(QueriedProperty(keyPath), ascending, options)
+    }
+
+    /// By name; of an object that a link leads to `"owner.name"`.
+    public init(_ name: String, ascending: Bool = true, options: StringOptions = []) {
+        self.init(.name(name), ascending, options)
+    }
+
+    init(_ property: QueriedProperty, _ isAscending: Bool, _ options: StringOptions = []) {
+        self.property = property
+        self.isAscending = isAscending
+        self.options = options
+    }
+}
+
+/// A property that a step is about.
+enum QueriedProperty: Sendable {
+    /// By its index in the class.
+    case index(Int)
+    case name(String)
+    case failed(ObjStoreError)
+
+    init<Root: Object>(_ keyPath: PartialKeyPath<Root>) {
+        do throws(ObjStoreError) { self = .index(try KeyPaths.index(keyPath)) } catch { self = .failed(error) }
+    }
+}
+
+extension QueryNodes {
+    /// Sorts by the first key, where that is equal by the second, and so on.
+    static func sort(by keys: some Sequence<SortKey<some Any>>, _ binding: ClassBinding?) -> QueryNodes {
+        step { nodes in
+            var count = 0
+            for key in keys {
+                nodes.append(key.property, binding)
+                nodes.append(
+                    .sortKey, choice: key.isAscending ? 0 : 1, modifiers: key.options.modifiers, operands: 1)
+                count += 1
+            }
+            nodes.append(.sort, operands: count)
+        }
+    }
+
+    /// The first of those that have the same in all properties.
+    static func distinct(by properties: some Sequence<QueriedProperty>, _ binding: ClassBinding?) -> QueryNodes {
+        step { nodes in
+            var count = 0
+            for property in properties {
+                nodes.append(property, binding)
+                count += 1
+            }
+            nodes.append(.distinct, operands: count)
+        }
+    }
+
+    static func limit(_ count: Int) -> QueryNodes { step { $0.append(.limit, number: Int64(count)) } }
+    static func offset(_ count: Int) -> QueryNodes { step { $0.append(.offset, number: Int64(count)) } }
+
+    /// A query of all objects, with one step.
+    private static func step(_ body: (inout QueryNodes) -> Void) -> QueryNodes {
+        var nodes = QueryNodes()
+        nodes.append(.truth, number: 1)
+        body(&nodes)
+        nodes.append(.query, operands: 2)
+        return nodes
+    }
+
+    private mutating func append(_ property: QueriedProperty, _ binding: ClassBinding?) {
+        append(.variable)
+        switch property {
+        case .index(let index):
+            guard let binding, index < binding.info.properties.count else {
+                return fail(ObjStoreError(.invalidQuery, "objects are not sorted by an inverse"))
+            }
+            append(.property, operands: 1, number: Int64(binding.properties[index]))
+        case .name(let path): for name in path.split(separator: ".") { append(.property, name: String(name)) }
+        case .failed(let error): fail(error)
+        }
+    }
+}
