@@ -23,16 +23,45 @@ extension Object {
 }
 
 extension Results {
-    /// Those that satisfy a comparison: `.filter("age < 2")`, `.filter("age < %@", 2)`. What is wrong with it is
-    /// reported where the results are used.
+    /// Those for which a condition is true: `.filter("age < 2 AND name BEGINSWITH 'A'")`, `.filter("age < %@", 2)`. What
+    /// is wrong with it is reported where the results are used.
     public func filter(_ predicate: String, _ arguments: Any...) -> Results {
         filtered(Predicate.text(predicate), arguments: arguments)
+    }
+
+    /// In the order of a property by its name.
+    public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results {
+        sorted(by: [SortKey(keyPath, ascending: ascending)])
+    }
+    public func sorted(by descriptors: [SortDescriptor]) -> Results {
+        sorted(by: descriptors.map { SortKey($0.keyPath, ascending: $0.ascending) })
     }
 
     /// Sets a property of every object by name.
     public func setValue(_ value: Any?, forKey key: String) {
         do { _ = try setValue(value, named: key) } catch { report(error) }
     }
+}
+
+/// What objects are sorted by, and in which direction.
+public struct SortDescriptor: Hashable, Sendable {
+    /// The name of a property.
+    public let keyPath: String
+    public let ascending: Bool
+
+    public init(keyPath: String, ascending: Bool = true) {
+        self.keyPath = keyPath
+        self.ascending = ascending
+    }
+
+    /// A key path of no property is reported, and then once more where objects are sorted by it.
+    public init<Root: Object>(keyPath: PartialKeyPath<Root>, ascending: Bool = true) {
+        var name = ""
+        do { name = try Root.propertyName(of: keyPath) } catch { Store.reportOfNoStore(error) }
+        self.init(keyPath: name, ascending: ascending)
+    }
+
+    public func reversed() -> SortDescriptor { SortDescriptor(keyPath: keyPath, ascending: !ascending) }
 }
 
 /// What is unknown is reported, and is 0, or nil.

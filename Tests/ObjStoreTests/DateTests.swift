@@ -96,7 +96,7 @@ private final class Day: Object {
             }
             refused("date", date) { try store.write { _ in try store.objects(Day.self).set(\.date, to: date) } }
             refused(nil, date) { try store.objects(Day.self).where { $0.date > date }.validate() }
-            refused("date", date) { try store.objects(Day.self).filter("date > $0", date).validate() }
+            refused(nil, date) { try store.objects(Day.self).filter("date > $0", date).validate() }
             refused(nil, date) {
                 try store.write { tx in try tx.dynamicObject(ofType: "Day", forPrimaryKey: 1)?.set("date", to: date) }
             }

@@ -87,8 +87,8 @@ import Testing
     @Test func invalidQueries() throws {
         let store = try kennel()
         let dogs = store.objects(Dog.self)
-        func position(_ text: String, _ arguments: Any?...) -> (ObjStoreError.Code, Int?)? {
-            do { _ = try dogs.filter(text, arguments[0]) } catch { return (error.code, error.position) }
+        func position(_ text: String, _ argument: Any?) -> (ObjStoreError.Code, Int?)? {
+            do { _ = try dogs.filter(text, argument) } catch { return (error.code, error.position) }
             return nil
         }
         for (text, code, place) in [

@@ -118,10 +118,11 @@ private final class Defaulted: Object {
             all.where { $0.other >= uuid(190) }.count == 3 && all.where { $0.other == nil }.count == 80
                 && all.where { $0.id < uuid(10) }.count == 10)
         #expect(try all.filter("single > 14.7").count == 1 && all.filter("level == 3").count == 10)
-        #expect(try all.filter("price == $0", "1.00").count == 1 && all.filter("price == 2").count == 1)
+        #expect(try all.filter("price == $0", one).count == 1 && all.filter("price == 2").count == 1)
+        #expect(code { try all.filter("price == $0", "1.00") } == .wrongType, "a text is no decimal by itself")
         #expect(
             try all.filter("id == $0", uuid(5)).count == 1 && all.filter("maker == $0", all[3].maker).first == all[3])
-        #expect(code { try all.filter("price > 1.5") } == .wrongType, "a double is no decimal")
+        #expect(try all.filter("price > 1.5").count == 84 && all.filter("price == 1.50").count == 1)
         #expect(
             code { try all.filter("id == '05000000-0000-0000-ff00-000000000000'") } == .wrongType,
             "a text is no uuid by itself")

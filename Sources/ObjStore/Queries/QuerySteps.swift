@@ -39,6 +39,13 @@ enum QueriedProperty: Sendable {
     }
 }
 
+extension Object {
+    // For other modules of the package.
+    package static func propertyName<Root: Object>(of keyPath: PartialKeyPath<Root>) throws(ObjStoreError) -> String {
+        try KeyPaths.property(keyPath).name
+    }
+}
+
 extension QueryNodes {
     /// Sorts by the first key, where that is equal by the second, and so on.
     static func sort(by keys: some Sequence<SortKey<some Any>>, _ binding: ClassBinding?) -> QueryNodes {

@@ -93,6 +93,11 @@ extension Results {
 extension QueryNodes {
     /// The question to the objects of a class.
     func query(_ view: View, _ classID: UInt32) throws(ObjStoreError) -> ObjStoreCore.Query {
-        try withNodes { (nodes) throws(StoreError) in try view.query(classID, nodes) }
+        do throws(ObjStoreError) {
+            return try withNodes { (nodes) throws(StoreError) in try view.query(classID, nodes) }
+        } catch {
+            // The position is that of a node, which nobody sees.
+            throw ObjStoreError(error.code, error.message, class: error.className, property: error.propertyName)
+        }
     }
 }
