@@ -57,7 +57,7 @@ public struct SortDescriptor: Hashable, Sendable {
     /// A key path of no property is reported, and then once more where objects are sorted by it.
     public init<Root: Object>(keyPath: PartialKeyPath<Root>, ascending: Bool = true) {
         var name = ""
-        do { name = try Root.propertyName(of: keyPath) } catch { Store.reportOfNoStore(error) }
+        do { name = try SortKey<Root>.name(of: keyPath) } catch { Store.reportOfNoStore(error) }
         self.init(keyPath: name, ascending: ascending)
     }
 

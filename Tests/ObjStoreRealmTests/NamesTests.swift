@@ -105,6 +105,42 @@ extension RealmExamples {
             #expect(
                 dogs.filter("age < %i", 3).count == 2 && dogs.filter("name == %@", "dog 1").count == 1
                     && dogs.filter("name == 'YES %ld'").count == 0)
+            #expect(
+                dogs.filter("age > %@ && (alive == YES OR name BEGINSWITH[c] 'DOG') SORT(age DESC)", 2).map(\.id) == [
+                    4, 3,
+                ]
+                    && dogs.filter("age IN %@", [1, 4]).count == 2
+                    && dogs.filter("age BETWEEN {%@, %@}", 2, 3).count == 2
+                    && dogs.filter("NOT (alive == NO)").filter("age < 4").map(\.id) == [2, 3])
+        }
+
+        /// As the type-safe queries of Realm's documents are written.
+        @Test func typeSafeQueries() {
+            func ids(_ condition: (Query<Dog>) -> Query<Bool>) -> [Int] { dogs.where(condition).map(\.id) }
+            #expect(ids { $0.age > 1 && $0.age < 4 } == [2, 3] && ids { $0.age == 1 || !$0.alive } == [1])
+            #expect(ids { $0.age.contains(2...3) } == [2, 3] && ids { $0.age.contains(2..<3) } == [2])
+            #expect(ids { $0.name.in(["dog 1", "dog 4"]) } == [1, 4])
+            #expect(ids { $0.name.starts(with: "DOG", options: .caseInsensitive) && $0.name.ends(with: "3") } == [3])
+            #expect(ids { $0.name.contains("G 2", options: [.caseInsensitive, .diacriticInsensitive]) } == [2])
+            #expect(ids { $0.name.like("d?g*1") } == [1] && ids { $0.name.like("D?G*1", caseInsensitive: true) } == [1])
+            #expect(ids { $0.name.equals("DOG 2", options: .caseInsensitive) } == [2])
+            #expect(ids { $0.weight * 2 >= 5 && $0.age - 1 == 2 } == [3] && ids { $0.owner == nil }.count == 4)
+            #expect(realm.objects(Person.self).where { $0.dogs.contains(dogs[2]) }.count == 1)
+        }
+
+        @Test func sorted() {
+            func ids(_ results: Results<Dog>) -> [Int] { results.map(\.id) }
+            #expect(
+                ids(dogs.sorted(byKeyPath: "age", ascending: false)) == [4, 3, 2, 1]
+                    && ids(dogs.sorted(by: \.alive, ascending: false)) == [2, 3, 4, 1])
+            #expect(
+                ids(
+                    dogs.sorted(by: [
+                        SortDescriptor(keyPath: "alive"), SortDescriptor(keyPath: \Dog.age, ascending: false),
+                    ])) == [1, 4, 3, 2])
+            #expect(ids(dogs.sorted(by: [SortDescriptor(keyPath: "age").reversed()])) == [4, 3, 2, 1])
+            #expect(ids(dogs.distinct(by: ["alive"])) == [1, 2] && ids(dogs.distinct(by: [\.alive])) == [1, 2])
+            #expect(code { dogs.sorted(byKeyPath: "aeg").count } == .noSuchProperty)
         }
 
         /// A quote that is escaped ends no text, and what is in one stays as it is.

@@ -458,6 +458,7 @@ import Testing
         #expect(pens { $0.cages.links(to: one) } == 1 && pens { $0.cages.links(to: two) } == 0)
         let pages = store.objects(Page.self).where { $0.extra.links(to: one) }
         #expect(pages.count == 1 && pages.first?.isSameObject(as: page) == true && pages.map(\.number) == [0])
+        #expect(pages.where { $0.number == 0 }.count == 1 && pages.where { $0.number == 1 }.isEmpty)
         #expect(store.objects(Page.self).where { $0.items.links(to: one) }.isEmpty)
         #expect(code { try store.objects(Pen.self).where { $0.dogs.links(to: page) }.validate() } == .wrongType)
         #expect(code { try store.objects(Pen.self).where { $0.dogs.links(to: Dog()) }.validate() } == .wrongView)

@@ -168,8 +168,9 @@ import Testing
         #expect(oldest.map(\.age) == [9, 8, 7])
         #expect(try oldest.sum(of: \.age) == 24 && oldest.min(of: \.age) == 7 && oldest.average(of: \.age) == 8)
         try store.write { tx in
-            #expect(try oldest.set(\.name, to: "old") == 3)
-            #expect(try tx.delete(store.objects(Dog.self).where { $0.name == "old" }.sorted(by: \.age).limit(1)) == 1)
+            let changed = try oldest.set(\.name, to: "old")
+            let deleted = try tx.delete(store.objects(Dog.self).where { $0.name == "old" }.sorted(by: \.age).limit(1))
+            #expect(changed == 3 && deleted == 1)
         }
         #expect(store.objects(Dog.self).where { $0.name == "old" }.sorted(by: \.age).map(\.age) == [8, 9])
         #expect(oldest.map(\.age) == [9, 8, 6])

@@ -347,6 +347,16 @@ import Testing
         try world.check(chain) { $0.age == 0 }
     }
 
+    @Test func textsWithBytes() throws {
+        let world = try Q.World(60)
+        #expect(try world.all.where { $0.extra == "a" && $0.age < 100 }.queryText == "x")
+        try world.check(world.all.where { $0.extra == "a" }) { $0.extra.string == "a" }
+        try world.check(world.all.where { $0.extra.in(["a", 100, 101, 102, 103, 104, 105, 106, 107, 108]) }) {
+            $0.extra.string == "a"
+        }
+        try world.check(world.all.where { $0.extra >= "a" }) { $0.extra.string == "a" }
+    }
+
     /// The same in a transaction, which sees what it has changed, and in a frozen version.
     @Test func inOtherViews() throws {
         let world = try Q.World(), store = world.store

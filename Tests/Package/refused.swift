@@ -1,4 +1,4 @@
-// What the compiler says of a type that cannot be persisted, and of a condition that cannot be asked yet. examples.sh
+// What the compiler says of a type that cannot be persisted, and of a condition that cannot be asked. examples.sh
 // looks for the text of each comment among the errors of its line.
 import Foundation
 import ObjStore
@@ -58,21 +58,18 @@ struct NoObject {
     @Persisted var a = 1  // @Persisted works in classes derived from Object only
 }
 
-func ask(_ store: Store) {
+func ask(_ store: Store, _ ann: Person) {
     let people = store.objects(Person.self)
-    _ = people.where { $0.name == "Ada" && $0.name != "Bea" }  // this version knows one comparison in a where
-    _ = people.where { $0.name == "Ada" || $0.name == "Bea" }  // this version knows one comparison in a where
-    _ = people.where { $0.count == 1 }
-    _ = people.where { $0.name.count > 3 }  // this version compares values, not how many there are
-    _ = people.where { $0.name.isEmpty }  // this version compares values, not how many there are
-    _ = people.where { $0.staff.count > 1 }  // this version compares values, not how many there are
-    _ = people.where { $0.friends.count > 2 }  // this version compares values, not how many there are
-    _ = people.where { $0.tags.contains("x") }  // this version does not search in texts and collections
-    _ = people.where { $0.name.contains("x") }  // this version does not search in texts and collections
-    _ = people.where { $0.name.hasPrefix("x") }  // this version does not search in texts
-    _ = people.where { $0.notes["a"] == 1 }  // this version does not ask about single elements
-    _ = people.where { $0.friends.count > 3 }  // this version compares values, not how many there are
-    _ = people.where { $0.friends.name == "x" }  // this version does not ask about elements in a where
-    _ = people.where { $0.boss.name == "x" }  // this version does not follow links in a where
-    _ = people.where { !($0.name == "Ada") }  // this version does not negate
+    _ = people.where { $0.name == "Ada" && $0.count + 1 > 2 || !$0.name.starts(with: "B") }
+    _ = people.where { $0.nme == "Ada" }  // no dynamic member 'nme'
+    _ = people.where { $0.name == "Ada" && ($0.count < 3 || $0.boss.nme == "Bea") }  // no dynamic member 'nme'
+    _ = people.where { $0.count == "one" }  // cannot convert value of type 'String' to expected argument type 'Int'
+    _ = people.where { $0.count == nil }  // 'nil' is not compatible with expected argument type 'Int'
+    _ = people.where { $0.count == $0.name }  // and 'String' be equivalent
+    _ = people.where { $0.name + 1 == 2 }  // cannot convert value of type 'Query<String>'
+    _ = people.where { $0.name }  // cannot convert value of type 'Query<String>' to closure result type 'Query<Bool>'
+    _ = people.where { $0.boss < ann }  // requires that 'Person' conform to 'OrderedQueryOperand'
+    _ = people.where { $0.count.links(to: ann) }  // requires that 'Int' conform to '_LinkHolder'
+    _ = people.where { $0.count.contains("x") }  // no exact matches in call to instance method 'contains'
+    _ = people.sorted(by: \Person.nme)  // no member 'nme'
 }

@@ -27,23 +27,31 @@ extension Query {
     }
 }
 
-/// What may have links.
-public protocol _LinkingOperand {
-    static var _isQuantified: Bool { get }
+/// Where links may be.
+public protocol _LinkHolder {
+    static var _links: _LinkPlace { get }
 }
-extension Optional: _LinkingOperand where Wrapped: Object { public static var _isQuantified: Bool { false } }
-extension AnyValue: _LinkingOperand {}
-extension List: _LinkingOperand {}
-extension MutableSet: _LinkingOperand {}
-extension Map: _LinkingOperand {}
-extension _LinkingOperand { public static var _isQuantified: Bool { true } }
+public enum _LinkPlace: Sendable { case value, elements, inside }
+extension Optional: _LinkHolder where Wrapped: Object { public static var _links: _LinkPlace { .value } }
+extension AnyValue: _LinkHolder { public static var _links: _LinkPlace { .inside } }
+extension List: _LinkHolder {}
+extension MutableSet: _LinkHolder {}
+extension Map: _LinkHolder {}
+extension _LinkHolder where Self: _QueriedCollection {
+    public static var _links: _LinkPlace { _QueriedElement.self == AnyValue.self ? .inside : .elements }
+}
 
-extension Query where Value: _LinkingOperand {
+extension Query where Value: _LinkHolder {
     /// Objects that have a link to the object, as the value, as an element, or anywhere inside of a value of any type:
     /// the inverse of a property that declares none, `store.objects(Shelter.self).where { $0.dogs.links(to: rex) }`. A
-    /// collection that has no links: `.wrongType`.
+    /// collection that has no links: `.wrongType`. Of values of any type it is a whole condition: what else is asked
+    /// has a `where` of its own.
     public func links(to object: Object) -> Query<Bool> {
-        Value._isQuantified ? anyEquals(object) : compared(.equal, object)
+        switch Value._links {
+        case .value: compared(.equal, object)
+        case .elements: anyEquals(object)
+        case .inside: combined { $0.appendInside(object._queryValue) }
+        }
     }
 }
 

@@ -58,16 +58,16 @@ extension Query {
         do throws(ObjStoreError) {
             let index = try KeyPaths.index(keyPath), space = scope.space
             let binding = scope.model < 0 ? try space.binding(Root.self) : space.bindings[scope.model]
+            var nodes = nodes
             if index < binding.info.properties.count {
-                return Query<Property>(
-                    nodes.step(.property, number: Int64(binding.properties[index])),
-                    QueryScope(space: space, model: binding.target(of: index)))
+                nodes.append(.property, operands: 1, number: Int64(binding.properties[index]))
+                return Query<Property>(nodes, QueryScope(space: space, model: binding.target(of: index)))
             }
             let origin = binding.origins[index - binding.info.properties.count]
             let other = space.bindings[origin.model]
-            return Query<Property>(
-                nodes.step(incoming: other.properties[Int(origin.property)], of: other.classID),
-                QueryScope(space: space, model: origin.model))
+            nodes.append(.name, number: Int64(other.classID))
+            nodes.append(.incoming, operands: 2, number: Int64(other.properties[Int(origin.property)]))
+            return Query<Property>(nodes, QueryScope(space: space, model: origin.model))
         } catch {
             return Query<Property>(QueryNodes(failed: error), scope)
         }

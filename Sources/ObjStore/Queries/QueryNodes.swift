@@ -31,22 +31,6 @@ struct QueryNodes: @unchecked Sendable {
 
     // MARK: Appending
 
-    /// With room for what most conditions about it append.
-    func step(_ kind: QueryNode.Kind, number: Int64) -> QueryNodes {
-        var longer = self
-        longer.nodes.reserveCapacity(nodes.count + 3)
-        longer.append(kind, operands: 1, number: number)
-        return longer
-    }
-
-    /// The objects of a class that have a link to it.
-    func step(incoming property: UInt32, of classID: UInt32) -> QueryNodes {
-        var longer = self
-        longer.append(.name, number: Int64(classID))
-        longer.append(.incoming, operands: 2, number: Int64(property))
-        return longer
-    }
-
     mutating func append(
         _ kind: QueryNode.Kind, choice: UInt8 = 0, modifiers: QueryNode.Modifiers = [], operands: Int = 0,
         number: Int64 = 0
@@ -60,6 +44,13 @@ struct QueryNodes: @unchecked Sendable {
 
     mutating func append(_ comparison: QueryOperator, _ modifiers: QueryNode.Modifiers = []) {
         append(.compare, choice: comparison.rawValue, modifiers: modifiers, operands: 2)
+    }
+
+    /// A property of values of any type with a link, which may be anywhere inside. The language of queries does not have
+    /// it: it is a query of its own.
+    mutating func appendInside(_ link: _QueryValue) {
+        append(constant: link)
+        append(.compare, choice: QueryNode.inside, operands: 2)
     }
 
     mutating func append(constant value: _QueryValue) {
@@ -154,4 +145,11 @@ struct QueryNodes: @unchecked Sendable {
             return try body(arguments)
         }
     }
+}
+
+extension QueryNode {
+    fileprivate static let inside = UInt8.max
+
+    /// See `QueryNodes.appendInside`.
+    var isInside: Bool { kind == .compare && choice == QueryNode.inside }
 }

@@ -39,9 +39,9 @@ enum QueriedProperty: Sendable {
     }
 }
 
-extension Object {
+extension SortKey where Element: Object {
     // For other modules of the package.
-    package static func propertyName<Root: Object>(of keyPath: PartialKeyPath<Root>) throws(ObjStoreError) -> String {
+    package static func name(of keyPath: PartialKeyPath<Element>) throws(ObjStoreError) -> String {
         try KeyPaths.property(keyPath).name
     }
 }

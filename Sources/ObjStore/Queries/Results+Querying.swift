@@ -7,7 +7,11 @@ extension Results {
     /// Those for which a condition is true: `.where { $0.age < 2 && $0.name.starts(with: "A") }`. See ``Query``.
     public func `where`(_ condition: (Query<Element>) -> Query<Bool>) -> Results {
         then { (view, binding) throws(ObjStoreError) in
-            var nodes = condition(Query(.object, QueryScope(space: space, model: binding.position))).nodes
+            let made = condition(Query(.object, QueryScope(space: space, model: binding.position)))
+            guard made.scope.space.handle === space.handle else {
+                throw ObjStoreError(.wrongStore, "the condition was made of objects of another store")
+            }
+            var nodes = made.nodes
             nodes.makeCondition()
             return try nodes.query(view, binding.classID)
         }
@@ -94,7 +98,18 @@ extension QueryNodes {
     /// The question to the objects of a class.
     func query(_ view: View, _ classID: UInt32) throws(ObjStoreError) -> ObjStoreCore.Query {
         do throws(ObjStoreError) {
-            return try withNodes { (nodes) throws(StoreError) in try view.query(classID, nodes) }
+            return try withNodes { (nodes) throws(StoreError) in
+                guard nodes.contains(where: \.isInside) else { return try view.query(classID, nodes) }
+                guard nodes.count == 4 else {
+                    throw StoreError(
+                        .notSupported,
+                        """
+                        links(to:) of values of any type is a condition of its own: give the others to another where
+                        """)
+                }
+                return try ObjStoreCore.Query(
+                    classID, UInt32(truncatingIfNeeded: nodes[1].number), .equal, nodes[2].value, isInside: true)
+            }
         } catch {
             // The position is that of a node, which nobody sees.
             throw ObjStoreError(error.code, error.message, class: error.className, property: error.propertyName)
