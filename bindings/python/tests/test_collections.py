@@ -15,7 +15,7 @@ import pytest
 
 import objstore
 from models import Color, Mood
-from objstore import Dict, Float32, List, ObjectId, Set, field
+from objstore import Dict, Float32, List, ObjectId, Set, any_, field
 
 NOW = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=timezone.utc)
 
@@ -964,20 +964,14 @@ def test_asking(store):
     with store.write():
         store.add(full())
     dogs = store.objects(Kennel)
-    for ask in (
-        lambda: Kennel.toys == ["x"],
-        lambda: Kennel.toys != None,
-        lambda: Kennel.notes < {},
-        lambda: dogs.where(Kennel.seen == set()),
-    ):
-        with pytest.raises(objstore.NotSupported, match=r"Kennel\.(toys|notes|seen) is a (list|dict|set)\[str"):
-            ask()
-    with pytest.raises(objstore.InvalidQuery, match="Kennel.toys is a list") as caught:
+    for condition in (Kennel.toys == ["x"], Kennel.toys.count > 1, Kennel.toys[0] == "x", any_(Kennel.seen) == "x"):
+        with pytest.raises(objstore.NotSupported):
+            dogs.where(condition).count()
+    with pytest.raises(objstore.NotSupported):
         dogs.filter("toys == 'x'")
-    assert caught.value.position == 0
     for results in (dogs, dogs.where(Kennel.name == "Rex")):
         for name in ("sum", "min", "max", "avg"):
-            with pytest.raises(objstore.WrongType, match=f"Kennel.numbers: there is no {name} of list"):
+            with pytest.raises(objstore.WrongType, match="Kennel.numbers is a list: there is no "):
                 getattr(results, name)("numbers")
 
 

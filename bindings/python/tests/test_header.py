@@ -11,7 +11,7 @@ import pytest
 from objstore import errors
 from objstore.building import outcomes
 from objstore.json import json_options
-from objstore.models import properties
+from objstore.models import nodes
 from objstore.native import ffi, prototypes, structures
 from objstore.observing import changes, delivery, tokens
 from objstore.opening import config, file_checks
@@ -120,7 +120,8 @@ def expected_type(type_, length):
 
 
 STRUCTURES = {
-    name: body for body, name in re.findall(r"typedef struct objstore_\w+ \{((?:[^{}]|\{[^{}]*\})*)\} (\w+);", PLAIN)
+    name: body
+    for body, name in re.findall(r"typedef struct (?:objstore_\w+ )?\{((?:[^{}]|\{[^{}]*\})*)\} (\w+);", PLAIN)
 }
 
 
@@ -144,7 +145,17 @@ def test_no_structure_is_forgotten():
         if isinstance(t, type) and issubclass(t, ctypes.Structure) and t is not ctypes.Structure
     }
     assert ours == {structure(name) for name in STRUCTURES}
-    assert len(STRUCTURES) == len(re.findall(r"typedef struct objstore_\w+ \{", PLAIN)) > 20
+    assert len(STRUCTURES) == len(re.findall(r"typedef struct (?:objstore_\w+ )?\{", PLAIN)) > 20
+
+
+def test_nodes_of_queries():
+    """Python writes them as bytes."""
+    assert ctypes.sizeof(structures.QueryNode) == nodes.SIZE
+    made = structures.QueryNode.from_buffer_copy(nodes.node(nodes.SORT_KEY, 3, 2, 1, number=-4))
+    found = made.kind, made.operands, made.choice, made.modifiers, made.number, made.value.kind
+    assert found == (nodes.SORT_KEY, 3, 2, 1, -4, 0)
+    made = structures.QueryNode.from_buffer_copy(nodes.property_of("näme"))
+    assert (made.kind, made.operands, ffi.string(made.value.data.text)) == (nodes.PROPERTY, 1, "näme")
 
 
 def test_callbacks():
@@ -218,7 +229,28 @@ def test_every_status():
             },
         ),
         ("", {"USER_STATUS": delivery.FAILED, "FOREVER": delivery.FOREVER}),
-        ("", {n: getattr(properties, n) for n in "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL".split()}),
+        (
+            "QUERY",
+            {
+                n: getattr(nodes, n)
+                for n in (
+                    "TRUTH AND OR NOT COMPARE CONSTANT LIST ARITHMETIC VARIABLE PROPERTY ELEMENT KEY COUNT AGGREGATE "
+                    "QUANTIFIED SORT_KEY SORT DISTINCT LIMIT OFFSET WHOLE"
+                ).split()
+            },
+        ),
+        (
+            "",
+            {
+                n: getattr(nodes, n)
+                for n in (
+                    "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL IN BETWEEN BEGINS_WITH ENDS_WITH CONTAINS "
+                    "LIKE ADD SUBTRACT MULTIPLY DIVIDE NEGATE ANY ALL NONE PLACE_AT ASCENDING DESCENDING IGNORES_CASE "
+                    "IGNORES_ACCENTS"
+                ).split()
+            },
+        ),
+        ("AGGREGATE", {n: getattr(nodes, n) for n in "SUM MINIMUM MAXIMUM AVERAGE".split()}),
     ],
 )
 def test_constants(prefix, ours):

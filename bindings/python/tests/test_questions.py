@@ -37,32 +37,40 @@ def test_asking_much_takes_little_memory(turtles, where):
         assert resident_bytes() - before < 100 << 20
 
 
+def found(source, condition=None, model=Turtle):
+    """The list that is remembered."""
+    objects = source.objects(model)
+    return (objects if condition is None else objects.where(condition))._evaluate()[1]
+
+
 def test_a_question_is_asked_again_when_enough_else_was_asked(turtles):
     with turtles.freeze() as frozen:
-        view, binding = frozen._reader(), frozen._binding(Turtle)
-        first = view.evaluate(binding, Turtle.age < 5)
+        first = found(frozen, Turtle.age < 5)
         for age in range(QUESTIONS - 1):
-            view.evaluate(binding, Turtle.age == age)
-            assert view.evaluate(binding, Turtle.age < 5) is first  # it is used, and so stays
+            found(frozen, Turtle.age == age)
+            assert found(frozen, Turtle.age < 5) is first  # it is used, and so stays
         for age in range(QUESTIONS):
-            view.evaluate(binding, Turtle.age == -age)
-        assert view.evaluate(binding, Turtle.age < 5) is not first
+            found(frozen, Turtle.age == -age)
+        assert found(frozen, Turtle.age < 5) is not first
 
 
 def test_one_list_is_remembered_however_long_it_is(turtles, monkeypatch):
     monkeypatch.setattr("objstore.reading.evaluations.OBJECTS", 100)
     with turtles.freeze() as frozen:
-        view, binding = frozen._reader(), frozen._binding(Turtle)
-        young, all_ = view.evaluate(binding, Turtle.age < 50), view.evaluate(binding, None)
-        assert view.evaluate(binding, None) is all_ and view.evaluate(binding, Turtle.age < 50) is not young
+        young, all_ = found(frozen, Turtle.age < 50), found(frozen)
+        assert found(frozen) is all_ and found(frozen, Turtle.age < 50) is not young
 
 
 def test_questions_about_nan_are_remembered_like_others():
     with objstore.open(memory="", models=[Everything]) as store, store.freeze() as frozen:
-        view, binding = frozen._reader(), frozen._binding(Everything)
-        asked = [view.evaluate(binding, Everything.real != float("nan")) for _ in range(3)]
+        asked = [found(frozen, Everything.real != float("nan"), Everything) for _ in range(3)]
         assert asked[0] is asked[1] is asked[2]
-        assert view.evaluate(binding, Everything.real == float("nan")) is not asked[0]
+        assert found(frozen, Everything.real == float("nan"), Everything) is not asked[0]
+        texts = [found(frozen, Everything.text == "".join(("ab", "c")), Everything) for _ in range(2)]
+        assert texts[0] is texts[1] and found(frozen, Everything.text == "abd", Everything) is not texts[0]
+        filtered = [frozen.objects(Everything).filter("text IN $0", list("ab"))._evaluate()[1] for _ in range(2)]
+        assert filtered[0] is filtered[1]
+        assert frozen.objects(Everything).filter("text IN $0", list("ac"))._evaluate()[1] is not filtered[0]
 
 
 def test_a_loop_outlives_what_is_remembered(turtles):

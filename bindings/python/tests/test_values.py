@@ -393,8 +393,6 @@ def test_ints_of_numpy_lose_no_digits(tmp_path: Path, number: Any) -> None:
                 with pytest.raises(objstore.OutOfRange, match=f"Real.{name}: {int(number)} is not exactly a float"):
                     make()
         for use in (
-            lambda: store.objects(Real).where(Real.real == number),
-            lambda: store.objects(Real).where(Real.real < number),
             lambda: store.objects(Real).increment(real=number),
             lambda: real.many.append(number),
             lambda: real.some.add(number),

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from decimal import Decimal
 
 import objstore
-from objstore import Backlinks, Float32, Index, ObjectId, backlinks, field
+from objstore import Backlinks, Float32, Index, ObjectId, any_, asc, backlinks, desc, expression, field
 
 
 class Color(enum.Enum):
@@ -122,6 +122,25 @@ def collections(kennel: Kennel) -> None:
     kennel.colors.add("brown")  # error: arg-type
 
 
+def queries(store: objstore.Store) -> None:
+    """What a checker takes for a comparison of values is a condition."""
+    dogs: objstore.Results[Dog] = store.objects(Dog).where(
+        (Dog.age < 2) & ~(Dog.name == "Rex"), Dog.color != Color.BROWN
+    )
+    heavy = expression(Dog.weight) > 2.5
+    condition: objstore.Condition = heavy | expression(Dog.name).contains("x", case=False)
+    twice: objstore.Expression = expression(Dog.weight) * 2 + Dog.age
+    some = dogs.where(condition, twice <= 7).order_by(Dog.name, desc(Dog.age), asc("id", case=True)).limit(5).offset(1)
+    names: list[str] = [dog.name for dog in some.distinct(Dog.name)]
+    walked: Person | None = store.objects(Person).where(any_(Person.walked) == dogs.first()).first()
+    text: str = dogs.filter("age < $0 SORT(age DESC)", 2).query_text()
+    print(names, walked, text, expression(Dog.name).in_(["x"]), expression(Dog.age).between(1, 2))
+    dogs.where("age < 2")  # error: arg-type
+    dogs.filter(Dog.age < 2)  # error: arg-type
+    dogs.limit("2")  # error: arg-type
+    desc(Dog.age, case="no")  # error: arg-type
+
+
 async def asynchronous(dogs: objstore.Results[Dog]) -> None:
     async for change in dogs.changes():
         names: list[str] = [dog.name for dog in change.modified]
@@ -219,6 +238,7 @@ def main(path: str) -> None:
         with store.write():
             collections(store.add(Kennel(name="K", dogs=["a"], walks=iter([datetime.now(timezone.utc)]), by_id={})))
         nested(store)
+        queries(store)
         asyncio.run(asynchronous(store.objects(Dog)))
         asyncio.run(waiting(store, dog))
         with store.observe(Dog, told) as other, store.write(without_notifying=[other]) as silent:

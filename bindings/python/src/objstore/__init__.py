@@ -79,10 +79,11 @@ from .errors import (
     WrongView,
 )
 from .json.json_text import parse_json
+from .models.expressions import Condition, Expression, SortKey, all_, any_, asc, desc, expression, none_
 from .models.indexes import Index
 from .models.inverses import backlinks, links_to
 from .models.model import EmbeddedModel, Model, fields
-from .models.properties import Condition, Property, field
+from .models.properties import Property, field
 from .native import ffi
 from .observing.changes import Changes
 from .observing.streams import ChangeStream
@@ -125,6 +126,7 @@ __all__ = [
     "Embedded",
     "EmbeddedModel",
     "Error",
+    "Expression",
     "FileReport",
     "Float32",
     "Forked",
@@ -175,6 +177,7 @@ __all__ = [
     "Savepoint",
     "SchemaError",
     "Set",
+    "SortKey",
     "Statistics",
     "Status",
     "StorageError",
@@ -188,14 +191,20 @@ __all__ = [
     "WrongStore",
     "WrongType",
     "WrongView",
+    "all_",
+    "any_",
+    "asc",
     "backlinks",
     "default_store",
     "delete_files",
+    "desc",
     "exists",
+    "expression",
     "field",
     "fields",
     "json_default",
     "links_to",
+    "none_",
     "open",
     "parse_json",
     "salvage",

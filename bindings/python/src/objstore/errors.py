@@ -74,7 +74,7 @@ class Error(Exception):
     status         a Status, or an int that this package does not know
     class_name     the class involved, or None
     property_name  the property involved, or None
-    position       where in a query or an array of rows, counted from 0, or None
+    position       where in the text of a query, in bytes, or in an array of rows, counted from 0, or None
     system_error   errno, or 0
     callback_code  what a function in C gave when it failed, or 0
     """
@@ -251,7 +251,7 @@ class KeyImmutable(Error, AttributeError):
 
 
 class InvalidQuery(Error, ValueError):
-    """A filter that cannot be read; `position` is the character to look at."""
+    """A filter that cannot be read, or that means nothing; `position` is the byte to look at."""
 
     code = Status.INVALID_QUERY
 

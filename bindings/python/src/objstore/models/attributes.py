@@ -65,7 +65,8 @@ def assign(obj: Any, prop: "Property", value: Any) -> None:
         return
     results = getattr(value, "_evaluate", None)
     if results is not None and prop.target is not None and prop.shape is not None and prop.shape.key is None:
-        return filling.assign_results(transaction, binding, obj._o_key, prop, results()[1].handle)
+        found = results()[1]  # kept during the call
+        return filling.assign_results(transaction, binding, obj._o_key, prop, found.handle)
     filling.update(transaction, binding, obj._o_key, prop, prop.convert(value))
 
 

@@ -5,9 +5,10 @@ from typing import Any, Literal, NamedTuple
 
 from ..errors import InvalidArgument, SchemaError, WrongStore, WrongType
 from ..values.elements import is_mixed
-from ..values.kinds import convert, is_object, is_same, place, wrong
+from ..values.kinds import LINK, is_object, is_same, wrong
+from .expressions import Condition, any_
 from .links import Later, target_of
-from .properties import LINKS_TO, Condition, Property
+from .properties import Property
 
 
 class AnyBacklinks:
@@ -33,17 +34,26 @@ def backlinks(origin: str, *, init: Literal[False] = False) -> Any:
     return DeclaredBacklinks(origin)
 
 
-def links_to(prop: Any, obj: Any) -> "Condition":
+class LinksTo(Condition):
+    """What links_to() returns. Alone it is an inverse, which is found without a query."""
+
+    __slots__ = ("link", "target")
+
+    def __init__(self, condition: Condition, link: Property, target: Any) -> None:
+        super().__init__(condition._nodes, condition._texts, condition._properties, "links_to({}, {})", link, target)
+        self.link = link
+        self.target = target
+
+
+def links_to(prop: Any, obj: Any) -> Condition:
     """Objects that have a link to an object, as the value, as an element, or anywhere inside of an Any: the inverse of
     a property that declares none, `store.objects(Shelter).where(links_to(Shelter.dogs, rex))`. WrongType: a property
     without links, an object of another class. WrongStore: an unmanaged object, to which nothing links."""
     if not isinstance(prop, Property) or (prop.target is None and not is_mixed(prop)):
         raise WrongType(f"a property with links is wanted, such as Shelter.dogs, not {prop!r}")
-    condition = Condition(prop, LINKS_TO, obj)
     if not is_object(obj):
         raise wrong(prop, obj, "an object")
-    place(prop, convert(condition.asked(), obj))
-    return condition
+    return LinksTo((prop if prop.kind == LINK else any_(prop)) == obj, prop, obj)
 
 
 class Inverse(property):

@@ -1,4 +1,4 @@
-"""Properties of model classes: their declaration, what they accept, and the comparisons that they make."""
+"""Properties of model classes: their declaration, and what they accept."""
 
 import enum
 import uuid
@@ -6,29 +6,18 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from ..arguments import switch
-from ..errors import InvalidArgument, MissingValue, NotSupported, about
+from ..errors import InvalidArgument, MissingValue, about
 from ..messages import a
-from ..values import counters, elements, kinds
+from ..values import constants, counters, elements, kinds
 from ..values.elements import Shape
 from ..values.kinds import MISSING
 from ..values.object_id import ObjectId
-from . import attributes, links
+from . import attributes, links, nodes
 from .attributes import collection_getter, collection_setter, getter, mixed_getter, setter
+from .expressions import Operand
 
 if TYPE_CHECKING:
     from .model import Model
-
-
-EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, LINKS_TO = range(1, 8)
-SYMBOLS = {
-    EQUAL: "==",
-    NOT_EQUAL: "!=",
-    LESS: "<",
-    LESS_EQUAL: "<=",
-    GREATER: ">",
-    GREATER_EQUAL: ">=",
-    LINKS_TO: "links to",
-}
 
 
 # What else a declaration says, under the names that Property() takes.
@@ -38,35 +27,14 @@ _DECLARED = (
 )
 
 
-class Condition(NamedTuple):
-    """`property operator value`: what `Dog.age < 2` makes, and what a filter is read into."""
-
-    property: "Property"
-    operator: int
-    value: Any
-
-    def asked(self) -> kinds.Described:
-        """What the value is one of: of a collection the elements, among which it is looked for."""
-        whole: kinds.Described = self.property
-        shape: Shape | None = self.property.shape
-        return whole if shape is None else shape.element
-
-    def __bool__(self) -> bool:
-        raise TypeError(f"'{self}' is a question to a store, neither true nor false: hand it to where()")
-
-    def __str__(self) -> str:
-        return f"{self.property.name} {SYMBOLS[self.operator]} {self.value!r}"
-
-
-class Property(property):
+class Property(Operand, property):
     """One property of a model class: `Dog.age`.
 
     A subclass of the builtin, so that reading an attribute of an object goes straight to a plain function (50 ns),
     and reading it from the class gives the property itself, for queries: `Dog.age < 2`.
     """
 
-    # a scalar of NumPy on the left, as in `moment < Dog.born`, leaves the question to the property
-    __array_ufunc__ = None
+    _texts = ()  # as an operand
 
     def __init__(
         self,
@@ -123,6 +91,9 @@ class Property(property):
         self.default_factory = default_factory  # makes what an object gets that is given no value
         self.model: type[Model] | None = None
         self.model_name = ""
+        self._nodes = nodes.OBJECT + nodes.property_of(stored_as or name)
+        self._properties, self._described = (self,), self
+        self._plain = self if constants.is_plain(self) else None
 
     def attach(self, model: "type[Model]") -> None:
         """Called once, when the class is ready: names it in errors, and checks the default."""
@@ -198,43 +169,6 @@ class Property(property):
 
     def missing(self) -> MissingValue:
         return about(MissingValue, self, f"{self.path} has no default and must be given a value")
-
-    def ask(self) -> None:
-        """NotSupported: it is none that conditions can be about."""
-        if self.shape is not None:
-            raise about(
-                NotSupported,
-                self,
-                f"{self.path} is {a(self.type_name)}: conditions on elements are not in this version",
-            )
-
-    def _compare(self, operator: int, value: Any) -> Condition:
-        self.ask()
-        if value is not None:
-            value = kinds.convert(self, value)
-            if self.target is not None:
-                kinds.place(self, value)  # WrongStore: nothing links to an unmanaged object
-        return Condition(self, operator, value)
-
-    def __eq__(self, value: object) -> Condition:  # type: ignore[override]
-        return self._compare(EQUAL, value)
-
-    def __ne__(self, value: object) -> Condition:  # type: ignore[override]
-        return self._compare(NOT_EQUAL, value)
-
-    def __lt__(self, value: object) -> Condition:
-        return self._compare(LESS, value)
-
-    def __le__(self, value: object) -> Condition:
-        return self._compare(LESS_EQUAL, value)
-
-    def __gt__(self, value: object) -> Condition:
-        return self._compare(GREATER, value)
-
-    def __ge__(self, value: object) -> Condition:
-        return self._compare(GREATER_EQUAL, value)
-
-    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"<property {self.path}>"

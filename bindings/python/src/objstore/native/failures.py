@@ -9,7 +9,7 @@ from ..errors import Error, Status, class_for
 from . import ffi
 
 # Parameters of functions in C, which a program in Python does not know.
-_PARAMETER = re.compile(r"^(?:class_id: |[a-z_]+: (?=line \d+, column \d))")
+_PARAMETER = re.compile(r"^(?:(?:class_id|nodes|text): |[a-z_]+: (?=line \d+, column \d))")
 _last_error = ffi.bind("objstore_last_error")
 
 

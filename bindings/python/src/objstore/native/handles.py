@@ -28,13 +28,6 @@ class Closer(weakref.ref[Any]):
     __eq__ = object.__eq__
     __hash__ = object.__hash__  # its own, not the owner's
 
-    def __new__(cls, owner: Any, close: Any, cell: Any) -> "Closer":
-        return super().__new__(cls, owner, close)
-
-    def __init__(self, owner: Any, close: Any, cell: Any) -> None:
-        super().__init__(owner, close)  # type: ignore[call-arg]
-        self._as_parameter_ = cell
-
 
 # A weak reference that is garbage together with its owner is not called: they are kept here.
 _closers: set[Closer] = set()
@@ -44,21 +37,26 @@ _looks = 1000  # of which those whose owner is gone are left out when there are 
 def cell_of(owner: Any, close: Any) -> ctypes.c_void_p:
     """Room for a handle, which `close` is called for when the owner is gone; for NULL or a handle that is closed
     already it does nothing."""
-    cell = ctypes.c_void_p()
-    when_gone(owner, close, cell)
+    closer = Closer(owner, close)
+    cell = closer._as_parameter_ = ctypes.c_void_p()
+    _closers.add(closer)  # from here on it is called
+    if len(_closers) > _looks:
+        _look()
     return cell
 
 
-def when_gone(owner: Any, function: Any, cell: Any = None) -> Closer:
+def when_gone(owner: Any, function: Any) -> Closer:
     """Calls a function that is not written in Python, with what this returns, unless that is forgotten first."""
-    global _looks
-    closer = Closer(owner, function, cell)
+    closer = Closer(owner, function)
     _closers.add(closer)
-    if len(_closers) > _looks:
-        is_alive: Any = Closer.__call__  # no owner has a truth value of its own
-        _closers.difference_update(filterfalse(is_alive, list(_closers)))
-        _looks = 1000 + 2 * len(_closers)
     return closer
+
+
+def _look() -> None:
+    global _looks
+    is_alive: Any = Closer.__call__  # no owner has a truth value of its own
+    _closers.difference_update(filterfalse(is_alive, list(_closers)))
+    _looks = 1000 + 2 * len(_closers)
 
 
 forget = _closers.discard

@@ -181,14 +181,21 @@ PROTOTYPES = {
     "objstore_row_binary": "wwwww",
     "objstore_row_link": "wwww",
     "objstore_row_value": "wwww",
-    "objstore_count_where": "wwwwVw",
-    "objstore_first_where": "wwwwVww",
-    "objstore_find_where": "wwwwVw",
-    "objstore_find_all": "www",
+    "objstore_query_parse": "wwTwww",
+    "objstore_query_new": "wwwww",
+    "objstore_query_then": "www",
+    "objstore_query_text": "www",
+    "objstore_query_count": "www",
+    "objstore_query_first": "wwww",
+    "objstore_query_find": "www",
+    "objstore_query_aggregate": "wwwww",
+    "objstore_query_set": "wwwwww",
+    "objstore_query_increment": "wwwVw",
+    "objstore_query_delete": "www",
+    "objstore_query_close": "w",
+    "objstore_query_range": "wwwwwwww",
     "objstore_incoming": "wOww",
     "objstore_incoming_count": "wOww",
-    "objstore_count_in": "wwwwwwww",
-    "objstore_find_in": "wwwwwwww",
     "objstore_results_count": "ww",
     "objstore_results_at": "www",
     "objstore_results_objects": "wwwww",
@@ -197,12 +204,13 @@ PROTOTYPES = {
     "objstore_results_increment": "wwwVw",
     "objstore_results_delete": "www",
     "objstore_results_close": "w",
-    "objstore_aggregate": "wwwww",
     "objstore_insert_rows": "wwwwwwww",
     "objstore_read_column": "wwwwwwwww",
     "objstore_read_text_column": "wwwwwwwwww",
     "objstore_results_read": "wwwwww",
+    "objstore_query_read": "wwwwww",
     "objstore_observe": "wwwwwww",
+    "objstore_query_observe": "wwwwwww",
     "objstore_results_in": "www",
     "objstore_results_observe": "wwwwww",
     "objstore_token_close": "w",
@@ -263,7 +271,7 @@ SHORT = frozenset(
     "objstore_" + name
     for name in (
         "version last_error last_message status_name finish view_refresh view_freeze view_version find get exists set "
-        "count "
+        "count query_new query_then query_close "
         "results_count collection_count collection_get collection_read list_set set_insert set_remove map_get map_set "
         "map_remove mixed_get mixed_read mixed_keys mixed_set mixed_insert mixed_remove value_compare"
     ).split()

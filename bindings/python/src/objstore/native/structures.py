@@ -234,6 +234,18 @@ class InsertCounts(Structure):
     _fields_ = [("created", c_uint64), ("changed", c_uint64), ("unchanged", c_uint64), ("reserved", c_uint64)]
 
 
+class QueryNode(Structure):
+    _fields_ = [
+        ("kind", c_uint8),
+        ("choice", c_uint8),
+        ("modifiers", c_uint8),
+        ("reserved", c_uint8),
+        ("operands", c_uint32),
+        ("number", c_int64),
+        ("value", Value),
+    ]
+
+
 class Packed(Structure):
     _fields_ = [
         ("magic", c_uint32),

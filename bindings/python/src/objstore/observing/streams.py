@@ -13,10 +13,10 @@ from .changes import Changes
 from .tokens import ChangeToken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from ..models.properties import Condition
-    from ..reading.index_ranges import Stretch
+    from ..reading.evaluations import Evaluation
+    from ..reading.views import View
     from ..schema.bindings import Binding
     from ..stores.open_store import OpenStore
 
@@ -81,7 +81,7 @@ class ChangeStream(Generic[M], ClosingBlock):
         self,
         store: "OpenStore",
         binding: "Binding",
-        condition: "Condition | Stretch | None",
+        find: "Callable[[View], Evaluation]",
         keys: "Iterable[object] | None",
         initial: bool,
     ) -> None:
@@ -92,7 +92,7 @@ class ChangeStream(Generic[M], ClosingBlock):
         self._shown: Changes[M] | None = None
         self._token: _StreamToken[M] = _StreamToken(store, binding, self._arrivals.wake, keys)
         self._token.arrivals = self._arrivals
-        self._token.observe_results(condition, initial)
+        self._token.observe_results(find, initial)
 
     def close(self) -> None:
         """Ends it; a loop over it ends, too. Closing twice is allowed."""

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ..errors import InvalidArgument, Status
 from ..messages import shown
 from ..models.model import Model
-from ..models.properties import Condition, Property
+from ..models.properties import Property
 from ..native import ffi
 from ..native.callbacks import MUST_FINISH, ended, entry, finish, plain
 from ..native.failures import check, failure
 from ..native.handles import ClosingBlock, Handle, cell_of
 from ..objects.model_types import property_named
-from ..reading.index_ranges import Stretch
+from ..reading.evaluations import Evaluation
 from ..reading.views import View
 from ..schema import redefinition
 from ..writing.silent import AnyToken
@@ -121,10 +121,11 @@ class ChangeToken(Token, Generic[M]):
             )
         )
 
-    def observe_results(self, condition: Condition | Stretch | None, initial: bool) -> None:
+    def observe_results(self, find: Callable[[View], Evaluation], initial: bool) -> None:
+        """`find`: the results in a view."""
         view = Handle(_view_close)
         check(_view_open(self._store._open_handle(), ctypes.byref(view.cell)))
-        found = View(view.cell.value or 0, fast=False).evaluate(self._binding, condition)
+        found = find(View(view.cell.value or 0, fast=False))
         flags = INITIAL if initial else 0
         check(_results_observe(found.handle, flags, _changed, self._number, MUST_FINISH, self._out))
 

@@ -48,7 +48,7 @@ def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, A
     if prop.kind not in _STORED:
         python: numpy.ndarray[Any, Any] = _objects(numpy, results, prop)
         return python
-    read = _whole_class if results._condition is None else _part
+    read = _whole_class if results._is_everything else _part
     values, validity, count = read(numpy, results, prop)
     if prop.kind == TIMESTAMP:
         values = _instants(numpy, prop, values)

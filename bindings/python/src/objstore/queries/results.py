@@ -6,23 +6,26 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ..collections import set_wise
-from ..errors import Closed, Error, IndexOutOfRange, InvalidArgument, NotSupported
+from ..errors import Closed, Error, IndexOutOfRange, InvalidArgument, WrongType
 from ..json import json_options, json_text
+from ..models import expressions as steps, nodes
 from ..models.display import results_table
-from ..models.inverses import AnyBacklinks
+from ..models.expressions import Condition, Part, all_of
+from ..models.inverses import AnyBacklinks, LinksTo, links_to
 from ..models.model import Model
-from ..models.properties import Condition, Property
+from ..models.properties import Property
 from ..objects import state
 from ..objects.detaching import detach_all
 from ..objects.model_types import property_named
 from ..observing.streams import ChangeStream
 from ..observing.tokens import ChangeToken, Token
-from ..reading import packed_rows
+from ..reading import packed_rows, queries
 from ..reading.evaluations import Evaluation
-from ..reading.index_ranges import Stretch
+from ..reading.queries import Query
 from ..reading.views import Block, Snapshot, View
 from ..schema import redefinition
-from . import aggregates, arrays, filters
+from ..values import constants
+from . import aggregates, arrays
 from .loops_in_writes import Loop, chunks
 
 if TYPE_CHECKING:
@@ -39,43 +42,145 @@ N = TypeVar("N")
 
 
 class Results(Generic[M]):
-    """A question to a store and its answer, in the order of creation, or of an index. Live: each use sees the newest
-    version, while a for loop that has begun continues over the objects that it began with, also beyond the end of the
-    write that it began in. If that is cancelled, what it had created does not come any more.
+    """A question to a store and its answer, in the order of creation, of order_by(), or of an index. Live: each use
+    sees the newest version, while a for loop that has begun continues over the objects that it began with, also beyond
+    the end of the write that it began in. If that is cancelled, what it had created does not come any more.
 
-        for dog in store.objects(Dog).where(Dog.age < 2): …
+        for dog in store.objects(Dog).where(Dog.age < 2).order_by(desc(Dog.age)): …
         len(dogs), dogs[0], dogs[-1], dogs[10:20], dog in dogs, dogs.sum(Dog.age), dogs.to_numpy("age")
     """
 
-    __slots__ = ("_source", "_binding", "_condition")
+    __slots__ = ("_source", "_binding", "_before", "_part", "_made", "_key")
+    _is_inverse = False
 
-    def __init__(self, source: "Source", binding: "Binding", condition: Condition | Stretch | None = None) -> None:
+    def __init__(
+        self, source: "Source", binding: "Binding", before: Query | None = None, part: Condition | None = None
+    ) -> None:
         self._source = source
         self._binding = binding
-        self._condition = condition
+        self._before = before  # among what this finds, or all objects of the class,
+        self._part = part  # those that satisfy this; None: all
+        self._made: Query | bool | None = None  # both together, when they have been asked twice; False: once
+        self._key: Any = None  # of the list that was made last
 
-    # Narrowing
+    # Narrowing. The results of each of these are made of these results: what is behind limit(), say, is about those
+    # that it has left.
 
-    def where(self, condition: "Condition | bool") -> "Results[M]":
-        """Those that satisfy a comparison of a property: `.where(Dog.age < 2)`."""
-        if not isinstance(condition, Condition):
-            raise InvalidArgument(f"a comparison of a property is wanted, such as Dog.age < 2, not {condition!r}")
-        own, model = redefinition.own(self._binding, condition.property), condition.property.model
-        if own is None or model is None:
-            raise InvalidArgument(
-                f"'{condition}' is about {condition.property.model_name}, and these are {self._binding.model.__name__}",
-                class_name=self._binding.model.__name__,
-            )
-        if self._condition is not None:
-            raise NotSupported(f"'{self._condition}' and '{condition}': one comparison is all this version can do")
-        # Of a class that was defined again the objects are those of the new one.
-        return Results(
-            self._source, self._binding if own is condition.property else self._source._binding(model), condition
-        )
+    def where(self, *conditions: "Condition | int") -> "Results[M]":
+        """Those that satisfy a condition, or several:
+
+            .where(Dog.age < 2)
+            .where((Dog.age < 2) & ~Dog.name.starts_with("R"), Dog.owner == ann)
+
+        A condition is a property that is compared with a value or another property, by == != < <= > >=, .in_(…),
+        .between(…), or of texts .contains(…), .starts_with(…), .ends_with(…), .like(…), .equals(…); and what & | ~ make
+        of conditions, each in parentheses. Numbers have + - * /, texts .length. None equals None, and is neither less
+        nor greater than anything. Of a list, set or dict of links: any_(Shelter.dogs) == rex.
+
+        What cannot be asked is an error when they are used: WrongType, NotSupported."""
+        if not conditions:
+            return self
+        part, binding, mine = conditions[0], self._binding, self._condition()
+        if len(conditions) != 1 or type(part) is not Condition:
+            part = all_of(conditions)
+        if not part._properties or part._properties[0].model is not binding.model:
+            binding = self._about(part)
+        if type(part) is LinksTo and self._is_everything:
+            return Backlinks(self._source, binding, part.link, part.target)
+        return Results(self._source, binding, self._before, part if mine is None else mine & part)
 
     def filter(self, text: str, *arguments: Any) -> "Results[M]":
-        """The same from text: `.filter("age < $0", 2)`; $0, $1 … are the arguments."""
-        return self.where(filters.parse(self._binding.model, text, arguments))
+        """The same from text, which may sort and limit, too: `.filter("age < $0 AND name BEGINSWITH[c] 'r' SORT(age
+        DESC) LIMIT(10)", 2)`. $0, $1 … are the arguments, of which lists are for IN and BETWEEN. The language:
+        docs/query-language.md. InvalidQuery, NoSuchProperty, WrongType, NotSupported have the byte as `position`, and
+        show it."""
+        if not isinstance(text, str):
+            raise WrongType(f"a filter is a text such as 'age < $0', not {text!r}")
+        view, binding = self._source._any_view(), self._binding
+        query = queries.of_text(view.handle, binding.class_id, text, constants.arguments(arguments))
+        return self._then(view, binding, query)
+
+    def order_by(self, *keys: object) -> "Results[M]":
+        """In the order of properties, ascending, or of asc(…) and desc(…): `.order_by(Dog.name, desc(Dog.age))`. None
+        comes first. Those that are equal stay in the order that they have here."""
+        return self._made_of(steps.order_by(self._named(keys)), is_ascending=False)
+
+    def distinct(self, *values: object) -> "Results[M]":
+        """The first of those whose properties have the same values."""
+        return self._made_of(steps.distinct(self._named(values)))
+
+    def limit(self, count: int) -> "Results[M]":
+        """The first ones, so many at most."""
+        return self._made_of(steps.limit(count))
+
+    def offset(self, count: int) -> "Results[M]":
+        """Those behind the first ones, so many."""
+        return self._made_of(steps.offset(count))
+
+    def query_text(self) -> str:
+        """What is asked, as filter() takes it: constants stand in it. NotSupported: it is a range of an index, or has
+        a condition behind limit(), offset() or distinct()."""
+        return self._asked(self._source._any_view()).text()
+
+    def _named(self, values: Iterable[Any]) -> list[Any]:
+        """Properties for their names; what is none, the library says."""
+        known: dict[str, Property] = getattr(self._binding.model, "_objstore_by_name")
+        return [known.get(value, value) if isinstance(value, str) else value for value in values]
+
+    def _made_of(self, step: Part, is_ascending: bool = True) -> "Results[M]":
+        binding, view = self._about(step), self._source._any_view()
+        query = queries.of_nodes(view.handle, binding.class_id, binding.nodes_of(step), step._texts, is_ascending)
+        return self._then(view, binding, query)
+
+    def _then(self, view: View, binding: "Binding", query: Query) -> "Results[M]":
+        """What a query finds among these."""
+        if not self._is_everything:
+            query = queries.then(self._asked(view), query)
+        return Results(self._source, binding, query)
+
+    def _about(self, part: Part) -> "Binding":
+        """The class that a part of a query is about, which is this one, or is this one defined again."""
+        binding = self._binding
+        if not part._properties or part._properties[0].model is binding.model:
+            return binding
+        prop = part._properties[0]
+        if prop.model is None or redefinition.own(binding, prop) is None:
+            name = binding.model.__name__
+            raise InvalidArgument(f"'{part}' is about {prop.model_name}, and these are {name}", class_name=name)
+        return self._source._binding(prop.model)
+
+    def _condition(self) -> Condition | None:
+        return self._part
+
+    @property
+    def _is_everything(self) -> bool:
+        """Are they all objects of the class?"""
+        return self._before is None and self._part is None and not self._is_inverse
+
+    def _asked(self, view: View) -> Query:
+        """The query, which may have to be made, in a view."""
+        made = self._made
+        if not made:
+            part, binding = self._condition(), self._binding
+            if part is None:
+                made = binding.everything(view.handle) if self._before is None else self._before
+            else:
+                made = queries.of_nodes(view.handle, binding.class_id, binding.nodes_of(part), part._texts)
+                made = made if self._before is None else queries.then(self._before, made)
+            self._made = made
+        return made  # type: ignore[return-value]  # True it never is
+
+    def _find(self, view: View) -> Evaluation:
+        """What there is in a view."""
+        part, binding = self._part, self._binding
+        if not self._made and self._before is None and part is not None:
+            self._key = queries.key(binding.class_id, binding.nodes_of(part), part._texts)
+            found = view.remembered(self._key)
+            if found is not None:
+                return found
+        query = self._asked(view)
+        self._key = query.key
+        return view.evaluate(query)
 
     # Versions
 
@@ -99,13 +204,13 @@ class Results(Generic[M]):
     def _of(self, source: "Source") -> "Results[M]":
         if source is self._source:
             return self
-        return type(self)(source, source._binding(self._binding.model), self._condition)
+        return Results(source, source._binding(self._binding.model), self._before, self._part)
 
     # The list
 
     def _evaluate(self) -> tuple[View, Evaluation]:
         view = self._source._reader()
-        return view, view.evaluate(self._binding, self._condition)
+        return view, self._find(view)
 
     def detach(self, depth: int | None = None) -> list[M]:
         """Unmanaged copies of the objects, as Model.detach() makes them: those that several lead to are the same in
@@ -114,7 +219,15 @@ class Results(Generic[M]):
 
     def count(self) -> int:
         """How many there are."""
-        return self._source._reader().count(self._binding, self._condition)
+        view, binding, part = self._source._reader(), self._binding, self._part
+        if self._key is not None:  # list() asks for both
+            found = view.remembered(self._key)
+            if found is not None:
+                return found.count
+        if self._made is None and self._before is None and part is not None:
+            self._made = False
+            return view.count_once(binding.class_id, binding.nodes_of(part), part._texts)
+        return view.count(binding, None if self._is_everything else self._asked(view))
 
     def __len__(self) -> int:
         return self.count()
@@ -181,7 +294,8 @@ class Results(Generic[M]):
 
     def first(self) -> M | None:
         """The first one, or None."""
-        key = self._source._reader().first(self._binding, self._condition)
+        view = self._source._reader()
+        key = view.first(self._asked(view))
         return None if key is None else self._one(key)
 
     def __contains__(self, obj: object) -> bool:
@@ -191,12 +305,12 @@ class Results(Generic[M]):
         if mine is None or mine[0] != self._binding.head:
             return False
         head, key = mine
-        if self._condition is None:
+        if self._is_everything:
             return self._source._reader().exists(head, key)
         _, evaluation = self._evaluate()
-        if isinstance(self._condition, Stretch):
-            return key in evaluation.words(0, evaluation.count)
-        return evaluation.has(key)
+        if self._before is None or self._before.is_ascending:
+            return evaluation.has(key)
+        return key in evaluation.words(0, evaluation.count)
 
     # Numbers
 
@@ -290,12 +404,12 @@ class Results(Generic[M]):
         Observing lasts as long as the token that is returned. Not inside a write (AlreadyInWrite), and not what is
         frozen (WrongView)."""
         token: ChangeToken[M] = ChangeToken(self._source._observed(), self._binding, handler, keys)
-        token.observe_results(self._condition, initial)
+        token.observe_results(self._find, initial)
         return token
 
     def changes(self, keys: "Iterable[object] | None" = None, *, initial: bool = True) -> ChangeStream[M]:
         """The same for asyncio: `async for change in results.changes(): …`"""
-        return ChangeStream(self._source._observed(), self._binding, self._condition, keys, initial)
+        return ChangeStream(self._source._observed(), self._binding, self._find, keys, initial)
 
     # Changing
 
@@ -315,7 +429,7 @@ class Results(Generic[M]):
     def delete(self) -> int:
         """Deletes all of them, or none, in one step; how many there were."""
         transaction: Transaction = self._source._writing()
-        if self._condition is None:
+        if self._is_everything:
             return transaction.delete_all(self._binding)
         _view, found = self._evaluate()  # kept during the call
         return transaction.delete_results(found.handle)
@@ -341,8 +455,17 @@ class Results(Generic[M]):
             count = "closed"
         except Error as error:  # code that shows values wants no exception of them
             count = error.message
-        where = "" if self._condition is None else f" where {self._condition}"
-        return f"<Results of {self._binding.model.__name__}{where}: {count}>"
+        return f"<Results of {self._binding.model.__name__}{self._shown()}: {count}>"
+
+    def _shown(self) -> str:
+        """What is asked, in a repr."""
+        if self._is_everything:
+            return ""
+        try:
+            query = self._asked(self._source._any_view())
+            return f" where {getattr(query, 'shown', '') or query.text()}"
+        except Error:
+            return ""
 
     def _repr_html_(self) -> str:
         return results_table(self)
@@ -355,4 +478,37 @@ class Backlinks(Results[M], AnyBacklinks):
     Results like any others, found through the index that every link has. Of an object that was deleted there are
     none."""
 
-    __slots__ = ()
+    __slots__ = ("_link", "_target")
+    _is_inverse = True
+
+    def __init__(self, source: "Source", binding: "Binding", link: Property, target: Any) -> None:
+        super().__init__(source, binding)
+        self._link = link
+        self._target = target  # the object
+
+    def _condition(self) -> Condition:
+        """What is made of it needs one, while it needs none itself."""
+        return links_to(self._link, self._target)
+
+    def _place(self) -> tuple[int, int, int]:
+        binding = self._target._o_block.store._binding(type(self._target))
+        return self._binding.ids[self._link.index], binding.head, self._target._o_key
+
+    def _of(self, source: "Source") -> "Results[M]":
+        if source is self._source:
+            return self
+        return type(self)(source, source._binding(self._binding.model), self._link, self._target)
+
+    def _find(self, view: View) -> Evaluation:
+        found = view.incoming(*self._place())
+        if found is None:  # nothing leads to what was deleted
+            return view.evaluate(queries.of_nodes(view.handle, self._binding.class_id, nodes.FALSE, ()))
+        return found
+
+    def count(self) -> int:
+        return self._source._reader().count_incoming(*self._place())
+
+    def first(self) -> M | None:
+        """The first one, or None."""
+        _view, evaluation = self._evaluate()
+        return self._one(evaluation.keys(0, 1)[0]) if evaluation.count else None

@@ -27,6 +27,11 @@ class Evaluation:
         self.handle = 0
         self.count = 0
 
+    @property
+    def out(self) -> int:
+        """Where the library writes its handle to."""
+        return ctypes.addressof(self.cell)
+
     def made(self) -> "Evaluation":
         """The library has written its handle."""
         self.handle = self.cell.value or 0
@@ -51,7 +56,7 @@ class Evaluation:
         return memoryview(self.objects(start, count)).cast("B").cast("q")[1::2]
 
     def has(self, key: int) -> bool:
-        """Is the object among them? They are ascending: looks at some of them only."""
+        """Is the object among them, if they are ascending? Looks at some of them only."""
         at = bisect_left(range(self.count), key, key=lambda index: self.keys(index, 1)[0])
         return at < self.count and self.keys(at, 1)[0] == key
 

@@ -11,18 +11,19 @@ it has the view's *epoch*, and is good as long as the view is the one to read th
 import ctypes
 from typing import TYPE_CHECKING, Any
 
+from ..errors import Status
 from ..native import ffi
 from ..native.failures import check, failure
 from ..native.handles import Bag, cell_of
-from ..values import documents, kinds
+from ..values import kinds
 from ..values.c_values import Values, give_back, take
-from . import packed_rows
+from . import packed_rows, queries
 from .evaluations import Evaluation, Evaluations
-from .index_ranges import Stretch
+from .queries import Query
 
 if TYPE_CHECKING:
     from ..collections import collection
-    from ..models.properties import Condition, Property
+    from ..models.properties import Property
     from ..queries.loops_in_writes import Loop
     from ..schema.bindings import Binding
 
@@ -31,20 +32,16 @@ _get = ffi.bind("objstore_get")
 _exists = ffi.bind("objstore_exists")
 _find = ffi.bind("objstore_find")
 _count = ffi.bind("objstore_count")
-_count_where = ffi.bind("objstore_count_where")
-_find_all = ffi.bind("objstore_find_all")
 _find_by = ffi.bind("objstore_find_by")
-_count_in = ffi.bind("objstore_count_in")
-_find_in = ffi.bind("objstore_find_in")
-_find_where = ffi.bind("objstore_find_where")
-_first_where = ffi.bind("objstore_first_where")
-_row_init = ffi.bind("objstore_row_init")
-_row_next = ffi.bind("objstore_row_next")
-_row_object = ffi.bind("objstore_row_object")
+_incoming = ffi.bind("objstore_incoming")
+_incoming_count = ffi.bind("objstore_incoming_count")
+_query_close = ffi.bind("objstore_query_close")
+_query_count = ffi.bind("objstore_query_count")
+_query_find = ffi.bind("objstore_query_find")
+_query_first = ffi.bind("objstore_query_first")
 _view_version = ffi.bind("objstore_view_version")
 _view_freeze = ffi.bind("objstore_view_freeze")
 _view_close = ffi.bind("objstore_view_close")
-_NAN = float("nan")
 _NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
@@ -127,7 +124,9 @@ class View:
     def find(self, binding: "Binding", key: Any) -> int | None:
         """The object key of the object with this primary key."""
         s = take()
-        prop = binding.key_property or binding.primary_key  # which says why there is none
+        prop = binding.key_property
+        if prop is None:
+            prop = binding.primary_key  # which says why there is none
         s.values.put_one(prop, key if type(key) is prop.exact else kinds.convert(prop, key))
         if status := _find(self.handle, binding.class_id, s.values.first, s.object_address, s.flag_address):
             raise failure(status)
@@ -146,121 +145,85 @@ class View:
         give_back(s)
         return found
 
-    def count(self, binding: "Binding", condition: "Condition | Stretch | None") -> int:
+    def count(self, binding: "Binding", query: Query | None) -> int:
+        """How many objects there are; without a query: of the class."""
         s = take()
-        if condition is None:
+        if query is None:
             status = _count(self.handle, binding.class_id, s.number_address)
-        elif isinstance(condition, Stretch):
-            status = self._ask(_count_in, condition, s.number_address)
         else:
-            prop, operator, value = condition
-            s.values.put_one(condition.asked(), value)
-            status = _count_where(
-                self.handle, binding.class_id, binding.ids[prop.index], operator, s.values.first, s.number_address
-            )
+            status = _query_count(query.cell, self.handle, s.number_address)
         if status:
             raise failure(status)
         number = s.number.value
         give_back(s)
         return number
 
-    def _ask(self, function: Any, stretch: Stretch, out: int) -> int:
-        """Calls a function about a stretch of an index; its status."""
-        bounds = [Values(max(1, len(bound))) for bound in (stretch.first, stretch.last)]
-        for room, bound in zip(bounds, (stretch.first, stretch.last)):
-            room.fill(list(stretch.properties[: len(bound)]), list(bound))
-        first, last = bounds
-        status: int = function(
-            self.handle,
-            stretch.index_id,
-            first.address,
-            len(stretch.first),
-            last.address,
-            len(stretch.last),
-            stretch.flags,
-            out,
-        )
-        return status
+    def count_once(self, class_id: int, nodes: bytes, texts: tuple[bytes, ...]) -> int:
+        """The same with a query that is made for this alone."""
+        s = take()  # which closes it, if a signal handler raises here
+        status = queries.make(self.handle, class_id, nodes, texts, s.query_address)
+        status = status or _query_count(s.query, self.handle, s.number_address)
+        if status:
+            raise queries.failed(status)
+        _query_close(s.query)
+        number = s.number.value
+        give_back(s)
+        return number
 
-    def evaluate(self, binding: "Binding", condition: "Condition | Stretch | None") -> Evaluation:
-        """The objects that satisfy the condition. A query that is repeated goes to the library once, until
-        something is written, or too many others came."""
-        question = _question(binding, condition)
-        evaluation = self._evaluations.find(question)
+    def remembered(self, key: Any) -> Evaluation | None:
+        """What a query with that key has found."""
+        return self._evaluations.find(key)
+
+    def evaluate(self, query: Query) -> Evaluation:
+        """The objects that a query finds. One that is repeated goes to the library once, until something is written,
+        or too many others came."""
+        evaluation = self._evaluations.find(query.key)
         if evaluation is None:
-            evaluation = self._evaluate(binding, condition)
-            # Lists change without a word to the write that is open.
-            single = condition is None or isinstance(condition, Stretch) or condition.property.shape is None
-            if single or not self.is_write:
-                self._evaluations.keep(question, evaluation)
+            evaluation = Evaluation()
+            check(_query_find(query.cell, self.handle, evaluation.out))
+            self._evaluations.keep(query.key, evaluation.made())
         return evaluation
 
-    def first(self, binding: "Binding", condition: "Condition | Stretch | None") -> int | None:
-        """The key of the first object that satisfies the condition. Where the list is not there, none is made, but for
-        a stretch of an index."""
-        if isinstance(condition, Stretch):
-            stretch = self.evaluate(binding, condition)
-            return stretch.keys(0, 1)[0] if stretch.count else None
-        evaluation = self._evaluations.find(_question(binding, condition))
+    def first(self, query: Query) -> int | None:
+        """The key of the first object that a query finds. Where the list is not there, none is made."""
+        evaluation = self._evaluations.find(query.key)
         if evaluation is not None:
             return evaluation.keys(0, 1)[0] if evaluation.count else None
         s = take()
-        if condition is None:
-            row = ctypes.byref(ffi.Row())
-            status = _row_init(self.handle, binding.class_id, row) or _row_next(row, s.flag_address)
-            if not status and s.flag.value:
-                status = _row_object(row, s.object_address)
-        else:
-            prop, operator, value = condition
-            s.values.put_one(condition.asked(), value)
-            property_id = binding.ids[prop.index]
-            status = _first_where(
-                self.handle, binding.class_id, property_id, operator, s.values.first, s.object_address, s.flag_address
-            )
-        if status:
+        if status := _query_first(query.cell, self.handle, s.object_address, s.flag_address):
             raise failure(status)
         found = s.key.value if s.flag.value else None
         give_back(s)
         return found
 
-    def _evaluate(self, binding: "Binding", condition: "Condition | Stretch | None") -> Evaluation:
-        found = Evaluation()
-        out = ctypes.addressof(found.cell)
-        if condition is None:
-            status = _find_all(self.handle, binding.class_id, out)
-        elif isinstance(condition, Stretch):
-            status = self._ask(_find_in, condition, out)
-        else:
-            prop, operator, value = condition
-            s = take()
-            s.values.put_one(condition.asked(), value)
-            status = _find_where(self.handle, binding.class_id, binding.ids[prop.index], operator, s.values.first, out)
-            give_back(s)
-        if status:
+    def incoming(self, property_id: int, head: int, key: int) -> Evaluation | None:
+        """The objects whose property leads to an object; None: that was deleted."""
+        question = property_id, head, key
+        evaluation = self._evaluations.find(question)
+        if evaluation is None:
+            evaluation = Evaluation()
+            if not self._ask_incoming(_incoming, property_id, head, key, evaluation.out):
+                return None
+            self._evaluations.keep(question, evaluation.made())
+        return evaluation
+
+    def count_incoming(self, property_id: int, head: int, key: int) -> int:
+        """How many they are."""
+        s = take()
+        s.number.value = 0
+        self._ask_incoming(_incoming_count, property_id, head, key, s.number_address)
+        number = s.number.value
+        give_back(s)
+        return number
+
+    def _ask_incoming(self, function: Any, property_id: int, head: int, key: int, out: int) -> bool:
+        s = take()
+        s.head.value, s.key.value = head, key
+        status = function(self.handle, s.object, property_id, out)
+        if status and status != Status.NO_SUCH_OBJECT:
             raise failure(status)
-        return found.made()
-
-
-def _question(binding: "Binding", condition: "Condition | Stretch | None") -> Any:
-    """A query as a key of a dictionary."""
-    if condition is None:
-        return binding.class_id
-    if isinstance(condition, Stretch):
-        bounds = [tuple(map(_constant, condition.properties, bound)) for bound in (condition.first, condition.last)]
-        return binding.class_id, condition.index_id, bounds[0], bounds[1], condition.flags
-    return (
-        binding.class_id,
-        condition.property.index,
-        condition.operator,
-        _constant(condition.property, condition.value),
-    )
-
-
-def _constant(prop: "Property", value: Any) -> Any:
-    """A value of a question, as a part of that key."""
-    if prop.kind == kinds.MIXED and value is not None and not kinds.is_object(value):
-        return documents.pack(prop, value)  # True is not 1, and a list is no key
-    return _NAN if value != value else value  # which is found by identity only
+        give_back(s)
+        return not status
 
 
 class Snapshot(View):

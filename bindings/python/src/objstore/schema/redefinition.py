@@ -53,9 +53,11 @@ def _names(binding: Binding) -> list[str]:
 
 def own(binding: Binding, prop: Any) -> "Property | None":
     """The class's own property for one of it, or of the same class, defined again; None: it is neither."""
-    if any(prop is p for p in binding.properties):
-        return prop  # type: ignore[no-any-return]
-    if isinstance(prop, Property) and prop.model is not None and is_same(prop.model, binding.model):
+    if not isinstance(prop, Property):
+        return None
+    if prop.model is binding.model:
+        return prop
+    if prop.model is not None and is_same(prop.model, binding.model):
         return next((p for p in binding.properties if p.name == prop.name), None)
     return None
 
@@ -119,7 +121,7 @@ def _said(prop: "Property") -> Any:
         prop.stored_as,
         repr(prop.default),
         getattr(prop.target, "__name__", None),
-        [part and (part.kind, part.nullable, part.enum and [m.value for m in part.enum]) for part in parts],
+        [(p.kind, p.nullable, p.enum and [m.value for m in p.enum]) for p in parts if p is not None],
     )
 
 

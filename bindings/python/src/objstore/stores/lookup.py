@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..arguments import switch
 from ..errors import InvalidArgument, NoSuchIndex, WrongType
 from ..models.model import Model
-from ..models.properties import LINKS_TO, Condition
 from ..native.callbacks import hand_on
 from ..objects import state
 from ..objects.model_types import property_named
 from ..queries.results import Backlinks, Results
-from ..reading.index_ranges import AFTER_FROM, BEFORE_TO, Stretch
+from ..reading import index_ranges
+from ..reading.index_ranges import AFTER_FROM, BEFORE_TO
 from ..reading.views import Block, Epoch, View
 from ..schema import redefinition
 from ..schema.bindings import Binding
@@ -130,22 +130,22 @@ class Source:
             store.objects_in(Person, ["last", "first"], from_=["Gray", "A"], to=["Gray", "M"])
 
         Without `including_from` those whose values begin with `from_` are left out, without `including_to` those of
-        `to`. The results cannot be observed, nor narrowed by where(). NoSuchIndex: no index is of these
+        `to`. The results cannot be observed. NoSuchIndex: no index is of these
         properties in this order."""
         binding = self._binding(model)
         properties = tuple(property_named(model, name) for name in index)
         for name, given in (("from_", from_), ("to", to)):
             if isinstance(given, (str, bytes)) or len(given) > len(properties):
                 raise InvalidArgument(f"{name} is a list of up to {len(properties)} values, not {given!r}")
-        bounds = [
+        first, last = (
             tuple(None if v is None else p.convert(v) for p, v in zip(properties, given)) for given in (from_, to)
-        ]
+        )
         flags = AFTER_FROM * (not switch("including_from", including_from)) | BEFORE_TO * (
             not switch("including_to", including_to)
         )
-        view = self._reader()
+        view = self._reader()  # kept during the calls
         index_id = binding.index_id(view.handle, properties)
-        return Results(self, binding, Stretch(properties, index_id, bounds[0], bounds[1], flags))
+        return Results(self, binding, index_ranges.query(view.handle, index_id, properties, first, last, flags))
 
     def objects(self, model: type[M]) -> Results[M]:
         """All objects of a class, in the order of their creation."""
@@ -162,7 +162,7 @@ class Source:
 
     def _backlinks(self, binding: Binding, link: "Property", obj: Any) -> Backlinks[Any]:
         """The objects of a class whose link leads to an object."""
-        return Backlinks(self, binding, Condition(link, LINKS_TO, obj))
+        return Backlinks(self, binding, link, obj)
 
     def _binding(self, model: type) -> Binding:
         try:
@@ -187,6 +187,10 @@ class Source:
     def _reader(self) -> View:
         """The view to read through now."""
         raise NotImplementedError
+
+    def _any_view(self) -> View:
+        """One to make queries in: it need not be the newest."""
+        return self._reader()
 
     def _view_for(self, epoch: Epoch) -> View:
         """The same for a block of that epoch: if that is good, without looking for something newer."""

@@ -283,6 +283,10 @@ class OpenStore(Factory, ClosingBlock):
         with self._lock:
             return self._newest()
 
+    def _any_view(self) -> View:
+        snapshot = self._snapshot
+        return snapshot if snapshot is not None and self._transaction is None else self._reader()
+
     def _view_for(self, epoch: Epoch) -> View:
         transaction = self._transaction
         if transaction is not None and transaction.mine():

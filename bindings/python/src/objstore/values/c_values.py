@@ -12,6 +12,7 @@ from typing import Any
 
 from ..native import ffi
 from ..native.callbacks import hand_on
+from ..native.handles import cell_of
 from . import decimals, documents, kinds
 from .kinds import (
     BINARY,
@@ -38,6 +39,7 @@ from .kinds import (
 from .object_id import ObjectId
 
 TEXT_ROOM = 1024
+_query_close = ffi.bind("objstore_query_close")
 
 
 def _text_bytes(value: Any) -> int:
@@ -134,7 +136,7 @@ class Values:
     def _put_mixed(self, index: int, prop: Described, value: Any) -> None:
         kind = kinds.BY_TYPE.get(type(value))
         if kind is not None:
-            self.put(index, _As(prop, kind), value)
+            self.put(index, As(prop, kind), value)
             return
         if kinds.is_object(value):
             self.words[5 * index] = LINK
@@ -266,7 +268,7 @@ class Values:
         return value if prop.enum is None else kinds.member(prop, value)
 
 
-class _As:
+class As:
     """A mixed property that holds a value of this kind."""
 
     __slots__ = ("name", "model_name", "kind", "nullable", "enum", "path", "type_name")
@@ -293,8 +295,8 @@ class Scratch:
         self.number = c_uint64()
         self.signed_number = c_int64.from_buffer(self.number)
         self.number_address = ctypes.addressof(self.number)
-        self.handle = c_uint64()
-        self.handle_address = ctypes.addressof(self.handle)
+        self.query = cell_of(self, _query_close)
+        self.query_address = ctypes.addressof(self.query)
 
 
 _pool: list[Scratch] = []

@@ -375,8 +375,6 @@ _CONVERT: dict[int, Callable[[Described, Any], Any]] = {
     LINK: _link,
     MIXED: _mixed,
 }
-# What a quoted text in a filter means for kinds that have a text form.
-FROM_TEXT: dict[int, Callable[[str], Any]] = {DECIMAL: Decimal, OBJECT_ID: ObjectId, UUID: uuid.UUID}
 
 
 def convert(prop: Described, value: Any) -> Any:

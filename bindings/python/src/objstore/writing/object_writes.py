@@ -47,7 +47,9 @@ class ObjectWrites(View):
     _added: list[list[Any]]  # groups of objects, until the commit
 
     def settle(self, place: tuple[int, int, int] | None = None) -> None:
-        """A list, set or dict is about to change; without one: any of them may. Loops over it read what is left."""
+        """A list, set or dict is about to change; without one: any of them may. Loops over it read what is left, and
+        what was found before is not good any more."""
+        self._evaluations.clear()
         for reading in list(self.readings) if self.readings else ():
             if place is None or place == reading.place:
                 reading.settle()

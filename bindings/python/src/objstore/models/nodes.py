@@ -1,0 +1,74 @@
+"""Nodes of queries as section 13 of objstore.h has them, in post-order: operands are what is right before a node.
+
+    Dog.age < 2   ─►   variable, property "age", constant 2, compare <
+
+They are bytes, so that what is put together is one behind the other, and goes to the library as it is.
+"""
+
+import ctypes
+import struct
+from typing import Any
+
+from ..values.constants import NULL, text
+from ..values.kinds import INT
+
+TRUTH, AND, OR, NOT, COMPARE, CONSTANT, LIST, ARITHMETIC, VARIABLE = range(1, 10)
+PROPERTY, ELEMENT, KEY = 11, 12, 13
+COUNT, AGGREGATE, QUANTIFIED = 20, 22, 23
+SORT_KEY, SORT, DISTINCT, LIMIT, OFFSET, WHOLE = range(27, 33)
+
+EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, IN, BETWEEN = range(1, 9)
+BEGINS_WITH, ENDS_WITH, CONTAINS, LIKE = range(9, 13)
+ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE = range(1, 6)
+ANY, ALL, NONE = range(1, 4)
+PLACE_AT = 1
+ASCENDING, DESCENDING = 1, 2
+SUM, MINIMUM, MAXIMUM, AVERAGE = range(1, 5)
+IGNORES_CASE, IGNORES_ACCENTS = 0x1, 0x2
+
+_HEAD = struct.Struct("<BBBBIq")
+SIZE = _HEAD.size + len(NULL)
+OPERAND, COMPARISON = 2 * SIZE, 4 * SIZE  # a property, and its comparison with a constant
+
+
+def head(kind: int, operands: int = 0, choice: int = 0, modifiers: int = 0, number: int = 0) -> bytes:
+    """A node without its value."""
+    return _HEAD.pack(kind, choice, modifiers, 0, operands, number)
+
+
+def node(kind: int, operands: int = 0, choice: int = 0, modifiers: int = 0, number: int = 0) -> bytes:
+    """A node that needs no value."""
+    return head(kind, operands, choice, modifiers, number) + NULL
+
+
+def operands(nodes: bytes, kind: int) -> int:
+    """How many the last node has, if it is of that kind; else 0."""
+    last = _HEAD.unpack_from(nodes, len(nodes) - SIZE)
+    return int(last[4]) if last[0] == kind else 0
+
+
+CONSTANT_HEAD = head(CONSTANT)
+_WITH_AN_INT = struct.Struct(f"<{_HEAD.size}sqq24x{SIZE}s")
+
+
+def with_an_int(value: int, after: bytes) -> bytes:
+    """A constant, and the node behind it: two thirds of the time that it takes to join them."""
+    return _WITH_AN_INT.pack(CONSTANT_HEAD, INT, value, after)
+
+
+OBJECT = node(VARIABLE)
+TRUE, FALSE = node(TRUTH, number=1), node(TRUTH)
+_names: dict[str, Any] = {}  # as long as the process: a node is the same whenever its bytes are
+
+
+def property_of(name: str) -> bytes:
+    """A property of the value before it, by its name."""
+    memory = _names.get(name)
+    if memory is None:
+        memory = _names.setdefault(name, ctypes.create_string_buffer(name.encode()))
+    return head(PROPERTY, 1) + text(ctypes.addressof(memory), len(memory) - 1)
+
+
+def property_by_id(number: int) -> bytes:
+    """The same by its id in a store."""
+    return node(PROPERTY, 1, number=number)

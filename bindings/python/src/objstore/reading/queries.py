@@ -1,0 +1,106 @@
+"""Queries as handles of the library: made once, asked in any view of their store."""
+
+import ctypes
+from typing import Any
+
+from ..errors import Error
+from ..native import ffi
+from ..native.failures import check, failure
+from ..native.handles import cell_of
+from ..values.constants import ANYTHING, Packed, with_texts
+from ..values.kinds import encode
+
+_query_new = ffi.bind("objstore_query_new")
+_query_parse = ffi.bind("objstore_query_parse")
+_query_range = ffi.bind("objstore_query_range")
+_query_then = ffi.bind("objstore_query_then")
+_query_text = ffi.bind("objstore_query_text")
+_query_close = ffi.bind("objstore_query_close")
+
+_NODE_BYTES, _VALUE_BYTES = ctypes.sizeof(ffi.QueryNode), ctypes.sizeof(ffi.Value)
+_WORDS, _VALUE = _NODE_BYTES // 8, ffi.QueryNode.value.offset // 8  # of a node, and before its value
+
+
+class Query:
+    """A class, a condition, and what is done with the objects that satisfy it. Never changes; any thread may ask it, as
+    long as its store is open."""
+
+    __slots__ = ("cell", "key", "is_ascending", "shown", "__weakref__")
+    shown: str  # in messages, where it has no text
+
+    def __init__(self, key: Any, is_ascending: bool) -> None:
+        self.cell = cell_of(self, _query_close)  # the handle, from when the library has made it
+        self.key = key  # equal ones find the same
+        self.is_ascending = is_ascending  # does it find objects in the order of their keys?
+
+    def text(self) -> str:
+        """What filter() makes the same of. NotSupported: it has none."""
+        text = ffi.Text()
+        check(_query_text(self.cell, None, ctypes.byref(text)))
+        return ffi.string(text)
+
+
+def key(class_id: int, nodes: bytes, texts: tuple[bytes, ...]) -> Any:
+    """Of the query that is made of them."""
+    return class_id, nodes, texts
+
+
+def of_nodes(view: int, class_id: int, nodes: bytes, texts: tuple[bytes, ...], is_ascending: bool = True) -> Query:
+    """Of an expression; b"": all objects of the class."""
+    query = Query(key(class_id, nodes, texts), is_ascending)
+    if status := make(view, class_id, nodes, texts, ctypes.addressof(query.cell)):
+        raise failed(status)
+    return query
+
+
+def make(view: int, class_id: int, nodes: bytes, texts: tuple[bytes, ...], out: int) -> int:
+    """Writes the handle of such a query to an address; the status."""
+    array, _kept = with_texts(nodes, texts, _WORDS, _VALUE) if texts else (nodes, None)
+    status: int = _query_new(view, class_id, array, len(nodes) // _NODE_BYTES, out)
+    return status
+
+
+def failed(status: int) -> Error:
+    problem = failure(status)
+    problem.position = None  # of a node, which the program does not see
+    return problem
+
+
+def of_text(view: int, class_id: int, text: str, arguments: Packed) -> Query:
+    """Of a text and its arguments."""
+    # Behind anything that may be a SORT the order is unknown.
+    query = Query((class_id, text, *arguments), "sort" not in text.lower())
+    array, _kept = with_texts(*arguments, _VALUE_BYTES // 8, 0)
+    count, encoded = len(array) // _VALUE_BYTES, ffi.text_of(encode(ANYTHING, text))
+    if status := _query_parse(view, class_id, encoded, array, count, ctypes.byref(query.cell)):
+        raise _pointing(failure(status), text)
+    return query
+
+
+def of_range(view: int, index_id: int, first: Packed, last: Packed, flags: int) -> Query:
+    """Of a part of an index, from and to some values."""
+    query = Query((index_id, first, last, flags), False)
+    from_, _kept = with_texts(*first, _VALUE_BYTES // 8, 0)
+    to, _kept_too = with_texts(*last, _VALUE_BYTES // 8, 0)
+    counts = [len(bound) // _VALUE_BYTES for bound in (from_, to)]
+    check(_query_range(view, index_id, from_, counts[0], to, counts[1], flags, ctypes.byref(query.cell)))
+    return query
+
+
+def then(first: Query, second: Query) -> Query:
+    """What the second finds among what the first finds."""
+    query = Query((first.key, second.key), first.is_ascending and second.is_ascending)
+    check(_query_then(first.cell, second.cell, ctypes.byref(query.cell)))
+    return query
+
+
+def _pointing(problem: Error, text: str) -> Error:
+    """The error, with the text and what is wrong in it."""
+    if problem.position is not None:
+        before = text.encode()[: problem.position].decode(errors="ignore")
+        start = before.rfind("\n") + 1
+        line = text[start:].partition("\n")[0]
+        blank = "".join("\t" if c == "\t" else " " for c in before[start:])
+        problem.message += f"\n    {line}\n    {blank}^"
+        problem.args = (problem.message,)
+    return problem
