@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from queries.binding import Argument
+from queries.data import Stored
 from queries.evaluate import run
+from queries.values import Value, equal
 
 from . import mutations, sums
 from .asking import pack_arguments
@@ -20,7 +22,7 @@ from .report import Tally, told
 from .scalar_conditions import ScalarConditions
 from .scalar_data import CLASS, Column, Things, things
 from .scalar_queries import AND, Both, QueryDrawer, ScalarQuery
-from .variants import VERSIONS, Difference, Question, Stores
+from .variants import VERSIONS, Difference, Given, Question, Stores
 
 # How many queries a round has, and how many where there are more objects than so many.
 ROUND = 400
@@ -80,6 +82,8 @@ class Round:
                 self.chain(query, drawer.query())
             elif self.rng.random() < 0.3:
                 self.aggregate(query)
+            elif self.rng.random() < 0.1:
+                self.change(query)
         version = self.stores.reopen(self.rng)
         for query in asked:
             self.report(query, lambda query: self.stores.ask_again(self.question(query), version))
@@ -131,11 +135,22 @@ class Round:
     def ask(self, query: ScalarQuery) -> list[Difference]:
         """Ask one query; now and then the oracle is asked about it as a whole."""
         question = self.question(query)
+        found = self.stores.ask(question)
         if len(self.worlds[0].keys) <= FEW and self.rng.random() < CHECKED:
-            whole = run(self.versions[0], CLASS, question.text, question.arguments)
-            if whole != question.expected[0]:
-                raise AssertionError(f"{question.text} {question.arguments}: {whole} {question.expected[0]}")
-        return self.stores.ask(question)
+            found += self.check(query, question)
+        return found
+
+    def check(self, query: ScalarQuery, question: Question) -> list[Difference]:
+        """Ask the oracle about the whole query, and about the text that the engine has written of it."""
+        whole = run(self.versions[0], CLASS, question.text, question.arguments)
+        if whole != question.expected[0]:
+            raise AssertionError(f"{question.text} {question.arguments}: {whole} {question.expected[0]}")
+        # Beside mixed values a written number is not the double that it was as an argument; objects have no text.
+        kinds = {self.values.kind(name) for name in query.names()}
+        if kinds & {"mixed", "link"}:
+            return []
+        read = run(self.versions[0], CLASS, self.stores.written, [])
+        return [] if read == whole else [Difference(f"text read by the oracle: {self.stores.written}", whole, read)]
 
     def split(self, query: ScalarQuery) -> None:
         """The same query as two, joined."""
@@ -153,6 +168,31 @@ class Round:
         described = self.rng.choice(fitting)
         name, version = self.rng.choice(sums.FITTING[described.kind]), self.rng.randrange(3)
         self.report(query, lambda query: self.stores.aggregate(self.question(query), version, name, described))
+
+    def change(self, query: ScalarQuery) -> None:
+        """Delete what a query finds, or give all of it a value; then ask for what is left, or what has the value."""
+        world, arguments = self.worlds[2], list[Argument]()
+        fitting = [
+            column for column in self.things.columns if column.described.kind in ("int", "string", "bool", "uuid")
+        ]
+        fitting = [column for column in fitting if column.palette and column.described.name != "_id"]
+        keys = set(query.finds(world))
+        if self.rng.random() < 0.5 or not fitting:
+            given, written = None, "TRUEPREDICATE"
+            expected = [key for key in world.keys if key not in keys]
+        else:
+            column = self.rng.choice(fitting)
+            given = Given(column.described.name, self.rng.choice(column.palette))
+            written, arguments = f"{given.name} == $0", [given.value]
+            table = self.versions[2].tables[CLASS]
+            expected = [key for key in world.keys if key in keys or same(table[key].fields[given.name], given.value)]
+        then = Question(CLASS, written, arguments, [None, None, expected])
+        try:
+            found = self.stores.change(self.question(query), given, then)
+        except EngineError as error:
+            found = [Difference("changed", "an answer", error)]
+        if found:
+            self.tell(query, found[0])
 
     def chain(self, one: ScalarQuery, two: ScalarQuery) -> None:
         """What one query finds among what another does."""
@@ -200,6 +240,11 @@ class Round:
         forms = " | ".join(dict.fromkeys(atom.form for atom in query.atoms()))
         steps = " ".join(type(step).__name__ for step in query.steps)
         self.tally.differ(f"{forms} {steps}".strip() + f" ({difference.where.split(',')[0][:20]})", words)
+
+
+def same(stored: Stored, value: Value) -> bool:
+    """Whether a property has a value."""
+    return not isinstance(stored, (list, dict)) and equal(stored, value)
 
 
 def names_of(columns: list[Column]) -> list[str]:

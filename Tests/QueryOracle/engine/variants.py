@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from ctypes import byref, c_uint64
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from queries.binding import Argument
 from queries.data import Database
 from queries.schema import Property
+from queries.values import Value
 
 from . import mutations, sums
 from .asking import Asker, pack_arguments
-from .library import Handle, Library, text
+from .library import Handle, Library, ids, text
 from .loading import Store, everything, nothing
 from .packing import Packed
 
@@ -40,6 +42,14 @@ class Question:
     expected: list[list[int] | None]
     # The arguments as values of each store.
     packed: dict[int, Packed] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value for a property."""
+
+    name: str
+    value: Value
 
 
 class Stores:
@@ -71,6 +81,8 @@ class Stores:
             mutations.make(store, transaction, made[1])
             self.views.append([loaded, deleted, transaction])
         self.asked = 0
+        # The text of the query that was asked last.
+        self.written = ""
 
     def parse(self, number: int, question: Question) -> Handle:
         """The query in one of the stores."""
@@ -124,7 +136,7 @@ class Stores:
     ) -> None:
         """What a query is as a text must be the same query."""
         self.asked += 1
-        written = self.asker.text(query)
+        self.written = written = self.asker.text(query)
         again = self.asker.parse(self.views[0][0], class_id, text(written))
         rewritten = self.asker.text(again)
         if rewritten != written:
@@ -171,6 +183,38 @@ class Stores:
                 where = f"{name} of {described.name}, {STORES[number]}, {VERSIONS[version]}"
                 found.append(Difference(where, right, answer))
             self.asker.close(query)
+        return found
+
+    def change(self, question: Question, given: Given | None, then: Question) -> list[Difference]:
+        """Delete what a query finds in the transaction, or give it a value; ask another query; take it back."""
+        expected = question.expected[2]
+        if expected is None:
+            return []
+        found: list[Difference] = []
+        how = "deleted" if given is None else f"{given.name} set"
+        for number, store in enumerate(self.stores):
+            self.asked += 2
+            transaction = self.views[number][2]
+            query, after = self.parse(number, question), self.parse(number, then)
+            savepoint, count = c_uint64(), c_uint64()
+            self.library.call("savepoint_begin", transaction, byref(savepoint))
+            if given is None:
+                self.library.call("query_delete", query, transaction, byref(count))
+            else:
+                ids_given = ids([store.property_ids[(question.class_name, given.name)]])
+                values = store.packer.array([given.value])
+                self.library.call("query_set", query, transaction, ids_given, values.data, 1, byref(count))
+            if count.value != len(expected):
+                found.append(Difference(f"{how} of what it finds, {STORES[number]}", len(expected), count.value))
+            wanted = then.expected[2]
+            if wanted is not None:
+                where = f"{then.text} after {how} of what it finds, {STORES[number]}, {VERSIONS[2]}"
+                self.compare(found, store, question.class_name, after, transaction, wanted, where)
+            self.library.call("savepoint_rollback", transaction, savepoint)
+            where = f"after {how} of what it finds and taken back, {STORES[number]}, {VERSIONS[2]}"
+            self.compare(found, store, question.class_name, query, transaction, expected, where)
+            self.asker.close(query)
+            self.asker.close(after)
         return found
 
     def reopen(self, rng: random.Random) -> int:

@@ -172,14 +172,19 @@ def number_as_decimal(number: Number) -> Decimal:
 
 
 def settle(number: Number, other: Value) -> Numeric:
-    """A written number as the type it meets: an integer stays one, other digits are rounded once, to that type."""
+    """A written number as the type it meets: an integer stays one, other digits are rounded once, to that type.
+
+    Next to single precision a number beyond its range stays a double: no infinity stands for it.
+    """
     if isinstance(other, Decimal):
         return number_as_decimal(number)
     if number.is_integer():
         return int(number.text)
+    exact = float(number.text)
     if isinstance(other, Float32):
-        return Float32(to_float32(float(number.text)))
-    return float(number.text)
+        rounded = to_float32(exact)
+        return exact if math.isinf(rounded) else Float32(rounded)
+    return exact
 
 
 def as_exact(value: Numeric) -> Fraction | float:

@@ -131,6 +131,21 @@ def test_a_wrong_sum_is_told(library: Library, monkeypatch: pytest.MonkeyPatch) 
     assert all(any(f"{name} of" in words for name in sums.NAMES) for words in told)
 
 
+@pytest.mark.parametrize("left_out", ["query_set", "query_delete"])
+def test_changes_that_do_not_happen_are_told(library: Library, monkeypatch: pytest.MonkeyPatch, left_out: str) -> None:
+    """What is changed by a query is counted, and asked for afterwards."""
+    right = Library.call
+
+    def wrong(library: Library, name: str, *arguments: object) -> None:
+        if name != left_out:
+            right(library, name, *arguments)
+
+    monkeypatch.setattr(Library, "call", wrong)
+    told = [words for found in rounds(library).differences.values() for words in found]
+    assert told
+    assert all("of what it finds" in words for words in told)
+
+
 def test_the_check_of_the_masks_can_fail(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Now and then the oracle answers a whole query; that would not agree with a wrong mask."""
     right = World.mask

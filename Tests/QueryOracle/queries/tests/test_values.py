@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 import pytest
@@ -33,6 +34,8 @@ def test_written_numbers_take_the_type_they_meet() -> None:
     assert equal(Float32(to_float32(0.1)), Number("0.1"))
     assert not equal(9007199254740992.0, Number("9007199254740993"))
     assert compare(2, Number("2.25")) == -1
+    assert compare(Float32(-math.inf), Number("-1e300")) == -1
+    assert equal(Float32(math.inf), Number("inf"))
 
 
 def test_kinds_do_not_mix() -> None:
