@@ -21,7 +21,8 @@ from .reasons import reason
 from .report import Tally, told
 from .scalar_conditions import ScalarConditions
 from .scalar_data import CLASS, Column, Things, things
-from .scalar_queries import AND, Both, QueryDrawer, ScalarQuery
+from .scalar_queries import AND, QueryDrawer, ScalarQuery
+from .scalar_trees import Both
 from .variants import VERSIONS, Difference, Given, Question, Stores
 
 # How many queries a round has, and how many where there are more objects than so many.

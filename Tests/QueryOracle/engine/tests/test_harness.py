@@ -17,7 +17,8 @@ from engine.masks import Atom, Values, World, bits
 from engine.reasons import reason
 from engine.scalar_conditions import ScalarConditions
 from engine.scalar_data import CLASS, things
-from engine.scalar_queries import Both, Limit, Not, Order, QueryDrawer, ScalarQuery, Sort, written
+from engine.scalar_queries import QueryDrawer, ScalarQuery
+from engine.scalar_trees import Both, Limit, Not, Order, Sort, written
 
 
 @pytest.mark.parametrize("seed", range(8))
