@@ -2697,7 +2697,7 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
  *  - BINARY and LINK have only == and !=, and BINARY the operators of texts. A link is compared with an object of its
  *    target class, which may have been deleted: nothing links to it then.
  *  - Sums that leave 64 bits, and what is divided by zero (of ints), are null; what is computed with null is null.
- *  - A collection of links or of mixed values is asked for an object by ANY: `ANY friends == $0`.
+ *  - A collection of links is asked for an object by ANY: `ANY friends == $0`.
  *
  *  This version evaluates conditions about properties of the class itself. It reads the rest of the language, and says
  *  of it NOT_SUPPORTED: paths through links, collections but for the above, SUBQUERY, TEXT, GEOWITHIN.

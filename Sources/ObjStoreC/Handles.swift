@@ -301,12 +301,13 @@ enum Handles {
     }
 
     /// Waits until no call is inside a closed header and all its children are gone, closing those. A child that is lent
-    /// to a callback is left to the call that lent it, which is inside: what the callback does with it continues.
+    /// to a callback is left to the call that lent it, which is inside: what the callback does with it continues, also
+    /// with its queries. So these are closed when no child is lent any more.
     private static func drain(_ header: UnsafeMutablePointer<cs_handle>) {
-        var pause: Int64 = 1_000
+        var pause: Int64 = 1_000, hasQueriesOnly = false
         while true {
             let (child, hasNone) = withLock {
-                (firstNotLent(header.pointee.first_child), header.pointee.first_child == 0)
+                (nextToClose(header.pointee.first_child, &hasQueriesOnly), header.pointee.first_child == 0)
             }
             if child != 0, closeChild(child) { continue }
             let wasVisited = cs_was_visited(cs_thread_current(), header)
@@ -317,11 +318,23 @@ enum Handles {
         }
     }
 
-    /// Under the lock.
-    private static func firstNotLent(_ child: UInt32) -> UInt32 {
-        var index = child
-        while index != 0, at(index).pointee.is_lent != 0 { index = at(index).pointee.next }
-        return index
+    /// Under the lock. 0: the only ones left are lent, or queries that are in use there.
+    private static func nextToClose(_ first: UInt32, _ hasQueriesOnly: inout Bool) -> UInt32 {
+        if hasQueriesOnly { return first }
+        var index = first, query: UInt32 = 0, hasLent = false
+        while index != 0 {
+            if at(index).pointee.is_lent != 0 {
+                hasLent = true
+            } else if cs_load64(at(index)) & ~generationMask != HandleKind.query.rawValue {
+                return index
+            } else if query == 0 {
+                query = index
+            }
+            index = at(index).pointee.next
+        }
+        if hasLent { return 0 }
+        hasQueriesOnly = true
+        return query
     }
 
     /// False: another thread is closing it.

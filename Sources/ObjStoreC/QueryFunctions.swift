@@ -248,7 +248,8 @@ public func objstore_query_read(
     guard let buffer else { return failNull("buffer") }
     let blame: Blame = [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "properties"]
     return ask(query, view, "view", blame) { (query, view) throws(StoreError) in
-        try read(try view.find(query), 0, row_count, properties, property_count, buffer)
+        try check(count: row_count, "row_count")
+        try read(try view.find(query.limited(to: row_count)), 0, row_count, properties, property_count, buffer)
     }
 }
 

@@ -86,6 +86,13 @@ package final class Query: Sendable {
             parts: [self, next])
     }
 
+    /// Its first objects.
+    package func limited(to count: Int) -> Query {
+        Query(
+            classID, storeTag: storeTag, predicate, in: stretch, steps: steps + [.limit(count)], tree: nil,
+            parts: [self])
+    }
+
     // MARK: As a text
 
     /// The canonical text: the same query is made of it.

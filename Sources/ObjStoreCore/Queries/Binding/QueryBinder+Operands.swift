@@ -20,7 +20,10 @@ extension QueryBinder {
             }
             return .constant(node.value)
         case .list:
+            // The values, and what IN makes of them.
+            try Memory.check(for: Int(node.operands), each: 10 * MemoryLayout<Value>.stride)
             var values: [Value] = []
+            values.reserveCapacity(Int(node.operands))
             for operand in operands(index) {
                 guard case .constant(let value) = try self.operand(operand) else {
                     throw error(.invalidQuery, operand, "a list has constants only, and not \(described(operand))")

@@ -160,6 +160,7 @@ package final class QueryTree: @unchecked Sendable {
     /// Copies what the values point to. Errors: `.outOfMemory`.
     package init(_ nodes: [QueryNode]) throws(StoreError) {
         let size = nodes.reduce(0) { $0 + ($1.value.pointer == nil ? 0 : $1.value.count) }
+        try Memory.check(for: nodes.count, each: MemoryLayout<QueryNode>.stride)
         let memory = size == 0 ? nil : try Memory.allocate(size)
         var own = nodes, used = 0
         if let memory {
