@@ -23,8 +23,8 @@ extension Object {
 }
 
 extension Results {
-    /// Those for which a condition is true: `.filter("age < 2 AND name BEGINSWITH 'A'")`, `.filter("age < %@", 2)`. What
-    /// is wrong with it is reported where the results are used.
+    /// Those for which a condition is true: `.filter("age < 2 AND name BEGINSWITH 'A'")`, `.filter("age < %@", 2)`.
+    /// What is wrong with it is reported where the results are used.
     public func filter(_ predicate: String, _ arguments: Any...) -> Results {
         filtered(Predicate.text(predicate), arguments: arguments)
     }

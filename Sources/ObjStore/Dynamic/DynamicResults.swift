@@ -32,8 +32,8 @@ public struct DynamicResults: Sendable {
 
     /// Those for which a condition is true, and steps behind it: as ``Results/filter(_:_:)``.
     ///
-    /// Errors: `.noSuchClass`, `.invalidQuery`, `.noSuchProperty`, `.wrongType`, `.notSupported`, with the `position` in
-    /// the text.
+    /// Errors: `.noSuchClass`, `.invalidQuery`, `.noSuchProperty`, `.wrongType`, `.notSupported`, with the `position`
+    /// in the text.
     public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> DynamicResults {
         let found = then { (view, classID) throws(ObjStoreError) in
             try QueryNodes(arguments: arguments).withArguments { (arguments) throws(StoreError) in

@@ -46,8 +46,8 @@ struct QueryNodes: @unchecked Sendable {
         append(.compare, choice: comparison.rawValue, modifiers: modifiers, operands: 2)
     }
 
-    /// A property of values of any type with a link, which may be anywhere inside. The language of queries does not have
-    /// it: it is a query of its own.
+    /// A property of values of any type with a link, which may be anywhere inside. The language of queries does not
+    /// have it: it is a query of its own.
     mutating func appendInside(_ link: _QueryValue) {
         append(constant: link)
         append(.compare, choice: QueryNode.inside, operands: 2)

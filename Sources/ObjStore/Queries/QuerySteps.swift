@@ -2,8 +2,8 @@ internal import ObjStoreCore
 
 /// What objects are sorted by, and in which direction: `dogs.sorted(by: [SortKey(\.age, ascending: false)])`.
 ///
-/// Nil comes first, ascending; texts are sorted by code point, with `.caseInsensitive` without regard to upper and lower
-/// case.
+/// Nil comes first, ascending; texts are sorted by code point, with `.caseInsensitive` without regard to upper and
+/// lower case.
 public struct SortKey<Element>: Sendable {
     let property: QueriedProperty
     let isAscending: Bool
