@@ -39,6 +39,19 @@ public func objstore_incoming(
 }
 
 @c @implementation
+public func objstore_query_incoming(
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
+    _ query: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    guard let query else { return failNull("query") }
+    query.pointee = nil
+    return Handles.use(view, .view, "view", incomingBlame) { (asked: View) throws(StoreError) in
+        let made = try asked.query(incoming: objectID(object), property_id)
+        query.pointee = try Handles.open(.query, QueryBox(made), parent: Handles.store(of: view!))
+    }
+}
+
+@c @implementation
 public func objstore_incoming_count(
     _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
     _ count: UnsafeMutablePointer<UInt64>?

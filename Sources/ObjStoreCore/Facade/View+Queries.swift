@@ -62,10 +62,19 @@ extension View {
 
     /// The objects whose property `propertyID` links to `object`, in the order of creation.
     package func incoming(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> Results {
-        let cls = try serialised { () throws(StoreError) in
-            try trees.origin(of: propertyID, to: object.key, try classOf(object, try schema))
+        try find(try query(incoming: object, propertyID))
+    }
+
+    /// The same, as a query.
+    package func query(incoming object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> Query {
+        let (cls, tag) = try serialised { () throws(StoreError) in
+            let trees = try trees
+            return (
+                try trees.origin(of: propertyID, to: object.key, try classOf(object, trees.schema)), trees.storeTag
+            )
         }
-        return try find(try Query(cls.classID, propertyID, .equal, .link(object), isInside: true))
+        let test = try ColumnTest(propertyID, .equal, .link(object), isInside: true)
+        return Query(cls.classID, storeTag: tag, Predicate(test))
     }
 
     /// How many objects link to `object` by that property, an owner of a collection once. O(log n).

@@ -11,7 +11,7 @@ from ..json import json_options, json_text
 from ..models import expressions as steps, nodes
 from ..models.display import results_table
 from ..models.expressions import Condition, Part, all_of
-from ..models.inverses import AnyBacklinks, LinksTo, links_to
+from ..models.inverses import AnyBacklinks, LinksTo
 from ..models.model import Model
 from ..models.properties import Property
 from ..objects import state
@@ -80,13 +80,15 @@ class Results(Generic[M]):
         What cannot be asked is an error when they are used: WrongType, NotSupported."""
         if not conditions:
             return self
-        part, binding, mine = conditions[0], self._binding, self._condition()
+        part, binding, mine = conditions[0], self._binding, self._part
         if len(conditions) != 1 or type(part) is not Condition:
             part = all_of(conditions)
         if not part._properties or part._properties[0].model is not binding.model:
             binding = self._about(part)
         if type(part) is LinksTo and self._is_everything:
             return Backlinks(self._source, binding, part.link, part.target)
+        if self._is_inverse:
+            return Results(self._source, binding, self._asked(self._source._any_view()), part)
         return Results(self._source, binding, self._before, part if mine is None else mine & part)
 
     def filter(self, text: str, *arguments: Any) -> "Results[M]":
@@ -149,9 +151,6 @@ class Results(Generic[M]):
             raise InvalidArgument(f"'{part}' is about {prop.model_name}, and these are {name}", class_name=name)
         return self._source._binding(prop.model)
 
-    def _condition(self) -> Condition | None:
-        return self._part
-
     @property
     def _is_everything(self) -> bool:
         """Are they all objects of the class?"""
@@ -161,7 +160,7 @@ class Results(Generic[M]):
         """The query, which may have to be made, in a view."""
         made = self._made
         if not made:
-            part, binding = self._condition(), self._binding
+            part, binding = self._part, self._binding
             if part is None:
                 made = binding.everything(view.handle) if self._before is None else self._before
             else:
@@ -486,9 +485,14 @@ class Backlinks(Results[M], AnyBacklinks):
         self._link = link
         self._target = target  # the object
 
-    def _condition(self) -> Condition:
-        """What is made of it needs one, while it needs none itself."""
-        return links_to(self._link, self._target)
+    def _asked(self, view: View) -> Query:
+        """What is made of it needs a query, while it needs none itself."""
+        made = self._made
+        if not made:
+            made = queries.of_incoming(view.handle, self._binding.class_id, *self._place())
+            made.shown = f"{self._link.name} links to {self._target!r}"
+            self._made = made
+        return made  # type: ignore[return-value]  # True it never is
 
     def _place(self) -> tuple[int, int, int]:
         binding = self._target._o_block.store._binding(type(self._target))

@@ -1,9 +1,11 @@
 """Queries as handles of the library: made once, asked in any view of their store."""
 
 import ctypes
+import struct
 from typing import Any
 
-from ..errors import Error
+from ..errors import Error, Status
+from ..models.nodes import FALSE
 from ..native import ffi
 from ..native.failures import check, failure
 from ..native.handles import cell_of
@@ -13,6 +15,7 @@ from ..values.kinds import encode
 _query_new = ffi.bind("objstore_query_new")
 _query_parse = ffi.bind("objstore_query_parse")
 _query_range = ffi.bind("objstore_query_range")
+_query_incoming = ffi.bind("objstore_query_incoming")
 _query_then = ffi.bind("objstore_query_then")
 _query_text = ffi.bind("objstore_query_text")
 _query_close = ffi.bind("objstore_query_close")
@@ -84,6 +87,17 @@ def of_range(view: int, index_id: int, first: Packed, last: Packed, flags: int) 
     to, _kept_too = with_texts(*last, _VALUE_BYTES // 8, 0)
     counts = [len(bound) // _VALUE_BYTES for bound in (from_, to)]
     check(_query_range(view, index_id, from_, counts[0], to, counts[1], flags, ctypes.byref(query.cell)))
+    return query
+
+
+def of_incoming(view: int, class_id: int, property_id: int, head: int, key: int) -> Query:
+    """Of the objects whose property leads to an object; of none, where that was deleted."""
+    query = Query(("incoming", property_id, head, key), True)
+    target = ffi.Object.from_buffer_copy(struct.pack("<Qq", head, key))
+    status = _query_incoming(view, target, property_id, ctypes.byref(query.cell))
+    if status == Status.NO_SUCH_OBJECT:
+        return of_nodes(view, class_id, FALSE, ())
+    check(status)
     return query
 
 
