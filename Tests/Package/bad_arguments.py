@@ -195,6 +195,7 @@ SPECIAL = {
     ("objstore_schema_set_stored_class_name", "stored_name"): 'OBJSTORE_STR("S")',
     ("objstore_row_link", "property_id"): "P_LINK",
     ("objstore_incoming", "property_id"): "P_LINK",
+    ("objstore_query_incoming", "property_id"): "P_LINK",
     ("objstore_incoming_count", "property_id"): "P_LINK",
     ("objstore_create_embedded", "parent"): "OBJ",
     ("objstore_create_embedded", "property_id"): "P_INNER",
@@ -289,7 +290,7 @@ RANGES = {
     "depth": ["101"],
 }
 # A property of any class will do, or is of another kind.
-OF_ANY_CLASS = {"objstore_property_get_info", "objstore_incoming", "objstore_incoming_count"}
+OF_ANY_CLASS = {"objstore_property_get_info", "objstore_incoming", "objstore_incoming_count", "objstore_query_incoming"}
 # A call without a wrong kind of value, and with one: what to change for WRONG_TYPE.
 WRONG_TYPE = {
     "objstore_set": {"value": 'objstore_string(OBJSTORE_STR("x"))'},
@@ -304,6 +305,7 @@ WRONG_TYPE = {
     "objstore_read_column": {"property_id": "P_NAME"},
     "objstore_read_text_column": {"property_id": "P_N"},
     "objstore_incoming": {"property_id": "P_NAME"},
+    "objstore_query_incoming": {"property_id": "P_NAME"},
     "objstore_incoming_count": {"object": "OTHER_OBJ"},
     "objstore_create_embedded": {"property_id": "P_NAME"},
     "objstore_parent": {"object": "OBJ"},
@@ -321,6 +323,7 @@ BLAMED = {
     "objstore_read_text_column": "property_id",
     "objstore_insert_rows": "columns",
     "objstore_incoming": "property_id",
+    "objstore_query_incoming": "property_id",
     "objstore_incoming_count": "property_id",
     "objstore_create_embedded": "property_id",
     "objstore_parent": "object",

@@ -24,17 +24,14 @@ package final class ValueTest: Sendable {
         self.properties = properties
     }
 
-    /// Of two values of any kinds: exact among numbers; null equals null only, NaN nothing; values of different
-    /// families are unequal, and neither less nor greater.
+    /// Of two values of any kinds: exact among numbers, bytewise among texts and binaries, as of mixed values; null
+    /// equals null only, NaN nothing; values of different families are unequal, and neither less nor greater.
     static func holds(_ comparison: Comparison, _ a: Value, _ b: Value) throws(StoreError) -> Bool {
         if a.isNull || b.isNull || a.isNaN || b.isNaN {
             let isEqual = a.isNull && b.isNull
             return comparison == .equal ? isEqual : comparison == .notEqual ? !isEqual : false
         }
-        guard try MixedOrder.family(a) == MixedOrder.family(b), a.kind.isText == b.kind.isText else {
-            return comparison == .notEqual
-        }
-        if a.kind.isText, a.kind != b.kind { return comparison == .notEqual }
+        guard try MixedOrder.family(a) == MixedOrder.family(b) else { return comparison == .notEqual }
         return comparison.holds(try MixedOrder.compare(a, b))
     }
 }
