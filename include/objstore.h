@@ -2955,7 +2955,7 @@ OBJSTORE_API objstore_status objstore_incoming(objstore_view *view, objstore_obj
                     property(property_id), type(property_id));
 
 /** Makes a query of these objects, for what results do not have: sums and extremes, narrowing (objstore_query_then).
- * Asked when the object was deleted it finds nothing. Errors as objstore_incoming; objstore_query_text: NOT_SUPPORTED. */
+ * Asked when the object was deleted it finds nothing. It has no text. Errors as objstore_incoming. */
 OBJSTORE_API objstore_status objstore_query_incoming(objstore_view *view, objstore_object object,
                                                      objstore_property_id property_id, objstore_query **query)
     OBJSTORE_CHECKS(null(view, query), closed(view), kind(view), store(object), deleted(object),
