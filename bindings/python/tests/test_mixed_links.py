@@ -232,3 +232,18 @@ def test_what_is_no_inverse():
     Item._objstore_inverses[0].origin = Box
     with pytest.raises(objstore.SchemaError, match="Item.here: Box has no link 'name' to Item"):
         objstore.open(memory="", models=[Item, Box])
+
+
+def test_what_comes_back_has_its_inverse_again():
+    with objstore.open(memory="", models=[Tag, Page]) as store:
+        with store.write() as tx:
+            tag = store.add(Tag(id=1))
+            store.add(Page(n=3, extra=[tag]))
+            about = tag.about
+            with tx.savepoint() as scope:
+                store.delete(tag)
+                assert about.sum("n") == 0 and list(about) == []
+                scope.cancel()
+            assert about.sum("n") == 3 and [page.n for page in about] == [3]
+            assert [page.n for page in about.where(Page.n > 2)] == [3]
+        assert about.sum("n") == 3

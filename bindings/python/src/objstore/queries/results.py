@@ -13,6 +13,7 @@ from ..models.display import results_table
 from ..models.expressions import Condition, Part, all_of
 from ..models.inverses import AnyBacklinks, LinksTo
 from ..models.model import Model
+from ..models.nodes import FALSE
 from ..models.properties import Property
 from ..objects import state
 from ..objects.detaching import detach_all
@@ -489,7 +490,9 @@ class Backlinks(Results[M], AnyBacklinks):
         """What is made of it needs a query, while it needs none itself."""
         made = self._made
         if not made:
-            made = queries.of_incoming(view.handle, self._binding.class_id, *self._place())
+            made = queries.of_incoming(view.handle, *self._place())
+            if made is None:  # it was deleted, and may come back
+                return queries.of_nodes(view.handle, self._binding.class_id, FALSE, ())
             made.shown = f"{self._link.name} links to {self._target!r}"
             self._made = made
         return made  # type: ignore[return-value]  # True it never is

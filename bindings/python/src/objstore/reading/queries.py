@@ -5,7 +5,6 @@ import struct
 from typing import Any
 
 from ..errors import Error, Status
-from ..models.nodes import FALSE
 from ..native import ffi
 from ..native.failures import check, failure
 from ..native.handles import cell_of
@@ -90,13 +89,13 @@ def of_range(view: int, index_id: int, first: Packed, last: Packed, flags: int) 
     return query
 
 
-def of_incoming(view: int, class_id: int, property_id: int, head: int, key: int) -> Query:
-    """Of the objects whose property leads to an object; of none, where that was deleted."""
+def of_incoming(view: int, property_id: int, head: int, key: int) -> Query | None:
+    """Of the objects whose property leads to an object; None: that was deleted."""
     query = Query(("incoming", property_id, head, key), True)
     target = ffi.Object.from_buffer_copy(struct.pack("<Qq", head, key))
     status = _query_incoming(view, target, property_id, ctypes.byref(query.cell))
     if status == Status.NO_SUCH_OBJECT:
-        return of_nodes(view, class_id, FALSE, ())
+        return None
     check(status)
     return query
 
