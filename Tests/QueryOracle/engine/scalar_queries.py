@@ -79,7 +79,8 @@ class ScalarQuery:
                 yield ScalarQuery(atom)
         if self.steps:
             yield ScalarQuery(self.condition)
-            yield ScalarQuery(Truth(True), self.steps)
+            if not isinstance(self.condition, Truth):
+                yield ScalarQuery(Truth(True), self.steps)
             for place in range(len(self.steps)):
                 yield replace(self, steps=self.steps[:place] + self.steps[place + 1 :])
             for place, step in enumerate(self.steps):

@@ -95,11 +95,13 @@ class Round:
         """Comparisons that the engine evaluates."""
         conditions = ScalarConditions(self.rng, self.things, self.wishes.without)
         result: list[Atom] = []
-        while len(result) < count:
+        for _ in range(20 * count):
             atom = conditions.atom()
             self.values.bind(atom)
             if self.evaluates(atom):
                 result.append(atom)
+            if len(result) == count:
+                break
         return result
 
     def evaluates(self, atom: Atom) -> bool:

@@ -95,6 +95,20 @@ def test_the_smallest_query_that_shows_it() -> None:
     assert query.text([None]) == "NOT a == $1 AND b == 2 SORT(a ASC) LIMIT(3)"
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_queries_become_smaller(seed: int) -> None:
+    """Whatever differs, the search for the smallest query has an end."""
+    rng = random.Random(seed)
+    one, two = Atom(("a == 1",), (), ("a",), ""), Atom(("b == 2",), (), ("b",), "")
+    query = QueryDrawer(rng, [one, two], ["a", "b"], ["a", "b"], ["b"]).query()
+    for _ in range(200):
+        smaller = list(query.simpler())
+        if not smaller:
+            return
+        query = rng.choice(smaller)
+    pytest.fail(query.text([]))
+
+
 def test_parentheses_where_they_are_needed() -> None:
     """NOT of several conditions, OR within AND."""
     one = Atom(("a == 1",), (), ("a",), "")
