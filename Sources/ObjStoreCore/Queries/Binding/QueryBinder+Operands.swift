@@ -18,6 +18,11 @@ extension QueryBinder {
             if node.value.kind == .string, !UTF8Check.isValid(node.value.pointer, node.value.count) {
                 throw error(.invalidUTF8, index, "the text is not valid UTF-8")
             }
+            if node.value.kind == .document {
+                do throws(StoreError) { try MixedCell.admit(node.value, limit: .max) } catch {
+                    throw placed(error, index)
+                }
+            }
             return .constant(node.value)
         case .list:
             // The values, and what IN makes of them.

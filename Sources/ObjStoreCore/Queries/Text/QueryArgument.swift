@@ -1,6 +1,6 @@
 /// What `$0`, `$1` … stand for in the text of a query. Bytes are the caller's: the tree gets copies.
 package enum QueryArgument {
-    /// Null, a scalar or a link.
+    /// Null, a scalar, a link, or a document.
     case value(Value)
     /// For IN, BETWEEN and what else takes `{…}`.
     case list([Value])
@@ -37,7 +37,7 @@ struct QueryArguments {
         }
     }
 
-    private static func size(_ value: Value) -> Int { value.kind.isText ? value.count : 0 }
+    private static func size(_ value: Value) -> Int { value.kind.hasBytes ? value.count : 0 }
 
     /// Copies to `bytes`, where `size` are.
     init(_ all: [QueryArgument], size: Int, to bytes: UnsafeMutableRawPointer) throws(StoreError) {
@@ -50,7 +50,7 @@ struct QueryArguments {
         var starts: [Int] = [], used = 0
         starts.reserveCapacity(all.count)
         func copy(_ value: Value) throws(StoreError) {
-            guard value.kind.isText, value.count > 0 else { return }
+            guard value.kind.hasBytes, value.count > 0 else { return }
             if value.kind == .string, !UTF8Check.isValid(value.pointer, value.count) {
                 throw StoreError(.invalidUTF8, "argument $\(starts.count - 1) of the query is not valid UTF-8")
             }
@@ -75,7 +75,7 @@ struct QueryArguments {
     static func own(_ value: Value, _ next: inout UnsafeMutableRawPointer) -> Value {
         var own = value
         own.pointer = nil
-        if value.kind.isText {
+        if value.kind.hasBytes {
             own.pointer = UnsafeRawPointer(next)
             next += value.count
         } else {

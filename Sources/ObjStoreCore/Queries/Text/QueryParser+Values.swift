@@ -119,7 +119,7 @@ extension QueryParser {
     }
 
     private func checked(_ value: Value, _ index: Int) throws(StoreError) -> Value {
-        guard value.kind.isScalar || value.kind == .null || value.kind == .link else {
+        guard value.kind.isScalar || value.kind == .null || value.kind == .link || value.kind == .document else {
             throw lexer.error(
                 "$\(index) is \(value.kind.indefinite): no constant of a query", at: token.start, .wrongType)
         }
