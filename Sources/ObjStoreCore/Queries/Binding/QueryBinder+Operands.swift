@@ -33,6 +33,9 @@ extension QueryBinder {
                 guard case .constant(let value) = try self.operand(operand) else {
                     throw error(.invalidQuery, operand, "a list has constants only, and not \(described(operand))")
                 }
+                if value.kind == .document {
+                    throw error(.wrongType, operand, "a list of constants has no lists or maps inside")
+                }
                 values.append(value)
             }
             return .list(values)
