@@ -51,8 +51,8 @@ import ObjStoreCore
         "@backlinks.@count > 2",
     ]
 
-    /// Realm has only the count of a subquery. Here it has all aggregates: of a list of numbers without a property. And a
-    /// text needs no condition here.
+    /// Realm has only the count of a subquery. Here it has all aggregates: of a list of numbers without a property. And
+    /// a text needs no condition here.
     static let allowed: Set = [
         "SUBQUERY(items, $x, $x.name == 'Tom').@min > 0", "SUBQUERY(items, $x, $x.name == 'Tom').@max > 0",
         "SUBQUERY(items, $x, $x.name == 'Tom').@sum > 0", "SUBQUERY(items, $x, $x.name == 'Tom').@avg > 0",
