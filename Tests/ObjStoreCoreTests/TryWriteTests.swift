@@ -61,12 +61,27 @@ import ObjStoreCore
                     database.releaseWriterAfterUpkeep()
                 } catch { Issue.record(error) }
             }
+            defer { upkeep.stopAndJoin() }
             // For so long that it is given the lock, rather than has to look for it.
             let start = ContinuousClock.now
             while lock.queued == 0 || ContinuousClock.now - start < .milliseconds(2) { sched_yield() }
             try transaction.cancel()
             try store.begin(.notAtAll).commit()
-            upkeep.stopAndJoin()
+        }
+    }
+
+    /// A holder that has not said yet what it wants the lock for is waited for, not taken for a writer.
+    @Test func aHolderThatHasNotSaidYetIsNoWriter() throws {
+        let database = store.shared.database, lock = database.locks.writer
+        for _ in 0..<20 {
+            _ = try lock.acquire(timeout: -1)
+            let attempt = Try()
+            let other = try BackgroundThread(name: "writer") { [store] _ in attempt.run(store) }
+            let start = ContinuousClock.now
+            while ContinuousClock.now - start < .milliseconds(3) && !attempt.isOver { sched_yield() }
+            lock.release()
+            other.stopAndJoin()
+            #expect(attempt.isOver && attempt.error == nil)
         }
     }
 

@@ -228,8 +228,6 @@ open class ExclusiveLock: @unchecked Sendable {
     /// By the owner: whether others see that the lock is this process's. False if the word that says so was
     /// overwritten.
     open var isStillHeld: Bool { true }
-    /// It was given to a thread that sleeps, and has not woken up: nobody does anything with it yet.
-    package var isHandedOver: Bool { false }
     /// Gives the lock words in memory that all processes share, so that taking and releasing it needs no system call,
     /// and a process that waits for another one sleeps until the release. All processes attach before their first use,
     /// while the lock is free; the words live as long as the lock is used.

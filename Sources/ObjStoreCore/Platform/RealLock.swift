@@ -45,8 +45,6 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
     private var first: UnsafeMutablePointer<Waiter>?
     private var last: UnsafeMutablePointer<Waiter>?
     private var lastHandOver: Int64 = 0
-    private var owner = Owner.runs
-    private enum Owner { case runs, isBeingWoken }
     /// Releases in a row while another process may have been waiting.
     private var streak = 0
 
@@ -141,7 +139,6 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
                 let isInTime = sleep(waiter, until: deadline, or: end)
                 queue.lock()
                 if waiter.pointee.grant == Waiter.owner {
-                    owner = .runs
                     queue.unlock()
                     return true
                 }
@@ -273,8 +270,6 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
         deadline < 0 ? longest : max(0, min(longest, deadline - cs_monotonic_ns()))
     }
 
-    package override var isHandedOver: Bool { queue.withLock { owner == .isBeingWoken } }
-
     package override var isStillHeld: Bool { words.map { cs_load64($0.owner.address) == $0.instance } ?? true }
 
     // MARK: Release
@@ -293,7 +288,6 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
             let now = cs_monotonic_ns()
             if now - max(head.pointee.since, lastHandOver) > RealLock.patience {
                 lastHandOver = now
-                owner = .isBeingWoken
                 remove(head)
                 return call(head, Waiter.owner)
             }

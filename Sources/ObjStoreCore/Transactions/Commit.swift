@@ -79,21 +79,19 @@ extension Database {
             if try !locks.writer.acquire(timeout: 0) { stolenLocks += 1 }
             return true
         }
-        if try wait(for: locks.writer, timeout: timeout, until: end) { return true }
-        return timeout == 0 ? try acquireAfterUpkeep() : false
+        var isAcquired = try wait(for: locks.writer, timeout: timeout, until: end)
+        if !isAcquired && timeout == 0 { isAcquired = try acquireFromNoWriter() }
+        guard isAcquired else { return false }
+        shared.setWriting(instance)
+        return true
     }
 
-    /// For callers that do not want to wait for another writer: a checkpoint is none. It has the lock for microseconds,
-    /// or for as long as the process is stopped.
-    private func acquireAfterUpkeep() throws(StoreError) -> Bool {
+    /// For callers that do not want to wait for another writer: who has not said that it is one, is none, as a
+    /// checkpoint. It has the lock for microseconds, or for as long as the process is stopped.
+    private func acquireFromNoWriter() throws(StoreError) -> Bool {
         let end = machine.monotonic() + 1_000_000_000
-        // It may be over at the time of the check, or be about to say so.
-        var unsure = 3
-        while unsure > 0 {
-            // Who sleeps has not said yet what it wants the lock for.
-            let isKept = shared.isKept || locks.writer.isHandedOver
-            if try locks.writer.acquire(timeout: isKept ? 10_000_000 : 0) { return true }
-            if !isKept { unsure -= 1 } else if machine.monotonic() > end { return false }
+        while !shared.isWriting && machine.monotonic() < end {
+            if try locks.writer.acquire(timeout: 1_000_000) { return true }
         }
         return false
     }
@@ -113,19 +111,16 @@ extension Database {
     package func acquireWriterForUpkeep(
         timeout: Int64 = -1, until end: WaitCancellation? = nil
     ) throws(StoreError) -> Bool {
-        guard try wait(for: locks.writer, timeout: timeout, until: end) else { return false }
-        shared.setKeeper(instance)
-        return true
+        try wait(for: locks.writer, timeout: timeout, until: end)
     }
 
-    package func releaseWriterAfterUpkeep() {
-        shared.setKeeper(0)
-        locks.writer.release()
-    }
+    package func releaseWriterAfterUpkeep() { locks.writer.release() }
 
     func releaseWriter() {
         lastWritten = machine.monotonic()
-        if stolenLocks > 0 { stolenLocks -= 1 } else { locks.writer.release() }
+        if stolenLocks > 0 { return stolenLocks -= 1 }
+        shared.setWriting(0)
+        locks.writer.release()
     }
 
     /// Bytes that every commit leaves to the next checkpoint's record.

@@ -100,12 +100,12 @@ package final class SharedState: @unchecked Sendable {
         roundEnds = (0..<4).map { Doorbell(base + 1024 + $0 * 64) }
     }
 
-    /// The instance that has WRITER for work of the store's own, as a checkpoint: it is no writer. Stays where it dies;
-    /// no instance comes twice.
-    func setKeeper(_ instance: UInt64) { cs_store64_relaxed(base + SharedLock.writer.rawValue + 24, instance) }
-    var isKept: Bool {
-        let keeper = cs_load64_relaxed(base + SharedLock.writer.rawValue + 24)
-        return keeper != 0 && cs_load64_relaxed(base + SharedLock.writer.rawValue + 16) == keeper
+    /// The instance that has WRITER for a transaction, while it has it: else it is for work of the store's own, as a
+    /// checkpoint, or it has not said yet. Stays where the instance dies; none comes twice.
+    func setWriting(_ instance: UInt64) { cs_store64_relaxed(base + SharedLock.writer.rawValue + 24, instance) }
+    var isWriting: Bool {
+        let writing = cs_load64_relaxed(base + SharedLock.writer.rawValue + 24)
+        return writing != 0 && cs_load64_relaxed(base + SharedLock.writer.rawValue + 16) == writing
     }
 
     /// The words of the locks WRITER and SYNC: `0 releases · 8 waiters · 16 owner`.

@@ -22,11 +22,11 @@ extension Database {
             return try FreeSpaceCheck.compare(
                 try loadAllocator(meta), reached, isExact: isWhole && meta.version == reached.version, finding: finding)
         }
-        guard try wait(for: locks.writer, timeout: timeout, until: end) else {
+        guard try acquireWriterForUpkeep(timeout: timeout, until: end) else {
             throw StoreError(
                 .timeout, "verify: another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
         }
-        defer { releaseWriter() }
+        defer { releaseWriterAfterUpkeep() }
         // No process will allocate from it any more: the next recovery rebuilds it.
         if shared.isPoisoned { return }
         let head = try shared.headEntry()
