@@ -524,10 +524,10 @@ static void run_out(int what) {
             break;
         case MANY:
         case RESULTS: status = find_dogs(&k, view, "", (objstore_results **)&made[n]); break;
-        case SCAN: status = find_dogs(&k, view, "any == NULL", (objstore_results **)&made[n]); break;
+        case SCAN: status = find_dogs(&k, view, "@self.any == NULL", (objstore_results **)&made[n]); break;
         case QUERIES:
             status = objstore_query_parse(
-                view, k.id, OBJSTORE_STR("n > 1 AND any == 'a' OR n IN {1, 2, 3} SORT(n DESC)"), NULL, 0,
+                view, k.id, OBJSTORE_STR("n > 1 AND @self.any == 'a' OR n IN {1, 2, 3} SORT(n DESC)"), NULL, 0,
                 (objstore_query **)&made[n]);
             break;
         case TEXT: status = objstore_to_json(view, large, 0, 0, &buffer, NULL); break;

@@ -3,7 +3,7 @@ extension QueryParser {
     /// A path with all that may follow one.
     ///
     /// - Parameter wanted: for the error where there is none.
-    mutating func path(_ wanted: StaticString = "a path") throws(StoreError) {
+    mutating func path(_ wanted: @autoclosure () -> String = "a path") throws(StoreError) {
         let position = token.start
         switch token.kind {
         case .keyPath:
@@ -23,7 +23,7 @@ extension QueryParser {
                 try variable(0, at: position)
                 try property()
             }
-        default: throw lexer.expected("\(wanted)", token)
+        default: throw lexer.expected(wanted(), token)
         }
         try steps(tails: true)
     }

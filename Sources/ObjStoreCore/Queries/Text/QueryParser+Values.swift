@@ -22,7 +22,7 @@ extension QueryParser {
     }
 
     private mutating func quantified(_ quantifier: Quantifier) throws(StoreError) {
-        let position = token.start
+        let position = token.start, length = token.end - token.start
         try advance()
         switch token.kind {
         case .openBrace: try list()
@@ -32,7 +32,9 @@ extension QueryParser {
                 throw lexer.error("ANY, ALL and NONE are for paths and lists, and $\(index) is no list", at: position)
             }
             try list(values, index)
-        default: try path("a path or a list")
+        default:
+            let lexer = lexer
+            try path("a path or a list (a property of that name is @self.\(lexer.shown(position, position + length)))")
         }
         try deepen(depth, at: position)
         try append(.quantified, operands: 1, choice: quantifier.rawValue, at: position)
@@ -68,7 +70,10 @@ extension QueryParser {
     private mutating func list(_ values: [Value], _ index: Int) throws(StoreError) {
         let position = token.start
         var next = arguments.start(index)
-        for value in values { try constant(checked(QueryArguments.own(value, &next), index), at: position) }
+        for value in values {
+            guard value.kind != .document else { throw unusable(value, index) }
+            try constant(checked(QueryArguments.own(value, &next), index), at: position)
+        }
         try advance()
         try deepen(values.isEmpty ? 0 : 1, at: position)
         try append(.list, operands: values.count, at: position)
@@ -120,10 +125,13 @@ extension QueryParser {
 
     private func checked(_ value: Value, _ index: Int) throws(StoreError) -> Value {
         guard value.kind.isScalar || value.kind == .null || value.kind == .link || value.kind == .document else {
-            throw lexer.error(
-                "$\(index) is \(value.kind.indefinite): no constant of a query", at: token.start, .wrongType)
+            throw unusable(value, index)
         }
         return value
+    }
+
+    private func unusable(_ value: Value, _ index: Int) -> StoreError {
+        lexer.error("$\(index) is \(value.kind.indefinite): no constant of a query", at: token.start, .wrongType)
     }
 
     // MARK: Constants
