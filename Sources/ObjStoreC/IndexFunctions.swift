@@ -123,14 +123,12 @@ public func objstore_query_range(
     _ to: UnsafePointer<objstore_value>?, _ to_count: Int, _ flags: UInt32,
     _ query: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    guard let query else { return failNull("query") }
-    query.pointee = nil
     let blame: Blame = [
         .noSuchIndex: "index_id", .wrongType: "from, to", .invalidUTF8: "from, to", .outOfRange: "from, to",
         .valueTooLarge: "from, to",
         .invalidArgument: "from, to",
     ]
-    return Handles.use(view, .view, "view", blame) { (object: View) throws(StoreError) in
+    return makeQuery(view, query, blame) { (view) throws(StoreError) in
         try check(count: from_count, "from_count")
         try check(count: to_count, "to_count")
         try check(array: from, from_count, "from")
@@ -151,7 +149,6 @@ public func objstore_query_range(
                 }
             }
         }
-        query.pointee = try Handles.open(
-            .query, QueryBox(try object.query(in: stretch)), parent: Handles.store(of: view!))
+        return try view.query(in: stretch)
     }
 }

@@ -40,7 +40,8 @@ private func blame(_ source: StaticString) -> Blame {
     ]
 }
 
-private func make(
+/// Makes a query in a view, as a handle of its store.
+func makeQuery(
     _ view: OpaquePointer?, _ query: UnsafeMutablePointer<OpaquePointer?>?, _ blame: @autoclosure () -> Blame,
     _ body: (View) throws(StoreError) -> Query
 ) -> objstore_status {
@@ -56,7 +57,7 @@ public func objstore_query_parse(
     _ view: OpaquePointer?, _ class_id: objstore_class_id, _ text: objstore_text,
     _ arguments: UnsafePointer<objstore_value>?, _ count: Int, _ query: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    make(view, query, blame("text")) { (view) throws(StoreError) in
+    makeQuery(view, query, blame("text")) { (view) throws(StoreError) in
         let (pointer, length) = try bytes(of: text)
         try check(count: count, "count")
         try check(array: arguments, count, "arguments")
@@ -70,6 +71,7 @@ public func objstore_query_parse(
 private func queryArguments(
     _ values: UnsafePointer<objstore_value>?, _ count: Int
 ) throws(StoreError) -> [QueryArgument] {
+    try Memory.check(for: count, each: MemoryLayout<QueryArgument>.stride + MemoryLayout<Value>.stride)
     var arguments: [QueryArgument] = [], index = 0
     while index < count {
         let value = values.unsafelyUnwrapped[index]
@@ -83,7 +85,6 @@ private func queryArguments(
             throw StoreError(
                 .invalidArgument, "a list of \(elements) elements, and \(count - index) values follow")
         }
-        try Memory.check(for: Int(elements), each: 40)
         var list: [Value] = []
         list.reserveCapacity(Int(elements))
         for _ in 0..<elements {
@@ -100,7 +101,7 @@ public func objstore_query_new(
     _ view: OpaquePointer?, _ class_id: objstore_class_id, _ nodes: UnsafePointer<objstore_query_node>?, _ count: Int,
     _ query: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    make(view, query, blame("nodes")) { (view) throws(StoreError) in
+    makeQuery(view, query, blame("nodes")) { (view) throws(StoreError) in
         try check(count: count, "count")
         try check(array: nodes, count, "nodes")
         guard count <= QueryLimits.nodes else {

@@ -43,11 +43,8 @@ public func objstore_query_incoming(
     _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id,
     _ query: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    guard let query else { return failNull("query") }
-    query.pointee = nil
-    return Handles.use(view, .view, "view", incomingBlame) { (asked: View) throws(StoreError) in
-        let made = try asked.query(incoming: objectID(object), property_id)
-        query.pointee = try Handles.open(.query, QueryBox(made), parent: Handles.store(of: view!))
+    makeQuery(view, query, incomingBlame) { (view) throws(StoreError) in
+        try view.query(incoming: objectID(object), property_id)
     }
 }
 

@@ -241,4 +241,32 @@ import ObjStoreCore
         view.close()
         try items.store.close()
     }
+
+    /// As IEEE 754 has it, and the operators of programs: 1 / -0.0 is negative.
+    @Test func negatedZero() throws {
+        var items = try Items(seed: 3)
+        let tx = try items.store.begin()
+        try items.create(300, tx)
+        func count(_ text: String) throws -> Int { try tx.count(try tx.query(items.cls, parsing: text)) }
+        let zeros = items.rows.values.count { $0.d == 0 }
+        #expect(zeros > 0)
+        #expect(try count("d == 0 and 1 / d > 0") == zeros)
+        #expect(try count("d == 0 and 1 / -d < 0") == zeros)
+        #expect(try count("1 / -d > 0") == 0)
+        try tx.cancel()
+    }
+
+    /// Without a look at all objects, where an index finds few: the same as with one.
+    @Test func theFirstOfSeveralComparisons() throws {
+        var items = try Items(seed: 4)
+        let tx = try items.store.begin()
+        try items.create(6000, tx)
+        try items.change(tx)
+        for text in ["n == 7 and b == true", "n == 7 and d > 100", "n > 3 and n < 5 and s != NULL", "n == 1 or n == 2"]
+        {
+            let query = try tx.query(items.cls, parsing: text), all = try tx.find(query).list()
+            #expect(try tx.first(query)?.key == (all.count > 0 ? all.keys[0] : nil), "\(text)")
+        }
+        try tx.cancel()
+    }
 }

@@ -100,9 +100,7 @@ extension Store {
 extension ObserverScope {
     fileprivate func modified(in propertyIDs: [UInt32]?, of cls: ClassSchema) throws(StoreError) -> ObserverScope {
         guard let propertyIDs else { return self }
-        var positions: [Int] = []
-        for id in propertyIDs { positions.append(try cls.position(id)) }
-        return modified(in: positions, of: cls)
+        return modified(in: try cls.positions(propertyIDs), of: cls)
     }
 }
 

@@ -157,6 +157,10 @@ extension ClassSchema {
         return position
     }
 
+    func positions(_ propertyIDs: [UInt32]) throws(StoreError) -> [Int] {
+        try propertyIDs.map { (id) throws(StoreError) in try position(id) }
+    }
+
     @inline(never)
     func noSuchProperty(_ propertyID: UInt32) -> StoreError {
         let column = (propertyID & 0xffff) &- 1

@@ -19,7 +19,8 @@ extension QueryBinder {
         case (.list, _): throw notSupported(index, "lists on the left side")
         default: break
         }
-        let pair = Pair(index: index, left: left, right: right, places: (leftPlace, rightPlace), node.modifiers)
+        let pair = Pair(
+            index: index, left: left, right: right, places: (leftPlace, rightPlace), modifiers: node.modifiers)
         switch operation {
         case .isIn: return try isIn(pair)
         case .between: return try between(pair)
@@ -31,22 +32,16 @@ extension QueryBinder {
     /// A comparison with its two sides and where they stand.
     struct Pair {
         let index: Int
-        var left: Operand, right: Operand
-        var places: (left: Int, right: Int)
+        let left: Operand, right: Operand
+        let places: (left: Int, right: Int)
         let modifiers: QueryNode.Modifiers
 
-        init(
-            index: Int, left: Operand, right: Operand, places: (Int, Int), _ modifiers: QueryNode.Modifiers
-        ) {
-            self.index = index
-            self.left = left
-            self.right = right
-            self.places = places
-            self.modifiers = modifiers
+        func with(_ value: Value) -> Pair {
+            Pair(index: index, left: left, right: .constant(value), places: places, modifiers: modifiers)
         }
 
-        func with(_ value: Value) -> Pair {
-            Pair(index: index, left: left, right: .constant(value), places: places, modifiers)
+        var turned: Pair {
+            Pair(index: index, left: right, right: left, places: (places.right, places.left), modifiers: modifiers)
         }
     }
 
@@ -73,11 +68,7 @@ extension QueryBinder {
     private func compare(_ pair: Pair, _ comparison: Comparison) throws(StoreError) -> Program {
         switch (pair.left, pair.right) {
         case (.constant, _):
-            var turned = Pair(
-                index: pair.index, left: pair.right, right: pair.left, places: (pair.places.right, pair.places.left),
-                pair.modifiers)
-            turned.places = (pair.places.right, pair.places.left)
-            return try compare(turned, QueryBinder.turned(comparison))
+            return try compare(pair.turned, QueryBinder.turned(comparison))
         case (_, .list), (.list, _):
             throw notSupported(pair.index, "comparisons with a list but by IN and BETWEEN")
         case (.property(let position), .constant(let value)):

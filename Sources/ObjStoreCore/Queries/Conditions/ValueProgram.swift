@@ -37,7 +37,7 @@ struct ValueProgram: Sendable {
                 case .property(let number):
                     top += 1
                     stack[top] = try property(number)
-                case .arithmetic(.negate): stack[top] = ValueProgram.compute(.subtract, .int(0), stack[top])
+                case .arithmetic(.negate): stack[top] = ValueProgram.negated(stack[top])
                 case .arithmetic(let operation):
                     top -= 1
                     stack[top] = ValueProgram.compute(operation, stack[top], stack[top + 1])
@@ -62,7 +62,12 @@ struct ValueProgram: Sendable {
         }
     }
 
-    static func compute(_ operation: Arithmetic, _ a: Value, _ b: Value) -> Value {
+    /// Not zero minus it: of 0.0 that is -0.0.
+    private static func negated(_ value: Value) -> Value {
+        value.kind == .int ? compute(.subtract, .int(0), value) : number(value).map { .double(-$0) } ?? .null
+    }
+
+    private static func compute(_ operation: Arithmetic, _ a: Value, _ b: Value) -> Value {
         if a.kind == .int && b.kind == .int {
             let (result, isBeyond): (Int64, Bool) =
                 switch operation {

@@ -49,9 +49,7 @@ struct BoundValues {
     init(_ test: ValueTest, _ reader: ClusterReader, _ cls: ClassSchema) throws(StoreError) {
         self.test = test
         self.reader = reader
-        var positions: [Int] = []
-        for id in test.properties { positions.append(try cls.position(id)) }
-        self.positions = positions
+        positions = try cls.positions(test.properties)
         if case .pattern(let pattern, _) = test.relation, test.left.steps.count == 1, test.left.kind.isText {
             kernel = TextKernel(
                 source: reader.source, spec: reader.columns[positions[0]], hint: positions[0], pattern: pattern)
@@ -96,7 +94,7 @@ extension ClusterReader {
     }
 }
 
-/// Values of which one is looked for: ascending in the order of mixed values, each once.
+/// Values of which one is looked for: ascending in the order of mixed values.
 struct ValueSet: Sendable {
     private let values: [Value]
     private let hasNull: Bool
@@ -104,7 +102,6 @@ struct ValueSet: Sendable {
     /// Whoever has it owns the bytes.
     init(_ all: [Value]) throws(StoreError) {
         hasNull = all.contains { $0.isNull }
-        // Sorted by merging: the standard library's sort cannot fail with an error of ours.
         var values = all.filter { !$0.isNull && !$0.isNaN }, failure: StoreError?
         values.sort { a, b in
             do throws(StoreError) { return try MixedOrder.compare(a, b) < 0 } catch {
@@ -124,11 +121,7 @@ struct ValueSet: Sendable {
             let middle = (low + high) >> 1
             if try MixedOrder.compare(values[middle], value) < 0 { low = middle + 1 } else { high = middle }
         }
-        // Equal bytes of a string and a binary lie side by side.
-        while low < values.count, try MixedOrder.compare(values[low], value) == 0 {
-            if try ValueTest.holds(.equal, values[low], value) { return true }
-            low += 1
-        }
-        return false
+        if low == values.count { return false }
+        return try MixedOrder.compare(values[low], value) == 0
     }
 }

@@ -127,7 +127,7 @@ struct BoundTest {
     }
 
     /// At most this many entries of an index are walked to find the one with the least key.
-    private static let fewMatches = 1000
+    static let fewMatches = 1000
 
     /// All, in no order, of a comparison that `count` knows the number of.
     func forEach(_ body: (Int64) throws(StoreError) -> Void) throws(StoreError) {

@@ -59,7 +59,13 @@ struct QueryRun {
         }
         if let stretch = query.stretch { return try trees.first(in: stretch) }
         guard let test = query.predicate.single else {
-            return query.predicate.isTrue ? try trees.objects(cls).seek(0)?.key : try scan().first()
+            if query.predicate.isTrue { return try trees.objects(cls).seek(0)?.key }
+            // Where there are many, the scan ends soon.
+            if let few = try candidates(), few.estimate <= BoundTest.fewMatches {
+                let keys = try keys(of: few)
+                return keys.count > 0 ? keys.keys[0] : nil
+            }
+            return try scan().first()
         }
         let bound = try BoundTest(test, trees, cls)
         switch try bound.first() {

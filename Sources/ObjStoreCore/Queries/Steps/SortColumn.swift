@@ -22,9 +22,7 @@ final class SortColumn {
     init(_ key: SortKey, _ list: KeyBuffer, _ reader: ClusterReader, _ cls: ClassSchema) throws(StoreError) {
         self.key = key
         self.reader = reader
-        var positions: [Int] = []
-        for id in key.properties { positions.append(try cls.position(id)) }
-        self.positions = positions
+        positions = try cls.positions(key.properties)
         isText = key.value.kind.isText && key.modifiers.isEmpty
         prefixes = try Memory.allocate(UInt64.self, max(1, list.count))
         try fill(list)
