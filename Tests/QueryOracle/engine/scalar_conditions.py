@@ -54,7 +54,7 @@ class ScalarConditions(Numbers):
         constant, kind = self.constant(column), column.described.kind
         operator = self.operator(kind)
         if kind == "mixed" and self.chance(0.5):
-            operator = self.rng.choice(ORDER if kind_of(constant) in ORDERED_KINDS else EQUALITY)
+            operator = self.rng.choice(ORDER if kind_of(constant) in ORDERED_KINDS | {"binary"} else EQUALITY)
         writing, name = Writing(), column.described.name
         turned = self.chance(0.2)
         if not turned:
@@ -82,7 +82,7 @@ class ScalarConditions(Numbers):
             return None
         kind = one.described.kind
         family = tuple(NUMERIC_KINDS) if kind in NUMERIC_KINDS else (kind,)
-        if self.chance(0.1) and kind != "binary":
+        if self.chance(0.1):
             family = ("mixed",)
         two = self.column(*family)
         if two is None:

@@ -184,8 +184,8 @@ def times(rng: random.Random) -> Sequence[Value]:
 
 
 def mixed(rng: random.Random) -> Sequence[Value]:
-    """Values of all kinds but binary; floats are such that their digits say the same as a double."""
-    kinds = rng.sample([kind for kind in SCALAR_KINDS if kind != "binary"], rng.choice((1, 2, 5, 9)))
+    """Values of some kinds, or of all."""
+    kinds = rng.sample(SCALAR_KINDS, rng.choice((1, 2, 5, 10)))
     values: list[Value] = []
     for kind in kinds:
         values.extend(rng.sample(PLAIN[kind], min(len(PLAIN[kind]), 4)))
@@ -193,6 +193,8 @@ def mixed(rng: random.Random) -> Sequence[Value]:
             values.extend(EDGES[kind])
         if kind == "string" and rng.random() < 0.5:
             values.extend(rng.sample(WIDE_STRINGS, 8))
+        if kind in ("float", "double", "decimal128") and rng.random() < 0.3:
+            values.extend((0.1, Float32(to_float32(0.1)), Decimal("0.1"), float("nan")))
     return values
 
 

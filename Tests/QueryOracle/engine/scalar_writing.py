@@ -20,15 +20,6 @@ ORDERED_KINDS = frozenset({"int", "float", "double", "decimal128", "string", "ti
 UNEVEN = (0.1, -0.3, 1 / 3, 2.675, 1e-7, 123456.789, 1e22, 1.1e38, 1e39)
 
 
-def is_uneven(value: Value) -> bool:
-    """Whether a number is another one when it is written and read as a double; beside a mixed value that may count."""
-    if isinstance(value, Decimal):
-        return value.is_finite() and Decimal(float(value)) != value
-    if isinstance(value, Float32):
-        value = value.value
-    return isinstance(value, float) and math.isfinite(value) and Decimal(repr(value)) != Decimal(value)
-
-
 def argument(value: Value, kind: str) -> Value:
     """An argument: beside floats and decimals a double stands for the number that it is written as."""
     return Number(repr(value)) if isinstance(value, float) and kind in ("float", "decimal128") else value
@@ -91,7 +82,7 @@ class Constants:
                 uneven = Float32(to_float32(uneven))
             return self.rng.choice((uneven, *PLAIN["int"], *PLAIN["double"], *EDGES["int"], *EDGES["double"]))
         if kind == "mixed":
-            kind = self.rng.choice([kind for kind in SCALAR_KINDS if kind != "binary"])
+            kind = self.rng.choice(SCALAR_KINDS)
         return self.rng.choice(pool(kind, column.described.kind != "mixed", True))
 
     def near(self, value: Value) -> Value:
@@ -120,7 +111,7 @@ class Constants:
     def literal(self, writing: Writing, value: Value, column: Column | None = None) -> str:
         """Write a constant, as text or as an argument; how is told."""
         kind = column.described.kind if column is not None else ""
-        if self.chance(0.2) or (kind == "mixed" and is_uneven(value)):
+        if self.chance(0.2):
             writing.argument(argument(value, kind))
             return "argument"
         writing.add(self.written(value))

@@ -148,9 +148,8 @@ class Round:
         whole = run(self.versions[0], CLASS, question.text, question.arguments)
         if whole != question.expected[0]:
             raise AssertionError(f"{question.text} {question.arguments}: {whole} {question.expected[0]}")
-        # Beside mixed values a written number is not the double that it was as an argument; objects have no text.
-        kinds = {self.values.kind(name) for name in query.names()}
-        if kinds & {"mixed", "link"}:
+        # The oracle does not know how the engine writes an object.
+        if "link" in {self.values.kind(name) for name in query.names()}:
             return []
         read = run(self.versions[0], CLASS, self.stores.written, [])
         return [] if read == whole else [Difference(f"text read by the oracle: {self.stores.written}", whole, read)]

@@ -37,7 +37,7 @@ from .checks import (
 from .errors import QueryError
 from .geo import bind_shape
 from .schema import Property
-from .values import NUMERIC_KINDS, Link, MixedList, MixedMap, Value, kind_of
+from .values import NUMERIC_KINDS, Link, MixedList, MixedMap, Number, Value, kind_of
 
 
 def bind_predicate(scope: Scope, node: nodes.Predicate) -> Condition:
@@ -61,6 +61,7 @@ def bind_compare(scope: Scope, node: nodes.Compare) -> BoundCompare:
     """A comparison, bound."""
     left, right = bind_expression(scope, node.left), bind_expression(scope, node.right)
     left, right = decoded_operand(left, right), decoded_operand(right, left)
+    left, right = rounded_operand(left, right), rounded_operand(right, left)
     left, right = type_operand(left, right), type_operand(right, left)
     flagged = node.ignore_case or node.ignore_diacritics
     check_compare(node.operator, flagged, left, right, node.position)
@@ -74,11 +75,23 @@ def bind_between(scope: Scope, node: nodes.Between) -> BoundBetween:
     if value.many and value.quantifier != "ALL":
         raise QueryError(node.position, "ALL before a list for BETWEEN", describe(value))
     low, high = decoded_operand(low, value), decoded_operand(high, value)
+    low, high = rounded_operand(low, value), rounded_operand(high, value)
     for end in (low, high):
         if end.many:
             raise QueryError(end.position, "a single value", "a list")
         check_compare("<=", False, value, end, node.position)
     return BoundBetween(value, low, high)
+
+
+def rounded_operand(operand: Operand, other: Operand) -> Operand:
+    """A constant next to mixed values: a written fraction is a double; next to their sums it keeps its digits."""
+    if not isinstance(operand.source, Constant) or other.kind != "mixed" or not isinstance(other.source, PathValues):
+        return operand
+    values = tuple(
+        float(value.text) if isinstance(value, Number) and not value.is_integer() else value
+        for value in operand.source.values
+    )
+    return replace(operand, source=Constant(values))
 
 
 def bind_ends(scope: Scope, node: nodes.Between) -> tuple[Operand, Operand]:

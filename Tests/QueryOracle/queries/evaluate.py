@@ -93,6 +93,8 @@ def quantified(quantifier: str, truths: list[bool]) -> bool:
 def holds_compare(database: Database, condition: BoundCompare, environment: Environment) -> bool:
     """`Q1 L op Q2 R`: for Q1 of the left it holds that for Q2 of the right they relate."""
     left, right = condition.left, condition.right
+    # Beside mixed values a string and a binary are of one family, unless letters are folded.
+    apart = "mixed" not in (left.kind, right.kind) or condition.ignore_case or condition.ignore_diacritics
     left_values, right_values = (
         source_values(database, left, environment),
         source_values(database, right, environment),
@@ -102,14 +104,14 @@ def holds_compare(database: Database, condition: BoundCompare, environment: Envi
         right_values = expanded(right, right_values, True)
     elif (left.many and right.many) or holds_list(left, left_values, right) or holds_list(right, right_values, left):
         left_values, right_values = expanded(left, left_values, True), expanded(right, right_values, True)
-        return whole_relates(condition, left_values, right_values)
+        return whole_relates(condition, left_values, right_values, apart)
     if condition.operator == "in" and left.kind == "list" and not left.quantifier:
         # A list written on the left of IN is one value: it is looked for as an element.
         left_values = [MixedList(tuple(left_values))]
     truths: list[bool] = []
     for one in left_values:
         inner = [
-            relates(condition.operator, one, two, condition.ignore_case, condition.ignore_diacritics)
+            relates(condition.operator, one, two, condition.ignore_case, condition.ignore_diacritics, apart)
             for two in right_values
         ]
         truths.append(quantified(right.quantifier, inner))
@@ -129,17 +131,20 @@ def expanded(operand: Operand, found: list[Value], wanted: bool) -> list[Value]:
     return elements(value) if isinstance(value, (MixedList, MixedMap)) else found
 
 
-def whole_relates(condition: BoundCompare, left: list[Value], right: list[Value]) -> bool:
+def whole_relates(condition: BoundCompare, left: list[Value], right: list[Value], apart: bool) -> bool:
     """Two collections without a quantifier: pair by pair, and as many on both sides."""
     operator = "==" if condition.operator == "!=" else condition.operator
     same = len(left) == len(right) and all(
-        relates(operator, one, two, condition.ignore_case, condition.ignore_diacritics) for one, two in zip(left, right)
+        relates(operator, one, two, condition.ignore_case, condition.ignore_diacritics, apart)
+        for one, two in zip(left, right)
     )
     return not same if condition.operator == "!=" else same
 
 
-def relates(operator: str, left: Value, right: Value, ignore_case: bool, ignore_diacritics: bool) -> bool:
-    """Whether two values relate; only `==` and `!=` can be true with null."""
+def relates(
+    operator: str, left: Value, right: Value, ignore_case: bool, ignore_diacritics: bool, apart: bool = True
+) -> bool:
+    """Whether two values relate; only `==` and `!=` can be true with null. `apart`: strings are not binaries."""
     if operator == "text":
         return isinstance(left, str) and isinstance(right, str) and text_matches(left, right)
     if isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
@@ -148,6 +153,8 @@ def relates(operator: str, left: Value, right: Value, ignore_case: bool, ignore_
             return string_operator(operator, left, right)
     if operator in STRING_OPERATORS:
         return False
+    if apart and {type(left), type(right)} == {str, bytes}:
+        return operator == "!="
     if operator in ("==", "in"):
         return equal(left, right)
     if operator == "!=":

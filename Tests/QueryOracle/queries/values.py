@@ -262,12 +262,14 @@ def compare(left: Value, right: Value) -> int | None:
 
 
 def compare_text_with_binary(left: Value, right: Value) -> int | None:
-    """A string and a binary are ordered by bytes, and are never equal: the string is first."""
+    """A string and a binary that meet in mixed values are compared by their bytes."""
     if isinstance(left, str) and isinstance(right, bytes):
-        return 1 if left.encode() > right else -1
-    if isinstance(left, bytes) and isinstance(right, str):
-        return -1 if left < right.encode() else 1
-    return None
+        left = left.encode()
+    elif isinstance(left, bytes) and isinstance(right, str):
+        right = right.encode()
+    else:
+        return None
+    return (left > right) - (left < right)
 
 
 def compare_same_type(left: Value, right: Value) -> int | None:

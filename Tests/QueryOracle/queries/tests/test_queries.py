@@ -208,6 +208,28 @@ def test_numbers_with_a_type() -> None:
         assert keys(data, "T", text) == [], text
 
 
+def test_texts_and_binaries() -> None:
+    """They are one family beside mixed values only, and not where letters are folded."""
+    binary = {"$binary": {"base64": "YQ==", "subType": "00"}}
+    columns = ["m: mixed?", "s: string", "b: binary"]
+    data = database(T=table(columns, [{"m": "a", "s": "a", "b": binary}, {"m": binary, "s": "a", "b": binary}]))
+    for text in ("m == 'a'", "m == bin('a')", "m IN {'a'}", "m == s", "m == b", "m <= 'a' AND m >= bin('a')"):
+        assert keys(data, "T", text) == [0, 1], text
+    for text in ("m ==[c] 'a'", "m BEGINSWITH 'a'", "m IN[c] {'A', bin('b')}"):
+        assert keys(data, "T", text) == [0], text
+    assert keys(data, "T", "s IN {bin('a')} OR b IN {'a'}") == []
+    assert keys(data, "T", "DISTINCT(m)") == [0]
+
+
+def test_fractions_beside_mixed_values() -> None:
+    """What is written is a double, but beside a sum of mixed values, which is a decimal."""
+    values = [{"$numberDecimal": "0.1"}, double(0.1)]
+    data = database(T=table(["m: mixed?", "l: mixed? list"], [{"m": value, "l": [value]} for value in values]))
+    assert keys(data, "T", "m == 0.1") == [1]
+    assert keys(data, "T", "m == decimal(0.1)") == [0]
+    assert keys(data, "T", "l.@sum == 0.1") == [0, 1]
+
+
 def test_what_is_written_otherwise() -> None:
     """A minus before a value, the object itself, both ends of a range as one argument."""
     data = people()
