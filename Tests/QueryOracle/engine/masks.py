@@ -56,10 +56,6 @@ class Values:
         self.truths: dict[Atom, dict[tuple[int, ...], bool]] = {}
         self.bound: dict[Atom, Condition] = {}
 
-    def kind(self, name: str) -> str:
-        """What a property holds."""
-        return self.database.schema.classes[self.class_name].properties[name].kind
-
     def number(self, name: str, value: Stored) -> int:
         """The number of a value."""
         key = (type(value), repr(value))

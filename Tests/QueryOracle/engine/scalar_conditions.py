@@ -85,7 +85,7 @@ class ScalarConditions(Numbers):
         if self.chance(0.1):
             family = ("mixed",)
         two = self.column(*family)
-        if two is None:
+        if two is None or not (one.ordered and two.ordered):
             return None
         operator = self.operator(kind if two.described.kind != "mixed" else "mixed")
         writing = Writing()

@@ -10,7 +10,7 @@ from decimal import Decimal
 from queries.data import Database, Object as Row, Stored, index_incoming
 from queries.pools import EDGES, PLAIN, SCALAR_KINDS, WIDE_STRINGS, pool
 from queries.schema import Class, Property, Schema
-from queries.values import Float32, Link, ObjectId, Timestamp, Uuid, Value, sort_key, to_float32
+from queries.values import Float32, Link, MixedList, MixedMap, ObjectId, Timestamp, Uuid, Value, sort_key, to_float32
 
 CLASS = "Thing"
 # Mostly small; some around the size of a leaf, and some of more than one.
@@ -35,6 +35,8 @@ class Column:
 
     described: Property
     palette: list[Value]
+    # Whether the order of its values is settled: not of documents and links.
+    ordered: bool = True
 
 
 @dataclass
@@ -59,8 +61,9 @@ def things(rng: random.Random, count: int | None = None) -> Things:
         name = names.pop() if rng.random() < 0.2 else f"{kind}{number}" + ("N" if nullable else "")
         columns.append(column(rng, name, kind, nullable))
     columns.extend(column(rng, f"mixed{number}", "mixed", True) for number in range(2))
-    columns.append(Column(Property("link", "link", True, target=CLASS), []))
-    columns.append(Column(Property("links", "link", collection="list", target=CLASS), []))
+    columns.append(documents(rng, size))
+    columns.append(Column(Property("link", "link", True, target=CLASS), [], ordered=False))
+    columns.append(Column(Property("links", "link", collection="list", target=CLASS), [], ordered=False))
     rows = [Row(Link(CLASS, key), {}) for key in range(size)]
     for found in columns:
         for row, value in zip(rows, drawn(rng, found, size)):
@@ -76,7 +79,7 @@ def things(rng: random.Random, count: int | None = None) -> Things:
     found_class = Class(CLASS, False, key[0].name if key else "", properties)
     database = Database(Schema({CLASS: found_class}), {CLASS: {row.link.key: row for row in rows}})
     index_incoming(database)
-    usable = [one.described.name for one in columns if one.described.kind != "link"]
+    usable = [one.described.name for one in columns if one.ordered]
     compound = [tuple(rng.sample(usable, rng.choice((2, 2, 3)))) for _ in range(3)]
     return Things(database, columns, size, list(dict.fromkeys(compound)))
 
@@ -108,6 +111,25 @@ def column(rng: random.Random, name: str, kind: str, nullable: bool) -> Column:
 def different(values: Sequence[Value]) -> list[Value]:
     """Values without repetitions; 1, 1.0 and true are three, and so are 0.0 and -0.0."""
     return list({(type(value), repr(value)): value for value in values}.values())
+
+
+def documents(rng: random.Random, count: int) -> Column:
+    """A mixed property with lists, maps and links among its values."""
+    values: list[Value] = [
+        1,
+        2.5,
+        "a",
+        "list",
+        True,
+        MixedList(()),
+        MixedMap(()),
+        MixedList((1, "a")),
+        MixedMap((("a", 1),)),
+    ]
+    targets: list[Value] = [Link(CLASS, rng.randrange(count)) for _ in range(min(count, 3))]
+    values.extend(targets)
+    values.append(MixedList((MixedMap((("b", targets[0] if targets else None), ("c", "a"))), 1)))
+    return Column(Property("document", "mixed", True), values, ordered=False)
 
 
 def from_pool(kind: str) -> Callable[[random.Random], Sequence[Value]]:
@@ -162,8 +184,10 @@ def strings(rng: random.Random) -> Sequence[Value]:
     if rng.random() < 0.3:
         return from_pool("string")(rng)
     letters, beginning = rng.choice(ALPHABETS), rng.choice(WORDS)
-    longest = rng.choice((2, 4, 12, 70))
-    texts = ["".join(rng.choices(letters, k=rng.randint(0, longest))) for _ in range(rng.choice((2, 8, 40, 120)))]
+    longest, count = rng.choice((2, 4, 12, 70)), rng.choice((2, 8, 40, 120))
+    if rng.random() < 0.05:
+        longest, count = 6000, 3
+    texts = ["".join(rng.choices(letters, k=rng.randint(0, longest))) for _ in range(count)]
     return [beginning + text if rng.random() < 0.9 else text for text in texts]
 
 

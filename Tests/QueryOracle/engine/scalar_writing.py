@@ -8,7 +8,18 @@ from decimal import Decimal
 
 from queries.binding import Argument
 from queries.pools import EDGES, PLAIN, SCALAR_KINDS, pool, to_text
-from queries.values import DECIMAL128, NUMERIC_KINDS, Float32, Number, Timestamp, Value, to_float32
+from queries.values import (
+    DECIMAL128,
+    NUMERIC_KINDS,
+    Float32,
+    Link,
+    MixedList,
+    MixedMap,
+    Number,
+    Timestamp,
+    Value,
+    to_float32,
+)
 
 from .masks import Atom
 from .scalar_data import Column, Things
@@ -72,6 +83,9 @@ class Constants:
         """A constant for a property: one of its values, one close to those, or any that it can be compared with."""
         kind, palette = column.described.kind, column.palette
         choice = self.rng.random()
+        if not column.ordered:
+            # Documents are no constants of the language.
+            palette = [value for value in palette if not isinstance(value, (MixedList, MixedMap))]
         if palette and choice < 0.5:
             return self.rng.choice(palette)
         if palette and choice < 0.75:
@@ -111,7 +125,7 @@ class Constants:
     def literal(self, writing: Writing, value: Value, column: Column | None = None) -> str:
         """Write a constant, as text or as an argument; how is told."""
         kind = column.described.kind if column is not None else ""
-        if self.chance(0.2):
+        if self.chance(0.2) or isinstance(value, Link):
             writing.argument(argument(value, kind))
             return "argument"
         writing.add(self.written(value))

@@ -31,7 +31,7 @@ def test_masks_are_what_the_oracle_says(seed: int) -> None:
     values = Values(drawn.database, CLASS)
     worlds = [(version, World(values, version)) for version in (drawn.database, less, more)]
     conditions = ScalarConditions(rng, drawn)
-    names = [column.described.name for column in drawn.columns if column.described.kind != "link"]
+    names = [column.described.name for column in drawn.columns if column.ordered]
     texts = [column.described.name for column in drawn.columns if column.described.kind == "string"]
     drawer = QueryDrawer(rng, [conditions.atom() for _ in range(10)], names, names, texts)
     for _ in range(15):
