@@ -33,9 +33,6 @@ class Numbers(Texts):
         writing, used, signs = Writing(), [one], "+-*" if "decimal128" in kinds else "+-*/"
         right = self.chance(0.5)
         minus = self.rng.choice(("", "", "", "-"))
-        if minus:
-            # -x is computed as 0 - x: the sign of a zero that is divided by is another one.
-            signs = "+-*"
         terms = [minus + one.described.name, two.described.name if right else None]
         if right:
             used.append(two)
