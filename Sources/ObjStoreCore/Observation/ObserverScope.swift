@@ -19,6 +19,12 @@ package struct ObserverScope: Sendable {
             throw StoreError(
                 .notSupported, "a query with SORT, DISTINCT, LIMIT or OFFSET cannot be observed by this version")
         }
+        for node in query.predicate.nodes {
+            guard case .paths = node else { continue }
+            throw StoreError(
+                .notSupported,
+                "a query about collections, or about what lies behind a link, cannot be observed by this version")
+        }
         try QueryRun(query, .version(snapshot)).check()
     }
 

@@ -250,13 +250,14 @@ package final class LeafScan {
         _ mask: UnsafeMutablePointer<UInt64>, _ test: BoundValues, _ head: UnsafeRawPointer
     ) throws(StoreError) {
         if let kernel = test.kernel { return try kernel.narrow(head, mask) }
+        let keys = LeafKeys(reader.source, head)
         for word in 0..<LeafScan.words {
             var bits = mask[word]
             while bits != 0 {
                 let bit = bits & (0 &- bits)
                 bits ^= bit
-                // What it looks at does not depend on the key.
-                let row = RowPosition(head: head, slot: word &<< 6 &+ bit.trailingZeroBitCount, key: 0)
+                let slot = word &<< 6 &+ bit.trailingZeroBitCount
+                let row = RowPosition(head: head, slot: slot, key: try keys.key(slot))
                 if !(try test.holds(row)) { mask[word] ^= bit }
             }
         }

@@ -139,6 +139,15 @@ extension Schema {
         return (classes[index], try classes[index].position(id))
     }
 
+    /// Whether it has all of some properties.
+    func has(_ propertyIDs: [UInt32]) -> Bool {
+        propertyIDs.allSatisfy { (id) in
+            let index = PropertyID.classIndex(id)
+            return index >= 0 && index < classes.count
+                && PropertyID.position(id, UInt32(index), classes[index].columns) != nil
+        }
+    }
+
     @inline(never)
     func noSuchClass(_ id: UInt32) -> StoreError {
         let index = ClassID.index(id)

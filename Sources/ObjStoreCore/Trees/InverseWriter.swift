@@ -199,11 +199,17 @@ extension IndexReader {
     }
 
     /// How many links lead to an object, of all owners. O(log n).
-    func linkCount(to target: Int64) throws(StoreError) -> Int {
-        try count(
-            in: IndexRange(
-                lower: IndexBound(IndexEntry(target: target, occurrence: 0, owner: .min), isAfter: false),
-                upper: IndexBound(IndexEntry(target: target, occurrence: .max, owner: .max), isAfter: true)))
+    func linkCount(to target: Int64) throws(StoreError) -> Int { try count(in: linkRange(target)) }
+
+    /// Calls `body` with the owner of each of them, until it returns false.
+    func forEachLink(to target: Int64, _ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) {
+        try forEach(in: linkRange(target), body)
+    }
+
+    private func linkRange(_ target: Int64) -> IndexRange {
+        IndexRange(
+            lower: IndexBound(IndexEntry(target: target, occurrence: 0, owner: .min), isAfter: false),
+            upper: IndexBound(IndexEntry(target: target, occurrence: .max, owner: .max), isAfter: true))
     }
 
     /// How many links an owner has to an object. O(log n), and a look-up more each time they double.

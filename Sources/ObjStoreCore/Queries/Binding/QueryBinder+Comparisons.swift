@@ -2,6 +2,7 @@
 /// is computed.
 extension QueryBinder {
     func comparison(_ index: Int) throws(StoreError) -> [Predicate.Node] {
+        if needsPaths(index) { return [.paths(try PathTest(of: index, self))] }
         let node = nodes[index], operation = QueryOperator(rawValue: node.choice).unsafelyUnwrapped
         let leftPlace = Int(shape.starts[index - 1]) - 1, rightPlace = index - 1
         if operation == .text { throw notSupported(index, "TEXT") }
@@ -16,7 +17,6 @@ extension QueryBinder {
         case (.constant, .constant), (.constant, .list), (.list, .constant), (.list, .list):
             throw error(
                 .invalidQuery, index, "a constant is compared with a constant: one side has to be about the object")
-        case (.list, _): throw notSupported(index, "lists on the left side")
         default: break
         }
         let pair = Pair(
@@ -52,12 +52,10 @@ extension QueryBinder {
         _ index: Int, _ position: Int, _ operation: QueryOperator, _ place: Int, _ other: Operand, _ otherPlace: Int
     ) throws(StoreError) -> Program {
         guard case .constant(let value) = other, value.kind == .link, operation == .equal else {
-            throw notSupported(index, "conditions about collections, but for ANY of one of links being an object")
+            throw error(.invalidQuery, otherPlace, "an object is expected here, and not \(described(otherPlace))")
         }
         let quantifier =
             nodes[place].kind == .quantified ? Quantifier(rawValue: nodes[place].choice).unsafelyUnwrapped : .any
-        if quantifier == .all { throw notSupported(index, "ALL of a collection") }
-        if cls.mixedPosition(of: position) != nil { throw notSupported(index, "collections of mixed values") }
         let test = ColumnTest(cls.propertyID(position), .equal, ofQuery: value)
         do throws(StoreError) { _ = try BoundTest(test, trees, cls) } catch { throw placed(error, otherPlace) }
         return quantifier == .none ? [.test(test), .not] : [.test(test)]
@@ -69,8 +67,7 @@ extension QueryBinder {
         switch (pair.left, pair.right) {
         case (.constant, _):
             return try compare(pair.turned, QueryBinder.turned(comparison))
-        case (_, .list), (.list, _):
-            throw notSupported(pair.index, "comparisons with a list but by IN and BETWEEN")
+        case (_, .list), (.list, _): throw error(.invalidQuery, pair.index, "one value is expected, and not a list")
         case (.property(let position), .constant(let value)):
             if !pair.modifiers.isEmpty, !value.isNull {
                 return try folded(pair, comparison)
@@ -171,7 +168,7 @@ extension QueryBinder {
         return [.values(ValueTest(left, .comparison(comparison), right, properties))]
     }
 
-    private static func areComparable(_ a: ValueKind, _ b: ValueKind) -> Bool {
+    static func areComparable(_ a: ValueKind, _ b: ValueKind) -> Bool {
         a == b || a == .mixed || b == .mixed || a == .null || b == .null || a.isNumber && b.isNumber
     }
 
@@ -215,7 +212,7 @@ extension QueryBinder {
     }
 
     /// As `column` does it, for numbers that mean another one beside a property of that kind.
-    private func converted(_ value: Value, to kind: ValueKind) throws(StoreError) -> Value {
+    func converted(_ value: Value, to kind: ValueKind) throws(StoreError) -> Value {
         if kind == .decimal128, value.kind == .double { return try QueryBinder.decimal(value) }
         let value = QueryBinder.plain(value)
         if kind == .float, value.kind == .double { return value.widened(to: .float) ?? value }
@@ -232,7 +229,7 @@ extension QueryBinder {
 
     // MARK: Texts
 
-    private static func operation(_ operation: QueryOperator) -> TextPattern.Operation {
+    static func operation(_ operation: QueryOperator) -> TextPattern.Operation {
         switch operation {
         case .beginsWith: .beginsWith
         case .endsWith: .endsWith
@@ -281,5 +278,63 @@ extension QueryBinder {
             foldsCase: pair.modifiers.contains(.ignoresCase), foldsAccents: pair.modifiers.contains(.ignoresAccents),
             isBinary: value.kind == .binary)
         return [.values(ValueTest(left, .pattern(pattern, of: value.kind), nil, before))]
+    }
+}
+
+/// Which comparisons are about more than the single values of the object.
+extension QueryBinder {
+    func needsPaths(_ index: Int) -> Bool {
+        if isAboutOneOfLinks(index) { return false }
+        // With a list: ANY of it.
+        let operation = QueryOperator(rawValue: nodes[index].choice)
+        let left = Int(shape.starts[index - 1]) - 1
+        if nodes[left].kind == .list || nodes[index - 1].kind == .list && operation != .isIn && operation != .between {
+            return true
+        }
+        return needsPaths(below: index - 1) || needsPaths(below: Int(shape.starts[index - 1]) - 1)
+    }
+
+    /// Of an operand.
+    func needsPaths(below root: Int) -> Bool {
+        if nodes[root].kind == .list { return false }
+        for index in Int(shape.starts[root])...root {
+            switch nodes[index].kind {
+            case .element, .key, .incoming, .allIncoming, .keys, .values, .type, .filter, .aggregate, .quantified:
+                return true
+            case .variable where nodes[index].number != 0 || index == root || nodes[index + 1].kind != .property:
+                return true
+            case .property:
+                guard nodes[index - 1].kind == .variable else { return true }
+                // Who does not know it, says so later.
+                guard let position = try? position(index, in: cls) else { continue }
+                let kind = cls.columns[position].kind
+                let isCounted = index < root && nodes[index + 1].kind == .count
+                if kind.isCollection || isCounted && !kind.isText { return true }
+            case .count where nodes[index - 1].kind != .property: return true
+            default: break
+            }
+        }
+        return false
+    }
+
+    /// ANY or NONE of a collection of links is an object: the inverse knows.
+    private func isAboutOneOfLinks(_ index: Int) -> Bool {
+        let node = nodes[index], left = Int(shape.starts[index - 1]) - 1, right = index - 1
+        let operation = QueryOperator(rawValue: node.choice)
+        guard operation == .equal || operation == .isIn else { return false }
+        for (collection, object) in [(left, right), (right, left)] {
+            guard nodes[object].kind == .constant, nodes[object].value.kind == .link else { continue }
+            if operation == .isIn && object == right { continue }
+            var place = collection
+            if nodes[place].kind == .quantified {
+                if nodes[place].choice == Quantifier.all.rawValue { continue }
+                place -= 1
+            }
+            guard nodes[place].kind == .property, nodes[place - 1].kind == .variable, nodes[place - 1].number == 0,
+                let position = try? position(place, in: cls), cls.inversePosition(of: position) != nil
+            else { continue }
+            return true
+        }
+        return false
     }
 }

@@ -42,44 +42,45 @@ extension QueryBinder {
         case .property: return try property(index)
         case .arithmetic, .count: return try computed(index)
         case .quantified: return try quantified(index)
-        case .variable: throw notSupported(index, "comparisons of the object itself")
-        case .element, .key: throw notSupported(index, "elements of collections in queries")
-        case .incoming, .allIncoming: throw notSupported(index, "@links in queries")
-        case .keys, .values: throw notSupported(index, "@keys and @values")
-        case .type: throw notSupported(index, "@type")
-        case .filter: throw notSupported(index, "SUBQUERY")
-        case .aggregate: throw notSupported(index, "aggregates of collections in queries")
-        case .object: throw notSupported(index, "obj(…): give the object as an argument")
+        case .object: return .constant(try object(index))
         case .box, .circle, .polygon: throw notSupported(index, "GEOWITHIN")
         default: throw error(.invalidQuery, index, "a value is expected here, and not \(described(index))")
         }
     }
 
-    /// Position of a property of the object.
     private func property(_ index: Int) throws(StoreError) -> Operand {
-        let path = index - 1
-        guard nodes[path].kind == .variable, nodes[path].number == 0 else {
-            throw notSupported(index, "paths through links, embedded objects and maps")
-        }
-        let position = try position(index)
-        if cls.columns[position].kind.isCollection {
-            guard cls.mixedPosition(of: position) != nil || cls.inversePosition(of: position) != nil else {
-                throw notSupported(index, "conditions about \(cls.columns[position].kind.indefinite)")
-            }
-            return .links(position)
-        }
-        return .property(position)
+        let position = try position(index, in: cls)
+        return cls.columns[position].kind.isCollection ? .links(position) : .property(position)
     }
 
-    private func position(_ index: Int) throws(StoreError) -> Int {
+    /// `obj('Class', key)`: a link to it, or to nothing where there is none.
+    private func object(_ index: Int) throws(StoreError) -> Value {
+        guard let name = QueryBinder.text(nodes[index].value), let number = storedNames.classIndex(name, trees.schema)
+        else {
+            throw placed(
+                StoreError(.noSuchClass, "there is no class \(QueryBinder.text(nodes[index].value) ?? "")"), index)
+        }
+        let cls = trees.schema.classes[number]
+        guard case .constant(let key) = try operand(index - 1) else {
+            throw error(.invalidQuery, index - 1, "a primary key is expected here, and not \(described(index - 1))")
+        }
+        let found: Int64?
+        do throws(StoreError) { found = try trees.find(cls, primaryKey: QueryBinder.plain(key)) } catch {
+            throw placed(error, index)
+        }
+        // No object has a negative key.
+        return .link(ObjectID(classID: cls.classID, storeTag: trees.storeTag, key: found ?? -1))
+    }
+
+    /// Of the property that a node names, in a class.
+    func position(_ index: Int, in cls: ClassSchema) throws(StoreError) -> Int {
         let node = nodes[index]
         if node.value.isNull {
             do throws(StoreError) { return try cls.position(UInt32(truncatingIfNeeded: node.number)) } catch {
                 throw placed(error, index)
             }
         }
-        let name = String(
-            decoding: UnsafeRawBufferPointer(start: node.value.pointer, count: node.value.count), as: UTF8.self)
+        let name = QueryBinder.text(node.value) ?? ""
         if let position = storedNames.propertyIndex(name, cls) { return position }
         var message = "class \(storedNames.name(cls)) does not have a property \(name)"
         let all = cls.properties.indices.map { storedNames.name(cls, $0) }
@@ -87,15 +88,16 @@ extension QueryBinder {
         throw placed(StoreError(.noSuchProperty, message).at(class: cls.name, property: name), index)
     }
 
+    static func text(_ value: Value) -> String? {
+        value.kind == .string
+            ? String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self) : nil
+    }
+
     private func quantified(_ index: Int) throws(StoreError) -> Operand {
         let inner = try operand(index - 1)
-        switch inner {
-        case .links: return inner
-        case .list: throw notSupported(index, "ANY, ALL and NONE of a list")
-        case .constant, .property, .computed:
-            throw error(
-                .invalidQuery, index, "\(described(index - 1)) is no collection: there is no ANY, ALL or NONE of it")
-        }
+        if case .links = inner { return inner }
+        throw error(
+            .invalidQuery, index, "\(described(index - 1)) is no collection: there is no ANY, ALL or NONE of it")
     }
 
     // MARK: Computed
@@ -133,11 +135,7 @@ extension QueryBinder {
         var properties: [UInt32] = []
         if node.kind == .count {
             let counted = try operand(index - 1)
-            if case .links = counted { throw notSupported(index, "counts of collections") }
             let program = try program(counted, index - 1, &properties)
-            guard program.kind.isText else {
-                throw notSupported(index, "the count of \(program.kind.indefinite)")
-            }
             return .computed(
                 ValueProgram(steps: program.steps + [.length], kind: .int, depth: program.depth), properties)
         }

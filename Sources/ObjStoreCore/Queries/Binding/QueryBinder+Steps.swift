@@ -35,6 +35,11 @@ extension QueryBinder {
     }
 
     private func sortKey(_ index: Int) throws(StoreError) -> SortKey {
+        if needsPaths(below: index) {
+            let path = try PathValue(of: index, self)
+            if path.kind == .link { throw notSupported(index, "an order of links") }
+            return SortKey(value: ValueProgram(kind: path.kind), properties: [], path: path)
+        }
         var properties: [UInt32] = []
         let program = try program(try operand(index), index, &properties)
         if properties.isEmpty { throw error(.invalidQuery, index, "\(described(index)) is the same for all objects") }

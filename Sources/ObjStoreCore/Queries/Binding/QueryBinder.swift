@@ -6,6 +6,7 @@
 ///    + Operands               properties, constants, what is computed from them
 ///    + Comparisons            which test a comparison is
 ///    + Steps                  SORT, DISTINCT, LIMIT, OFFSET
+///  PathBinder                 what lies behind links, in collections and in nested documents
 /// ```
 struct QueryBinder {
     let nodes: [QueryNode]
@@ -107,7 +108,12 @@ struct QueryBinder {
     }
 
     private static func isComputed(_ program: [Predicate.Node]) -> Bool {
-        program.contains { if case .values = $0 { true } else { false } }
+        program.contains {
+            switch $0 {
+            case .values, .paths: true
+            case .truth, .test, .not, .and, .or: false
+            }
+        }
     }
 
     // MARK: Helpers

@@ -8,6 +8,8 @@ package struct Predicate: Sendable {
         case test(ColumnTest)
         /// What no column and no index answers: computed for each object that is left.
         case values(ValueTest)
+        /// The same of what lies behind paths.
+        case paths(PathTest)
         case not, and, or
     }
 
@@ -46,7 +48,7 @@ package struct Predicate: Sendable {
         var height = 0, most = 1
         for node in nodes {
             switch node {
-            case .truth, .test, .values: height += 1
+            case .truth, .test, .values, .paths: height += 1
             case .not: break
             case .and, .or: height -= 1
             }
@@ -79,7 +81,7 @@ package struct Predicate: Sendable {
         for node in program {
             switch node {
             case .test(let test): stack.append([[test]])
-            case .truth, .values: stack.append([])
+            case .truth, .values, .paths: stack.append([])
             case .not: stack[stack.count - 1] = []
             case .and:
                 let last = stack.removeLast()
@@ -103,7 +105,7 @@ package struct Predicate: Sendable {
         program.allSatisfy {
             switch $0 {
             case .test, .or: true
-            case .truth, .values, .not, .and: false
+            case .truth, .values, .paths, .not, .and: false
             }
         }
     }

@@ -48,7 +48,7 @@ struct ValueProgram: Sendable {
         }
     }
 
-    private static func length(_ value: Value) -> Value {
+    static func length(_ value: Value) -> Value {
         switch value.kind {
         case .binary: return .int(Int64(value.count))
         case .string:
@@ -63,11 +63,11 @@ struct ValueProgram: Sendable {
     }
 
     /// Not zero minus it: of 0.0 that is -0.0.
-    private static func negated(_ value: Value) -> Value {
+    static func negated(_ value: Value) -> Value {
         value.kind == .int ? compute(.subtract, .int(0), value) : number(value).map { .double(-$0) } ?? .null
     }
 
-    private static func compute(_ operation: Arithmetic, _ a: Value, _ b: Value) -> Value {
+    static func compute(_ operation: Arithmetic, _ a: Value, _ b: Value) -> Value {
         if a.kind == .int && b.kind == .int {
             let (result, isBeyond): (Int64, Bool) =
                 switch operation {
@@ -87,7 +87,7 @@ struct ValueProgram: Sendable {
         }
     }
 
-    private static func number(_ value: Value) -> Double? {
+    static func number(_ value: Value) -> Double? {
         switch value.kind {
         case .int: Double(value.low)
         case .float: Double(value.asFloat)

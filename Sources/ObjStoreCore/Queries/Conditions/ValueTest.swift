@@ -38,7 +38,11 @@ package final class ValueTest: Sendable {
 
 /// A value test with the columns of one version.
 struct BoundValues {
-    private let test: ValueTest
+    private enum Test {
+        case values(ValueTest)
+        case paths(PathTest, PathRun, ClassSchema)
+    }
+    private let test: Test
     private let reader: ClusterReader
     /// Of the properties.
     let positions: [Int]
@@ -47,7 +51,7 @@ struct BoundValues {
 
     /// Errors: `.noSuchProperty`.
     init(_ test: ValueTest, _ reader: ClusterReader, _ cls: ClassSchema) throws(StoreError) {
-        self.test = test
+        self.test = .values(test)
         self.reader = reader
         positions = try cls.positions(test.properties)
         if case .pattern(let pattern, _) = test.relation, test.left.steps.count == 1, test.left.kind.isText {
@@ -58,11 +62,30 @@ struct BoundValues {
         }
     }
 
+    /// Errors: `.noSuchProperty`, `.noSuchClass`.
+    init(
+        _ test: PathTest, _ trees: TreeAccess, _ reader: ClusterReader, _ cls: ClassSchema
+    ) throws(StoreError) {
+        self.test = .paths(test, try PathRun(trees, test.properties, levels: test.levels), cls)
+        self.reader = reader
+        positions = []
+        kernel = nil
+    }
+
     private func value(_ program: ValueProgram, _ row: RowPosition) throws(StoreError) -> Value {
         try program.value { (number) throws(StoreError) in try reader.plainValue(row, positions[number]) }
     }
 
     func holds(_ row: RowPosition) throws(StoreError) -> Bool {
+        switch test {
+        case .values(let test): return try holds(test, row)
+        case .paths(let test, let run, let cls):
+            run.begin(row, cls)
+            return try run.holds(test.condition)
+        }
+    }
+
+    private func holds(_ test: ValueTest, _ row: RowPosition) throws(StoreError) -> Bool {
         let left = try value(test.left, row)
         switch test.relation {
         case .comparison(let comparison):

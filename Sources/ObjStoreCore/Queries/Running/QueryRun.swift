@@ -24,6 +24,7 @@ struct QueryRun {
             switch node {
             case .test(let test): _ = try BoundTest(test, trees, cls)
             case .values(let test): for id in test.properties { _ = try cls.position(id) }
+            case .paths(let test): for id in test.properties { _ = try trees.schema.property(id) }
             case .truth, .not, .and, .or: break
             }
         }
@@ -140,6 +141,7 @@ struct QueryRun {
             case .and: steps.append(.and)
             case .or: steps.append(.or)
             case .values(let test): steps.append(.values(try BoundValues(test, reader, cls)))
+            case .paths(let test): steps.append(.values(try BoundValues(test, trees, reader, cls)))
             case .test(let test):
                 let bound = try BoundTest(test, trees, cls)
                 if bound.source == .column {

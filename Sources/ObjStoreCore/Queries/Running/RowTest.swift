@@ -43,6 +43,13 @@ struct RowTest {
                 let bound = try BoundValues(test, reader, cls)
                 columns += bound.positions
                 steps.append(.values(bound))
+            case .paths(let test):
+                guard trees.schema.has(test.properties) else {
+                    steps.append(.truth(false))
+                    hasAll = false
+                    continue
+                }
+                steps.append(.values(try BoundValues(test, trees, reader, cls)))
             case .test(let test):
                 guard PropertyID.position(test.propertyID, cls.id, cls.columns) != nil else {
                     steps.append(.truth(false))

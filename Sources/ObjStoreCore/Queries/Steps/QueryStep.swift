@@ -18,6 +18,8 @@ struct SortKey: Sendable {
     let value: ValueProgram
     /// Ids of the properties that the program uses.
     let properties: [UInt32]
+    /// What it is, where a program does not say it.
+    var path: PathValue?
     var isDescending = false
     /// Of texts.
     var modifiers: QueryNode.Modifiers = []

@@ -26,7 +26,7 @@ final class RowOrder {
         self.list = list
         reader = try trees.objects(cls)
         var columns: [SortColumn] = []
-        for key in keys { columns.append(try SortColumn(key, list, reader, cls)) }
+        for key in keys { columns.append(try SortColumn(key, list, reader, trees, cls)) }
         self.columns = columns
         count = list.count
         rows = try Memory.allocate(Row.self, max(1, count))

@@ -12,6 +12,8 @@ final class SortColumn {
     let key: SortKey
     private let reader: ClusterReader
     private let positions: [Int]
+    private let cls: ClassSchema
+    private let run: PathRun?
     /// In the order of the list that they were read from; upside down where the key is descending.
     let prefixes: UnsafeMutablePointer<UInt64>
     /// Equal prefixes are equal values.
@@ -19,8 +21,12 @@ final class SortColumn {
     /// Of a text: what lies behind the prefix decides next.
     let isText: Bool
 
-    init(_ key: SortKey, _ list: KeyBuffer, _ reader: ClusterReader, _ cls: ClassSchema) throws(StoreError) {
+    init(
+        _ key: SortKey, _ list: KeyBuffer, _ reader: ClusterReader, _ trees: TreeAccess, _ cls: ClassSchema
+    ) throws(StoreError) {
         self.key = key
+        self.cls = cls
+        run = try key.path.map { (path) throws(StoreError) in try PathRun(trees, path.properties, levels: path.levels) }
         self.reader = reader
         positions = try cls.positions(key.properties)
         isText = key.value.kind.isText && key.modifiers.isEmpty
@@ -106,7 +112,11 @@ final class SortColumn {
     }
 
     func value(_ row: RowPosition) throws(StoreError) -> Value {
-        try key.value.value { (number) throws(StoreError) in try reader.plainValue(row, positions[number]) }
+        if let run, let path = key.path {
+            run.begin(row, cls)
+            return try run.value(path.source)
+        }
+        return try key.value.value { (number) throws(StoreError) in try reader.plainValue(row, positions[number]) }
     }
 
     /// The order of two objects, as the key has it: null first, then NaN. A descending one turns it round.
