@@ -27,9 +27,17 @@ struct DocumentedDogs {
     private static func schema() throws -> OpaquePointer {
         var schema: OpaquePointer?
         try ok(objstore_schema_new(&schema))
-        let person = text("Person"), dog = text("Dog")
+        let person = text("Person"), dog = text("Dog"), home = text("Home")
+        try ok(objstore_schema_add_class(schema, home))
+        try ok(objstore_schema_set_class_flags(schema, home, UInt32(OBJSTORE_CLASS_EMBEDDED)))
+        try ok(objstore_schema_add_property(schema, home, text("city"), .OBJSTORE_KIND_STRING, 0))
+        try ok(
+            objstore_schema_add_collection(
+                schema, home, text("rooms"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_INT, 0))
         try ok(objstore_schema_add_class(schema, person))
-        try ok(objstore_schema_add_property(schema, person, text("name"), .OBJSTORE_KIND_STRING, 0))
+        let primaryKey = UInt32(OBJSTORE_PROPERTY_PRIMARY_KEY)
+        try ok(objstore_schema_add_property(schema, person, text("name"), .OBJSTORE_KIND_STRING, primaryKey))
+        try ok(objstore_schema_add_link(schema, person, text("home"), home, 0))
         try ok(objstore_schema_add_class(schema, dog))
         for (name, kind, flags) in [
             ("name", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, nullable),
@@ -46,6 +54,9 @@ struct DocumentedDogs {
         try ok(
             objstore_schema_add_collection(
                 schema, dog, text("tags"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_STRING, 0))
+        try ok(
+            objstore_schema_add_collection(
+                schema, dog, text("toys"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, .OBJSTORE_KIND_INT, 0))
         return schema!
     }
 
@@ -103,13 +114,27 @@ struct DocumentedDogs {
                     "vaccinated": objstore_bool(false), "owner": bob, "note": objstore_bool(true),
                 ]),
         ]
-        let friends = try names.property(dog, "friends"), big = string("big")
+        let lives = try names.property(person, "home"), house = try names.cls("Home")
+        for (owner, city, rooms) in [(0, "Bern", [12, 20, 35]), (1, "Rome", [])] as [(Int, String, [Int64])] {
+            var home = objstore_object()
+            let id = try names.property(house, "city"), value = string(city)
+            try ok(objstore_create_embedded(tx, persons[owner], lives, objstore_null(), [id], [value], 1, &home))
+            let list = objstore_collection_of(home, try names.property(house, "rooms"))
+            try ok(objstore_list_insert(tx, list, 0, rooms.map { objstore_int($0) }, rooms.count))
+        }
+        let friends = try names.property(dog, "friends")
         for (owner, others) in [(0, [1, 2]), (1, [0]), (3, [0, 0]), (4, [2])] {
             let links = others.map { objstore_link(dogs[$0]) }
             try ok(objstore_list_insert(tx, objstore_collection_of(dogs[owner], friends), 0, links, links.count))
         }
-        let tags = objstore_collection_of(dogs[0], try names.property(dog, "tags"))
-        try ok(objstore_list_insert(tx, tags, 0, [big], 1))
+        let tags = try names.property(dog, "tags"), toys = try names.property(dog, "toys")
+        for (owner, all) in [(0, ["big", "old"]), (2, ["big"])] {
+            try ok(objstore_list_insert(tx, objstore_collection_of(dogs[owner], tags), 0, all.map(string), all.count))
+        }
+        for (owner, key, count) in [(0, "ball", 2), (0, "bone", 5), (1, "ball", 1), (4, "bone", 1)] {
+            let map = objstore_collection_of(dogs[owner], toys)
+            try ok(objstore_map_set(tx, map, string(key), objstore_int(Int64(count)), nil))
+        }
         return (persons, dogs)
     }
 }

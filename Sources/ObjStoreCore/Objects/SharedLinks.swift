@@ -9,7 +9,7 @@ extension WriteTransaction {
     /// - Parameter keys: ascending. Those that have links themselves and are deleted, too, are left alone.
     func removeSharedLinks(to keys: KeyBuffer, of state: ClassState, fromMixed: Bool) throws(StoreError) {
         if keys.count < 2 { return }
-        let targets = KeySet(keys), classID = state.schema.classID
+        let targets = try NumberSet(keys), classID = state.schema.classID
         for link in state.incoming where link.isCollection {
             let origin = try self.state(link.classIndex)
             if origin.schema.columns[link.property].kind == .set { continue }
@@ -39,7 +39,7 @@ extension WriteTransaction {
 
     /// The owners with links to at least two of the targets, ascending.
     private static func shared(
-        _ targets: KeyBuffer, but gone: KeySet?, _ owners: (Int64) throws(StoreError) -> KeyBuffer
+        _ targets: KeyBuffer, but gone: NumberSet?, _ owners: (Int64) throws(StoreError) -> KeyBuffer
     ) throws(StoreError) -> KeyBuffer {
         let all = KeyBuffer(), shared = KeyBuffer()
         for index in 0..<targets.count {
@@ -55,35 +55,5 @@ extension WriteTransaction {
             }
         }
         return shared
-    }
-}
-
-/// Ascending keys that are looked up often: as bits, unless they lie far from each other.
-private struct KeySet {
-    private let keys: KeyBuffer
-    private let first: Int64
-    private var bits: [UInt64] = []
-
-    init(_ keys: KeyBuffer) {
-        self.keys = keys
-        first = keys.keys[0]
-        let span = UInt64(bitPattern: keys.keys[keys.count - 1] &- first)
-        guard span < UInt64(keys.count) * 64 else { return }
-        bits = Array(repeating: 0, count: Int(span >> 6) + 1)
-        for index in 0..<keys.count {
-            let at = UInt64(bitPattern: keys.keys[index] &- first)
-            bits[Int(at >> 6)] |= 1 << (at & 63)
-        }
-    }
-
-    func contains(_ key: Int64) -> Bool {
-        let at = UInt64(bitPattern: key &- first)
-        if !bits.isEmpty { return at >> 6 < UInt64(bits.count) && bits[Int(at >> 6)] >> (at & 63) & 1 == 1 }
-        var low = 0, high = keys.count
-        while low < high {
-            let middle = (low + high) / 2
-            if keys.keys[middle] < key { low = middle + 1 } else { high = middle }
-        }
-        return low < keys.count && keys.keys[low] == key
     }
 }

@@ -20,7 +20,11 @@ package struct ObserverScope: Sendable {
                 .notSupported, "a query with SORT, DISTINCT, LIMIT or OFFSET cannot be observed by this version")
         }
         for node in query.predicate.nodes {
-            guard case .paths = node else { continue }
+            switch node {
+            case .paths: break
+            case .test(let test) where test.targets != nil: break
+            case .truth, .test, .values, .not, .and, .or: continue
+            }
             throw StoreError(
                 .notSupported,
                 "a query about collections, or about what lies behind a link, cannot be observed by this version")

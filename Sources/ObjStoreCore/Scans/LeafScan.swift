@@ -9,6 +9,8 @@ package final class LeafScan {
         case column(Int, Comparison, Value)
         /// Objects that something else has found, ascending.
         case keys(KeyBuffer)
+        /// Numbers of a column, or keys of links, that are in a set.
+        case members(Int, NumberSet)
         /// Computed for each row.
         case values(BoundValues)
         case not, and, or
@@ -18,6 +20,7 @@ package final class LeafScan {
         case truth(Bool)
         case matcher(LeafMatcher)
         case keys(KeyBuffer)
+        case members(MemberKernel)
         case values(BoundValues)
         /// The same for the rows of the mask on top alone, which it narrows: `values and`.
         case narrowing(BoundValues)
@@ -47,6 +50,11 @@ package final class LeafScan {
             switch step {
             case .truth(let truth): operations.append(.truth(truth))
             case .keys(let keys): operations.append(.keys(keys))
+            case .members(let position, let set):
+                operations.append(
+                    .members(
+                        MemberKernel(source: reader.source, spec: reader.columns[position], hint: position, set: set)))
+                if column == nil { (column, prefetchesTexts) = (position, false) }
             case .values(let test):
                 operations.append(.values(test))
                 if column == nil, let first = test.positions.first {
@@ -226,6 +234,10 @@ package final class LeafScan {
             case .keys(let keys):
                 top += LeafScan.words
                 try find(keys, head, top)
+            case .members(let kernel):
+                top += LeafScan.words
+                LeafScan.existing(head, top)
+                try kernel.narrow(head, top)
             case .values(let test):
                 top += LeafScan.words
                 LeafScan.existing(head, top)

@@ -107,6 +107,7 @@ extension PathBinder {
             }
         case .quantified:
             var inner = try side(index - 1)
+            if index == binder.lifted { return inner }
             guard inner.isMany || inner.kind == .mixed && !inner.isConstant else {
                 throw binder.error(
                     .invalidQuery, index,
@@ -260,7 +261,7 @@ extension PathBinder {
                 \(binder.described(right.index)), \(right.kind.indefinite)
                 """)
         }
-        if !isEquality, left.kind == .binary || right.kind == .binary, left.kind != .mixed, right.kind != .mixed {
+        if !isEquality, left.kind == .binary, right.kind == .binary {
             throw binder.error(.wrongType, index, "values of kind \(ValueKind.binary) are only compared for equality")
         }
         if left.kind == .link, right.kind == .link, let target = left.target, let other = right.target,

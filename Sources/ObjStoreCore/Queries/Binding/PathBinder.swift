@@ -41,14 +41,15 @@ struct PathBinder {
     mutating func path(_ index: Int) throws(StoreError) -> (Path, End) {
         // From the end to where it begins.
         var chain: [Int] = [], first = index
-        while nodes[first].kind.isStep {
+        while nodes[first].kind.isStep && first != binder.root {
             chain.append(first)
             first = binder.shape.firstOperand(of: first, in: nodes)
         }
-        guard nodes[first].kind == .variable else {
+        let isRoot = binder.root >= 0 && first == binder.root
+        guard nodes[first].kind == .variable || isRoot else {
             throw binder.error(.invalidQuery, first, "a path is expected here, and not \(binder.described(first))")
         }
-        guard let level = Int(exactly: nodes[first].number), level >= 0, level < classes.count,
+        guard let level = isRoot ? 0 : Int(exactly: nodes[first].number), level >= 0, level < classes.count,
             let cls = classes[level]
         else {
             throw binder.error(

@@ -2,7 +2,10 @@
 /// is computed.
 extension QueryBinder {
     func comparison(_ index: Int) throws(StoreError) -> [Predicate.Node] {
-        if needsPaths(index) { return [.paths(try PathTest(of: index, self))] }
+        if needsPaths(index) {
+            if let linked = try linked(index) { return linked }
+            return [.paths(try PathTest(of: index, self))]
+        }
         let node = nodes[index], operation = QueryOperator(rawValue: node.choice).unsafelyUnwrapped
         let leftPlace = Int(shape.starts[index - 1]) - 1, rightPlace = index - 1
         if operation == .text { throw notSupported(index, "TEXT") }
@@ -297,14 +300,16 @@ extension QueryBinder {
     /// Of an operand.
     func needsPaths(below root: Int) -> Bool {
         if nodes[root].kind == .list { return false }
-        for index in Int(shape.starts[root])...root {
+        // Up to what the condition is about there is nothing to be looked at.
+        let start = Int(shape.starts[root]), isBehindLink = self.root >= start && self.root < root
+        for index in (isBehindLink ? self.root + 1 : start)...root {
             switch nodes[index].kind {
-            case .element, .key, .incoming, .allIncoming, .keys, .values, .type, .filter, .aggregate, .quantified:
-                return true
+            case .element, .key, .incoming, .allIncoming, .keys, .values, .type, .filter, .aggregate: return true
+            case .quantified where index != lifted: return true
             case .variable where nodes[index].number != 0 || index == root || nodes[index + 1].kind != .property:
                 return true
             case .property:
-                guard nodes[index - 1].kind == .variable else { return true }
+                guard isRoot(index - 1) else { return true }
                 // Who does not know it, says so later.
                 guard let position = try? position(index, in: cls) else { continue }
                 let kind = cls.columns[position].kind
@@ -326,11 +331,11 @@ extension QueryBinder {
             guard nodes[object].kind == .constant, nodes[object].value.kind == .link else { continue }
             if operation == .isIn && object == right { continue }
             var place = collection
-            if nodes[place].kind == .quantified {
+            if nodes[place].kind == .quantified, place != lifted {
                 if nodes[place].choice == Quantifier.all.rawValue { continue }
                 place -= 1
             }
-            guard nodes[place].kind == .property, nodes[place - 1].kind == .variable, nodes[place - 1].number == 0,
+            guard nodes[place].kind == .property, isRoot(place - 1),
                 let position = try? position(place, in: cls), cls.inversePosition(of: position) != nil
             else { continue }
             return true

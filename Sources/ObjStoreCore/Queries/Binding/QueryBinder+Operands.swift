@@ -95,6 +95,7 @@ extension QueryBinder {
 
     private func quantified(_ index: Int) throws(StoreError) -> Operand {
         let inner = try operand(index - 1)
+        if index == lifted { return inner }
         if case .links = inner { return inner }
         throw error(
             .invalidQuery, index, "\(described(index - 1)) is no collection: there is no ANY, ALL or NONE of it")

@@ -12,8 +12,18 @@ struct QueryBinder {
     let nodes: [QueryNode]
     let shape: QueryShape
     let trees: TreeAccess
-    let cls: ClassSchema
+    /// The class that conditions are about: that of the query, or one that a link of it leads to.
+    var cls: ClassSchema
     let storedNames: StoredNames
+    /// The node of the link behind which `cls` lies; -1: none, paths begin with the object.
+    var root = -1
+    /// A quantifier that was taken care of.
+    var lifted = -1
+
+    /// A path to what conditions are about.
+    func isRoot(_ index: Int) -> Bool {
+        root < 0 ? nodes[index].kind == .variable && nodes[index].number == 0 : index == root
+    }
 
     typealias Program = [Predicate.Node]
 

@@ -64,6 +64,11 @@ package struct Predicate: Sendable {
 
     var isTrue: Bool { single == nil && program.isEmpty }
 
+    /// Some comparison is about what links lead to.
+    var hasTargets: Bool {
+        nodes.contains { if case .test(let test) = $0 { test.targets != nil } else { false } }
+    }
+
     var nodes: [Node] { single.map { [.test($0)] } ?? program }
 
     /// Both are true. Errors: as of `init`.
@@ -120,6 +125,8 @@ package struct ColumnTest: Sendable {
     let isInside: Bool
     /// Points to the bytes of `owner`, or to those of the query that it is part of.
     let value: Value
+    /// Not nil: objects with a link, as the value or among the elements, to one that it finds; there is no value.
+    let targets: Query?
     private let owner: OwnedValue?
 
     /// The value is copied.
@@ -129,6 +136,7 @@ package struct ColumnTest: Sendable {
         self.propertyID = propertyID
         self.comparison = comparison
         self.isInside = isInside
+        targets = nil
         owner = value.kind.isBytes ? try OwnedValue(copying: value) : nil
         self.value = owner?.value ?? value
     }
@@ -138,7 +146,18 @@ package struct ColumnTest: Sendable {
         self.propertyID = propertyID
         self.comparison = comparison
         isInside = false
+        targets = nil
         owner = nil
         self.value = value
+    }
+
+    /// Of a link, or of a list or set of links.
+    init(_ propertyID: UInt32, linksTo targets: Query) {
+        self.propertyID = propertyID
+        self.targets = targets
+        comparison = .equal
+        isInside = false
+        owner = nil
+        value = .null
     }
 }

@@ -86,15 +86,23 @@ struct BoundValues {
     }
 
     private func holds(_ test: ValueTest, _ row: RowPosition) throws(StoreError) -> Bool {
-        let left = try value(test.left, row)
-        switch test.relation {
+        try test.holds { (program) throws(StoreError) in try value(program, row) }
+    }
+}
+
+extension ValueTest {
+    /// - Parameter value: what a program gives.
+    @inline(__always)
+    fileprivate func holds(_ value: (ValueProgram) throws(StoreError) -> Value) throws(StoreError) -> Bool {
+        let left = try value(self.left)
+        switch relation {
         case .comparison(let comparison):
-            return try ValueTest.holds(comparison, left, try value(test.right.unsafelyUnwrapped, row))
+            return try ValueTest.holds(comparison, left, try value(right.unsafelyUnwrapped))
         case .isOneOf(let set): return try set.contains(left)
         case .pattern(let pattern, let kind):
             return left.kind == kind && pattern.matches(left.pointer, left.count)
         case .text(let operation, let modifiers):
-            let right = try value(test.right.unsafelyUnwrapped, row)
+            let right = try value(self.right.unsafelyUnwrapped)
             guard left.kind == .string || left.kind == .binary, left.kind == right.kind else {
                 return operation == .equal && left.isNull && right.isNull
             }
@@ -104,6 +112,11 @@ struct BoundValues {
                 isBinary: right.kind == .binary)
             return pattern.matches(left.pointer, left.count)
         }
+    }
+
+    /// Whether it is true where every property is null.
+    func holdsOfNothing() throws(StoreError) -> Bool {
+        try holds { (program) throws(StoreError) in try program.value { (_) throws(StoreError) in .null } }
     }
 }
 

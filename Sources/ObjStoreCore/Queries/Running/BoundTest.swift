@@ -14,15 +14,23 @@ struct BoundTest {
         case inverse
         /// The inverse of a mixed property: which have it anywhere inside.
         case mixedInverse
+        /// A query of the class that links lead to.
+        case targets
     }
+    let links: LinkTargets?
 
     var comparison: Comparison { test.comparison }
     var value: Value { test.value }
 
     /// Errors: `.noSuchProperty`; `.wrongType`: the value must be of the property's kind, or null for equality; of a
     /// mixed one of any that it can have; of a collection of links the link that is looked for among them (`equal`).
-    init(_ test: ColumnTest, _ trees: TreeAccess, _ cls: ClassSchema) throws(StoreError) {
+    ///
+    /// - Parameter links: what the links of the query's tests lead to, as far as it is known.
+    init(
+        _ test: ColumnTest, _ trees: TreeAccess, _ cls: ClassSchema, _ links: LinkTargets? = nil
+    ) throws(StoreError) {
         self.test = test
+        self.links = links
         self.trees = trees
         self.cls = cls
         position = try cls.position(test.propertyID)
@@ -36,6 +44,10 @@ struct BoundTest {
         let isEquality = comparison == .equal || comparison == .notEqual
         func wrong(_ what: String) -> StoreError {
             cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): \(what)"), position)
+        }
+        if let targets = test.targets {
+            guard cls.columns[position].target == targets.classID else { throw wrong("it links to other objects") }
+            return .targets
         }
         if test.isInside {
             guard value.kind == .link else { throw wrong("it links to objects, not to \(value.kindAndText)") }
@@ -79,7 +91,8 @@ struct BoundTest {
 
     /// Of its column. `query` has the value.
     func scan(of query: Query) throws(StoreError) -> LeafScan {
-        try LeafScan(try trees.objects(cls), position, comparison, value, of: query)
+        if let step = try linkStep() { return try LeafScan(try trees.objects(cls), [step], depth: 1) }
+        return try LeafScan(try trees.objects(cls), position, comparison, value, of: query)
     }
 
     // MARK: Answers of other trees than the column
@@ -89,6 +102,7 @@ struct BoundTest {
         switch source {
         case .mixedInverse: try trees.mixedInverse(cls, position).count(.equal, MixedTarget(value).indexed)
         case .inverse: try trees.inverse(cls, position).ownerCount(of: value.low)
+        case .targets: try countLinks()
         case .column: try withMatches { (matches) throws(StoreError) in try matches.count() }
         }
     }
@@ -103,6 +117,10 @@ struct BoundTest {
     func first() throws(StoreError) -> First {
         var found: Int64?
         switch source {
+        case .targets:
+            guard isCollection else { return .unknown }
+            let owners = try owners()
+            if owners.count > 0 { found = owners.keys[0] }
         case .mixedInverse:
             let owners = try trees.mixedInverse(cls, position).owners(of: MixedTarget(value))
             if owners.count > 0 { found = owners.keys[0] }
@@ -148,6 +166,7 @@ struct BoundTest {
         switch source {
         case .mixedInverse: return try trees.mixedInverse(cls, position).owners(of: MixedTarget(value))
         case .inverse: return try trees.inverse(cls, position).owners(of: value.low)
+        case .targets: return try keysOfLinks()
         case .column: break
         }
         let found = KeyBuffer(), total = try trees.objectCount(cls)

@@ -34,7 +34,7 @@ extension QueryRun {
         for tests in conjuncts where tests.count > 1 && tests.count <= Candidates.mostAlternatives {
             var sum: Int? = 0
             for test in tests {
-                guard let so = sum, so <= most, let count = try BoundTest(test, trees, cls).count() else {
+                guard let so = sum, so <= most, let count = try BoundTest(test, trees, cls, links).count() else {
                     sum = nil
                     break
                 }
@@ -43,7 +43,9 @@ extension QueryRun {
             consider(.oneOf(tests), sum, isWhole: query.predicate.isOneOf)
         }
         let single = conjuncts.compactMap { $0.count == 1 ? $0[0] : nil }
-        for test in single { consider(.comparison(test), try BoundTest(test, trees, cls).count(), isWhole: false) }
+        for test in single {
+            consider(.comparison(test), try BoundTest(test, trees, cls, links).count(), isWhole: false)
+        }
         for low in single where low.comparison == .greater || low.comparison == .greaterOrEqual {
             for high in single
             where high.propertyID == low.propertyID && (high.comparison == .less || high.comparison == .lessOrEqual) {
@@ -82,7 +84,7 @@ extension QueryRun {
     }
 
     private func add(_ test: ColumnTest, to found: KeyBuffer) throws(StoreError) {
-        try BoundTest(test, trees, cls).forEach { (key) throws(StoreError) in try found.append(key) }
+        try BoundTest(test, trees, cls, links).forEach { (key) throws(StoreError) in try found.append(key) }
     }
 
     /// The part of an index between two bounds; the range is nil where nothing can lie there. Nil: there is no index.

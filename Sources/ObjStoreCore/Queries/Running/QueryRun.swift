@@ -5,11 +5,14 @@ struct QueryRun {
     let query: Query
     let trees: TreeAccess
     let cls: ClassSchema
+    /// Nil: it asks nothing about what links lead to.
+    let links: LinkTargets?
 
     /// Errors: `.noSuchClass`: the version is older than the class, or it was dropped; `.wrongStore`.
     init(_ query: Query, _ trees: TreeAccess) throws(StoreError) {
         self.query = query
         self.trees = trees
+        links = query.predicate.hasTargets ? LinkTargets() : nil
         if query.storeTag != 0 && query.storeTag != trees.storeTag {
             throw StoreError(.wrongStore, "the query is of another store")
         }
@@ -22,7 +25,9 @@ struct QueryRun {
     func check() throws(StoreError) {
         for node in query.predicate.nodes {
             switch node {
-            case .test(let test): _ = try BoundTest(test, trees, cls)
+            case .test(let test):
+                _ = try BoundTest(test, trees, cls, links)
+                if let targets = test.targets { try QueryRun(targets, trees).check() }
             case .values(let test): for id in test.properties { _ = try cls.position(id) }
             case .paths(let test): for id in test.properties { _ = try trees.schema.property(id) }
             case .truth, .not, .and, .or: break
@@ -47,7 +52,7 @@ struct QueryRun {
             if let few = try fewKeys() { return few.count }
             return try scan().count()
         }
-        let bound = try BoundTest(test, trees, cls)
+        let bound = try BoundTest(test, trees, cls, links)
         if let count = try bound.count() { return count }
         return try bound.scan(of: query).count()
     }
@@ -68,7 +73,7 @@ struct QueryRun {
             }
             return try scan().first()
         }
-        let bound = try BoundTest(test, trees, cls)
+        let bound = try BoundTest(test, trees, cls, links)
         switch try bound.first() {
         case .key(let key): return key
         case .nothing: return nil
@@ -123,13 +128,13 @@ struct QueryRun {
 
     /// All, ascending, where something else than a scan finds them.
     func fewKeys() throws(StoreError) -> KeyBuffer? {
-        if let test = query.predicate.single { return try BoundTest(test, trees, cls).keys() }
+        if let test = query.predicate.single { return try BoundTest(test, trees, cls, links).keys() }
         return try candidates().map { (candidates) throws(StoreError) in try keys(of: candidates) }
     }
 
     func scan() throws(StoreError) -> LeafScan {
         if let test = query.predicate.single {
-            let bound = try BoundTest(test, trees, cls)
+            let bound = try BoundTest(test, trees, cls, links)
             if bound.source == .column { return try bound.scan(of: query) }
         }
         let reader = try trees.objects(cls)
@@ -143,8 +148,10 @@ struct QueryRun {
             case .values(let test): steps.append(.values(try BoundValues(test, reader, cls)))
             case .paths(let test): steps.append(.values(try BoundValues(test, trees, reader, cls)))
             case .test(let test):
-                let bound = try BoundTest(test, trees, cls)
-                if bound.source == .column {
+                let bound = try BoundTest(test, trees, cls, links)
+                if let step = try bound.linkStep() {
+                    steps.append(step)
+                } else if bound.source == .column {
                     steps.append(.column(bound.position, test.comparison, test.value))
                 } else {
                     // An inverse finds its owners without a scan.

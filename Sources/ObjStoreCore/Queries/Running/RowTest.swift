@@ -8,10 +8,14 @@ struct RowTest {
         /// Which owners have a link to the object with the key.
         case inverse(IndexReader, Int64)
         case mixedInverse(IndexReader, Value)
+        /// Which of its links in a column lead to an object of which another test is true.
+        indirect case targets(Int, RowTest)
         case not, and, or
     }
 
     private let query: Query
+    private let trees: TreeAccess
+    private let cls: ClassSchema?
     private let reader: ClusterReader?
     private let steps: [Step]
     /// The positions of the columns that the answer depends on; nil: the version does not have all of them.
@@ -20,12 +24,14 @@ struct RowTest {
     /// Errors: as of `BoundTest`.
     init(_ query: Query, _ trees: TreeAccess) throws(StoreError) {
         self.query = query
+        self.trees = trees
         let number = ClassID.index(query.classID)
         guard number < trees.schema.classes.count else {
-            (reader, steps, columns) = (nil, [], nil)
+            (reader, steps, columns, cls) = (nil, [], nil, nil)
             return
         }
         let cls = trees.schema.classes[number]
+        self.cls = cls
         let reader = try trees.objects(cls)
         var steps: [Step] = [], columns: [Int] = [], hasAll = true
         for node in query.predicate.nodes {
@@ -61,6 +67,8 @@ struct RowTest {
                 switch bound.source {
                 case .column: steps.append(.column(bound.position, test.comparison, test.value))
                 case .inverse: steps.append(.inverse(try trees.inverse(cls, bound.position), test.value.low))
+                case .targets:
+                    steps.append(.targets(bound.position, try RowTest(test.targets.unsafelyUnwrapped, trees)))
                 case .mixedInverse:
                     let target = MixedTarget(test.value).indexed
                     steps.append(.mixedInverse(try trees.mixedInverse(cls, bound.position), target))
@@ -90,11 +98,28 @@ struct RowTest {
                 stack = stack << 1 | (try inverse.contains(target: target, occurrence: 0, owner: key) ? 1 : 0)
             case .mixedInverse(let inverse, let target):
                 stack = stack << 1 | (try inverse.contains(target, key) ? 1 : 0)
+            case .targets(let position, let test):
+                stack = stack << 1 | (try holds(row, position, test) ? 1 : 0)
             case .not: stack ^= 1
             case .and: stack = stack >> 1 & ~1 | (stack & stack >> 1 & 1)
             case .or: stack = stack >> 1 | stack & 1
             }
         }
         return stack & 1 != 0
+    }
+
+    /// Whether a link in a column leads to an object of which another test is true.
+    private func holds(_ row: RowPosition, _ position: Int, _ test: RowTest) throws(StoreError) -> Bool {
+        guard let reader, let cls else { return false }
+        if !cls.columns[position].kind.isCollection {
+            let link = try reader.value(row, position)
+            return link.isNull ? false : try test.holds(link.low)
+        }
+        var holds = false
+        try trees.elements(row, cls, position, reader).forEach { (_, link) throws(StoreError) in
+            if !link.isNull { holds = try test.holds(link.low) }
+            return !holds
+        }
+        return holds
     }
 }

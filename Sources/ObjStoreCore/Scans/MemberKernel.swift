@@ -1,0 +1,92 @@
+/// Finds the rows of a leaf whose number, or whose link's key, is in a set.
+struct MemberKernel {
+    let source: PageSource
+    let spec: ColumnSpec
+    let hint: Int
+    let set: NumberSet
+
+    /// Leaves the rows of the mask that match; those of the mask exist.
+    func narrow(_ head: UnsafeRawPointer, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
+        guard let entry = LeafHead.entry(head, id: spec.id, hint: hint) else {
+            // The leaf is older than the column: every row has the fill value.
+            let fits = !spec.fill.isNull && set.contains(spec.fill.low)
+            if !fits { mask.update(repeating: 0, count: LeafScan.words) }
+            return
+        }
+        guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
+        let rows = LeafHead.rows(head), decoder = ColumnDecoder(source, head)
+        let nulls = entry.hasAux ? (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self) : nil
+        try withUnsafeTemporaryAllocation(of: Int64.self, capacity: 64) { (block) throws(StoreError) in
+            let values = block.baseAddress.unsafelyUnwrapped
+            var row = 0
+            while row < rows {
+                let word = row &>> 6
+                var bits = mask[word]
+                if let nulls { bits &= ~nulls[word] }
+                var found: UInt64 = 0
+                if bits != 0 {
+                    try decoder.numbers(entry, first: row, count: min(64, rows &- row), into: values)
+                    while bits != 0 {
+                        let place = bits.trailingZeroBitCount
+                        if set.contains(values[place]) { found |= 1 &<< UInt64(place) }
+                        bits &= bits &- 1
+                    }
+                }
+                mask[word] = found
+                row &+= 64
+            }
+        }
+    }
+}
+
+/// Numbers of which many are looked for: a bit for each where they lie close together, else in their order.
+final class NumberSet {
+    private let keys: KeyBuffer
+    private let first: Int64
+    /// How many bits; 0: there are none.
+    private let width: UInt64
+    private let bits: UnsafeMutablePointer<UInt64>?
+
+    /// As many bits are spent for a number.
+    private static let spread: UInt64 = 256
+
+    /// - Parameter keys: ascending; not changed any more.
+    init(_ keys: KeyBuffer) throws(StoreError) {
+        self.keys = keys
+        first = keys.count > 0 ? keys.keys[0] : 0
+        let last = keys.count > 0 ? keys.keys[keys.count - 1] : 0
+        let range = UInt64(bitPattern: last &- first)
+        guard keys.count > 0, range < UInt64(keys.count) &* NumberSet.spread else {
+            (bits, width) = (nil, 0)
+            return
+        }
+        width = range &+ 1
+        let words = Int(range &>> 6) &+ 1, memory = try Memory.allocate(UInt64.self, words)
+        memory.update(repeating: 0, count: words)
+        for index in 0..<keys.count {
+            let bit = UInt64(bitPattern: keys.keys[index] &- first)
+            memory[Int(bit &>> 6)] |= 1 &<< (bit & 63)
+        }
+        bits = memory
+    }
+
+    deinit { bits?.deallocate() }
+
+    @inline(__always)
+    func contains(_ key: Int64) -> Bool {
+        if let bits {
+            let bit = UInt64(bitPattern: key &- first)
+            return bit < width && bits[Int(bit &>> 6)] &>> (bit & 63) & 1 != 0
+        }
+        return search(key)
+    }
+
+    private func search(_ key: Int64) -> Bool {
+        var low = 0, high = keys.count
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            if keys.keys[middle] < key { low = middle &+ 1 } else { high = middle }
+        }
+        return low < keys.count && keys.keys[low] == key
+    }
+}
