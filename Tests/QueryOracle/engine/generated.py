@@ -104,8 +104,6 @@ class GeneratedRound:
         except EngineError as error:
             if error.status == NOT_SUPPORTED:
                 self.tally.not_supported[reason(error.message)] += 1
-            elif "does not have a property" in error.message and " via " in error.message.replace("_", " "):
-                self.tally.not_supported["declared inverses"] += 1
             else:
                 self.tell(question, Difference("parse", "an answer", error))
             return False

@@ -37,12 +37,15 @@ def stored_name(name: str) -> str:
 
 
 def renamed(database: Database, query: str) -> str:
-    """A query with the names that the store has."""
+    """A query with the names that the store has, and declared inverses as it has them: by what leads here."""
     for found in database.schema.classes.values():
-        for name in found.properties:
-            if stored_name(name) != name:
+        for name, described in found.properties.items():
+            stored = stored_name(name)
+            if described.kind == "backlinks":
+                stored = f"@links.{described.target}.{stored_name(described.origin)}"
+            if stored != name:
                 written = re.escape(re.sub(r"[ \t]", lambda m: "\\t" if m[0] == "\t" else "\\ ", name))
-                query = re.sub(rf"(?<![\w$-]){written}(?![\w$-])", stored_name(name), query)
+                query = re.sub(rf"(?<![\w$-]){written}(?![\w$-])", stored, query)
     return query
 
 
