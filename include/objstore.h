@@ -2862,15 +2862,16 @@ OBJSTORE_API objstore_status objstore_query_find(objstore_query *query, objstore
 
 /** What objstore_query_aggregate computes; and the `choice` of OBJSTORE_QUERY_AGGREGATE. */
 OBJSTORE_ENUM(objstore_aggregate_kind) {
-    OBJSTORE_AGGREGATE_SUM = 1,     /* INT: exact, OUT_OF_RANGE when it does not fit; DOUBLE; FLOAT: a DOUBLE */
+    OBJSTORE_AGGREGATE_SUM = 1,     /* INT: exact, OUT_OF_RANGE when it does not fit; DOUBLE; FLOAT: a DOUBLE;
+                                     * DECIMAL128, of 34 digits */
     OBJSTORE_AGGREGATE_MINIMUM = 2, /* INT, FLOAT, DOUBLE, DECIMAL128 (NaN is skipped), TIMESTAMP, OBJECT_ID, UUID */
     OBJSTORE_AGGREGATE_MAXIMUM = 3,
-    OBJSTORE_AGGREGATE_AVERAGE = 4  /* INT, FLOAT, DOUBLE; always a DOUBLE */
+    OBJSTORE_AGGREGATE_AVERAGE = 4  /* INT, FLOAT, DOUBLE: a DOUBLE; DECIMAL128 */
 };
 /** Computes an aggregate over a property of all objects that a query finds; nulls are skipped. Over nothing the sum is
  * 0 and the others are null. Doubles are added in an order of the library's choice, so that the last digits may differ
  * from those of a loop of yours. Cost: a scan, at about memory speed.
- * WRONG_TYPE: not for this kind of property. NOT_SUPPORTED: sum and average of DECIMAL128, of a later version. */
+ * WRONG_TYPE: not for this kind of property. */
 OBJSTORE_API objstore_status objstore_query_aggregate(objstore_query *query, objstore_view *view,
                                                       objstore_property_id property_id,
                                                       objstore_aggregate_kind aggregate, objstore_value *value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from queries.pools import EDGES, PLAIN
 from queries.values import Value
 
@@ -17,20 +15,24 @@ class Numbers(Texts):
     """Draws arithmetic."""
 
     def arithmetic(self) -> Atom | None:
-        """Of ints, of floats and doubles, of all of them, or of a mixed value, which has no decimals here."""
+        """Of ints, of floats and doubles, of decimals, of all of them, or of mixed values."""
         kinds = self.rng.choice(
-            (("int",), ("int",), ("double",), ("int", "float", "double"), ("mixed", "int", "double"))
+            (
+                ("int",),
+                ("int",),
+                ("double",),
+                ("decimal128",),
+                ("int", "float", "double"),
+                ("int", "float", "double", "decimal128"),
+                ("mixed", "int", "double", "decimal128"),
+            )
         )
-        if self.chance(0.05):
-            kinds = ("decimal128",)
         one, two = self.column(*kinds), self.column(*kinds)
-        if one is None or two is None or any(isinstance(value, Decimal) for value in one.palette + two.palette):
-            return None if "decimal128" not in kinds or one is None or two is None else self.computed(kinds, one, two)
-        return self.computed(kinds, one, two)
+        return None if one is None or two is None else self.computed(kinds, one, two)
 
     def computed(self, kinds: tuple[str, ...], one: Column, two: Column) -> Atom:
         """`a + b * 2 < c` and its like."""
-        writing, used, signs = Writing(), [one], "+-*" if "decimal128" in kinds else "+-*/"
+        writing, used, signs = Writing(), [one], "+-*/"
         right = self.chance(0.5)
         minus = self.rng.choice(("", "", "", "-"))
         terms = [minus + one.described.name, two.described.name if right else None]
@@ -54,8 +56,6 @@ class Numbers(Texts):
         writing.add(f" {operator} ")
         if self.chance(0.2):
             other = self.column(*kinds) or one
-            if other is not one and any(isinstance(value, Decimal) for value in other.palette):
-                other = one
             writing.add(other.described.name)
             used.append(other)
         else:

@@ -9,8 +9,8 @@ extension PathBinder {
         var isMany = false
         /// Of constants.
         var isList = false
-        /// A value of a path itself, not what is computed of it.
-        var isPath = false
+        /// A sum of decimals, or of mixed values.
+        var isDecimal = false
         let index: Int
 
         var constants: [Value]? { if case .constants(let values) = operand.source { values } else { nil } }
@@ -131,7 +131,7 @@ extension PathBinder {
             }
             return Side(
                 operand: PathOperand(source: .path(path)), kind: end.kind, target: end.target,
-                isMany: end.isMany || end.isCollection, isPath: true, index: index)
+                isMany: end.isMany || end.isCollection, index: index)
         case .box, .circle, .polygon: throw binder.notSupported(index, "GEOWITHIN")
         default:
             throw binder.error(
@@ -177,14 +177,12 @@ extension PathBinder {
             throw binder.error(
                 .wrongType, index, "\(binder.described(index)): there is no \(aggregate) of values of kind \(kind)")
         }
-        if !isExtreme, kind == .decimal128 || kind == .mixed {
-            throw binder.notSupported(index, "sums of decimals and of mixed values")
-        }
-        let sums: PathSum = kind == .int ? .ints : .doubles
+        let sums: PathSum = kind == .int ? .ints : kind == .decimal128 || kind == .mixed ? .decimals : .doubles
+        let made: ValueKind = sums == .decimals ? kind : aggregate == .average || kind != .int ? .double : .int
         return Side(
             operand: PathOperand(source: .aggregate(path, aggregate, member: member, sums: sums)),
-            kind: isExtreme ? kind : aggregate == .average ? .double : kind == .int ? .int : .double,
-            isMany: end.isMany && member == nil, index: index)
+            kind: isExtreme ? kind : made, isMany: end.isMany && member == nil,
+            isDecimal: !isExtreme && sums == .decimals, index: index)
     }
 
     private mutating func arithmetic(_ index: Int) throws(StoreError) -> Side {
@@ -197,9 +195,10 @@ extension PathBinder {
                     .wrongType, operand,
                     "\(binder.described(operand)) is \(side.kind.indefinite): a number is expected")
             }
-            if side.kind == .decimal128 { throw binder.notSupported(index, "sums and products of decimals") }
-            if let values = side.constants { side.operand.source = .constants(values.map(QueryBinder.plain)) }
             sides.append(side)
+        }
+        for index in sides.indices {
+            try settle(&sides[index], beside: sides[sides.count - 1 - index])
         }
         var first = sides[0]
         if operation == .negate {
@@ -213,7 +212,10 @@ extension PathBinder {
         }
         let kinds = [first.kind, last.kind]
         let kind: ValueKind =
-            kinds.contains(.mixed) ? .mixed : kinds.allSatisfy { $0 == .int || $0 == .null } ? .int : .double
+            kinds.contains(.mixed)
+            ? .mixed
+            : kinds.contains(.decimal128)
+                ? .decimal128 : kinds.allSatisfy { $0 == .int || $0 == .null } ? .int : .double
         return Side(
             operand: PathOperand(
                 source: .arithmetic(operation, first.operand.source, last.operand.source),
@@ -229,7 +231,7 @@ extension PathBinder {
         let converted: [Value]
         do throws(StoreError) {
             converted = try values.map { (value) throws(StoreError) in
-                try binder.converted(value, to: other.kind)
+                try binder.converted(value, to: other.isDecimal ? .decimal128 : other.kind)
             }
         } catch { throw binder.placed(error, side.index) }
         side.operand.source = .constants(converted)

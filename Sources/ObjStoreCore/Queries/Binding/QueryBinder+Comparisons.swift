@@ -155,7 +155,8 @@ extension QueryBinder {
     private func computed(_ pair: Pair, _ comparison: Comparison) throws(StoreError) -> Program {
         var properties: [UInt32] = []
         let left = try program(pair.left, pair.places.left, &properties)
-        let right = try program(pair.right, pair.places.right, &properties)
+        let right = try program(
+            pair.right, pair.places.right, &properties, keepsDigits: left.kind == .decimal128)
         guard QueryBinder.areComparable(left.kind, right.kind) else {
             throw error(
                 .wrongType, pair.index,

@@ -104,10 +104,14 @@ extension QueryBinder {
     // MARK: Computed
 
     /// What an operand is as a program; its properties are added to `properties`.
-    func program(_ operand: Operand, _ index: Int, _ properties: inout [UInt32]) throws(StoreError) -> ValueProgram {
+    ///
+    /// - Parameter keepsDigits: a fraction of a text stands beside decimals.
+    func program(
+        _ operand: Operand, _ index: Int, _ properties: inout [UInt32], keepsDigits: Bool = false
+    ) throws(StoreError) -> ValueProgram {
         switch operand {
         case .constant(let value):
-            let value = QueryBinder.plain(value)
+            let value = keepsDigits ? try converted(value, to: .decimal128) : QueryBinder.plain(value)
             return ValueProgram(steps: [.constant(value)], kind: value.kind)
         case .property(let position):
             return ValueProgram(steps: [.property(number(position, &properties))], kind: cls.columns[position].kind)
@@ -119,6 +123,12 @@ extension QueryBinder {
             return program
         case .list, .links: throw error(.invalidQuery, index, "one value is expected here, and not \(described(index))")
         }
+    }
+
+    /// A property of decimals.
+    private func isDecimal(_ index: Int) -> Bool {
+        guard nodes[index].kind == .property, let position = try? position(index, in: cls) else { return false }
+        return cls.columns[position].kind == .decimal128
     }
 
     private func number(_ position: Int, _ properties: inout [UInt32]) -> Int {
@@ -144,10 +154,10 @@ extension QueryBinder {
         let operands = operands(index)
         var programs: [ValueProgram] = []
         for operand in operands {
-            let program = try program(try self.operand(operand), operand, &properties)
+            let program = try program(
+                try self.operand(operand), operand, &properties, keepsDigits: operands.contains(where: isDecimal))
             switch program.kind {
-            case .int, .float, .double, .mixed, .null: break
-            case .decimal128: throw notSupported(index, "sums and products of decimals")
+            case .int, .float, .double, .decimal128, .mixed, .null: break
             default:
                 throw error(
                     .wrongType, operand, "\(described(operand)) is \(program.kind.indefinite): a number is expected")
@@ -156,6 +166,7 @@ extension QueryBinder {
         }
         let first = programs[0], last = programs[programs.count - 1]
         var kind = ValueKind.double
+        if programs.contains(where: { $0.kind == .decimal128 }) { kind = .decimal128 }
         if programs.contains(where: { $0.kind == .mixed }) { kind = .mixed }
         if programs.allSatisfy({ $0.kind == .int || $0.kind == .null }) { kind = .int }
         let steps = operation == .negate ? first.steps : first.steps + last.steps

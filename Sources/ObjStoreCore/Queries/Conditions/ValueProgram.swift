@@ -1,7 +1,8 @@
 /// A value that is computed from the properties of an object: `age`, `age * 2 + 1`, the length of a name.
 ///
 /// In post-order, as a program for a stack of values. What is computed with null is null, and so is a sum that leaves
-/// 64 bits, an int divided by zero, and what is computed with something that is no number.
+/// 64 bits, an int divided by zero, and what is computed with something that is no number. Decimals beat floats and
+/// doubles, those beat ints.
 struct ValueProgram: Sendable {
     enum Step: Sendable {
         case constant(Value)
@@ -64,7 +65,11 @@ struct ValueProgram: Sendable {
 
     /// Not zero minus it: of 0.0 that is -0.0.
     static func negated(_ value: Value) -> Value {
-        value.kind == .int ? compute(.subtract, .int(0), value) : number(value).map { .double(-$0) } ?? .null
+        switch value.kind {
+        case .int: compute(.subtract, .int(0), value)
+        case .decimal128: .decimal128(-value.asDecimal)
+        default: number(value).map { .double(-$0) } ?? .null
+        }
     }
 
     static func compute(_ operation: Arithmetic, _ a: Value, _ b: Value) -> Value {
@@ -77,6 +82,15 @@ struct ValueProgram: Sendable {
                 case .divide: a.low.dividedReportingOverflow(by: b.low)
                 }
             return isBeyond ? .null : .int(result)
+        }
+        if a.kind == .decimal128 || b.kind == .decimal128 {
+            guard let x = decimal(a), let y = decimal(b) else { return .null }
+            switch operation {
+            case .add: return .decimal128(x + y)
+            case .subtract, .negate: return .decimal128(x - y)
+            case .multiply: return .decimal128(x * y)
+            case .divide: return .decimal128(x / y)
+            }
         }
         guard let x = number(a), let y = number(b) else { return .null }
         switch operation {
@@ -92,6 +106,17 @@ struct ValueProgram: Sendable {
         case .int: Double(value.low)
         case .float: Double(value.asFloat)
         case .double: value.asDouble
+        default: nil
+        }
+    }
+
+    /// A float or a double by the fewest digits that mean it.
+    static func decimal(_ value: Value) -> Decimal128? {
+        switch value.kind {
+        case .int: ExactNumber.decimal(value.low)
+        case .float: Decimal128(shortest: value.asFloat)
+        case .double: Decimal128(shortest: value.asDouble)
+        case .decimal128: value.asDecimal
         default: nil
         }
     }

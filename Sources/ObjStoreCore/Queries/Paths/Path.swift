@@ -48,7 +48,7 @@ indirect enum PathSource: Sendable {
 }
 
 /// How the values of an aggregate are added up.
-enum PathSum: Sendable { case ints, doubles }
+enum PathSum: Sendable { case ints, doubles, decimals }
 
 struct PathOperand: Sendable {
     var source: PathSource

@@ -95,6 +95,7 @@ struct PathSummary {
     private var count = 0
     private var whole: Int128 = 0
     private var sum = 0.0
+    private var decimal = Decimal128.zero
     private var best = Value.null
 
     init(_ aggregate: QueryAggregate, _ sums: PathSum) {
@@ -110,9 +111,14 @@ struct PathSummary {
             let order = best.isNull ? 0 : try MixedOrder.compare(value, best)
             if best.isNull || (aggregate == .minimum ? order < 0 : order > 0) { best = value }
         case .sum, .average:
-            guard let number = ValueProgram.number(value) else { return true }
+            if sums == .decimals {
+                guard let number = ValueProgram.decimal(value) else { return true }
+                decimal = decimal + number
+            } else {
+                guard let number = ValueProgram.number(value) else { return true }
+                if sums == .ints { whole += Int128(value.low) } else { sum += number }
+            }
             count += 1
-            if sums == .ints { whole += Int128(value.low) } else { sum += number }
         }
         return true
     }
@@ -123,6 +129,9 @@ struct PathSummary {
         // What leaves 64 bits is null, as in arithmetic.
         case (.sum, .ints): Int64(exactly: whole).map { .int($0) } ?? .null
         case (.sum, .doubles): .double(sum)
+        case (.sum, .decimals): .decimal128(decimal)
+        case (.average, .decimals):
+            count == 0 ? .null : .decimal128(decimal / ExactNumber.decimal(Int64(count)))
         case (.average, .ints): count == 0 ? .null : .double(Double(whole) / Double(count))
         case (.average, .doubles): count == 0 ? .null : .double(sum / Double(count))
         }

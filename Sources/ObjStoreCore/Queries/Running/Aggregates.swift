@@ -58,9 +58,14 @@ extension QueryRun {
             (.objectID, .maximum), (.uuid, .minimum), (.uuid, .maximum):
             return try extreme(position, isMinimum: aggregate == .minimum)
         case (.decimal128, _):
-            throw named(
-                .notSupported,
-                "is a decimal128: this version has only the minimum and the maximum of it, not the \(aggregate)")
+            var sum = Decimal128.zero, count: Int64 = 0
+            try forEachValue(position) { (value) throws(StoreError) in
+                if value.isNull { return }
+                sum = sum + value.asDecimal
+                count += 1
+            }
+            if aggregate == .sum { return .decimal128(sum) }
+            return count == 0 ? .null : .decimal128(sum / ExactNumber.decimal(count))
         default:
             throw named(.wrongType, "is \(cls.columns[position].kind.indefinite): there is no \(aggregate) of it")
         }
@@ -108,26 +113,30 @@ extension QueryRun {
 
     /// The least or greatest value of two words, NaN aside.
     private func extreme(_ column: Int, isMinimum: Bool) throws(StoreError) -> Value {
-        let comparison: Comparison = isMinimum ? .less : .greater, reader = try trees.objects(cls)
+        let comparison: Comparison = isMinimum ? .less : .greater
         var best = Value.null
-        func look(_ row: RowPosition) throws(StoreError) {
-            let value = try reader.value(row, column)
+        try forEachValue(column) { (value) throws(StoreError) in
             if value.isNull || value.isNaN { return }
             if best.isNull || LeafMatcher.evaluate(comparison, value, best) { best = value }
         }
+        return best
+    }
+
+    /// Calls `body` with the value of each object that the query finds.
+    private func forEachValue(_ column: Int, _ body: (Value) throws(StoreError) -> Void) throws(StoreError) {
+        let reader = try trees.objects(cls)
         if let scan = try matching() {
             let keys = KeyBuffer()
             try scan.collect(into: keys)
             for index in 0..<keys.count {
-                if let row = try reader.find(keys.keys[index]) { try look(row) }
+                if let row = try reader.find(keys.keys[index]) { try body(try reader.value(row, column)) }
             }
         } else {
             var next = try reader.seek(0)
             while let row = next {
-                try look(row)
+                try body(try reader.value(row, column))
                 next = try reader.next(row)
             }
         }
-        return best
     }
 }
