@@ -34,6 +34,10 @@ struct DocumentedDogs {
         try ok(
             objstore_schema_add_collection(
                 schema, home, text("rooms"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_INT, 0))
+        try ok(objstore_schema_add_property(schema, home, text("type"), .OBJSTORE_KIND_STRING, 0))
+        try ok(
+            objstore_schema_add_collection(
+                schema, home, text("coordinates"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_DOUBLE, 0))
         try ok(objstore_schema_add_class(schema, person))
         let primaryKey = UInt32(OBJSTORE_PROPERTY_PRIMARY_KEY)
         try ok(objstore_schema_add_property(schema, person, text("name"), .OBJSTORE_KIND_STRING, primaryKey))
@@ -115,12 +119,18 @@ struct DocumentedDogs {
                 ]),
         ]
         let lives = try names.property(person, "home"), house = try names.cls("Home")
-        for (owner, city, rooms) in [(0, "Bern", [12, 20, 35]), (1, "Rome", [])] as [(Int, String, [Int64])] {
+        let ids = try ["city", "type"].map { try names.property(house, $0) }
+        for (owner, city, rooms, place) in [
+            (0, "Bern", [12, 20, 35], [7.44, 46.95]), (1, "Rome", [], [12.5, 41.9]),
+        ] as [(Int, String, [Int64], [Double])] {
             var home = objstore_object()
-            let id = try names.property(house, "city"), value = string(city)
-            try ok(objstore_create_embedded(tx, persons[owner], lives, objstore_null(), [id], [value], 1, &home))
-            let list = objstore_collection_of(home, try names.property(house, "rooms"))
-            try ok(objstore_list_insert(tx, list, 0, rooms.map { objstore_int($0) }, rooms.count))
+            let values = [string(city), string("Point")]
+            try ok(objstore_create_embedded(tx, persons[owner], lives, objstore_null(), ids, values, 2, &home))
+            for (name, all) in [("rooms", rooms.map { objstore_int($0) }), ("coordinates", place.map(objstore_double))]
+            {
+                let list = objstore_collection_of(home, try names.property(house, name))
+                try ok(objstore_list_insert(tx, list, 0, all, all.count))
+            }
         }
         let friends = try names.property(dog, "friends")
         for (owner, others) in [(0, [1, 2]), (1, [0]), (3, [0, 0]), (4, [2])] {

@@ -212,12 +212,11 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
                 && string(aggregate("di", .OBJSTORE_AGGREGATE_MAXIMUM).data.decimal128) == "98.5")
         expect(bytes(try aggregate("o", .OBJSTORE_AGGREGATE_MAXIMUM).data.object_id) == bytes(oid(198, 57)))
         expect(bytes(try aggregate("u", .OBJSTORE_AGGREGATE_MINIMUM).data.uuid) == bytes(uuid(57, 198)))
+        expect(try string(aggregate("di", .OBJSTORE_AGGREGATE_SUM).data.decimal128).isEmpty == false)
         var value = objstore_value()
         let message = refused(
-            aggregateAll(view, cls.id, cls["d"], .OBJSTORE_AGGREGATE_SUM, &value), .OBJSTORE_ERR_NOT_SUPPORTED)
-        #expect(message.contains("Scalar.d"))
-        refused(
             aggregateAll(view, cls.id, cls["u"], .OBJSTORE_AGGREGATE_AVERAGE, &value), .OBJSTORE_ERR_WRONG_TYPE)
+        #expect(message.contains("Scalar.u"))
     }
 }
 

@@ -18,7 +18,7 @@ from .asking import Asker, ShapeArgument, pack_arguments, same_answers
 from .differences import DIFFERENCES, SYNTAX
 from .library import NOT_SUPPORTED, EngineError, Library, text
 from .loading import Store, renamed
-from .reasons import INVALID_QUERY, NO_SUCH_PROPERTY, REFUSALS, reason
+from .reasons import INVALID_QUERY, NO_SUCH_CLASS, NO_SUCH_PROPERTY, REFUSALS, reason
 
 # What a query that can be read is refused for with the same status.
 MEANING = ("a constant is compared with a constant", "one value is expected here")
@@ -104,8 +104,10 @@ class Cases:
             found = f"error {error}"
             if error.status not in REFUSALS:
                 found = f"FAILED {error}"
-            if error.status == NO_SUCH_PROPERTY and "error" not in case and store.database.schema.aliases:
-                report.unasked["another name of a property, which the engine's languages know"] += 1
+            schema = store.database.schema
+            others = error.status == NO_SUCH_PROPERTY and schema.aliases
+            if "error" not in case and (others or (error.status == NO_SUCH_CLASS and schema.class_aliases)):
+                report.unasked["another name of a property or a class, which the engine's languages know"] += 1
                 report.enter(case, "unasked")
                 return
         finally:

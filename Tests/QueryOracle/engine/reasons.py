@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+NO_SUCH_CLASS = 6
 NO_SUCH_PROPERTY = 7
 INVALID_QUERY = 21
 # Statuses that a query may be refused with: INVALID_ARGUMENT, NO_SUCH_CLASS, NO_SUCH_PROPERTY, WRONG_TYPE,

@@ -41,7 +41,7 @@ extension PathBinder {
     mutating func comparison(_ index: Int) throws(StoreError) -> PathCondition {
         let node = nodes[index], operation = QueryOperator(rawValue: node.choice).unsafelyUnwrapped
         if operation == .text { throw binder.notSupported(index, "TEXT") }
-        if operation == .geoWithin { throw binder.notSupported(index, "GEOWITHIN") }
+        if operation == .geoWithin { return try within(index) }
         var left = try side(binder.operands(index)[0]), right = try side(index - 1)
         if left.isConstant && right.isConstant {
             throw binder.error(
@@ -60,7 +60,7 @@ extension PathBinder {
                 throw binder.error(
                     .invalidQuery, right.index, "IN has a list: {1, 2, 3}, an argument that is one, or a collection")
             }
-            if left.isList { throw binder.notSupported(index, "lists on the left side of IN") }
+            if left.isList, left.operand.quantifier == nil { try wrap(&left) }
             return joined(left, try relation(index, .equal, left, right, node.modifiers), right, isIn: true)
         default:
             let comparison = Comparison(rawValue: node.choice).unsafelyUnwrapped
@@ -132,7 +132,8 @@ extension PathBinder {
             return Side(
                 operand: PathOperand(source: .path(path)), kind: end.kind, target: end.target,
                 isMany: end.isMany || end.isCollection, index: index)
-        case .box, .circle, .polygon: throw binder.notSupported(index, "GEOWITHIN")
+        case .box, .circle, .polygon:
+            throw binder.error(.invalidQuery, index, "a place on the earth is for GEOWITHIN")
         default:
             throw binder.error(
                 .invalidQuery, index, "a value is expected here, and not \(binder.described(index))")
@@ -345,6 +346,19 @@ extension PathBinder {
             conditions.append(.comparison(PathComparison(left: value.operand, relation: relation, right: side.operand)))
         }
         return .and(conditions[0], conditions[1])
+    }
+
+    /// A list left of IN is one value: a mixed one, that is looked for among others.
+    private mutating func wrap(_ list: inout Side) throws(StoreError) {
+        let builder = DocumentBuilder()
+        try builder.begin(.list)
+        for value in list.constants ?? [] { try builder.append(value) }
+        try builder.end()
+        let owned = try OwnedValue(
+            copying: Value(kind: .document, pointer: builder.node.baseAddress, count: builder.node.count))
+        constants.append(owned)
+        list.operand.source = .constants([owned.value])
+        (list.kind, list.isMany, list.isList) = (.mixed, false, false)
     }
 
     // MARK: @type

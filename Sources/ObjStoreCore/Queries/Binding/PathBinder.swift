@@ -7,7 +7,9 @@ struct PathBinder {
     /// By level; an index in the schema. Nil: there is no such level here.
     private(set) var classes: [Int?]
     /// Ids of the properties that were met.
-    private(set) var properties: [UInt32] = []
+    var properties: [UInt32] = []
+    /// Constants that were made of others.
+    var constants: [OwnedValue] = []
 
     init(_ binder: QueryBinder) {
         self.binder = binder

@@ -9,7 +9,6 @@ extension QueryBinder {
         let node = nodes[index], operation = QueryOperator(rawValue: node.choice).unsafelyUnwrapped
         let leftPlace = Int(shape.starts[index - 1]) - 1, rightPlace = index - 1
         if operation == .text { throw notSupported(index, "TEXT") }
-        if operation == .geoWithin { throw notSupported(index, "GEOWITHIN") }
         let left = try operand(leftPlace), right = try operand(rightPlace)
         switch (left, right) {
         case (.links(let position), _):
@@ -291,6 +290,7 @@ extension QueryBinder {
         if isAboutOneOfLinks(index) { return false }
         // With a list: ANY of it.
         let operation = QueryOperator(rawValue: nodes[index].choice)
+        if operation == .geoWithin { return true }
         let left = Int(shape.starts[index - 1]) - 1
         if nodes[left].kind == .list || nodes[index - 1].kind == .list && operation != .isIn && operation != .between {
             return true

@@ -43,7 +43,6 @@ extension QueryBinder {
         case .arithmetic, .count: return try computed(index)
         case .quantified: return try quantified(index)
         case .object: return .constant(try object(index))
-        case .box, .circle, .polygon: throw notSupported(index, "GEOWITHIN")
         default: throw error(.invalidQuery, index, "a value is expected here, and not \(described(index))")
         }
     }

@@ -46,8 +46,16 @@ struct BoundValues {
     private let reader: ClusterReader
     /// Of the properties.
     let positions: [Int]
-    /// Where it is a property of texts with a pattern: finds the rows of whole leaves.
-    let kernel: TextKernel?
+    /// Finds the rows of whole leaves.
+    let kernel: Kernel
+
+    enum Kernel {
+        case none
+        /// Of a property of texts, with a pattern.
+        case text(TextKernel)
+        /// Of a property of ints that are in a list.
+        case members(MemberKernel)
+    }
 
     /// Errors: `.noSuchProperty`.
     init(_ test: ValueTest, _ reader: ClusterReader, _ cls: ClassSchema) throws(StoreError) {
@@ -55,10 +63,17 @@ struct BoundValues {
         self.reader = reader
         positions = try cls.positions(test.properties)
         if case .pattern(let pattern, _) = test.relation, test.left.steps.count == 1, test.left.kind.isText {
-            kernel = TextKernel(
-                source: reader.source, spec: reader.columns[positions[0]], hint: positions[0], pattern: pattern)
+            kernel = .text(
+                TextKernel(
+                    source: reader.source, spec: reader.columns[positions[0]], hint: positions[0], pattern: pattern))
+        } else if case .isOneOf(let set) = test.relation, test.left.steps.count == 1, test.left.kind == .int,
+            let numbers = try set.ints()
+        {
+            kernel = .members(
+                MemberKernel(
+                    source: reader.source, spec: reader.columns[positions[0]], hint: positions[0], set: numbers))
         } else {
-            kernel = nil
+            kernel = .none
         }
     }
 
@@ -69,7 +84,7 @@ struct BoundValues {
         self.test = .paths(test, try PathRun(trees, test.properties, levels: test.levels), cls)
         self.reader = reader
         positions = []
-        kernel = nil
+        kernel = .none
     }
 
     private func value(_ program: ValueProgram, _ row: RowPosition) throws(StoreError) -> Value {
@@ -147,6 +162,14 @@ struct ValueSet: Sendable {
         }
         if let failure { throw failure }
         self.values = values
+    }
+
+    /// Nil: not only ints are in it.
+    func ints() throws(StoreError) -> NumberSet? {
+        if hasNull || values.contains(where: { $0.kind != .int }) { return nil }
+        let keys = try KeyBuffer(expecting: values.count)
+        for value in values { try keys.append(value.low) }
+        return try NumberSet(keys)
     }
 
     func contains(_ value: Value) throws(StoreError) -> Bool {

@@ -71,6 +71,8 @@ struct PathComparison: Sendable {
         case folded(Comparison, QueryNode.Modifiers)
         /// Of kinds.
         case type(isEqual: Bool)
+        /// A place lies in a shape; the right side says nothing.
+        case within(GeoShape, GeoProperties)
     }
 
     /// Whether collections are compared as wholes: pair by pair, and as many on both sides.
@@ -102,12 +104,14 @@ package final class PathTest: Sendable {
     let properties: [UInt32]
     /// How many levels of objects it has, with that of the object itself.
     let levels: Int
+    /// Constants that were made for it.
+    private let constants: [OwnedValue]
 
     /// The comparison at a node.
     init(of index: Int, _ binder: QueryBinder) throws(StoreError) {
         var paths = PathBinder(binder)
         condition = try paths.comparison(index)
-        (properties, levels) = (paths.properties, paths.most)
+        (properties, levels, constants) = (paths.properties, paths.most, paths.constants)
     }
 }
 

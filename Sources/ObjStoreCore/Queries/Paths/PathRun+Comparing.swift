@@ -15,9 +15,23 @@ extension PathRun {
         }
         return try quantified(comparison.left) { (left) throws(StoreError) in
             try quantified(comparison.right) { (right) throws(StoreError) in
-                try PathRun.relate(left, comparison.relation, right)
+                if case .within(let shape, let place) = comparison.relation { return try isWithin(left, shape, place) }
+                return try PathRun.relate(left, comparison.relation, right)
             }
         }
+    }
+
+    private func isWithin(_ object: Value, _ shape: GeoShape, _ place: GeoProperties) throws(StoreError) -> Bool {
+        guard object.kind == .link, case .value(let type) = try property(place.type, of: .value(object)),
+            type.kind == .string,
+            UnsafeRawBufferPointer(start: type.pointer, count: type.count).elementsEqual("Point".utf8)
+        else { return false }
+        var numbers: [Double] = []
+        _ = try forEachElement(try property(place.coordinates, of: .value(object))) { (number) throws(StoreError) in
+            numbers.append(ValueProgram.number(number) ?? .nan)
+            return numbers.count < 2
+        }
+        return numbers.count == 2 && shape.contains(GeoShape.Point(longitude: numbers[0], latitude: numbers[1]))
     }
 
     /// ANY, also where nothing is said, ALL or NONE of the values.
@@ -72,6 +86,7 @@ extension PathRun {
             case .greaterOrEqual: return try matches(left, .greaterOrEqual, right, modifiers)
             }
         case .type(let isEqual): return (left.low & right.low != 0) == isEqual
+        case .within: return false
         }
     }
 

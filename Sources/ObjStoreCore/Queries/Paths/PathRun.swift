@@ -193,7 +193,7 @@ final class PathRun {
     }
 
     /// A property of the object that an item is a link to.
-    private func property(_ id: UInt32, of item: Item) throws(StoreError) -> Item {
+    func property(_ id: UInt32, of item: Item) throws(StoreError) -> Item {
         let cls = schema.classes[PropertyID.classIndex(id)]
         if case .value(let link) = item, link.kind == .link,
             let row = try trees.find(cls, link.low, try reader(cls))
@@ -230,7 +230,7 @@ final class PathRun {
 
     /// Calls `body` with all elements of a collection, the values of a map, until it returns false; returns false then.
     /// A single value has none.
-    private func forEachElement(
+    func forEachElement(
         _ item: Item, _ body: (Value) throws(StoreError) -> Bool
     ) throws(StoreError) -> Bool {
         var goesOn = true
