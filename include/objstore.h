@@ -797,6 +797,8 @@ enum {
     /* INT, not the primary key: tells programs and tools that the property is a counter (objstore_increment);
      * languages with objects show it as a counter, not as a plain number. */
     OBJSTORE_PROPERTY_COUNTER = 0x40,
+    /* STRING: words are searched for in it, by TEXT in queries. Has no index in this version. */
+    OBJSTORE_PROPERTY_FULL_TEXT = 0x80,
     /* Only given out: objstore_schema_set_default sets it. */
     OBJSTORE_PROPERTY_HAS_DEFAULT = 0x100
 };

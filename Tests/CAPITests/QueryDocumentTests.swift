@@ -27,6 +27,7 @@ struct DocumentedDogs {
     private static func schema() throws -> OpaquePointer {
         var schema: OpaquePointer?
         try ok(objstore_schema_new(&schema))
+        let fullText = Int32(OBJSTORE_PROPERTY_FULL_TEXT)
         let person = text("Person"), dog = text("Dog"), home = text("Home")
         try ok(objstore_schema_add_class(schema, home))
         try ok(objstore_schema_set_class_flags(schema, home, UInt32(OBJSTORE_CLASS_EMBEDDED)))
@@ -44,7 +45,7 @@ struct DocumentedDogs {
         try ok(objstore_schema_add_link(schema, person, text("home"), home, 0))
         try ok(objstore_schema_add_class(schema, dog))
         for (name, kind, flags) in [
-            ("name", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, nullable),
+            ("name", .OBJSTORE_KIND_STRING, fullText), ("age", .OBJSTORE_KIND_INT, nullable),
             ("weight", .OBJSTORE_KIND_DOUBLE, nullable), ("price", .OBJSTORE_KIND_DECIMAL128, nullable),
             ("born", .OBJSTORE_KIND_TIMESTAMP, nullable), ("vaccinated", .OBJSTORE_KIND_BOOL, 0),
             ("chip", .OBJSTORE_KIND_BINARY, nullable), ("note", .OBJSTORE_KIND_MIXED, 0),

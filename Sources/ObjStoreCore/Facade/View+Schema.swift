@@ -122,6 +122,7 @@ extension View {
         if property.isCascading { flags.insert(.cascade) }
         if property.isGenerated { flags.insert(.generated) }
         if property.isCounter { flags.insert(.counter) }
+        if property.isFullText { flags.insert(.fullText) }
         if property.isNullable || property.elements?.isNullable == true { flags.insert(.nullable) }
         if property.defaultValue != nil, !property.kind.isCollection { flags.insert(.hasDefault) }
         return PropertyInfo(

@@ -317,6 +317,8 @@ package struct PropertySchema: Sendable {
     package var isGenerated: Bool
     /// Of an int: it is meant to be added to.
     package var isCounter: Bool
+    /// Of a string: words are searched for in it.
+    package var isFullText: Bool
     /// Beside that of a primary key.
     var hasIndex: Bool { isIndexed || isUnique || kind == .link }
     /// What a new object gets where the application gives nothing; nil: a value is required.
@@ -330,10 +332,11 @@ package struct PropertySchema: Sendable {
         name: String, kind: ValueKind, columnID: UInt32 = 0, isNullable: Bool = false, isPrimaryKey: Bool = false,
         isIndexed: Bool = false, isUnique: Bool = false, target: Int? = nil, isCascading: Bool = false,
         isGenerated: Bool = false,
-        isCounter: Bool = false, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil,
+        isCounter: Bool = false, isFullText: Bool = false, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil,
         elements: ElementSchema? = nil
     ) {
         self.isCascading = isCascading; self.isGenerated = isGenerated; self.isCounter = isCounter
+        self.isFullText = isFullText
         self.elements = elements
         self.name = name; self.kind = kind; self.columnID = columnID; self.isNullable = isNullable
         self.isPrimaryKey = isPrimaryKey; self.isIndexed = isIndexed; self.isUnique = isUnique; self.target = target

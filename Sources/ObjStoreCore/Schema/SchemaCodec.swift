@@ -4,9 +4,9 @@
 /// schema version · classes × { name · next column id · count · properties × {
 ///                         name · kind · column id · flags · default? · fill · elements? · target? } [· indexes] }
 /// flags: 1 nullable, 2 primary key, 4 indexed, 8 has a default, 16 has elements: their kind, 1 where they may be null,
-///        kind of the keys, 32 unique, 64 cascades, of an int: is a counter, 128 is generated. The target, of links and
-///        of collections of links only, is the index of a class. The kind of elements that are links is 11 + 128: a
-///        library that does not know of their inverse meets an unknown kind.
+///        kind of the keys, 32 unique, 64 cascades, of an int: is a counter, of a string: is full text, 128 is
+///        generated. The target, of links and of collections of links only, is the index of a class. The kind of
+///        elements that are links is 11 + 128: a library that does not know of their inverse meets an unknown kind.
 /// traits   no name · 241 · 1: embedded, 2: dropped
 /// indexes  no name · 240 · next index number · indexes × { number · flags · columns × column id }
 ///          flags: 1 unique, 2 primary key
@@ -43,7 +43,7 @@ package enum SchemaCodec {
             if property.defaultValue != nil { flags |= 8 }
             if property.elements != nil { flags |= 16 }
             if property.isUnique { flags |= 32 }
-            if property.isCascading || property.isCounter { flags |= 64 }
+            if property.isCascading || property.isCounter || property.isFullText { flags |= 64 }
             if property.isGenerated { flags |= 128 }
             try buffer.append(flags)
             if let value = property.defaultValue { try ValueCodec.append(value.value, to: buffer) }
@@ -194,7 +194,7 @@ package enum SchemaCodec {
                     throw StoreError(
                         .corrupt, "the link \(propertyName) is a key, or cannot be null, or is an element that can")
                 }
-                guard flags & 64 == 0 || target != nil || kind == .int && flags & 2 == 0,
+                guard flags & 64 == 0 || target != nil || kind == .int && flags & 2 == 0 || kind == .string,
                     flags & 128 == 0 || kind.canBeGenerated(isPrimaryKey: flags & 2 != 0)
                 else {
                     throw StoreError(.corrupt, "the flags of \(propertyName) do not fit \(kind.indefinite)")
@@ -204,8 +204,9 @@ package enum SchemaCodec {
                         name: propertyName, kind: kind, columnID: UInt32(column), isNullable: flags & 1 != 0,
                         isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, isUnique: flags & 32 != 0,
                         target: target,
-                        isCascading: flags & 64 != 0 && kind != .int, isGenerated: flags & 128 != 0,
-                        isCounter: flags & 64 != 0 && kind == .int, defaultValue: defaultValue, fill: fill,
+                        isCascading: flags & 64 != 0 && target != nil, isGenerated: flags & 128 != 0,
+                        isCounter: flags & 64 != 0 && kind == .int, isFullText: flags & 64 != 0 && kind == .string,
+                        defaultValue: defaultValue, fill: fill,
                         elements: elements))
             }
             guard Set(properties.map(\.name)).count == properties.count else {

@@ -243,14 +243,16 @@ extension SchemaDraft {
                 changed = true
             }
             if there.isCascading != property.isCascading || there.isGenerated != property.isGenerated
-                || there.isCounter != property.isCounter
+                || there.isCounter != property.isCounter || there.isFullText != property.isFullText
             {
                 let what =
                     there.isCascading != property.isCascading
                     ? "it \(there.isCascading ? "cascades" : "does not cascade")"
                     : there.isCounter != property.isCounter
                         ? "it is \(there.isCounter ? "a" : "no") counter"
-                        : "it is \(there.isGenerated ? "" : "not ")generated"
+                        : there.isFullText != property.isFullText
+                            ? "it is \(there.isFullText ? "" : "not ")full text"
+                            : "it is \(there.isGenerated ? "" : "not ")generated"
                 guard mayChange else {
                     throw mismatch(
                         property.name,
@@ -263,6 +265,7 @@ extension SchemaDraft {
                 properties[index].isCascading = property.isCascading
                 properties[index].isGenerated = property.isGenerated
                 properties[index].isCounter = property.isCounter
+                properties[index].isFullText = property.isFullText
                 changed = true
             }
             if there.isIndexed != property.isIndexed || there.isUnique != property.isUnique {

@@ -84,9 +84,10 @@ package struct SchemaDraft: Sendable {
         package static let cascade = Flags(rawValue: 0x10)
         package static let generated = Flags(rawValue: 0x20)
         package static let counter = Flags(rawValue: 0x40)
+        package static let fullText = Flags(rawValue: 0x80)
         package static let hasDefault = Flags(rawValue: 0x100)
         /// What may be requested; `hasDefault` is output only.
-        package static let all = Flags(rawValue: 0x7f)
+        package static let all = Flags(rawValue: 0xff)
     }
 
     package struct IndexFlags: OptionSet, Sendable {
@@ -167,6 +168,9 @@ package struct SchemaDraft: Sendable {
             if let other = classes[index].keyName { throw invalid("the class has a primary key already: \(other)") }
         }
         if flags.contains(.counter), kind != .int { throw invalid("a counter is an int, not \(kind.indefinite)") }
+        if flags.contains(.fullText), kind != .string {
+            throw invalid("full text is a string, not \(kind.indefinite)")
+        }
         if !flags.isDisjoint(with: [.indexed, .unique]), kind == .binary {
             throw invalid("a binary property cannot have an index of its own")
         }
@@ -188,7 +192,8 @@ package struct SchemaDraft: Sendable {
                 isPrimaryKey: flags.contains(.primaryKey),
                 isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey),
                 isUnique: flags.contains(.unique) && !flags.contains(.primaryKey),
-                isGenerated: flags.contains(.generated), isCounter: flags.contains(.counter)))
+                isGenerated: flags.contains(.generated), isCounter: flags.contains(.counter),
+                isFullText: flags.contains(.fullText)))
     }
 
     /// An index of two properties or more; with `primaryKey` they are the primary key together.
@@ -308,6 +313,7 @@ package struct SchemaDraft: Sendable {
         }
         if flags.contains(.generated) { throw invalid("a link cannot be generated") }
         if flags.contains(.counter) { throw invalid("a counter is an int, not a link") }
+        if flags.contains(.fullText) { throw invalid("full text is a string, not a link") }
         try SchemaDraft.checkName(target, "class")
         guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid(SchemaDraft.tooMany) }
         classes[index].append(

@@ -71,6 +71,7 @@ struct SchemaInUse {
         if before.isUnique && !now.isUnique && !now.isPrimaryKey { return "is not unique any more" }
         if before.isGenerated && !now.isGenerated { return "is not generated any more" }
         if before.isCounter && !now.isCounter { return "is no counter any more" }
+        if before.isFullText && !now.isFullText { return "is not full text any more" }
         return nil
     }
 }

@@ -110,7 +110,7 @@ class Store:
         elif described.kind == "link":
             self.library.call("schema_add_link", schema, owner, name, text(described.target), 0)
         else:
-            flags = nullable
+            flags = nullable | (c.PROPERTY_FULL_TEXT if described.index == "fulltext" else 0)
             if described.name == found.primary_key:
                 flags |= c.PROPERTY_PRIMARY_KEY
             elif indexed(found, described):

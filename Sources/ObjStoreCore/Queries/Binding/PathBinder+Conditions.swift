@@ -40,7 +40,7 @@ extension PathBinder {
 
     mutating func comparison(_ index: Int) throws(StoreError) -> PathCondition {
         let node = nodes[index], operation = QueryOperator(rawValue: node.choice).unsafelyUnwrapped
-        if operation == .text { throw binder.notSupported(index, "TEXT") }
+        if operation == .text { return try search(index) }
         if operation == .geoWithin { return try within(index) }
         var left = try side(binder.operands(index)[0]), right = try side(index - 1)
         if left.isConstant && right.isConstant {

@@ -1,5 +1,31 @@
-/// GEOWITHIN: a path to places, and a shape.
+/// TEXT, of properties that are full text; GEOWITHIN, of a path to places, and a shape.
 extension PathBinder {
+    mutating func search(_ index: Int) throws(StoreError) -> PathCondition {
+        let operands = binder.operands(index)
+        let texts = try side(operands[0]), words = nodes[operands[1]]
+        let path = nodes[operands[0]].kind == .quantified ? operands[0] - 1 : operands[0]
+        guard nodes[path].kind == .property, try self.path(path).1.isFullText else {
+            throw binder.error(
+                .wrongType, texts.index,
+                """
+                \(binder.described(texts.index)): words are searched for in a string property that is marked as full \
+                text
+                """)
+        }
+        guard words.kind == .constant, words.value.kind == .string else {
+            throw binder.error(
+                .wrongType, operands[1],
+                "words to search for are expected, a text, and not \(binder.described(operands[1]))")
+        }
+        // What is not valid is refused there.
+        _ = try binder.operand(operands[1])
+        let search = TextSearch(UnsafeRawBufferPointer(start: words.value.pointer, count: words.value.count))
+        return .comparison(
+            PathComparison(
+                left: texts.operand, relation: .search(search),
+                right: PathOperand(source: .constants([.null]))))
+    }
+
     mutating func within(_ index: Int) throws(StoreError) -> PathCondition {
         var places = try side(binder.operands(index)[0])
         guard places.kind == .link, let target = places.target,

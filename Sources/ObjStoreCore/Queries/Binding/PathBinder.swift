@@ -30,6 +30,8 @@ struct PathBinder {
         var keyKind = ValueKind.null
         /// A collection lies behind: there may be many of it.
         var isMany = false
+        /// A property of a string that is full text.
+        var isFullText = false
 
         enum Collection { case none, list, set, map, keys, origins, allOrigins }
 
@@ -106,6 +108,7 @@ struct PathBinder {
             properties.append(id)
             path.steps.append(.property(id))
             end.kind = spec.kind
+            end.isFullText = cls.properties[position].isFullText
             end.target = spec.target == 0 ? nil : ClassID.index(spec.target)
             if spec.kind.isCollection {
                 let elements = cls.elements(of: position)

@@ -2,20 +2,22 @@
 /// is computed.
 extension QueryBinder {
     func comparison(_ index: Int) throws(StoreError) -> [Predicate.Node] {
-        if needsPaths(index) {
-            if let linked = try linked(index) { return linked }
-            return [.paths(try PathTest(of: index, self))]
-        }
         let node = nodes[index], operation = QueryOperator(rawValue: node.choice).unsafelyUnwrapped
         let leftPlace = Int(shape.starts[index - 1]) - 1, rightPlace = index - 1
-        if operation == .text { throw notSupported(index, "TEXT") }
+        // Most are a property and a constant: their names are looked up once.
+        let isPlain =
+            operation != .text && isPlain(leftPlace) && (isPlain(rightPlace) || isListOf(operation, rightPlace))
+        if !isPlain, needsPaths(index) { return try behindPaths(index) }
         let left = try operand(leftPlace), right = try operand(rightPlace)
         switch (left, right) {
-        case (.links(let position), _):
-            return try any(index, position, operation, leftPlace, right, rightPlace)
-        case (_, .links(let position)):
-            let turned = operation == .isIn ? QueryOperator.equal : operation
-            return try any(index, position, turned, rightPlace, left, leftPlace)
+        case (.links(let position), .constant(let value))
+        where operation == .equal && value.kind == .link && cls.inversePosition(of: position) != nil:
+            return try any(position, leftPlace, value, rightPlace)
+        case (.constant(let value), .links(let position))
+        where (operation == .equal || operation == .isIn) && value.kind == .link
+            && cls.inversePosition(of: position) != nil:
+            return try any(position, rightPlace, value, leftPlace)
+        case (.links, _), (_, .links): return try behindPaths(index)
         case (.constant, .constant), (.constant, .list), (.list, .constant), (.list, .list):
             throw error(
                 .invalidQuery, index, "a constant is compared with a constant: one side has to be about the object")
@@ -51,16 +53,13 @@ extension QueryBinder {
 
     /// ANY, or NONE, of a collection is an object.
     private func any(
-        _ index: Int, _ position: Int, _ operation: QueryOperator, _ place: Int, _ other: Operand, _ otherPlace: Int
+        _ position: Int, _ place: Int, _ object: Value, _ objectPlace: Int
     ) throws(StoreError) -> Program {
-        guard case .constant(let value) = other, value.kind == .link, operation == .equal else {
-            throw error(.invalidQuery, otherPlace, "an object is expected here, and not \(described(otherPlace))")
-        }
-        let quantifier =
-            nodes[place].kind == .quantified ? Quantifier(rawValue: nodes[place].choice).unsafelyUnwrapped : .any
-        let test = ColumnTest(cls.propertyID(position), .equal, ofQuery: value)
-        do throws(StoreError) { _ = try BoundTest(test, trees, cls) } catch { throw placed(error, otherPlace) }
-        return quantifier == .none ? [.test(test), .not] : [.test(test)]
+        let test = ColumnTest(cls.propertyID(position), .equal, ofQuery: object)
+        do throws(StoreError) { _ = try BoundTest(test, trees, cls) } catch { throw placed(error, objectPlace) }
+        let isNone =
+            nodes[place].kind == .quantified && place != lifted && nodes[place].choice == Quantifier.none.rawValue
+        return isNone ? [.test(test), .not] : [.test(test)]
     }
 
     // MARK: = != < <= > >=
@@ -286,11 +285,25 @@ extension QueryBinder {
 
 /// Which comparisons are about more than the single values of the object.
 extension QueryBinder {
+    /// A constant, or a property of the object: one value, if it is no collection.
+    private func isPlain(_ index: Int) -> Bool {
+        nodes[index].kind == .constant || nodes[index].kind == .property && isRoot(index - 1)
+    }
+
+    private func isListOf(_ operation: QueryOperator, _ index: Int) -> Bool {
+        nodes[index].kind == .list && (operation == .isIn || operation == .between)
+    }
+
+    private func behindPaths(_ index: Int) throws(StoreError) -> Program {
+        if let linked = try linked(index) { return linked }
+        return [.paths(try PathTest(of: index, self))]
+    }
+
     func needsPaths(_ index: Int) -> Bool {
         if isAboutOneOfLinks(index) { return false }
         // With a list: ANY of it.
         let operation = QueryOperator(rawValue: nodes[index].choice)
-        if operation == .geoWithin { return true }
+        if operation == .geoWithin || operation == .text { return true }
         let left = Int(shape.starts[index - 1]) - 1
         if nodes[left].kind == .list || nodes[index - 1].kind == .list && operation != .isIn && operation != .between {
             return true

@@ -71,6 +71,8 @@ struct PathComparison: Sendable {
         case folded(Comparison, QueryNode.Modifiers)
         /// Of kinds.
         case type(isEqual: Bool)
+        /// It has words.
+        case search(TextSearch)
         /// A place lies in a shape; the right side says nothing.
         case within(GeoShape, GeoProperties)
     }

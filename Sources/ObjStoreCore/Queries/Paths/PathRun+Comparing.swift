@@ -86,6 +86,7 @@ extension PathRun {
             case .greaterOrEqual: return try matches(left, .greaterOrEqual, right, modifiers)
             }
         case .type(let isEqual): return (left.low & right.low != 0) == isEqual
+        case .search(let search): return left.kind == .string && search.matches(left.pointer, left.count)
         case .within: return false
         }
     }
