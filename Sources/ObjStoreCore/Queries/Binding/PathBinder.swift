@@ -179,7 +179,7 @@ struct PathBinder {
                 place)
         }
         let cls = schema.classes[number], position = try binder.position(index, in: cls)
-        guard cls.columns[position].target == ClassID.of(target) else {
+        guard cls.columns[position].target == ClassID.of(target) || cls.mixedPosition(of: position) != nil else {
             throw binder.error(
                 .wrongType, index,
                 """

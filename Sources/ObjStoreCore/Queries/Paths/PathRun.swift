@@ -146,11 +146,14 @@ final class PathRun {
                 try follow(path, number + 1, .value(value), body)
             }
         case .filter(let condition, let level):
-            return try forEachElement(item) { (value) throws(StoreError) in
+            func look(_ value: Value) throws(StoreError) -> Bool {
                 objects[level] = value
                 guard try holds(condition) else { return true }
                 return try follow(path, number + 1, .value(value), body)
             }
+            // What another filter has left, or what lies behind a link of each element, comes one by one.
+            if case .value(let value) = item, value.kind != .document { return value.isNull ? true : try look(value) }
+            return try forEachElement(item, look)
         case .property(let id): next = try property(id, of: item)
         case .at(let index): next = .value(try element(index, of: item))
         case .key(let key): next = .value(try value(ofKey: key, item))
@@ -288,7 +291,12 @@ final class PathRun {
             goesOn = try body(Value(kind: .link, low: key, high: classID))
             return goesOn
         }
-        if cls.columns[position].kind.isCollection {
+        if cls.mixedPosition(of: position) != nil {
+            try forEachMixedOrigin(of: object, cls, position) { (owner, links) throws(StoreError) in
+                for _ in 0..<links where goesOn { _ = try take(owner) }
+                return goesOn
+            }
+        } else if cls.columns[position].kind.isCollection {
             try trees.inverse(cls, position).forEachLink(to: object.low, take)
         } else {
             _ = try trees.withIndex(cls, position, finding: target) { (index) throws(StoreError) in
@@ -308,6 +316,16 @@ final class PathRun {
         case .origins(let object, _):
             let target = ClassID.index(UInt32(truncatingIfNeeded: object.high))
             var count = 0
+            if case .origins(_, let id?) = item {
+                let cls = schema.classes[PropertyID.classIndex(id)], position = try cls.position(id)
+                if cls.mixedPosition(of: position) != nil {
+                    try forEachMixedOrigin(of: object, cls, position) { (_, links) in
+                        count += links
+                        return true
+                    }
+                    return Int64(count)
+                }
+            }
             for link in schema.incoming[target] {
                 let cls = schema.classes[link.classIndex]
                 if case .origins(_, let id?) = item, id != cls.propertyID(link.property) { continue }
@@ -328,30 +346,44 @@ final class PathRun {
 
     /// How many links in values of mixed properties lead to an object.
     private func mixedOrigins(of object: Value) throws(StoreError) -> Int {
-        let target = MixedTarget(object)
         var count = 0
         for origin in schema.mixedOrigins {
-            let cls = schema.classes[origin.classIndex], reader = try reader(cls)
-            let owners = try trees.mixedInverse(cls, origin.property).owners(of: target)
-            for index in 0..<owners.count {
-                guard let row = try trees.find(cls, owners.keys[index], reader) else { continue }
-                func look(_ value: Value) throws(StoreError) -> Bool {
-                    try MixedLinks.forEach(value) { (link) throws(StoreError) in
-                        if MixedTarget(link) == target { count += 1 }
-                        return true
-                    }
-                    return true
-                }
-                if cls.columns[origin.property].kind == .mixed {
-                    _ = try look(try reader.plainValue(row, origin.property))
-                } else {
-                    try trees.elements(row, cls, origin.property, reader).forEach { (_, value) throws(StoreError) in
-                        try look(value)
-                    }
-                }
+            let cls = schema.classes[origin.classIndex]
+            try forEachMixedOrigin(of: object, cls, origin.property) { (_, links) in
+                count += links
+                return true
             }
         }
         return count
+    }
+
+    /// The objects that link to one in a mixed property, or a collection of mixed elements, with how many links they
+    /// have; until `body` returns false.
+    private func forEachMixedOrigin(
+        of object: Value, _ cls: ClassSchema, _ position: Int,
+        _ body: (_ owner: Int64, _ links: Int) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        let target = MixedTarget(object), reader = try reader(cls)
+        let owners = try trees.mixedInverse(cls, position).owners(of: target)
+        for index in 0..<owners.count {
+            guard let row = try trees.find(cls, owners.keys[index], reader) else { continue }
+            var links = 0
+            func look(_ value: Value) throws(StoreError) -> Bool {
+                try MixedLinks.forEach(value) { (link) throws(StoreError) in
+                    if MixedTarget(link) == target { links += 1 }
+                    return true
+                }
+                return true
+            }
+            if cls.columns[position].kind == .mixed {
+                _ = try look(try reader.plainValue(row, position))
+            } else {
+                try trees.elements(row, cls, position, reader).forEach { (_, value) throws(StoreError) in
+                    try look(value)
+                }
+            }
+            guard try body(owners.keys[index], links) else { return }
+        }
     }
 
     private func element(_ index: Int64, of item: Item) throws(StoreError) -> Value {

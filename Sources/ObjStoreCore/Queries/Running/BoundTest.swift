@@ -169,10 +169,9 @@ struct BoundTest {
         case .targets: return try keysOfLinks()
         case .column: break
         }
-        let found = KeyBuffer(), total = try trees.objectCount(cls)
-        // Sorting the keys of an index costs more than the scan from about a tenth of the objects on.
+        let found = KeyBuffer(), most = try mostSorted
         let usedIndex = try withMatches { (matches) throws(StoreError) -> Bool in
-            guard try matches.count() <= max(64, total / 10) else { return false }
+            guard try matches.count() <= most else { return false }
             try matches.forEach { (key) throws(StoreError) in
                 try found.append(key)
                 return true
@@ -181,6 +180,19 @@ struct BoundTest {
             return true
         }
         return usedIndex == true ? found : nil
+    }
+
+    /// Sorting the keys of an index costs more than the scan from about a tenth of the objects on.
+    var mostSorted: Int {
+        get throws(StoreError) { max(64, try trees.objectCount(cls) / 10) }
+    }
+
+    /// How many `keys` finds, where it does.
+    func keysEstimate() throws(StoreError) -> Int? {
+        guard let count = try count() else { return nil }
+        let isSorted = source == .column || source == .targets && !isCollection
+        if isSorted, count > (try mostSorted) { return nil }
+        return count
     }
 
     /// What the index of the property says; nil: there is none, or a value so long that no index can hold it.

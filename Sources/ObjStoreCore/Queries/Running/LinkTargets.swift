@@ -93,7 +93,7 @@ extension BoundTest {
     /// Ascending; nil: a scan is the better way.
     func keysOfLinks() throws(StoreError) -> KeyBuffer? {
         if isCollection { return try owners() }
-        guard let count = try countLinks(), count <= max(64, try trees.objectCount(cls) / 10) else { return nil }
+        guard let count = try countLinks(), try count <= mostSorted else { return nil }
         let targets = try targets()
         return try withLinkIndex { (index) throws(StoreError) in
             let found = KeyBuffer()

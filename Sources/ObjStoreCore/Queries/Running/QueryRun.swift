@@ -91,15 +91,7 @@ struct QueryRun {
 
     /// The first of all objects in the order of an index, where that is what the steps begin with.
     private func firstByIndex(_ steps: [QueryStep]) throws(StoreError) -> KeyBuffer? {
-        guard case .sort(let keys) = steps.first, keys.count == 1, let key = keys.first, query.predicate.isTrue,
-            query.stretch == nil, !key.isDescending, key.modifiers.isEmpty, key.value.steps.count == 1,
-            let limit = QueryRun.end(of: steps.dropFirst())
-        else { return nil }
-        // An index has NaN last.
-        switch key.value.kind {
-        case .float, .double, .decimal128, .mixed: return nil
-        default: break
-        }
+        guard let (key, limit) = try orderOfIndex(steps) else { return nil }
         let position = try cls.position(key.properties[0]), found = KeyBuffer()
         let isKnown = try trees.withIndex(cls, position, finding: .null) { (reader) throws(StoreError) in
             if limit == 0 { return true }
@@ -110,6 +102,21 @@ struct QueryRun {
             return true
         }
         return isKnown == true ? found : nil
+    }
+
+    /// What an index is in the order of, and how many are wanted; nil: no index helps.
+    func orderOfIndex(_ steps: [QueryStep]) throws(StoreError) -> (key: SortKey, limit: Int)? {
+        guard case .sort(let keys) = steps.first, keys.count == 1, let key = keys.first, query.predicate.isTrue,
+            query.stretch == nil, !key.isDescending, key.modifiers.isEmpty, key.value.steps.count == 1,
+            let limit = QueryRun.end(of: steps.dropFirst())
+        else { return nil }
+        // An index has NaN last.
+        switch key.value.kind {
+        case .float, .double, .decimal128, .mixed: return nil
+        default: break
+        }
+        guard cls.indexPosition(of: try cls.position(key.properties[0])) != nil else { return nil }
+        return (key, limit)
     }
 
     /// The first that satisfy the condition, before any step.

@@ -2,7 +2,7 @@
 extension QueryPrinter {
     /// Steps from the last one to the first.
     mutating func path(_ index: Int, _ level: Int) throws(StoreError) {
-        var index = index, isEnd = true
+        var index = index, isEnd = true, isBeforeTail = false
         while true {
             let node = nodes[index]
             switch node.kind {
@@ -20,7 +20,8 @@ extension QueryPrinter {
                 }
                 guard nodes[inner].kind == .variable, nodes[inner].number == level + 1 else { throw noText(inner) }
                 parts.append(.text(QueryAggregate(rawValue: node.choice).unsafelyUnwrapped.text))
-            case .filter where !isEnd:
+            // The language has nothing else behind SUBQUERY.
+            case .filter where isBeforeTail:
                 parts.append(.text(")"))
                 parts.append(.node(index - 1, level: level + 1))
                 parts.append(.text(", "))
@@ -31,6 +32,7 @@ extension QueryPrinter {
                 return
             default: throw noText(index)
             }
+            isBeforeTail = isEnd && (node.kind == .count || node.kind == .aggregate)
             isEnd = false
             index = shape.firstOperand(of: index, in: nodes)
         }
@@ -49,7 +51,7 @@ extension QueryPrinter {
 
     private func noText(_ index: Int) -> StoreError {
         StoreError(
-            .invalidArgument, "node \(index) of the query, \(nodes[index].kind), cannot be written where it stands")
+            .notSupported, "node \(index) of the query, \(nodes[index].kind), cannot be written where it stands")
     }
 
     private func isReserved(_ index: Int) -> Bool {

@@ -185,6 +185,7 @@ PROTOTYPES = {
     "objstore_query_new": "wwwww",
     "objstore_query_then": "www",
     "objstore_query_text": "www",
+    "objstore_query_explain": "wwwww",
     "objstore_query_count": "www",
     "objstore_query_first": "wwww",
     "objstore_query_find": "www",

@@ -1,0 +1,250 @@
+/// How a query finds its objects, and what that costs: what `explain` shows. Made by the same decisions as the answer.
+package struct QueryPlan {
+    package enum Access: String {
+        /// All objects of the class, in the order of creation.
+        case all
+        /// Leaf by leaf, with the condition.
+        case scan
+        /// What an index, or an inverse, finds of a comparison that has to be true.
+        case index
+        /// What links to the objects that another condition finds.
+        case links
+        /// A part of an index, in its order.
+        case range
+        /// The first of all objects in the order of an index.
+        case order
+    }
+
+    /// As a text; nil: it has none.
+    package var query: String?
+    package var className = ""
+    /// How many objects the class has, and how many leaves of at most 4,096.
+    package var objects = 0
+    package var leaves = 0
+    package var access = Access.all
+    /// The comparison, or comparisons, that are looked up.
+    package var by: String?
+    /// How many objects the access finds; a bound where there are alternatives. Nil: nobody has counted.
+    package var estimate: Int?
+    /// What is asked of each object that the access finds.
+    package var filter: String?
+    /// What comes then, in its order.
+    package var steps: [String] = []
+
+    /// What came of it; nil: it was not asked.
+    package struct Outcome {
+        package var objects = 0
+        package var microseconds: Int64 = 0
+        /// Leaves that were looked into, and leaves that were left out because their bounds say all: of a scan.
+        package var leavesRead = 0
+        package var leavesSkipped = 0
+    }
+    package var outcome: Outcome?
+
+    /// For people: a line for each thing that is done.
+    package var text: String {
+        var lines = ["\(className): \(objects.counted("object")) in \(leaves.counted("leaf", "leaves"))"]
+        let found = estimate.map { ", \($0.counted("object"))" } ?? ""
+        switch access {
+        case .all: lines.append("all of them")
+        case .scan: lines.append("scan: \(filter ?? "")")
+        case .index: lines.append("index: \(by ?? "")\(found)")
+        case .links: lines.append("links: \(by ?? "")\(found)")
+        case .range: lines.append("a part of an index, in its order\(found)")
+        case .order: lines.append("the first in the order of an index: \(by ?? "")\(found)")
+        }
+        if access != .scan, let filter { lines.append("of each: \(filter)") }
+        lines += steps.map { "then: \($0)" }
+        if let outcome {
+            var line = "found: \(outcome.objects.counted("object")) in \(outcome.microseconds) µs"
+            if access == .scan {
+                line += ", \(outcome.leavesRead.counted("leaf", "leaves")) read, \(outcome.leavesSkipped) skipped"
+            }
+            lines.append(line)
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    package func json() throws(StoreError) -> String {
+        let writer = JSONWriter(.pretty)
+        func entry(_ key: String, _ number: Int) throws(StoreError) {
+            try writer.key(key)
+            try writer.append(.int(Int64(number)))
+        }
+        func entry(_ key: String, _ text: String?) throws(StoreError) {
+            guard let text else { return }
+            try writer.key(key)
+            try writer.append(name: text)
+        }
+        try writer.begin(.map)
+        try entry("query", query)
+        try entry("class", className)
+        try entry("objects", objects)
+        try entry("leaves", leaves)
+        try entry("access", access.rawValue)
+        try entry("by", by)
+        if let estimate { try entry("estimate", estimate) }
+        try entry("filter", filter)
+        try writer.key("steps")
+        try writer.begin(.list)
+        for step in steps { try writer.append(name: step) }
+        try writer.end()
+        if let outcome {
+            try writer.key("found")
+            try writer.begin(.map)
+            try entry("objects", outcome.objects)
+            try entry("microseconds", Int(outcome.microseconds))
+            if access == .scan {
+                try entry("leavesRead", outcome.leavesRead)
+                try entry("leavesSkipped", outcome.leavesSkipped)
+            }
+            try writer.end()
+        }
+        try writer.end()
+        return String(decoding: writer.text, as: UTF8.self) + "\n"
+    }
+}
+
+extension QueryRun {
+    /// - Parameter now: a clock in nanoseconds; nil: the query is not asked.
+    func plan(_ names: QueryNames, _ now: (() -> Int64)?) throws(StoreError) -> QueryPlan {
+        var plan = QueryPlan()
+        plan.query = try? query.text()
+        plan.className = cls.name
+        plan.objects = try trees.objectCount(cls)
+        try trees.objects(cls).forEachLeaf { (_) in plan.leaves += 1 }
+        try describeAccess(&plan, names)
+        if let tree = query.tree, tree.nodes[tree.nodes.count - 1].kind == .query {
+            let shape = try QueryShape(tree.nodes), root = tree.nodes.count - 1
+            for step in shape.operands(of: root, in: tree.nodes).reversed().dropFirst() {
+                plan.steps.append(
+                    try QueryPrinter.text(Array(tree.nodes[Int(shape.starts[step])...step])) { names.name($0) })
+            }
+        } else {
+            plan.steps = query.steps.map(\.name)
+        }
+        if let now {
+            var outcome = QueryPlan.Outcome()
+            let start = now()
+            outcome.objects = try keys().count
+            outcome.microseconds = (now() - start) / 1000
+            if plan.access == .scan {
+                let scan = try scan()
+                try trees.objects(cls).forEachLeaf { (head) throws(StoreError) in
+                    if try scan.isDecided(head) { outcome.leavesSkipped += 1 } else { outcome.leavesRead += 1 }
+                }
+            }
+            plan.outcome = outcome
+        }
+        return plan
+    }
+
+    private func describeAccess(_ plan: inout QueryPlan, _ names: QueryNames) throws(StoreError) {
+        if let (key, limit) = try orderOfIndex(query.steps) {
+            plan.access = .order
+            plan.by = names.name(of: key.properties[0])
+            plan.estimate = limit
+            return
+        }
+        if let stretch = query.stretch {
+            plan.access = .range
+            plan.estimate = try trees.count(in: stretch)
+            return
+        }
+        if query.predicate.isTrue {
+            plan.estimate = plan.objects
+            return
+        }
+        let condition = describe(query.predicate, names)
+        if let test = query.predicate.single {
+            let bound = try BoundTest(test, trees, cls, links)
+            guard let estimate = try bound.keysEstimate() else {
+                (plan.access, plan.filter) = (.scan, condition)
+                return
+            }
+            plan.access = bound.source == .targets ? .links : .index
+            (plan.by, plan.estimate) = (condition, estimate)
+            return
+        }
+        guard let few = try candidates() else {
+            (plan.access, plan.filter) = (.scan, condition)
+            return
+        }
+        plan.access = .index
+        plan.estimate = few.estimate
+        switch few.source {
+        case .comparison(let test):
+            if test.targets != nil { plan.access = .links }
+            plan.by = describe(test, names)
+        case .between(let low, let high): plan.by = "\(describe(low, names)) and \(describe(high, names))"
+        case .oneOf(let tests): plan.by = tests.map { describe($0, names) }.joined(separator: " or ")
+        }
+        if !few.isWhole { plan.filter = condition }
+    }
+
+    // MARK: In words
+
+    private func describe(_ predicate: Predicate, _ names: QueryNames) -> String {
+        var stack: [String] = []
+        for node in predicate.nodes {
+            switch node {
+            case .truth(let truth): stack.append(truth ? "TRUEPREDICATE" : "FALSEPREDICATE")
+            case .test(let test): stack.append(describe(test, names))
+            case .values(let test): stack.append("computed of \(list(test.properties, names))")
+            case .paths(let test): stack.append("followed object by object: \(list(test.properties, names))")
+            case .not: stack[stack.count - 1] = "!(\(stack[stack.count - 1]))"
+            case .and, .or:
+                let last = stack.removeLast()
+                if case .and = node {
+                    stack[stack.count - 1] += " and \(last)"
+                } else {
+                    stack[stack.count - 1] = "(\(stack[stack.count - 1]) or \(last))"
+                }
+            }
+        }
+        return stack.last ?? ""
+    }
+
+    private func list(_ properties: [UInt32], _ names: QueryNames) -> String {
+        properties.map { names.name(of: $0) ?? "?" }.joined(separator: ", ")
+    }
+
+    private func describe(_ test: ColumnTest, _ names: QueryNames) -> String {
+        let name = names.name(of: test.propertyID) ?? "?"
+        if let targets = test.targets {
+            guard let run = try? QueryRun(targets, trees) else { return name }
+            return "\(name) leads to \(run.cls.name) where \(run.describe(targets.predicate, names))"
+        }
+        if test.isInside { return "\(name) has \(test.value.text)" }
+        let signs = ["==", "!=", "<", "<=", ">", ">="]
+        return "\(name) \(signs[Int(test.comparison.rawValue)]) \(test.value.text)"
+    }
+}
+
+extension QueryStep {
+    fileprivate var name: String {
+        switch self {
+        case .sort: "SORT"
+        case .distinct: "DISTINCT"
+        case .limit(let count): "LIMIT(\(count))"
+        case .offset(let count): "OFFSET(\(count))"
+        case .filter: "a condition"
+        }
+    }
+}
+
+extension QueryNames {
+    func name(of propertyID: UInt32) -> String? {
+        var node = QueryNode(.property)
+        node.number = Int64(propertyID)
+        return name(node)
+    }
+}
+
+extension ClusterReader {
+    /// Calls `body` with each leaf.
+    func forEachLeaf(_ body: (UnsafeRawPointer) throws(StoreError) -> Void) throws(StoreError) {
+        var cursor = LeafCursor(self, from: 0)
+        while let head = try cursor.next() { try body(head) }
+    }
+}
