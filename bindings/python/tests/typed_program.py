@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from decimal import Decimal
 
 import objstore
-from objstore import Backlinks, Float32, Index, ObjectId, any_, asc, backlinks, desc, expression, field
+from objstore import Backlinks, Float32, Index, ObjectId, any_, asc, backlinks, desc, expression, field, incoming
 
 
 class Color(enum.Enum):
@@ -135,6 +135,11 @@ def queries(store: objstore.Store) -> None:
     walked: Person | None = store.objects(Person).where(any_(Person.walked) == dogs.first()).first()
     text: str = dogs.filter("age < $0 SORT(age DESC)", 2).query_text()
     print(names, walked, text, expression(Dog.name).in_(["x"]), expression(Dog.age).between(1, 2))
+    far = any_(Person.walked).name.contains("x") & (expression(Person.walked).max(Dog.age) > 3)
+    often: objstore.Expression = expression(Person.walked).where(Dog.age > 2, Dog.name == "Rex").count
+    people = store.objects(Person).where(far, often > 2, incoming(Dog.owner).count == 0)
+    print(people, expression(Dog.owner).boss.name == "Ann", Person.name == "Ann", expression(Person.named).keys)
+    far.where(Dog.age > 2)  # error: attr-defined
     dogs.where("age < 2")  # error: arg-type
     dogs.filter(Dog.age < 2)  # error: arg-type
     dogs.limit("2")  # error: arg-type

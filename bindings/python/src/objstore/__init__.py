@@ -79,11 +79,12 @@ from .errors import (
     WrongView,
 )
 from .json.json_text import parse_json
-from .models.expressions import Condition, Expression, SortKey, all_, any_, asc, desc, expression, none_
+from .models.expressions import Condition, Expression, all_, any_, expression, none_
 from .models.indexes import Index
-from .models.inverses import backlinks, links_to
+from .models.inverses import backlinks, incoming, links_to
 from .models.model import EmbeddedModel, Model, fields
 from .models.properties import Property, field
+from .models.steps import SortKey, asc, desc
 from .native import ffi
 from .observing.changes import Changes
 from .observing.streams import ChangeStream
@@ -202,6 +203,7 @@ __all__ = [
     "expression",
     "field",
     "fields",
+    "incoming",
     "json_default",
     "links_to",
     "none_",

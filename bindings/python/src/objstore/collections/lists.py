@@ -254,6 +254,7 @@ class List(LinkCollection, MutableSequence[T]):
         if shape.embeds:
             whole = self._all()
             whole[index] = values  # what stays, or goes to another place, is the object that it is
+            assert self._prop.model is not None  # the class is ready
             binding = self._source._binding(self._prop.model)
             Assembly(transaction, 0).set(binding, self._c.owner.key, self._prop, whole)
         elif len(values) == len(wanted) and self._has(transaction, wanted, values):

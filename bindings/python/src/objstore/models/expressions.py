@@ -8,15 +8,14 @@ Nothing is asked here, and names and types are not looked at: the library does t
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..arguments import INT64, switch, whole
+from ..arguments import switch
 from ..errors import InvalidArgument, WrongType
 from ..messages import shown
 from ..values import constants, kinds
 from ..values.constants import ANYTHING, SINGLE, Packed
-from . import nodes
-
-if TYPE_CHECKING:
-    from .properties import Property
+from . import nodes, paths, roots
+from .paths import element_of
+from .roots import Roots
 
 
 class Part:
@@ -25,10 +24,10 @@ class Part:
     __slots__ = ("_nodes", "_texts", "_properties", "_words")
     __array_ufunc__ = None  # a scalar of NumPy on the left, as in `moment < Dog.born`, leaves the question to this
 
-    def __init__(self, nodes: bytes, texts: tuple[bytes, ...], properties: "tuple[Property, ...]", *words: Any) -> None:
+    def __init__(self, nodes: bytes, texts: tuple[bytes, ...], properties: Roots, *words: Any) -> None:
         self._nodes = nodes
         self._texts = texts  # of its constants, in their order
-        self._properties = properties  # in it, of the objects that it is about
+        self._properties = properties  # in it, of the objects that it is about; and inverses of these
         self._words = words  # for messages: a format, and what is in it
 
     def __repr__(self) -> str:
@@ -42,8 +41,7 @@ class Part:
 def _shown(word: Any) -> str:
     if isinstance(word, Part):
         return repr(word)
-    name = word.name if isinstance(word, Operand) else None  # type: ignore[attr-defined]  # it is a property
-    return shown(word) if name is None else str(name)
+    return str(word._described.name) if isinstance(word, Operand) else shown(word)
 
 
 def _no_truth(what: object) -> WrongType:
@@ -59,16 +57,6 @@ def _no_condition(what: object) -> WrongType:
         f"& | ~ join conditions, and {_shown(what)} is none: put each comparison in parentheses, as in "
         "(Dog.age < 2) & ~(Dog.name == 'Rex')"
     )
-
-
-def _together(left: "tuple[Property, ...]", right: "tuple[Property, ...]") -> "tuple[Property, ...]":
-    """The properties of two parts of one. InvalidArgument: they are of two classes."""
-    if not left or not right:
-        return left or right
-    a, b = left[0], right[0]
-    if a.model is not b.model and (a.model is None or b.model is None or not kinds.is_same(a.model, b.model)):
-        raise InvalidArgument(f"{a.path} and {b.path} are of two classes: a query is about the objects of one")
-    return tuple(dict.fromkeys(left + right))
 
 
 # Conditions
@@ -104,13 +92,14 @@ _JOINS = {nodes.AND: "({}) & ({})", nodes.OR: "({}) | ({})"}
 def _joined(kind: int, left: Condition, right: object) -> Condition:
     if not isinstance(right, Condition):
         raise _no_condition(right)
-    first, count = left._nodes, nodes.operands(left._nodes, kind)
+    count = nodes.operands(left._nodes, kind)
+    made, last, properties = roots.together(left, right)
     if count:  # of a chain it is one more
-        first = first[: -nodes.SIZE]
+        made = made[: -nodes.SIZE]
     return Condition(
-        first + right._nodes + nodes.node(kind, max(count, 1) + 1),
+        made + last + nodes.node(kind, max(count, 1) + 1),
         left._texts + right._texts,
-        _together(left._properties, right._properties),
+        properties,
         _JOINS[kind],
         left,
         right,
@@ -140,7 +129,8 @@ class Operand:
     if TYPE_CHECKING:
         _nodes: bytes
         _texts: tuple[bytes, ...]
-        _properties: tuple[Property, ...]
+        _properties: Roots
+        _many: int  # does a collection lie behind it, so that there may be many? paths.OF_DICT: these are its elements
         _described: Any  # the property, or the elements, that its values are of; None: of no such
         _plain: Any  # the same, for messages, where constants beside it are what they are; None: they are not
 
@@ -169,11 +159,11 @@ class Operand:
         if isinstance(values, SINGLE) or not isinstance(values, Iterable):
             raise WrongType(f"in_() takes a list of values, not {shown(values)}")
         listed = list(values)
-        return _compare(self, nodes.IN, _list(self, listed), 0, "{}.in_({})", self, listed)
+        return _compare(self, nodes.IN, _list(self, listed), "{}.in_({})", self, listed)
 
     def between(self, low: object, high: object) -> Condition:
         """Is it one of the two, or between them?"""
-        return _compare(self, nodes.BETWEEN, _list(self, [low, high]), 0, "{}.between({}, {})", self, low, high)
+        return _compare(self, nodes.BETWEEN, _list(self, [low, high]), "{}.between({}, {})", self, low, high)
 
     # Texts and binaries. `case=False`: upper and lower case are the same; `accents=False`: accents do not count.
 
@@ -222,7 +212,8 @@ class Operand:
         return _computed(nodes.DIVIDE, expression(other), self)
 
     def __neg__(self) -> "Expression":
-        return _step(self, nodes.node(nodes.ARITHMETIC, 1, nodes.NEGATE), (), None, "-{}", self)
+        made = self._nodes + nodes.node(nodes.ARITHMETIC, 1, nodes.NEGATE)
+        return Expression(made, self._texts, self._properties, None, False, "-{}", self)
 
     def __pos__(self) -> "Operand":
         return self
@@ -230,40 +221,80 @@ class Operand:
     @property
     def length(self) -> "Expression":
         """How many characters a text has, or bytes a binary."""
-        return _step(self, _COUNT, (), None, "{}.length", self)
+        return self._then(_COUNT, (), None, False, "{}.length", self)
 
     # Links and collections
 
     @property
     def count(self) -> "Expression":
-        """How many elements a list, set or dict has."""
-        return _step(self, _COUNT, (), None, "{}.count", self)
+        """How many elements a list, set or dict has, or how many objects lead here."""
+        return self._then(_COUNT, (), None, False, "{}.count", self)
 
     def sum(self, of: Any = None) -> "Expression":
-        """Of the numbers in a list, set or dict; or of a property of the objects in it, `Person.dogs.sum(Dog.age)`."""
-        return _aggregate(self, nodes.SUM, "{}.sum({})", of)
+        """Of the numbers in a list, set or dict; or of a property of the objects in it, `Person.dogs.sum(Dog.age)`.
+        None is left out; of nothing it is 0, and the others are None."""
+        return self._aggregate(nodes.SUM, "sum", of)
 
     def min(self, of: Any = None) -> "Expression":
-        return _aggregate(self, nodes.MINIMUM, "{}.min({})", of)
+        return self._aggregate(nodes.MINIMUM, "min", of)
 
     def max(self, of: Any = None) -> "Expression":
-        return _aggregate(self, nodes.MAXIMUM, "{}.max({})", of)
+        return self._aggregate(nodes.MAXIMUM, "max", of)
 
     def avg(self, of: Any = None) -> "Expression":
-        return _aggregate(self, nodes.AVERAGE, "{}.avg({})", of)
+        return self._aggregate(nodes.AVERAGE, "avg", of)
+
+    def where(self, *conditions: "Condition | int") -> "Expression":
+        """The objects in a list, set or dict, or those that lead here, of which something is true:
+        `Person.dogs.where(Dog.age > 3).count > 2`. A condition may also be about the object that is asked about, where
+        that is of another class: `Dog.age > Person.least`."""
+        if not conditions:
+            raise InvalidArgument("where() takes one condition, or more")
+        return paths.filtered(self, all_of(conditions))
+
+    @property
+    def keys(self) -> "Expression":
+        """Of a dict: `any_(Dog.notes.keys) == "door"`."""
+        return paths.keys(self)
+
+    @property
+    def values(self) -> "Expression":
+        """Of a dict: `any_(Dog.notes.values) == "locked"`."""
+        return paths.values(self)
+
+    @property
+    def type(self) -> "Expression":
+        """What type a value of a property of type Any has, by its name, such as "string", "int", "link", "list",
+        "object" (a dict), or "numeric": `Dog.extra.type == "string"`."""
+        return self._then(_TYPE, (), None, False, "{}.type", self)
 
     def __getitem__(self, step: Any) -> "Expression":
-        """A property of what a link leads to, `Dog.owner[Person.name]`; an element of a list, or of a dict:
-        `Dog.toys[0]`, `Dog.notes["door"]`."""
-        words = "{}[{}]", self, step
-        if isinstance(step, Operand):
-            return _step(self, step._nodes[nodes.SIZE :], step._texts, step._described, *words)
-        described = _element(self._described)
-        if isinstance(step, str):
-            key, texts = constants.packed(ANYTHING, step)
-            return _step(self, nodes.head(nodes.KEY, 1) + key, texts, described, *words)
-        place = whole("the place of an element", step, INT64)
-        return _step(self, nodes.node(nodes.ELEMENT, 1, nodes.PLACE_AT, number=place), (), described, *words)
+        """An element of a list, `Dog.toys[0]`, `Dog.toys[-1]`, or each, `Dog.toys[:]`; of a dict, `Dog.notes["door"]`.
+        A property of what a link leads to, `Dog.owner[Person.name]`: as `Dog.owner.name`, but also where an operand
+        has a method of that name."""
+        return paths.through(self, step) if isinstance(step, Operand) else paths.item(self, step)
+
+    def _then(
+        self,
+        step: bytes,
+        texts: tuple[bytes, ...],
+        described: Any,
+        many: int,
+        *words: Any,
+        before: bytes | None = None,
+        roots: Roots | None = None,
+    ) -> "Expression":
+        """What a further step of a path leads to. Of any_(…) it is a step of what is inside."""
+        made, end = self._nodes if before is None else before, b""
+        if made[-nodes.SIZE] == nodes.QUANTIFIED:
+            made, end = made[: -nodes.SIZE], made[-nodes.SIZE :]
+        kind = Expression if getattr(described, "target", None) is None else ObjectExpression
+        about = self._properties if roots is None else roots
+        return kind(made + step + end, self._texts + texts, about, described, many, *words)
+
+    def _aggregate(self, kind: int, name: str, of: Any) -> "Expression":
+        form = f"{{}}.{name}()" if of is None else f"{{}}.{name}({{}})"
+        return paths.aggregate(self, kind, form, None if of is None else named(of))
 
     # What Python would ask of it
 
@@ -288,17 +319,48 @@ class Operand:
 
 
 class Expression(Operand, Part):
-    """What is computed of properties: `Dog.age * 2`, `Dog.name.length`."""
+    """What is computed of properties: `Dog.age * 2`, `Dog.name.length`; or lies behind them: `Dog.owner.name`."""
 
-    __slots__ = ("_described", "_plain")
+    __slots__ = ("_described", "_plain", "_many")
     __reduce_ex__ = Part.__reduce_ex__
 
     def __init__(
-        self, nodes: bytes, texts: tuple[bytes, ...], properties: "tuple[Property, ...]", described: Any, *words: Any
+        self, nodes: bytes, texts: tuple[bytes, ...], properties: Roots, described: Any, many: int, *words: Any
     ) -> None:
         super().__init__(nodes, texts, properties, *words)
         self._described = described
         self._plain = ANYTHING if described is None else described if constants.is_plain(described) else None
+        self._many = many
+
+    def __getattr__(self, name: str) -> "Expression":
+        return paths.behind(self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *paths.completions(self)]
+
+
+class Either:
+    """A method of operands, or of objects the property of that name, where only that can be meant: `Dog.owner.count`
+    is no number of owners."""
+
+    def __init__(self, name: str, method: Any) -> None:
+        self._name = name
+        self._method = method
+
+    def __get__(self, operand: Any, owner: Any = None) -> Any:
+        if operand is not None and paths.is_meant(operand, self._name):
+            return paths.behind(operand, self._name)
+        return self._method.__get__(operand, owner)
+
+    def __set__(self, operand: object, value: object) -> NoReturn:  # so that it comes before what an instance has
+        raise AttributeError(self._name)
+
+
+class ObjectExpression(Expression):
+    """What leads to objects."""
+
+    __slots__ = ()
+    locals().update({name: Either(name, vars(Operand)[name]) for name in paths.NAMES})
 
 
 def expression(value: object) -> Expression:
@@ -307,13 +369,13 @@ def expression(value: object) -> Expression:
     if isinstance(value, Expression):
         return value
     if isinstance(value, Operand):
-        return Expression(value._nodes, value._texts, value._properties, value._described, "{}", value)
+        return value._then(b"", (), value._described, value._many, "{}", value)
     constant, texts = constants.packed(ANYTHING, value)
-    return Expression(nodes.CONSTANT_HEAD + constant, texts, (), None, "{}", value)
+    return Expression(nodes.CONSTANT_HEAD + constant, texts, (), None, False, "{}", value)
 
 
 def any_(values: Any) -> Expression:
-    """Is it so of any element? `any_(Shelter.dogs) == rex`, `any_(Person.dogs[Dog.age]) > 3`."""
+    """Is it so of any element? `any_(Shelter.dogs) == rex`, `any_(Person.dogs).age > 3`."""
     return _quantified(nodes.ANY, "any_({})", values)
 
 
@@ -335,13 +397,7 @@ _CALCULATIONS = {
     operation: (nodes.node(nodes.ARITHMETIC, 2, operation), f"({{}} {symbol} {{}})")
     for operation, symbol in zip(range(nodes.ADD, nodes.NEGATE), "+-*/")
 }
-_COUNT = nodes.node(nodes.COUNT, 1)
-
-
-def _element(described: Any) -> Any:
-    """What the elements are of, if it is a list, set or dict."""
-    shape = getattr(described, "shape", None)
-    return described if shape is None else shape.element
+_COUNT, _TYPE = nodes.node(nodes.COUNT, 1), nodes.node(nodes.TYPE, 1)
 
 
 def _constant(described: Any, value: object) -> Packed:
@@ -350,26 +406,20 @@ def _constant(described: Any, value: object) -> Packed:
 
 
 def _beside(operand: Operand, value: object) -> Packed:
-    """The nodes of what an operand is compared with."""
-    if isinstance(value, Operand):
-        return value._nodes, value._texts
-    described = operand._described
-    if getattr(described, "shape", None) is None:
-        return _constant(described, value)
-    if isinstance(value, (Sequence, AbstractSet)) and not isinstance(value, SINGLE):
+    """The nodes of a constant that an operand is compared with."""
+    described = element_of(operand._described)
+    is_collection = described is not operand._described
+    is_whole = is_collection or (operand._many and operand._nodes[-nodes.SIZE] != nodes.QUANTIFIED)
+    if is_whole and isinstance(value, (Sequence, AbstractSet)) and not isinstance(value, SINGLE):
         return _list(operand, list(value))
-    return _constant(None if isinstance(value, Mapping) else described.shape.element, value)
+    return _constant(None if is_collection and isinstance(value, Mapping) else described, value)
 
 
 def _list(operand: Operand, values: list[Any]) -> Packed:
-    described = _element(operand._described)
+    described = element_of(operand._described)
     packed = [_constant(described, value) for value in values]
     made = b"".join([constant for constant, _ in packed])
     return made + nodes.node(nodes.LIST, len(values)), tuple([text for _, texts in packed for text in texts])
-
-
-def _both(left: Operand, right: object) -> "tuple[Property, ...]":
-    return _together(left._properties, right._properties) if isinstance(right, Operand) else left._properties
 
 
 def _compared(left: Operand, operator: int, right: object) -> Condition:
@@ -383,122 +433,57 @@ def _compared(left: Operand, operator: int, right: object) -> Condition:
         constant, texts = put(plain, right)
         made = b"".join((left._nodes, nodes.CONSTANT_HEAD, constant, node))
         return Condition(made, left._texts + texts, left._properties, form, left, right)
+    if isinstance(right, Operand):
+        first, last, properties = roots.together(left, right)
+        return Condition(first + last + node, left._texts + right._texts, properties, form, left, right)
     made, texts = _beside(left, right)
-    return Condition(left._nodes + made + node, left._texts + texts, _both(left, right), form, left, right)
+    return Condition(left._nodes + made + node, left._texts + texts, left._properties, form, left, right)
 
 
-def _compare(left: Operand, operator: int, right: Packed, modifiers: int, *words: Any) -> Condition:
+def _compare(left: Operand, operator: int, right: Packed, *words: Any) -> Condition:
     made, texts = right
-    node = nodes.node(nodes.COMPARE, 2, operator, modifiers)
+    node = nodes.node(nodes.COMPARE, 2, operator)
     return Condition(left._nodes + made + node, left._texts + texts, left._properties, *words)
 
 
 def _compare_text(left: Operand, operator: int, form: str, text: object, case: bool, accents: bool) -> Condition:
-    right = (text._nodes, text._texts) if isinstance(text, Operand) else _constant(None, text)
-    made = _compare(left, operator, right, _modifiers(case, accents), form, left, text)
-    made._properties = _both(left, text)
-    return made
+    node = nodes.node(nodes.COMPARE, 2, operator, modifiers(case, accents))
+    made, texts, properties = _both(left, text)
+    return Condition(made + node, texts, properties, form, left, text)
 
 
-def _modifiers(case: bool, accents: bool) -> int:
+def modifiers(case: bool, accents: bool) -> int:
     return nodes.IGNORES_CASE * (not switch("case", case)) | nodes.IGNORES_ACCENTS * (not switch("accents", accents))
 
 
 def _computed(operation: int, left: Operand, right: object) -> Expression:
-    made, texts = (right._nodes, right._texts) if isinstance(right, Operand) else _constant(None, right)
     node, form = _CALCULATIONS[operation]
-    return Expression(left._nodes + made + node, left._texts + texts, _both(left, right), None, form, left, right)
+    made, texts, properties = _both(left, right)
+    return Expression(made + node, texts, properties, None, False, form, left, right)
 
 
-def _step(operand: Operand, step: bytes, texts: tuple[bytes, ...], described: Any, *words: Any) -> Expression:
-    """What is made of one operand."""
-    return Expression(operand._nodes + step, operand._texts + texts, operand._properties, described, *words)
-
-
-def _aggregate(operand: Operand, kind: int, form: str, of: Any) -> Expression:
-    inner, texts = (b"", ()) if of is None else (_named(of)._nodes[nodes.SIZE :], _named(of)._texts)
-    return _step(operand, _EACH + inner + nodes.node(nodes.AGGREGATE, 2, kind), texts, None, form, operand, of)
-
-
-_EACH = nodes.node(nodes.VARIABLE, number=1)
+def _both(left: Operand, right: object) -> tuple[bytes, tuple[bytes, ...], Roots]:
+    """Both sides, of which the right one may be a constant, which means what it is."""
+    if isinstance(right, Operand):
+        first, last, properties = roots.together(left, right)
+        return first + last, left._texts + right._texts, properties
+    made, texts = _constant(None, right)
+    return left._nodes + made, left._texts + texts, left._properties
 
 
 def _quantified(kind: int, form: str, values: Any) -> Expression:
     if not isinstance(values, Operand):
         raise WrongType(f"a list, set or dict of a class is wanted, such as Shelter.dogs, not {shown(values)}")
-    return _step(values, nodes.node(nodes.QUANTIFIED, 1, kind), (), _element(values._described), form, values)
+    made, described = values._nodes + nodes.node(nodes.QUANTIFIED, 1, kind), element_of(values._described)
+    expression_kind = Expression if getattr(described, "target", None) is None else ObjectExpression
+    many = paths.OF_DICT if paths.is_dict(values) else True
+    return expression_kind(made, values._texts, values._properties, described, many, form, values)
 
 
-# Steps behind the condition
-
-
-class SortKey(Part):
-    """What results are ordered by: asc(Dog.name), desc(Dog.age)."""
-
-    __slots__ = ()
-
-
-class Step(Part):
-    """What is done with the objects that satisfy the condition."""
-
-    __slots__ = ()
-
-
-def asc(value: Any, *, case: bool = True, accents: bool = True) -> SortKey:
-    """For order_by(): the smallest first, and None before it. `case=False`: upper and lower case are the same."""
-    return _sort_key(value, nodes.ASCENDING, "asc({})", case, accents)
-
-
-def desc(value: Any, *, case: bool = True, accents: bool = True) -> SortKey:
-    """For order_by(): the greatest first, and None last. `case=False`: upper and lower case are the same."""
-    return _sort_key(value, nodes.DESCENDING, "desc({})", case, accents)
-
-
-def _sort_key(value: Any, direction: int, form: str, case: bool, accents: bool) -> SortKey:
-    of = _named(value)
-    node = nodes.node(nodes.SORT_KEY, 1, direction, _modifiers(case, accents))
-    return SortKey(of._nodes + node, of._texts, of._properties, form, value)
-
-
-def _named(value: Any) -> "Operand | Expression":
+def named(value: Any) -> Operand:
     """A property, or by its name."""
     if isinstance(value, Operand):
         return value
     if isinstance(value, str):
-        return Expression(nodes.OBJECT + nodes.property_of(value), (), (), None, "{}", value)
+        return Expression(nodes.OBJECT + nodes.property_of(value), (), (), None, False, "{}", value)
     raise InvalidArgument(f"a property is wanted, such as Dog.age or 'age', not {_shown(value)}")
-
-
-def order_by(keys: Sequence[Any]) -> Step:
-    return _of_many(nodes.SORT, "order_by", [key if isinstance(key, SortKey) else asc(key) for key in keys])
-
-
-def distinct(values: Sequence[Any]) -> Step:
-    return _of_many(nodes.DISTINCT, "distinct", [_named(value) for value in values])
-
-
-def limit(count: int) -> Step:
-    return _step_of(b"", (), (), nodes.node(nodes.LIMIT, number=whole("the limit", count, INT64)), "limit")
-
-
-def offset(count: int) -> Step:
-    return _step_of(b"", (), (), nodes.node(nodes.OFFSET, number=whole("the offset", count, INT64)), "offset")
-
-
-def _of_many(kind: int, name: str, parts: "Sequence[Any]") -> Step:
-    if not parts:
-        raise InvalidArgument(f"{name}() takes one property, or more")
-    properties: tuple[Property, ...] = ()
-    for part in parts:
-        properties = _together(properties, part._properties)
-    made = b"".join([part._nodes for part in parts])
-    texts = tuple([text for part in parts for text in part._texts])
-    return _step_of(made, texts, properties, nodes.node(kind, len(parts)), name)
-
-
-def _step_of(made: bytes, texts: tuple[bytes, ...], properties: "tuple[Property, ...]", node: bytes, name: str) -> Step:
-    """A query of all objects, with one step."""
-    return Step(nodes.TRUE + made + node + _WITH_A_STEP, texts, properties, name)
-
-
-_WITH_A_STEP = nodes.node(nodes.WHOLE, 2)

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from ..errors import InvalidArgument, SchemaError, WrongStore, WrongType
-from ..values.elements import is_mixed
-from ..values.kinds import LINK, is_object, is_same, wrong
-from .expressions import Condition, any_
+from ..objects.model_types import ModelType, properties_of
+from ..values.elements import ELEMENT, Element, Shape, is_mixed
+from ..values.kinds import LINK, SET, is_object, is_same, wrong
+from . import nodes
+from .expressions import Condition, Expression, any_, expression
 from .links import Later, target_of
-from .properties import Property
+from .properties import ObjectAttribute, Property, property_in
 
 
 class AnyBacklinks:
@@ -49,23 +51,48 @@ def links_to(prop: Any, obj: Any) -> Condition:
     """Objects that have a link to an object, as the value, as an element, or anywhere inside of an Any: the inverse of
     a property that declares none, `store.objects(Shelter).where(links_to(Shelter.dogs, rex))`. WrongType: a property
     without links, an object of another class. WrongStore: an unmanaged object, to which nothing links."""
-    if not isinstance(prop, Property) or (prop.target is None and not is_mixed(prop)):
-        raise WrongType(f"a property with links is wanted, such as Shelter.dogs, not {prop!r}")
+    link = _link(prop)
     if not is_object(obj):
         raise wrong(prop, obj, "an object")
-    return LinksTo((prop if prop.kind == LINK else any_(prop)) == obj, prop, obj)
+    return LinksTo((link if link.kind == LINK else any_(link)) == obj, link, obj)
 
 
-class Inverse(property):
+def _link(given: Any) -> Property:
+    prop = property_in(given)
+    if prop is None or (prop.target is None and not is_mixed(prop)):
+        raise WrongType(f"a property with links is wanted, such as Shelter.dogs, not {given!r}")
+    return prop
+
+
+class Inverse:
     """The inverse of a link, in the class that the link leads to: `Person.dogs`."""
 
+    kind, nullable, enum, stored_as = LINK, False, None, None  # as what a query describes
+
     def __init__(self, name: str, origin: Any, origin_property: str) -> None:
-        super().__init__(self._read, self._refuse, None)
         self.name = name
         self.origin = origin  # the class that has the link, or Later
         self.origin_property = origin_property
         self.link: Property | None = None
+        self.model: Any = None
         self.model_name = ""
+        self.shape = Shape(SET, Element(LINK, False, None, ELEMENT, origin), None)
+        made = nodes.OBJECT + nodes.incoming(origin.__name__, origin_property)
+        self.attribute = ObjectAttribute(self, made, self._read, self._refuse)
+
+    def attach(self, model: type) -> None:
+        """Called once, when the class is ready."""
+        self.model, self.model_name = model, model.__name__
+        self.shape = self.shape.of(self.name, self.model_name)
+
+    @property
+    def path(self) -> str:
+        return f"{self.model_name}.{self.name}"
+
+    @property
+    def target(self) -> Any:
+        """The class that it leads to, as a property has it."""
+        return self.origin
 
     def resolve(self, model: type, models: Mapping[str, type]) -> None:
         """Finds the link; the class is one of the models."""
@@ -78,6 +105,7 @@ class Inverse(property):
                 is_mixed(prop) or (prop.target is not None and target_of(prop, models) is model)
             ):
                 self.origin, self.link = origin, prop
+                self.shape.element.target = self.shape.element.python_type = origin
                 return
         raise self._wrong(model, f"{origin.__name__} has no link {self.origin_property!r} to {model.__name__}")
 
@@ -116,3 +144,30 @@ class Inverse(property):
 
     def __repr__(self) -> str:
         return f"<inverse {self.name} of {self.origin_property!r}>"
+
+
+class _Origins:
+    """What incoming() is about: all objects that link to one of a class."""
+
+    name = "incoming"
+    stored_as = None
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.model_name = model, model.__name__
+
+
+def incoming(of: Any) -> Expression:
+    """For queries, what links to an object, without an inverse that says so: `incoming(Dog.owner)` are the dogs whose
+    owner a person is, `store.objects(Person).where(incoming(Dog.owner).count > 2)`. Of a class it is whatever links
+    there, which can only be counted: `.where(incoming(Person).count == 0)`."""
+    if isinstance(of, ModelType):
+        properties_of(of)  # InvalidArgument: the base of all
+        made = nodes.OBJECT + nodes.node(nodes.ALL_INCOMING, 1)
+        return Expression(made, (), (_Origins(of),), None, False, f"incoming({of.__name__})")
+    link = _link(of)
+    target = link.target.newest() if isinstance(link.target, Later) else link.target
+    if target is None:
+        raise InvalidArgument(f"incoming() takes a link whose class is there, and a class, not {of!r}")
+    inverse = Inverse(f"incoming({link.path})", link.model, link.stored_as or link.name)
+    inverse.attach(target)
+    return expression(inverse.attribute)

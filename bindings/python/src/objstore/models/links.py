@@ -14,6 +14,7 @@ their names: they are looked up when a store is opened.
 import builtins
 import sys
 import typing
+import weakref
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,19 @@ class Later:
         for part in self.text.split("."):
             found = found.get(part) if isinstance(found, Mapping) else getattr(found, part, None)
         return found if isinstance(found, type) else None
+
+    def newest(self) -> type | None:
+        """The class that is meant, as far as that is known before a store is opened: the one that has the name in its
+        module, or that was declared there last, inside of a function."""
+        return self.there() or _declared.get((self.module, self.__name__))
+
+
+_declared: "weakref.WeakValueDictionary[tuple[str, str], type]" = weakref.WeakValueDictionary()
+
+
+def declare(model: type) -> None:
+    """It can be found by its name from now on."""
+    _declared[model.__module__, model.__name__] = model
 
 
 class Names(dict[str, Any]):

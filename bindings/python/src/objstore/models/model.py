@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import itertools
 import keyword
 import sys
 import typing
@@ -15,7 +16,7 @@ from ..json import json_options, json_text, plain_values
 from ..objects import detaching, state
 from ..objects.model_types import ModelType, properties_of, property_named
 from ..values.kinds import MISSING
-from . import display
+from . import display, links
 from .annotations import inverse_of, is_backlinks, property_of, refused, resolve
 from .constructors import checked, constructor
 from .display import object_table
@@ -43,6 +44,7 @@ else:
 
 
 M = TypeVar("M", bound="Model")
+_numbers = itertools.count(1)
 
 
 class ModelMeta(ModelType):
@@ -266,11 +268,14 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
     cls._objstore_key = tuple(p for p in found.values() if p.primary_key)
     check_indexes(cls)
     cls._objstore_inverses = tuple(inverses)
+    cls._objstore_number = next(_numbers)
     for inverse in inverses:
-        setattr(cls, inverse.name, inverse)
+        inverse.attach(cls)
+        setattr(cls, inverse.name, inverse.attribute)
     for prop in cls._objstore_properties:
         prop.attach(typing.cast("type[Model]", cls))
-        setattr(cls, prop.name, prop)
+        setattr(cls, prop.name, prop.attribute)
+    links.declare(cls)
 
 
 def _allow_name(cls: ModelMeta, name: str) -> None:

@@ -7,21 +7,22 @@ They are bytes, so that what is put together is one behind the other, and goes t
 
 import ctypes
 import struct
+from collections.abc import Callable
 from typing import Any
 
 from ..values.constants import NULL, text
 from ..values.kinds import INT
 
 TRUTH, AND, OR, NOT, COMPARE, CONSTANT, LIST, ARITHMETIC, VARIABLE = range(1, 10)
-PROPERTY, ELEMENT, KEY = 11, 12, 13
-COUNT, AGGREGATE, QUANTIFIED = 20, 22, 23
+PROPERTY, ELEMENT, KEY, INCOMING, ALL_INCOMING, NAME, KEYS, VALUES, TYPE = range(11, 20)
+COUNT, FILTER, AGGREGATE, QUANTIFIED = range(20, 24)
 SORT_KEY, SORT, DISTINCT, LIMIT, OFFSET, WHOLE = range(27, 33)
 
 EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, IN, BETWEEN = range(1, 9)
 BEGINS_WITH, ENDS_WITH, CONTAINS, LIKE = range(9, 13)
 ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE = range(1, 6)
 ANY, ALL, NONE = range(1, 4)
-PLACE_AT = 1
+PLACE_AT, PLACE_EVERY = 1, 4
 ASCENDING, DESCENDING = 1, 2
 SUM, MINIMUM, MAXIMUM, AVERAGE = range(1, 5)
 IGNORES_CASE, IGNORES_ACCENTS = 0x1, 0x2
@@ -47,6 +48,25 @@ def operands(nodes: bytes, kind: int) -> int:
     return int(last[4]) if last[0] == kind else 0
 
 
+_NUMBER = struct.Struct("<q")
+_STEPS = frozenset({PROPERTY, ELEMENT, KEY, INCOMING, NAME, KEYS, VALUES})
+
+
+def renumbered(nodes: bytes, new: Callable[[int], int]) -> bytes:
+    """The same, about other objects: of each variable the number that `new` makes of its own."""
+    made = bytearray(nodes)
+    for at in range(0, len(made), SIZE):
+        if made[at] == VARIABLE:
+            _NUMBER.pack_into(made, at + 8, new(_NUMBER.unpack_from(made, at + 8)[0]))
+    return bytes(made)
+
+
+def steps(nodes: bytes) -> bytes | None:
+    """Those of a path, without the object that it begins at; None: they are no path."""
+    is_path = nodes.startswith(OBJECT) and all(nodes[at] in _STEPS for at in range(SIZE, len(nodes), SIZE))
+    return nodes[SIZE:] if is_path else None
+
+
 CONSTANT_HEAD = head(CONSTANT)
 _WITH_AN_INT = struct.Struct(f"<{_HEAD.size}sqq24x{SIZE}s")
 
@@ -63,10 +83,19 @@ _names: dict[str, Any] = {}  # as long as the process: a node is the same whenev
 
 def property_of(name: str) -> bytes:
     """A property of the value before it, by its name."""
+    return _named(PROPERTY, 1, name)
+
+
+def incoming(class_name: str, name: str) -> bytes:
+    """The objects of a class that link to the value before it by a property."""
+    return _named(NAME, 0, class_name) + _named(INCOMING, 2, name)
+
+
+def _named(kind: int, operands: int, name: str) -> bytes:
     memory = _names.get(name)
     if memory is None:
         memory = _names.setdefault(name, ctypes.create_string_buffer(name.encode()))
-    return head(PROPERTY, 1) + text(ctypes.addressof(memory), len(memory) - 1)
+    return head(kind, operands) + text(ctypes.addressof(memory), len(memory) - 1)
 
 
 def property_by_id(number: int) -> bytes:

@@ -12,9 +12,9 @@ from ..values import constants, counters, elements, kinds
 from ..values.elements import Shape
 from ..values.kinds import MISSING
 from ..values.object_id import ObjectId
-from . import attributes, links, nodes
+from . import attributes, links, nodes, paths
 from .attributes import collection_getter, collection_setter, getter, mixed_getter, setter
-from .expressions import Operand
+from .expressions import Either, Operand
 
 if TYPE_CHECKING:
     from .model import Model
@@ -27,14 +27,61 @@ _DECLARED = (
 )
 
 
-class Property(Operand, property):
-    """One property of a model class: `Dog.age`.
+class Attribute(Operand, property):
+    """What `Dog.age` is: an attribute of objects, and an operand of queries, `Dog.age < 2`.
 
-    A subclass of the builtin, so that reading an attribute of an object goes straight to a plain function (50 ns),
-    and reading it from the class gives the property itself, for queries: `Dog.age < 2`.
+    A subclass of the builtin, so that reading an attribute of an object goes straight to a plain function (50 ns), and
+    reading it from the class gives the attribute itself. What is known of the property is in `_described`: all other
+    names are free for what lies behind, as in `Dog.owner.name`.
     """
 
-    _texts = ()  # as an operand
+    _texts, _many = (), 0
+    _is_attribute = True  # also for who does not know this class
+    __hash__ = object.__hash__
+
+    def __init__(self, described: Any, made: bytes, get: Callable[[Any], Any], set: Callable[[Any, Any], None]) -> None:
+        super().__init__(get, set, None)
+        self._described = described  # a Property, or an Inverse
+        self._nodes = made
+        self._properties = (described,)
+        self._plain = described if constants.is_plain(described) else None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OWN:  # of a copy that is not made yet
+            raise AttributeError(name)
+        return paths.behind(self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *paths.completions(self)]
+
+    def __repr__(self) -> str:
+        return repr(self._described)
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        return getattr, (self._described.model, self._described.name)
+
+
+class ObjectAttribute(Attribute):
+    """One that leads to objects."""
+
+    locals().update({name: Either(name, vars(Operand)[name]) for name in paths.NAMES})
+    locals().update({name: Either(name, vars(property)[name]) for name in vars(property) if not name.startswith("_")})
+
+
+_OWN = frozenset({"_described", "_nodes", "_properties", "_plain"})
+
+
+def property_in(given: object) -> "Property | None":
+    """The property that is meant by Dog.age, or by one of objstore.fields(Dog)."""
+    found = given._described if isinstance(given, Attribute) else given
+    return found if isinstance(found, Property) else None
+
+
+class Property(Operand):
+    """One property of a model class, as its declaration says."""
+
+    _texts, _many = (), 0  # as an operand
+    __hash__ = object.__hash__
 
     def __init__(
         self,
@@ -58,15 +105,15 @@ class Property(Operand, property):
         counter: bool = False,
     ) -> None:
         if kind == kinds.MIXED:
-            super().__init__(mixed_getter(self), setter(self), None)
+            read, write = mixed_getter(self), setter(self)
         elif shape is None:
             get = self.stored = getter(index)  # what is stored, without what represents it
-            shown = (
+            read = (
                 counters.getter(self, get) if counter else get if target is None else attributes.link_getter(self, get)
             )
-            super().__init__(shown, setter(self), None)
+            write = setter(self)
         else:
-            super().__init__(collection_getter(self), collection_setter(self), None)
+            read, write = collection_getter(self), collection_setter(self)
         self.shape = shape  # of a collection; None: a single value
         self.name = name
         self.index = index
@@ -94,6 +141,7 @@ class Property(Operand, property):
         self._nodes = nodes.OBJECT + nodes.property_of(stored_as or name)
         self._properties, self._described = (self,), self
         self._plain = self if constants.is_plain(self) else None
+        self.attribute = (Attribute if target is None else ObjectAttribute)(self, self._nodes, read, write)
 
     def attach(self, model: "type[Model]") -> None:
         """Called once, when the class is ready: names it in errors, and checks the default."""

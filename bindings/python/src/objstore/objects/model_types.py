@@ -17,6 +17,7 @@ class ModelType(type):
     _objstore_inverses: tuple["Inverse", ...] = ()
     _objstore_key: tuple["Property", ...] = ()  # the primary key, which may be of several
     _objstore_embedded = False
+    _objstore_number = 0  # of the class in this process, for queries
     _objstore_of_file = False  # was it made of a file's class?
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NoSuchClass, NoSuchProperty
 from ..models.model import Model
-from ..models.properties import Property
+from ..models.properties import Attribute
 from ..native import ffi
 from ..native.failures import check
 from ..objects import state
@@ -145,7 +145,7 @@ class Migration:
                 )
             else:
                 self._signs.put(old, prop.name, "is new: the file does not have it")
-        for name in [name for name, value in vars(old).items() if isinstance(value, Property)]:
+        for name in [name for name, value in vars(old).items() if isinstance(value, Attribute)]:
             if name in renamed:
                 message = f"is what the file calls it: here it is {model.__name__}.{renamed[name]}"
             else:

@@ -8,13 +8,14 @@ from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
 from ..collections import set_wise
 from ..errors import Closed, Error, IndexOutOfRange, InvalidArgument, WrongType
 from ..json import json_options, json_text
-from ..models import expressions as steps, nodes
+from ..models import nodes, steps
 from ..models.display import results_table
 from ..models.expressions import Condition, Part, all_of
 from ..models.inverses import AnyBacklinks, LinksTo
 from ..models.model import Model
 from ..models.nodes import FALSE
 from ..models.properties import Property
+from ..models.roots import is_same
 from ..objects import state
 from ..objects.detaching import detach_all
 from ..objects.model_types import property_named
@@ -76,7 +77,12 @@ class Results(Generic[M]):
         A condition is a property that is compared with a value or another property, by == != < <= > >=, .in_(…),
         .between(…), or of texts .contains(…), .starts_with(…), .ends_with(…), .like(…), .equals(…); and what & | ~ make
         of conditions, each in parentheses. Numbers have + - * /, texts .length. None equals None, and is neither less
-        nor greater than anything. Of a list, set or dict of links: any_(Shelter.dogs) == rex.
+        nor greater than anything.
+
+            .where(Dog.owner.address.city == "Bern")          what links lead to; None on the way makes it None
+            .where(any_(Person.dogs).age > 3)                 elements of a list, set, dict or inverse; all_, none_
+            .where(Person.dogs.count > 5, Person.dogs.max(Dog.age) < 9)
+            .where(Person.dogs.where(Dog.age > 3).count > 2)
 
         What cannot be asked is an error when they are used: WrongType, NotSupported."""
         if not conditions:
@@ -104,8 +110,8 @@ class Results(Generic[M]):
         return self._then(view, binding, query)
 
     def order_by(self, *keys: object) -> "Results[M]":
-        """In the order of properties, ascending, or of asc(…) and desc(…): `.order_by(Dog.name, desc(Dog.age))`. None
-        comes first. Those that are equal stay in the order that they have here."""
+        """In the order of properties, ascending, or of asc(…) and desc(…): `.order_by(Dog.name, desc(Dog.owner.name))`.
+        None comes first. Those that are equal stay in the order that they have here."""
         return self._made_of(steps.order_by(self._named(keys)), is_ascending=False)
 
     def distinct(self, *values: object) -> "Results[M]":
@@ -147,7 +153,7 @@ class Results(Generic[M]):
         if not part._properties or part._properties[0].model is binding.model:
             return binding
         prop = part._properties[0]
-        if prop.model is None or redefinition.own(binding, prop) is None:
+        if not is_same(prop.model, binding.model):
             name = binding.model.__name__
             raise InvalidArgument(f"'{part}' is about {prop.model_name}, and these are {name}", class_name=name)
         return self._source._binding(prop.model)

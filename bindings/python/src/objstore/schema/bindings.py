@@ -74,6 +74,8 @@ class Binding:
         """The nodes of a part of a query that is about the class."""
         made = part._nodes
         for prop in part._properties:
+            if type(prop) is not Property:  # an inverse, which has no id
+                continue
             if prop.model is self.model:
                 mine = self._nodes[prop.index]
             else:  # of the class that was defined again

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import NoSuchClass
 from ..models import links
 from ..models.model import ModelMeta
-from ..models.properties import Property
+from ..models.properties import Property, property_in
 from ..values.kinds import is_same
 from .bindings import Binding
 
@@ -51,11 +51,10 @@ def _names(binding: Binding) -> list[str]:
     return [prop.name for prop in binding.properties]
 
 
-def own(binding: Binding, prop: Any) -> "Property | None":
+def own(binding: Binding, given: Any) -> "Property | None":
     """The class's own property for one of it, or of the same class, defined again; None: it is neither."""
-    if not isinstance(prop, Property):
-        return None
-    if prop.model is binding.model:
+    prop = property_in(given)
+    if prop is None or prop.model is binding.model:
         return prop
     if prop.model is not None and is_same(prop.model, binding.model):
         return next((p for p in binding.properties if p.name == prop.name), None)

@@ -6,6 +6,7 @@ from typing import IO, Any, TypeVar
 
 from ..building.outcomes import Counts, Policy, policy_number
 from ..json import json_creation
+from ..models.expressions import Operand
 from ..models.model import Model
 from ..models.properties import Property
 from ..objects import state
@@ -49,7 +50,7 @@ class Factory(Source):
         if by is None:
             made = from_values.create(self._writing(), binding, values, policy, exact)
         else:
-            several: Any = [by] if isinstance(by, (str, Property)) else by
+            several: Any = [by] if isinstance(by, (str, Operand)) else by
             parts = self._unique(binding, [prop.name for prop in properties(binding, several, "by")])
             view = self._reader()
             known_by = binding.index_id(view.handle, parts), parts
