@@ -128,6 +128,11 @@ def filled(store: objstore.Store, plain: dict[type, list[Any]]) -> None:
             being.owner = None if each.owner is None else made[id(each.owner)]
             being.friends = [made[id(one)] for one in each.friends]
             being.rivals = {made[id(one)] for one in each.rivals}
+        for model, each in [(model, each) for model, of in plain.items() for each in of]:
+            OBJECTS.setdefault(model, []).append((made[id(each)], each))
+
+
+OBJECTS: dict[type, list[tuple[Any, Any]]] = {}  # those of the store, and what they are in memory
 
 
 # Paths: an operand, and what it is of an object
@@ -255,10 +260,18 @@ def asked(rng: random.Random, path: Path, choices: list[Any], around: list[type]
     elif repr(operand).startswith("any_("):
         quantifier = any_
     holds = QUANTIFIERS[quantifier]
-    kind = rng.randrange(6)
+    kind = rng.randrange(8)
     if kind == 0 and isinstance(choices[0], str):
         part = rng.choice(["a", "A", "o", ""])
         return operand.contains(part), lambda env: holds([v is not None and part in v for v in of(env)])
+    if kind == 6 and isinstance(choices[0], str):
+        part = rng.choice(["a", "RO", "É"])
+        return operand.starts_with(part, case=False), lambda env: holds(
+            [v is not None and v.lower().startswith(part.lower()) for v in of(env)]
+        )
+    if kind == 7 and isinstance(choices[0], (int, float)):
+        computed, constant = rng.choice([operand * 2 - 1, 2 * operand - 1, -(1 - operand * 2)]), rng.choice(NUMBERS)
+        return computed > constant, lambda env: holds([v is not None and v * 2 - 1 > constant for v in of(env)])
     if kind == 1:
         chosen = rng.sample(choices, 2)
         return operand.in_(chosen), lambda env: holds([any(compared("==", v, c) for c in chosen) for v in of(env)])
@@ -278,6 +291,23 @@ def asked(rng: random.Random, path: Path, choices: list[Any], around: list[type]
     return SYMBOLS[symbol](operand, constant), lambda env: holds([compared(symbol, v, constant) for v in of(env)])
 
 
+def an_object(rng: random.Random, path: Path, target: type) -> Made:
+    """Is it this one?"""
+    operand, of, _ = path
+    is_quantified = repr(operand).startswith("any_(")
+    quantifier = any_ if is_quantified else rng.choice(list(QUANTIFIERS))
+    if quantifier is not None and not is_quantified:
+        operand = quantifier(operand)
+    (one, this), (other, that) = rng.choice(OBJECTS[target]), rng.choice(OBJECTS[target])
+    holds = QUANTIFIERS[quantifier]
+    kind = rng.randrange(3)
+    if kind == 0:
+        return operand == one, lambda env: holds([each is this for each in of(env)])
+    if kind == 1:
+        return operand != one, lambda env: holds([each is not this for each in of(env)])
+    return operand.in_([one, other]), lambda env: holds([each is this or each is that for each in of(env)])
+
+
 def aggregated(values: list[Any], name: str) -> Any:
     values = [each for each in values if each is not None]
     if name == "sum":
@@ -295,6 +325,8 @@ def simple(rng: random.Random, model: type, around: list[type], depth: int) -> M
     if kind == 1:
         return elements(rng, model, around)
     path, target = objects(rng, model)
+    if target is not Place and rng.random() < 0.1:
+        return an_object(rng, path, target)
     operand, of, _ = path
     is_quantified = repr(operand).startswith("any_(")
     if depth and kind in (2, 3, 4) and target is not Place and not is_quantified:
@@ -408,6 +440,7 @@ def test_random_paths(store, seed):
     print("seed", seed)
     rng = random.Random(seed)
     plain = data(rng)
+    OBJECTS.clear()
     filled(store, plain)
     found_some = 0
     for turn in range(100):

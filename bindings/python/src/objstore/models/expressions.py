@@ -32,7 +32,10 @@ class Part:
 
     def __repr__(self) -> str:
         form, *words = self._words
-        return str(form.format(*map(_shown, words)))
+        try:
+            return str(form.format(*map(_shown, words)))
+        except RecursionError:  # one in the other in the other …, which only the library refuses
+            return "…"
 
     def __reduce_ex__(self, protocol: object) -> Any:
         raise TypeError(f"'{self!r}' is of this process alone: it cannot be copied or pickled")
@@ -130,7 +133,7 @@ class Operand:
         _nodes: bytes
         _texts: tuple[bytes, ...]
         _properties: Roots
-        _many: int  # does a collection lie behind it, so that there may be many? paths.OF_DICT: these are its elements
+        _many: int  # does a collection lie behind it, so that there may be many? paths.OF_LIST …: its elements
         _described: Any  # the property, or the elements, that its values are of; None: of no such
         _plain: Any  # the same, for messages, where constants beside it are what they are; None: they are not
 
@@ -220,15 +223,15 @@ class Operand:
 
     @property
     def length(self) -> "Expression":
-        """How many characters a text has, or bytes a binary."""
-        return self._then(_COUNT, (), None, False, "{}.length", self)
+        """How many characters a text has, or bytes a binary; of a list, set or dict, each that is in it."""
+        return paths.length(self)
 
     # Links and collections
 
     @property
     def count(self) -> "Expression":
         """How many elements a list, set or dict has, or how many objects lead here."""
-        return self._then(_COUNT, (), None, False, "{}.count", self)
+        return self._then(paths.COUNT, (), None, False, "{}.count", self)
 
     def sum(self, of: Any = None) -> "Expression":
         """Of the numbers in a list, set or dict; or of a property of the objects in it, `Person.dogs.sum(Dog.age)`.
@@ -397,7 +400,7 @@ _CALCULATIONS = {
     operation: (nodes.node(nodes.ARITHMETIC, 2, operation), f"({{}} {symbol} {{}})")
     for operation, symbol in zip(range(nodes.ADD, nodes.NEGATE), "+-*/")
 }
-_COUNT, _TYPE = nodes.node(nodes.COUNT, 1), nodes.node(nodes.TYPE, 1)
+_TYPE = nodes.node(nodes.TYPE, 1)
 
 
 def _constant(described: Any, value: object) -> Packed:
@@ -476,14 +479,16 @@ def _quantified(kind: int, form: str, values: Any) -> Expression:
         raise WrongType(f"a list, set or dict of a class is wanted, such as Shelter.dogs, not {shown(values)}")
     made, described = values._nodes + nodes.node(nodes.QUANTIFIED, 1, kind), element_of(values._described)
     expression_kind = Expression if getattr(described, "target", None) is None else ObjectExpression
-    many = paths.OF_DICT if paths.is_dict(values) else True
+    is_collection = described is not values._described
+    many = paths.OF_DICT if paths.is_dict(values) else paths.OF_LIST if is_collection else True
     return expression_kind(made, values._texts, values._properties, described, many, form, values)
 
 
 def named(value: Any) -> Operand:
-    """A property, or by its name."""
+    """A property, or by its name, "age" or "owner.name"."""
     if isinstance(value, Operand):
         return value
     if isinstance(value, str):
-        return Expression(nodes.OBJECT + nodes.property_of(value), (), (), None, False, "{}", value)
+        made = b"".join([nodes.OBJECT, *map(nodes.property_of, value.split("."))])
+        return Expression(made, (), (), None, False, "{}", value)
     raise InvalidArgument(f"a property is wanted, such as Dog.age or 'age', not {_shown(value)}")

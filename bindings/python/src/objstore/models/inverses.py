@@ -53,7 +53,7 @@ def links_to(prop: Any, obj: Any) -> Condition:
     without links, an object of another class. WrongStore: an unmanaged object, to which nothing links."""
     link = _link(prop)
     if not is_object(obj):
-        raise wrong(prop, obj, "an object")
+        raise wrong(link, obj, "an object")
     return LinksTo((link if link.kind == LINK else any_(link)) == obj, link, obj)
 
 
@@ -167,7 +167,7 @@ def incoming(of: Any) -> Expression:
     link = _link(of)
     target = link.target.newest() if isinstance(link.target, Later) else link.target
     if target is None:
-        raise InvalidArgument(f"incoming() takes a link whose class is there, and a class, not {of!r}")
+        raise InvalidArgument(f"incoming() takes a link to a class that is there, or a class, not {of!r}")
     inverse = Inverse(f"incoming({link.path})", link.model, link.stored_as or link.name)
     inverse.attach(target)
     return expression(inverse.attribute)

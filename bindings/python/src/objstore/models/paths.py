@@ -64,7 +64,7 @@ def is_dict(operand: "Operand") -> bool:
     return operand._many is OF_DICT if shape is None else shape.kind == kinds.MAP
 
 
-OF_DICT = 2  # the elements of a dict: many, and not taken out of it yet
+OF_LIST, OF_DICT = 2, 3  # the elements of a list or set, or of a dict: many, and not taken out of it yet
 
 
 # Properties
@@ -198,6 +198,17 @@ _VALUES = nodes.node(nodes.VALUES, 1)
 
 
 # What is computed of them
+
+
+def length(operand: "Operand") -> "Expression":
+    """Of a text, or of each that is in a list, set or dict: not of that itself."""
+    if shape_of(operand._described) is None and operand._many not in (OF_LIST, OF_DICT):
+        return operand._then(COUNT, (), None, False, "{}.length", operand)
+    step = (_VALUES if is_dict(operand) else b"") + nodes.property_of("length")
+    return operand._then(step, (), None, True, "{}.length", operand)
+
+
+COUNT = nodes.node(nodes.COUNT, 1)
 
 
 def aggregate(operand: "Operand", kind: int, form: str, of: "Operand | None") -> "Expression":
