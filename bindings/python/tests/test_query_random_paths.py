@@ -371,6 +371,8 @@ def elements(rng: random.Random, model: type, around: list[type]) -> Made:
         )
     kind = rng.randrange(9)
     being = lambda env: env[Being]
+    if kind == 0 and rng.random() < 0.3:
+        return asked(rng, (Being.tags.length, lambda env: list(map(len, being(env).tags)), True), [0, 1, 2], around)
     if kind == 0:
         return asked(rng, (Being.tags, lambda env: being(env).tags, True), NAMES, around)
     if kind == 1:

@@ -61,7 +61,7 @@ def named(operand: "Operand") -> str:
 
 def is_dict(operand: "Operand") -> bool:
     shape = shape_of(operand._described)
-    return operand._many is OF_DICT if shape is None else shape.kind == kinds.MAP
+    return operand._many == OF_DICT if shape is None else shape.kind == kinds.MAP
 
 
 OF_LIST, OF_DICT = 2, 3  # the elements of a list or set, or of a dict: many, and not taken out of it yet
