@@ -714,8 +714,6 @@ def test_what_this_version_does_not_evaluate(store):
     """The library says so, when it is asked."""
     with pytest.raises(objstore.NotSupported, match="an order of links"):
         store.objects(Thing).order_by(Thing.owner)
-    with pytest.raises(objstore.NotSupported, match="TEXT"):
-        store.objects(Thing).filter("text TEXT 'a'")
     with pytest.raises(objstore.NotSupported, match="cannot be observed"):
         store.objects(Thing).where(Thing.owner.name == "Ann").observe(print)
 

@@ -220,7 +220,6 @@ def test_subqueries(kennel):
     assert text == "SUBQUERY(dogs, $x, SUBQUERY($x.friends, $y, $y.age < least).@count == 1).@count == 1 and id > 0"
 
 
-@pytest.mark.xfail(strict=True, reason="the library finds nothing behind a subquery, or a link, that is behind another")
 @pytest.mark.parametrize("way", ["a subquery", "links"])
 def test_subqueries_of_what_is_many(kennel, way):
     if way == "links":

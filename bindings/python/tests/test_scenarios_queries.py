@@ -300,8 +300,6 @@ def test_a95_arithmetic(tasks):
     asked = Task.priority >= objstore.expression(2) * (objstore.expression(2) - 1) + 2
     assert len(both(tasks, Task, asked, "priority >= 2 * (2 - 1) + 2")) == 5
     assert len(both(tasks, Task, Task.progressMinutes * Task.priority == 90, "progressMinutes * priority == 90")) == 2
-    with pytest.raises(objstore.NotSupported):  # full text is not here
-        tasks.objects(Task).filter("name TEXT 'write'")
 
 
 @pytest.mark.parametrize(
