@@ -839,7 +839,9 @@ extension Ways where C: LiveCollection {
                 as [(Int, (Store) throws -> Void)]
             {
                 nonisolated(unsafe) let change = change
-                onThreads(1) { _ in try? change(subject.store) }
+                onThreads(1) { _ in
+                    do { try change(subject.store) } catch { Issue.record(error) }
+                }
                 #expect(
                     counts(pups) == [count, count, count, count]
                         && counts(subject.kennel.numbers) == [count, count, count, count])
