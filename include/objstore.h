@@ -2699,12 +2699,13 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
  *  - BINARY and LINK have only == and !=, and BINARY the operators of texts. A link is compared with an object of its
  *    target class, which may have been deleted: nothing links to it then.
  *  - Sums that leave 64 bits, and what is divided by zero (of ints), are null; what is computed with null is null.
- *  - A collection of links is asked for an object by ANY: `ANY friends == $0`.
+ *  - Paths lead through links, embedded objects, collections, inverses and nested documents; what lies behind null is
+ *    null. Of many values a condition is about ANY, unless ALL or NONE is said: `ANY friends == $0`.
  *
- *  This version evaluates conditions about properties of the class itself. It reads the rest of the language, and says
- *  of it NOT_SUPPORTED: paths through links, collections but for the above, SUBQUERY, TEXT, GEOWITHIN.
+ *  docs/query-language.md has all of it, by example.
  *
- *  Cost: a comparison with an index O(log n) + O(k); without one a scan at memory speed over one column.
+ *  Cost: a comparison with an index O(log n) + O(k); without one a scan at memory speed over one column; what lies
+ *  behind a link, beside a constant, is asked of the class that it leads to. Else paths are followed object by object.
  * ================================================================================================ */
 
 /** What a node of a query is; in brackets what its operands are, `choice` and `number`. */
@@ -3259,7 +3260,8 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
                     class(class_id), flags(flags));
 
 /** Observes what a query finds, from now on: an object that begins to satisfy it is an insertion, one that stops a
- * deletion. Otherwise as objstore_observe. NOT_SUPPORTED: a range of an index, or a query with SORT, LIMIT … */
+ * deletion. Otherwise as objstore_observe. NOT_SUPPORTED: a range of an index, or a query with SORT, LIMIT …, or about
+ * what lies behind a link or in a collection, but for ANY of its links being an object. */
 OBJSTORE_API objstore_status objstore_query_observe(objstore_query *query, objstore *store, uint32_t flags,
                                                     objstore_change_handler handler, void *userdata,
                                                     objstore_free_userdata free_userdata, objstore_token **token)

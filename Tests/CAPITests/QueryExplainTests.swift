@@ -38,11 +38,11 @@ import Testing
         }
     }
 
-    private func plan(_ query: OpaquePointer, _ view: OpaquePointer, _ flags: Int32) throws -> [String: Any] {
+    private func plan(_ query: OpaquePointer, _ view: OpaquePointer, _ flags: Int) throws -> [String: Any] {
         var buffer = objstore_buffer_init(), written = objstore_text()
         defer { objstore_buffer_free(&buffer) }
         try ok(objstore_query_explain(query, view, UInt32(flags | OBJSTORE_EXPLAIN_JSON), &buffer, &written))
-        let data = Data(bytes: written.bytes, count: Int(written.length))
+        let data = Data(bytes: try #require(written.bytes), count: Int(written.length))
         return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
 
