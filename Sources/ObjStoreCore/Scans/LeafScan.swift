@@ -24,6 +24,7 @@ package final class LeafScan {
         case values(BoundValues)
         /// The same for the rows of the mask on top alone, which it narrows: `values and`.
         case narrowing(BoundValues)
+        case narrowingMembers(MemberKernel)
         case not, and, or
     }
 
@@ -62,10 +63,10 @@ package final class LeafScan {
                 }
             case .not: operations.append(.not)
             case .and:
-                if case .values(let test) = operations.last {
-                    operations[operations.count - 1] = .narrowing(test)
-                } else {
-                    operations.append(.and)
+                switch operations.last {
+                case .values(let test): operations[operations.count - 1] = .narrowing(test)
+                case .members(let kernel): operations[operations.count - 1] = .narrowingMembers(kernel)
+                default: operations.append(.and)
                 }
             case .or: operations.append(.or)
             case .column(let position, let comparison, let constant):
@@ -217,7 +218,7 @@ package final class LeafScan {
             switch $0 {
             case .truth, .keys, .not, .and, .or: true
             case .matcher(let matcher): matcher.isDecided(head)
-            case .members, .values, .narrowing: false
+            case .members, .values, .narrowing, .narrowingMembers: false
             }
         }
     }
@@ -255,6 +256,7 @@ package final class LeafScan {
                 LeafScan.existing(head, top)
                 try narrow(top, test, head)
             case .narrowing(let test): try narrow(top, test, head)
+            case .narrowingMembers(let kernel): try kernel.narrow(head, top)
             case .not:
                 LeafScan.complement(head, top)
             case .and:
