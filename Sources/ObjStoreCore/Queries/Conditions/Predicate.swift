@@ -18,6 +18,8 @@ package struct Predicate: Sendable {
     private let program: [Node]
     /// How many truth values the stack has at most.
     let depth: Int
+    /// Some comparison is about what links lead to.
+    let hasTargets: Bool
 
     static let deepest = 100
 
@@ -30,6 +32,9 @@ package struct Predicate: Sendable {
         self.single = single
         self.program = program
         self.depth = depth
+        hasTargets =
+            single.map { $0.targets != nil }
+            ?? program.contains { if case .test(let test) = $0 { test.targets != nil } else { false } }
     }
 
     /// No nodes: true. Errors: `.invalidQuery`: it is deeper than 100 operations.
@@ -63,11 +68,6 @@ package struct Predicate: Sendable {
     }
 
     var isTrue: Bool { single == nil && program.isEmpty }
-
-    /// Some comparison is about what links lead to.
-    var hasTargets: Bool {
-        nodes.contains { if case .test(let test) = $0 { test.targets != nil } else { false } }
-    }
 
     var nodes: [Node] { single.map { [.test($0)] } ?? program }
 
