@@ -86,7 +86,7 @@ extension Timestamp {
     }
 }
 
-extension Date: OrderedQueryOperand {
+extension Date: AggregatedQueryOperand {
     public typealias _QueryFamily = Timestamp
     public var _queryValue: _QueryValue { refusal.map { .refused(ObjStoreError($0)) } ?? Timestamp(self)._queryValue }
 }

@@ -2,8 +2,20 @@
 public final class _Tracer {
     /// Indexes of properties.
     var path: [UInt32] = []
+    /// Each of them was read of the object that the one before it leads to, the first of the first.
+    private(set) var isStraight = true
+    private var expected: ObjectIdentifier?
 
     init() {}
+
+    /// What is read next is of that object.
+    func expect(_ object: Object) { expected = ObjectIdentifier(object) }
+
+    func add(_ index: UInt32, of object: Object) {
+        if expected != ObjectIdentifier(object) { isStraight = false }
+        expected = nil
+        path.append(index)
+    }
 }
 
 /// Which property a key path leads to.
@@ -11,7 +23,7 @@ enum KeyPaths {
     /// The key path is kept: its identity stays its own.
     private struct Known: @unchecked Sendable {
         let keyPath: AnyKeyPath
-        let index: UInt32
+        let path: [UInt32]
     }
     private static let known = Guarded<[ObjectIdentifier: Known]>([:])
     /// Literals are objects of the program; code that makes key paths at run time makes new ones without end.
@@ -27,19 +39,59 @@ enum KeyPaths {
 
     /// The same of an inverse, too, as an index: those of inverses follow those of properties.
     static func index<Root: Object>(_ keyPath: PartialKeyPath<Root>) throws(ObjStoreError) -> Int {
+        let path = try path(keyPath)
+        guard path.count == 1 else { throw noProperty(try ClassInfo.of(Root.self)) }
+        return Int(path[0])
+    }
+
+    /// The same also through links and embedded objects, `\.owner?.address?.city`: an index in the class of each.
+    static func path<Root: Object>(_ keyPath: PartialKeyPath<Root>) throws(ObjStoreError) -> [UInt32] {
         let id = ObjectIdentifier(keyPath)
-        if let known = known.withLock({ $0[id] }) { return Int(known.index) }
+        if let known = known.withLock({ $0[id] }) { return known.path }
         let info = try ClassInfo.of(Root.self), tracer = _Tracer()
         let prototype = prototype(Root.self, info, tracer)
-        let value = prototype[keyPath: keyPath]
-        guard tracer.path.count == 1, let accessor = info.accessor(Int(tracer.path[0])),
-            ends(value, type(of: keyPath).valueType, at: accessor)
+        let value = prototype[keyPath: keyPath], path = tracer.path
+        guard tracer.isStraight, let accessor = try accessor(path, info),
+            ends(value, type(of: keyPath).valueType, at: accessor, isBehindLink: path.count > 1)
         else { throw noProperty(info) }
         known.withLock { known in
             if known.count >= limit { known.removeAll() }
-            known[id] = Known(keyPath: keyPath, index: tracer.path[0])
+            known[id] = Known(keyPath: keyPath, path: path)
         }
-        return Int(tracer.path[0])
+        return path
+    }
+
+    /// Of the last property of a path; nil: it leads to none.
+    private static func accessor(
+        _ path: [UInt32], _ info: ClassInfo
+    ) throws(ObjStoreError) -> (any Persistable.Type)? {
+        guard let last = path.last else { return nil }
+        let infos = try classes(path, info)
+        return infos.count == path.count ? infos[path.count - 1].accessor(Int(last)) : nil
+    }
+
+    /// The class of each property of a path; fewer where what is before one is no link.
+    private static func classes(_ path: [UInt32], _ info: ClassInfo) throws(ObjStoreError) -> [ClassInfo] {
+        var infos = [info]
+        for index in path.dropLast() {
+            let properties = infos[infos.count - 1].properties
+            guard index < properties.count, !properties[Int(index)].type.isCollection,
+                let linked = properties[Int(index)].type.linked
+            else { break }
+            infos.append(try ClassInfo.of(linked))
+        }
+        return infos
+    }
+
+    /// `owner.address.city`.
+    static func name<Root: Object>(_ keyPath: PartialKeyPath<Root>) throws(ObjStoreError) -> String {
+        let info = try ClassInfo.of(Root.self), path = try path(keyPath)
+        var names: [String] = []
+        for (info, index) in zip(try classes(path, info), path) {
+            guard index < info.properties.count else { throw noProperty(info) }
+            names.append(info.properties[Int(index)].name)
+        }
+        return names.joined(separator: ".")
     }
 
     private static func noProperty(_ info: ClassInfo) -> ObjStoreError {
@@ -48,10 +100,19 @@ enum KeyPaths {
     }
 
     /// Whether a key path that has read one property ends there: what it gives is what the getter gave.
-    private static func ends(_ value: Any, _ type: Any.Type, at accessor: any Persistable.Type) -> Bool {
+    private static func ends(
+        _ value: Any, _ type: Any.Type, at accessor: any Persistable.Type, isBehindLink: Bool
+    ) -> Bool {
         func isSame<Value: Persistable>(_: Value.Type) -> Bool {
-            // `\.nickname!` is the property as well.
-            guard type == Value.self || _openExistential(type, do: optional) == Value.self else { return false }
+            if isBehindLink {
+                // What is no optional there was made of it: `owner?.age ?? 0`.
+                guard type == Value?.self || type == Value.self && Value.self is any AnyOptional.Type else {
+                    return false
+                }
+            } else {
+                // `\.nickname!` is the property as well.
+                guard type == Value.self || _openExistential(type, do: optional) == Value.self else { return false }
+            }
             // Of objects and collections each getter gives a new one: there the type says it.
             guard let value = value as? any _PersistableValue & Equatable else { return true }
             return isEqual(value, Value._traced(_Tracer()))
@@ -65,6 +126,7 @@ enum KeyPaths {
     static func prototype<T: Object>(_ type: T.Type, _ info: ClassInfo, _ tracer: _Tracer) -> T {
         let prototype = type.init()
         prototype._tracer = tracer
+        tracer.expect(prototype)
         bind(prototype, info)
         return prototype
     }

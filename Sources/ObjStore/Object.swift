@@ -69,7 +69,7 @@ nonisolated open class Object {
     @usableFromInline
     final func _trace(_ index: UInt32) -> _Tracer {
         let tracer = _tracer.unsafelyUnwrapped
-        tracer.path.append(index & ~Persisted<Int>._tracing)
+        tracer.add(index & ~Persisted<Int>._tracing, of: self)
         return tracer
     }
 }

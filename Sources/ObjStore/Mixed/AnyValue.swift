@@ -106,7 +106,8 @@ public enum AnyValue {
 
 /// In a query numbers of all types are compared exactly, so that `.int(1)` equals `.double(1)`, and strings and data by
 /// their bytes; `<` and the like are false between others of different types. ``AnyValue/none`` equals only itself.
-extension AnyValue: OrderedQueryOperand {
+extension AnyValue: AggregatedQueryOperand, TextQueryOperand {
+    public typealias _QueryNullable = AnyValue
     public var _queryValue: _QueryValue {
         if case .none = self { return .null }
         if case .object(let object) = self, !(object is EmbeddedObject) { return object._queryValue }

@@ -208,10 +208,10 @@ extension ClassInfo {
     }
 }
 
-private protocol AnyOptional {
+protocol AnyOptional {
     var wrapped: Any? { get }
 }
 
 extension Optional: AnyOptional {
-    fileprivate var wrapped: Any? { self }
+    var wrapped: Any? { self }
 }

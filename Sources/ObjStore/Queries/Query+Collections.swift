@@ -15,15 +15,77 @@ extension Query where Value: _QueriedCollection {
     public func contains(_ element: Value._QueriedElement) -> Query<Bool> where Value._QueriedElement: QueryOperand {
         anyEquals(element)
     }
+    /// Is there one that equals one of these?
+    public func containsAny<S: Sequence>(in values: S) -> Query<Bool>
+    where S.Element == Value._QueriedElement, S.Element: QueryOperand {
+        let any: Query<S.Element> = quantified(.any)
+        return any.isOne(of: values)
+    }
 
     /// How many elements there are.
-    public var count: Query<Int> { combined { $0.append(.count, operands: 1) } }
+    public var count: Query<Int> {
+        var nodes = nodes, scope = scope
+        nodes.endElements(of: scope.elements)
+        nodes.append(.count, operands: 1)
+        scope.isMany = scope.outer > 0
+        scope.elements = 0
+        return Query<Int>(nodes, scope)
+    }
+}
+
+// MARK: Aggregates
+
+/// Of the elements, or of the values of a map; nil is left out. Of nothing there is no least, greatest and average, and
+/// these are null; the sum is 0.
+extension Query where Value: _QueriedCollection, Value._QueriedElement: AggregatedQueryOperand {
+    public var min: Query<Value._QueriedElement._QueryNullable> { aggregated(.minimum) }
+    public var max: Query<Value._QueriedElement._QueryNullable> { aggregated(.maximum) }
+}
+extension Query where Value: _QueriedCollection, Value._QueriedElement: NumericQueryOperand {
+    public var sum: Query<Value._QueriedElement._QueryNullable> { aggregated(.sum) }
+    public var avg: Query<Double?> { aggregated(.average) }
+}
+
+/// The same of a property of the objects of a collection, `$0.dogs.age.max > 3`, and of the values and keys of a map.
+/// Of what is in no collection: `.invalidQuery`.
+extension Query where Value: AggregatedQueryOperand {
+    public var min: Query<Value._QueryNullable> { aggregated(.minimum) }
+    public var max: Query<Value._QueryNullable> { aggregated(.maximum) }
+}
+extension Query where Value: NumericQueryOperand {
+    public var sum: Query<Value._QueryNullable> { aggregated(.sum) }
+    public var avg: Query<Double?> { aggregated(.average) }
+}
+
+/// Are all elements in the range? Nil is left out; of nothing it is false.
+extension Query where Value: _QueriedCollection, Value._QueriedElement: AggregatedQueryOperand {
+    public func contains(_ range: ClosedRange<Value._QueriedElement>) -> Query<Bool>
+    where Value._QueriedElement: Comparable { isWithin(range.lowerBound, .lessOrEqual, range.upperBound) }
+    public func contains(_ range: Range<Value._QueriedElement>) -> Query<Bool>
+    where Value._QueriedElement: Comparable { isWithin(range.lowerBound, .less, range.upperBound) }
+    public func contains<Bound: AggregatedQueryOperand>(_ range: ClosedRange<Bound>) -> Query<Bool>
+    where Value._QueriedElement == Bound? { isWithin(range.lowerBound, .lessOrEqual, range.upperBound) }
+    public func contains<Bound: AggregatedQueryOperand>(_ range: Range<Bound>) -> Query<Bool>
+    where Value._QueriedElement == Bound? { isWithin(range.lowerBound, .less, range.upperBound) }
+
+    private func isWithin(
+        _ low: some QueryOperand, _ below: QueryOperator, _ high: some QueryOperand
+    ) -> Query<Bool> { min.compared(.greaterOrEqual, low) && max.compared(below, high) }
 }
 
 extension Query {
-    /// The value of a key of a map; null where it does not have the key.
-    public subscript<Element: CollectionElement>(_ key: String) -> Query<Element> where Value == Map<String, Element> {
-        combined { $0.append(.key, name: key) }
+    fileprivate func aggregated<Result>(_ aggregate: QueryAggregate) -> Query<Result> {
+        var nodes = nodes, scope = scope
+        if scope.elements == 0 {
+            nodes.fail(ObjStoreError(.invalidQuery, "min, max, sum and avg are those of a collection"))
+        } else {
+            let isOfEach = scope.elements == nodes.nodes.count
+            nodes.append(aggregate, of: scope.elements)
+            scope.isMany = isOfEach && scope.outer > 0
+            scope.isSpread = false
+        }
+        scope.elements = 0
+        return Query<Result>(nodes, scope)
     }
 }
 
@@ -56,11 +118,8 @@ extension Query where Value: _LinkHolder {
 }
 
 extension Query {
-    fileprivate func anyEquals(_ value: some QueryOperand) -> Query<Bool> {
-        combined { nodes in
-            nodes.append(.quantified, choice: Quantifier.any.rawValue, operands: 1)
-            nodes.append(constant: value._queryValue)
-            nodes.append(.equal)
-        }
+    fileprivate func anyEquals<Element: QueryOperand>(_ value: Element) -> Query<Bool> {
+        let any: Query<Element> = quantified(.any)
+        return any.compared(.equal, value)
     }
 }

@@ -22,61 +22,32 @@ public struct Query<Value>: Sendable {
 struct QueryScope: Sendable {
     let space: ObjectSpace
     /// The model that its objects are of, or its elements; -1: none.
-    let model: Int
-}
+    var model: Int
+    /// How many of the nodes lead to the last collection on the way; what follows leads on from each of its elements.
+    /// 0: there is none, or the nodes are no path.
+    var elements = 0
+    /// The same of the collection before that one.
+    var outer = 0
+    /// There may be many values, of which one is enough unless `isAll` is said.
+    var isMany = false
+    var isAll = false
+    /// Also of one object: the elements of a collection of values.
+    var isSpread = false
 
-// MARK: Properties
-
-// By its protocol: the compiler takes structs for classes when a superclass is required.
-extension Query where Value: _ObservableObject {
-    public subscript<Property: Persistable>(dynamicMember keyPath: KeyPath<Value, Property>) -> Query<Property> {
-        step(keyPath)
-    }
-}
-
-extension Query {
-    /// Of the object that a link leads to, or of one that is embedded; null where there is none.
-    public subscript<Linked: Object, Property: Persistable>(
-        dynamicMember keyPath: KeyPath<Linked, Property>
-    ) -> Query<Property> where Value == Linked? { step(keyPath) }
-
-    /// Of each object of a collection: a comparison with it asks whether there is one.
-    public subscript<Linked: Object, Property: Persistable>(
-        dynamicMember keyPath: KeyPath<Linked, Property>
-    ) -> Query<Property> where Value == List<Linked> { step(keyPath) }
-    public subscript<Linked: Object, Property: Persistable>(
-        dynamicMember keyPath: KeyPath<Linked, Property>
-    ) -> Query<Property> where Value == MutableSet<Linked> { step(keyPath) }
-    public subscript<Key, Linked: Object, Property: Persistable>(
-        dynamicMember keyPath: KeyPath<Linked, Property>
-    ) -> Query<Property> where Value == Map<Key, Linked?> { step(keyPath) }
-    public subscript<Linked: Object, Property: Persistable>(
-        dynamicMember keyPath: KeyPath<Linked, Property>
-    ) -> Query<Property> where Value == LinkingObjects<Linked> { step(keyPath) }
-
-    private func step<Root: Object, Property>(_ keyPath: KeyPath<Root, Property>) -> Query<Property> {
-        do throws(ObjStoreError) {
-            let index = try KeyPaths.index(keyPath), space = scope.space
-            let binding = scope.model < 0 ? try space.binding(Root.self) : space.bindings[scope.model]
-            var nodes = nodes
-            if index < binding.info.properties.count {
-                nodes.append(.property, operands: 1, number: Int64(binding.properties[index]))
-                return Query<Property>(nodes, QueryScope(space: space, model: binding.target(of: index)))
-            }
-            let origin = binding.origins[index - binding.info.properties.count]
-            let other = space.bindings[origin.model]
-            nodes.append(.name, number: Int64(other.classID))
-            nodes.append(.incoming, operands: 2, number: Int64(other.properties[Int(origin.property)]))
-            return Query<Property>(nodes, QueryScope(space: space, model: origin.model))
-        } catch {
-            return Query<Property>(QueryNodes(failed: error), scope)
-        }
+    /// Of what is computed of the values.
+    var computed: QueryScope {
+        var scope = self
+        scope.elements = 0
+        return scope
     }
 
-    func combined<Result>(_ body: (inout QueryNodes) -> Void) -> Query<Result> {
-        var nodes = nodes
-        body(&nodes)
-        return Query<Result>(nodes, scope)
+    /// The same of two.
+    func with(_ other: QueryScope) -> QueryScope {
+        var scope = computed
+        scope.isMany = isMany || other.isMany
+        scope.isAll = isAll || other.isAll
+        scope.isSpread = isSpread || other.isSpread
+        return scope
     }
 }
 
@@ -117,7 +88,7 @@ extension Query where Value: OrderedQueryOperand {
     public static func >= <Other: OrderedQueryOperand>(left: Query, right: Query<Other>) -> Query<Bool>
     where Other._QueryFamily == Value._QueryFamily { left.compared(.greaterOrEqual, right) }
 
-    /// Is it in the range?
+    /// Is it in the range? Of many values: is one of them?
     public func contains(_ range: ClosedRange<Value>) -> Query<Bool> where Value: Comparable {
         isBetween(range.lowerBound, range.upperBound)
     }
@@ -145,7 +116,7 @@ extension Query {
         nodes.append(constant: value._queryValue)
         nodes.append(self.nodes)
         nodes.append(comparison)
-        return Query<Bool>(nodes, scope)
+        return Query<Bool>(nodes, scope.computed)
     }
 
     func compared<Other>(
@@ -157,7 +128,7 @@ extension Query {
         }
     }
 
-    fileprivate func isOne<Element: QueryOperand>(of values: some Sequence<Element>) -> Query<Bool> {
+    func isOne<Element: QueryOperand>(of values: some Sequence<Element>) -> Query<Bool> {
         combined { nodes in
             var count = 0
             for value in values {
@@ -170,16 +141,39 @@ extension Query {
     }
 
     fileprivate func isBetween(_ low: some QueryOperand, _ high: some QueryOperand) -> Query<Bool> {
-        combined { nodes in
-            nodes.append(constant: low._queryValue)
-            nodes.append(constant: high._queryValue)
-            nodes.append(.list, operands: 2)
-            nodes.append(.between)
-        }
+        ofOne(
+            combined { nodes in
+                nodes.append(constant: low._queryValue)
+                nodes.append(constant: high._queryValue)
+                nodes.append(.list, operands: 2)
+                nodes.append(.between)
+            })
     }
 
     fileprivate func isIn(_ low: some QueryOperand, below high: some QueryOperand) -> Query<Bool> {
-        compared(.greaterOrEqual, low) && compared(.less, high)
+        ofOne(compared(.greaterOrEqual, low) && compared(.less, high))
+    }
+
+    /// Two comparisons of many values are about the same value: about one element of their collection.
+    private func ofOne(_ condition: Query<Bool>) -> Query<Bool> {
+        guard scope.isMany && !scope.isAll else { return condition }
+        return Query<Bool>(
+            QueryNodes { () throws(ObjStoreError) in
+                guard nodes.failed || !scope.isSpread && !condition.nodes.collections.isEmpty else {
+                    throw ObjStoreError(
+                        .notSupported,
+                        """
+                        whether one value of a collection is in a range is not asked by this version: ask about all \
+                        of them, or about a property of objects
+                        """)
+                }
+                let isPath = scope.elements > 0 && scope.elements < nodes.nodes.count
+                var found = try condition.nodes.subquery(isPath ? nodes.prefix(scope.elements) : nil)
+                found.append(.count, operands: 1)
+                found.append(constant: .int(0))
+                found.append(.greater)
+                return found
+            }, scope)
     }
 }
 
@@ -245,13 +239,13 @@ extension Query where Value: NumericQueryOperand {
         nodes.append(constant: value._queryValue)
         nodes.append(self.nodes)
         nodes.append(.arithmetic, choice: operation.rawValue, operands: 2)
-        return Query(nodes, scope)
+        return Query(nodes, scope.computed)
     }
 
     private func computed<Other, Result>(_ operation: Arithmetic, _ other: Query<Other>) -> Query<Result> {
-        combined { nodes in
-            nodes.append(other.nodes)
-            nodes.append(.arithmetic, choice: operation.rawValue, operands: 2)
-        }
+        var nodes = nodes
+        nodes.append(other.nodes)
+        nodes.append(.arithmetic, choice: operation.rawValue, operands: 2)
+        return Query<Result>(nodes, scope.with(other.scope))
     }
 }

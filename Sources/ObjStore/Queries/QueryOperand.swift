@@ -4,14 +4,19 @@ internal import ObjStoreCore
 public protocol QueryOperand {
     /// Properties of one family can be compared with each other.
     associatedtype _QueryFamily = Self
+    /// The same where it may be null: of what is optional itself.
+    associatedtype _QueryNullable: QueryOperand = Self?
     var _queryValue: _QueryValue { get }
 }
 
 /// What a property can be compared with by order.
 public protocol OrderedQueryOperand: QueryOperand {}
 
+/// Numbers and points in time: of a collection of them there are a least and a greatest.
+public protocol AggregatedQueryOperand: OrderedQueryOperand {}
+
 /// Numbers, which are computed with.
-public protocol NumericQueryOperand: OrderedQueryOperand where _QueryFamily == Double {}
+public protocol NumericQueryOperand: AggregatedQueryOperand where _QueryFamily == Double {}
 
 /// Texts and bytes, which are searched in.
 public protocol TextQueryOperand: QueryOperand {}
@@ -107,7 +112,7 @@ extension Decimal128: NumericQueryOperand {
     public var _queryValue: _QueryValue { .decimal128(self) }
 }
 extension Bool: OrderedQueryOperand { public var _queryValue: _QueryValue { .bool(self) } }
-extension Timestamp: OrderedQueryOperand { public var _queryValue: _QueryValue { .timestamp(self) } }
+extension Timestamp: AggregatedQueryOperand { public var _queryValue: _QueryValue { .timestamp(self) } }
 extension ObjectId: OrderedQueryOperand { public var _queryValue: _QueryValue { .objectId(self) } }
 extension String: OrderedQueryOperand, TextQueryOperand { public var _queryValue: _QueryValue { .string(self) } }
 extension Array: QueryOperand, TextQueryOperand where Element == UInt8 {
@@ -116,6 +121,7 @@ extension Array: QueryOperand, TextQueryOperand where Element == UInt8 {
 
 extension Object: QueryOperand {
     public typealias _QueryFamily = Object
+    public typealias _QueryNullable = Object?
     public var _queryValue: _QueryValue {
         guard let binding = _binding?.takeUnretainedValue() else { return .link(nil) }
         return .link(_ObjectName(binding.id(_key)))
@@ -124,8 +130,10 @@ extension Object: QueryOperand {
 
 extension Optional: QueryOperand where Wrapped: QueryOperand {
     public typealias _QueryFamily = Wrapped._QueryFamily
+    public typealias _QueryNullable = Wrapped?
     public var _queryValue: _QueryValue { self?._queryValue ?? .null }
 }
 extension Optional: OrderedQueryOperand where Wrapped: OrderedQueryOperand {}
+extension Optional: AggregatedQueryOperand where Wrapped: AggregatedQueryOperand {}
 extension Optional: NumericQueryOperand where Wrapped: NumericQueryOperand {}
 extension Optional: TextQueryOperand where Wrapped: TextQueryOperand {}

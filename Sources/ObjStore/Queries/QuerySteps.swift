@@ -29,20 +29,20 @@ public struct SortKey<Element>: Sendable {
 
 /// A property that a step is about.
 enum QueriedProperty: Sendable {
-    /// By its index in the class.
-    case index(Int)
+    /// By indexes in the classes: of the object, then of what that links to.
+    case path([UInt32])
     case name(String)
     case failed(ObjStoreError)
 
     init<Root: Object>(_ keyPath: PartialKeyPath<Root>) {
-        do throws(ObjStoreError) { self = .index(try KeyPaths.index(keyPath)) } catch { self = .failed(error) }
+        do throws(ObjStoreError) { self = .path(try KeyPaths.path(keyPath)) } catch { self = .failed(error) }
     }
 }
 
 extension SortKey where Element: Object {
     // For other modules of the package.
     package static func name(of keyPath: PartialKeyPath<Element>) throws(ObjStoreError) -> String {
-        try KeyPaths.property(keyPath).name
+        try KeyPaths.name(keyPath)
     }
 }
 
@@ -88,11 +88,16 @@ extension QueryNodes {
     private mutating func append(_ property: QueriedProperty, _ binding: ClassBinding?) {
         append(.variable)
         switch property {
-        case .index(let index):
-            guard let binding, index < binding.info.properties.count else {
-                return fail(ObjStoreError(.invalidQuery, "objects are not sorted by an inverse"))
+        case .path(let path):
+            var binding = binding
+            for index in path {
+                guard let of = binding, index < of.info.properties.count else {
+                    return fail(ObjStoreError(.invalidQuery, "objects are not sorted by an inverse"))
+                }
+                append(.property, operands: 1, number: Int64(of.properties[Int(index)]))
+                let target = of.target(of: Int(index))
+                binding = target < 0 ? nil : of.space.bindings[target]
             }
-            append(.property, operands: 1, number: Int64(binding.properties[index]))
         case .name(let path): for name in path.split(separator: ".") { append(.property, name: String(name)) }
         case .failed(let error): fail(error)
         }
