@@ -211,7 +211,7 @@ def test_every_status():
         ("DURABILITY", config.DURABILITIES),
         ("LIMIT", config.LIMITS | {"versions": config.VERSIONS}),
         ("CONFIG", {"EXCLUSIVE": config.EXCLUSIVE, "WITHOUT_LOG": config.WITHOUT_LOG}),
-        ("PROPERTY", {n: getattr(declaration, n) for n in "PRIMARY_KEY INDEXED NULLABLE".split()}),
+        ("PROPERTY", {n: getattr(declaration, n) for n in "PRIMARY_KEY INDEXED NULLABLE COUNTER FULL_TEXT".split()}),
         ("PACKED", {"MAGIC": packed_rows.MAGIC}),
         ("PIN", {name: number for number, name in store_info.HOLDERS.items()}),
         (
@@ -245,8 +245,8 @@ def test_every_status():
                 n: getattr(nodes, n)
                 for n in (
                     "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL IN BETWEEN BEGINS_WITH ENDS_WITH CONTAINS "
-                    "LIKE ADD SUBTRACT MULTIPLY DIVIDE NEGATE ANY ALL NONE PLACE_AT ASCENDING DESCENDING IGNORES_CASE "
-                    "IGNORES_ACCENTS"
+                    "LIKE FULL_TEXT ADD SUBTRACT MULTIPLY DIVIDE NEGATE ANY ALL NONE PLACE_AT ASCENDING DESCENDING "
+                    "IGNORES_CASE IGNORES_ACCENTS"
                 ).split()
             },
         ),

@@ -44,6 +44,7 @@ class Range(EmbeddedModel):
     getter: int = 0
     fget: int = 0
     in_: int = 0
+    search: str = ""
     name: str = ""
     path: str = ""
     model: str = ""
@@ -335,7 +336,14 @@ def test_names_that_operands_have_methods_for(kennel):
     city = Person.address.city.range
     for asked in (city.min == 1, city.max == 9, city.count == 5, city.type == "x", city["count"] == 5):
         assert ids(kennel, Person, asked) == [1], asked
-    for asked in (city.keys == "", city.length == 0, city.between == 0, city.getter == 0, city.fget == 0):
+    for asked in (
+        city.keys == "",
+        city.length == 0,
+        city.between == 0,
+        city.getter == 0,
+        city.fget == 0,
+        city.search == "",
+    ):
         assert ids(kennel, Person, asked) == [1], asked
     for asked in (city.name == "", city.path == "", city.model == "", city.index == 0, city.kind == 0, city.copy == 0):
         assert ids(kennel, Person, asked) == [1], asked

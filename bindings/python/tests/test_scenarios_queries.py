@@ -44,7 +44,7 @@ class Club(objstore.Model):
 
 
 class Task(objstore.Model):
-    name: str = ""
+    name: str = field(default="", full_text=True)
     isComplete: bool = False
     assignee: str | None = None
     priority: int = 0
@@ -300,6 +300,11 @@ def test_a95_arithmetic(tasks):
     asked = Task.priority >= objstore.expression(2) * (objstore.expression(2) - 1) + 2
     assert len(both(tasks, Task, asked, "priority >= 2 * (2 - 1) + 2")) == 5
     assert len(both(tasks, Task, Task.progressMinutes * Task.priority == 90, "progressMinutes * priority == 90")) == 2
+
+
+@pytest.mark.parametrize(("words", "count"), [("write", 1), ("write -tests", 0), ("wri*", 1)])
+def test_a95_words(tasks, words, count):
+    assert len(both(tasks, Task, Task.name.search(words), f"name TEXT '{words}'")) == count
 
 
 @pytest.mark.parametrize(

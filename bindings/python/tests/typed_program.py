@@ -29,7 +29,7 @@ class Dog(objstore.Model):
 
 
 class Person(objstore.Model):
-    name: str
+    name: str = field(full_text=True)
     mail: str | None = field(default=None, unique=True)
     boss: Person | None = None
     dogs: Backlinks[Dog] = backlinks("owner")
@@ -135,7 +135,8 @@ def queries(store: objstore.Store) -> None:
     walked: Person | None = store.objects(Person).where(any_(Person.walked) == dogs.first()).first()
     text: str = dogs.filter("age < $0 SORT(age DESC)", 2).query_text()
     print(names, walked, text, expression(Dog.name).in_(["x"]), expression(Dog.age).between(1, 2))
-    far = any_(Person.walked).name.contains("x") & (expression(Person.walked).max(Dog.age) > 3)
+    words: objstore.Condition = expression(Person.name).search("ann -mei*")
+    far = words & any_(Person.walked).name.contains("x") & (expression(Person.walked).max(Dog.age) > 3)
     often: objstore.Expression = expression(Person.walked).where(Dog.age > 2, Dog.name == "Rex").count
     people = store.objects(Person).where(far, often > 2, incoming(Dog.owner).count == 0)
     print(people, expression(Dog.owner).boss.name == "Ann", Person.name == "Ann", expression(Person.named).keys)

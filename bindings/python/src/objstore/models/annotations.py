@@ -24,6 +24,7 @@ from .properties import Declared, Property
 
 NO_KEY = "a primary key is an int, a str, an ObjectId or a UUID, or one of them | None"
 NO_CASCADE = "on_delete is for links, and lists, sets and dicts of links"
+NO_WORDS = "full_text is for texts: words are searched for in a str, or str | None"
 COLLECTIONS: dict[Any, int] = {
     list: kinds.LIST,
     List: kinds.LIST,
@@ -133,6 +134,8 @@ def property_of(cls: type, name: str, index: int, annotation: Any, declared: Dec
         raise refused(cls, name, NO_CASCADE)
     if declared.primary_key and (kind not in kinds.KEYS or counter):
         raise refused(cls, name, NO_KEY)
+    if declared.full_text and kind != kinds.STRING:
+        raise refused(cls, name, NO_WORDS)
     if (declared.indexed or declared.unique) and kind == kinds.BINARY:
         raise refused(cls, name, "bytes cannot be indexed" if declared.indexed else "bytes cannot be unique")
     return Property(
@@ -148,6 +151,7 @@ def property_of(cls: type, name: str, index: int, annotation: Any, declared: Dec
         enumeration=enumeration,
         generated=declared.generated,
         counter=counter,
+        full_text=declared.full_text,
     )
 
 
@@ -178,6 +182,8 @@ def _mixed(cls: type, name: str, index: int, declared: Declared) -> Property:
         raise refused(cls, name, NO_CASCADE)
     if declared.primary_key:
         raise refused(cls, name, NO_KEY)
+    if declared.full_text:
+        raise refused(cls, name, NO_WORDS)
     default, factory = declared.default, declared.default_factory
     if factory is list or factory is dict:
         default, factory = factory(), MISSING  # which the file can keep
@@ -218,6 +224,8 @@ def _collection(cls: type, name: str, index: int, annotation: Any, declared: Dec
         element = Element(kinds.LINK, nullable, None, elements.ELEMENT, target)
     if declared.primary_key or declared.indexed or declared.unique:
         raise refused(cls, name, f"a {python_type.__name__} is no primary key, has no index, and is not unique")
+    if declared.full_text:
+        raise refused(cls, name, NO_WORDS)
     if declared.default is not MISSING:
         raise refused(
             cls, name, f"what a {python_type.__name__} begins with is said by a function: field(default_factory=…)"
@@ -243,6 +251,8 @@ def _link(cls: type, name: str, index: int, target: Any, nullable: bool, declare
         raise refused(cls, name, f"a link can always be None: {target.__name__} | None")
     if declared.primary_key:
         raise refused(cls, name, "a link cannot be a primary key")
+    if declared.full_text:
+        raise refused(cls, name, NO_WORDS)
     if declared.indexed:
         raise refused(cls, name, "a link has an index anyway: it cannot be asked for")
     if declared.unique:

@@ -188,6 +188,11 @@ class Operand:
         themselves."""
         return _compare_text(self, nodes.LIKE, "{}.like({})", pattern, case, accents)
 
+    def search(self, words: object) -> Condition:
+        """Are these words in the text, which is declared with field(full_text=True)? `"write -tests wri*"`: those with
+        a minus are not; of those with a star only the beginning is given."""
+        return _compare_text(self, nodes.FULL_TEXT, "{}.search({})", words, True, True)
+
     # Computing
 
     def __add__(self, other: object) -> "Expression":

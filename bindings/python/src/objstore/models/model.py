@@ -225,7 +225,7 @@ def fields(model: type[Model]) -> tuple[Property, ...]:
 
         for p in objstore.fields(store.models["Dog"]):
             print(p.name, p.type_name, p.nullable, p.primary_key, p.indexed, p.unique)
-            print(p.generated, p.counter, p.cascade, p.target)
+            print(p.generated, p.counter, p.full_text, p.cascade, p.target)
 
     `type_name` is the type as a text, `python_type` the class; `target` the model that a link, or a collection of
     links, leads to, or None; `stored_as` what the file calls it, where that differs."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # What operands have besides comparisons: the names of these are names of properties where only those can be meant.
 NAMES = (
-    *("between", "contains", "starts_with", "ends_with", "like", "length", "count", "sum", "min", "max", "avg"),
-    *("where", "keys", "values", "type"),
+    *("between", "contains", "starts_with", "ends_with", "like", "search", "length"),
+    *("count", "sum", "min", "max", "avg", "where", "keys", "values", "type"),
 )
 METHODS = (*NAMES, "in_", "equals")
 _OF_COLLECTIONS = frozenset({"count", "sum", "min", "max", "avg", "where"})

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # What else a declaration says, under the names that Property() takes.
 _DECLARED = (
     *("nullable", "primary_key", "indexed", "unique", "default", "default_factory", "shape", "target"),
-    *("formerly", "stored_as", "cascade", "generated", "counter"),
+    *("formerly", "stored_as", "cascade", "generated", "counter", "full_text"),
 )
 
 
@@ -103,6 +103,7 @@ class Property(Operand):
         cascade: bool = False,
         generated: bool = False,
         counter: bool = False,
+        full_text: bool = False,
     ) -> None:
         if kind == kinds.MIXED:
             read, write = mixed_getter(self), setter(self)
@@ -127,6 +128,7 @@ class Property(Operand):
         self.stored_as = stored_as  # what the file calls it, if not by its name
         self.cascade = cascade  # of links: what they lead to is deleted with the object
         self.counter = counter  # read as a Counter
+        self.full_text = full_text  # words are searched for in it
         self.generated = generated  # a new object that is given no value gets a new one
         self.target = target  # of a link, or a collection of links: the class that it leads to, or links.Later
         self.python_type: type = (
@@ -234,6 +236,7 @@ class Declared(NamedTuple):
     cascade: bool = False
     generated: bool = False
     stored_as: str | None = None
+    full_text: bool = False
 
 
 @overload
@@ -244,6 +247,7 @@ def field(
     unique: bool = ...,
     formerly: str | Iterable[str] = ...,
     stored_as: str | None = ...,
+    full_text: bool = ...,
     on_delete: Literal["cascade"] | None = ...,
 ) -> Any: ...
 @overload
@@ -266,6 +270,7 @@ def field(
     unique: bool = ...,
     formerly: str | Iterable[str] = ...,
     stored_as: str | None = ...,
+    full_text: bool = ...,
     on_delete: Literal["cascade"] | None = ...,
 ) -> Any: ...
 @overload
@@ -277,6 +282,7 @@ def field(
     unique: bool = ...,
     formerly: str | Iterable[str] = ...,
     stored_as: str | None = ...,
+    full_text: bool = ...,
     on_delete: Literal["cascade"] | None = ...,
 ) -> Any: ...
 def field(
@@ -289,6 +295,7 @@ def field(
     formerly: str | Iterable[str] = (),
     stored_as: str | None = None,
     generated: bool = False,
+    full_text: bool = False,
     on_delete: Literal["cascade"] | None = None,
     init: Literal[False] = False,
 ) -> Any:
@@ -307,6 +314,7 @@ def field(
     indexed          comparisons find their objects without a scan; not for bytes
     unique           no two objects have the same value, but any number None; has an index; not for bytes, links,
                      collections
+    full_text        str: `Dog.name.search("write -tests")` looks for words in it; has no index in this version
     on_delete        "cascade", for links, and lists, sets and dicts of them: when an object is deleted, what it leads
                      to by this property goes with it, whoever else links there
     formerly         what the property was called before, a name or several: with a higher `schema_version` a file that
@@ -323,5 +331,5 @@ def field(
         raise TypeError(f"stored_as is a name, not {stored_as!r}")
     if default_factory is not MISSING and not callable(default_factory):
         raise TypeError(f"default_factory is a function without arguments, not {default_factory!r}")
-    cascade = on_delete == "cascade"
-    return Declared(default, default_factory, *flags, names, cascade, switch("generated", generated), stored_as)
+    more = {"generated": switch("generated", generated), "full_text": switch("full_text", full_text)}
+    return Declared(default, default_factory, *flags, names, on_delete == "cascade", stored_as=stored_as, **more)

@@ -30,7 +30,7 @@ _schema_set_stored_class_name = ffi.bind("objstore_schema_set_stored_class_name"
 _schema_close = ffi.bind("objstore_schema_close")
 
 PRIMARY_KEY, INDEXED, NULLABLE, UNIQUE = 0x1, 0x2, 0x4, 0x8  # OBJSTORE_PROPERTY_…
-CASCADE, GENERATED, COUNTER = 0x10, 0x20, 0x40
+CASCADE, GENERATED, COUNTER, FULL_TEXT = 0x10, 0x20, 0x40, 0x80
 EMBEDDED = 0x1  # OBJSTORE_CLASS_…
 KEYS = 0x1  # OBJSTORE_ENUMERATION_KEYS
 
@@ -93,7 +93,7 @@ class Schema:
                 | prop.nullable * NULLABLE
                 | prop.unique * UNIQUE
             )
-            flags |= prop.generated * GENERATED | prop.counter * COUNTER
+            flags |= prop.generated * GENERATED | prop.counter * COUNTER | prop.full_text * FULL_TEXT
             check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
             self._set_enumeration(name, property_name, prop, 0)
             if prop.default is not MISSING and prop.default is not None:

@@ -21,7 +21,7 @@ from ..values.counters import Counter
 from ..values.documents import no_object
 from ..values.elements import ELEMENT, Element
 from ..values.kinds import MISSING
-from .declaration import CASCADE, COUNTER, EMBEDDED, GENERATED, INDEXED, NULLABLE, PRIMARY_KEY, UNIQUE
+from .declaration import CASCADE, COUNTER, EMBEDDED, FULL_TEXT, GENERATED, INDEXED, NULLABLE, PRIMARY_KEY, UNIQUE
 
 _class_count = ffi.bind("objstore_class_count")
 _class_at = ffi.bind("objstore_class_at")
@@ -99,6 +99,7 @@ def _options(prop: Any) -> dict[str, Any]:
         "indexed": prop.flags & INDEXED != 0,
         "unique": prop.flags & UNIQUE != 0,
         "generated": prop.flags & GENERATED != 0,
+        "full_text": prop.flags & FULL_TEXT != 0,
     }
     default = _default(prop)
     return options if default is MISSING or options["generated"] else options | {"default": default}

@@ -116,6 +116,7 @@ def _said(prop: "Property") -> Any:
         prop.unique,
         prop.generated,
         prop.counter,
+        prop.full_text,
         prop.cascade,
         prop.stored_as,
         repr(prop.default),
