@@ -15,7 +15,7 @@ from objstore.models import nodes
 from objstore.native import ffi, prototypes, structures
 from objstore.observing import changes, delivery, tokens
 from objstore.opening import config, file_checks
-from objstore.queries import aggregates
+from objstore.queries import aggregates, plans
 from objstore.reading import packed_rows
 from objstore.schema import declaration
 from objstore.stores import store_info
@@ -218,6 +218,7 @@ def test_every_status():
             "AGGREGATE",
             {{"min": "MINIMUM", "max": "MAXIMUM", "avg": "AVERAGE"}.get(n, n): v for n, v in aggregates.KINDS.items()},
         ),
+        ("EXPLAIN", {"RUN": plans.RUN, "JSON": plans.JSON}),
         ("OBSERVE", {"INITIAL": tokens.INITIAL}),
         ("JSON", {n: getattr(json_options, n) for n in "EXTENDED RELAXED PRETTY NAN_AS_NULL".split()}),
         ("CHANGES", {n: getattr(changes, n) for n in "INITIAL OTHER_PROCESS COMPARED".split()}),

@@ -134,7 +134,9 @@ def queries(store: objstore.Store) -> None:
     names: list[str] = [dog.name for dog in some.distinct(Dog.name)]
     walked: Person | None = store.objects(Person).where(any_(Person.walked) == dogs.first()).first()
     text: str = dogs.filter("age < $0 SORT(age DESC)", 2).query_text()
-    print(names, walked, text, expression(Dog.name).in_(["x"]), expression(Dog.age).between(1, 2))
+    plan: objstore.Plan = dogs.where(Dog.age < 2).explain(run=True)
+    kinds: tuple[str, int | None, tuple[str, ...]] = (plan.access, plan.estimate, plan.steps)
+    print(names, walked, text, kinds, str(plan), expression(Dog.name).in_(["x"]), expression(Dog.age).between(1, 2))
     words: objstore.Condition = expression(Person.name).search("ann -mei*")
     far = words & any_(Person.walked).name.contains("x") & (expression(Person.walked).max(Dog.age) > 3)
     often: objstore.Expression = expression(Person.walked).where(Dog.age > 2, Dog.name == "Rex").count
@@ -145,6 +147,7 @@ def queries(store: objstore.Store) -> None:
     dogs.filter(Dog.age < 2)  # error: arg-type
     dogs.limit("2")  # error: arg-type
     desc(Dog.age, case="no")  # error: arg-type
+    dogs.explain(True)  # error: call-arg
 
 
 async def asynchronous(dogs: objstore.Results[Dog]) -> None:

@@ -93,6 +93,7 @@ from .opening.default_store import default_store, set_default
 from .opening.file_checks import ClassReport, FileReport, salvage, verify_file
 from .opening.migration import Migration
 from .opening.open import delete_files, exists, open
+from .queries.plans import Plan
 from .queries.results import Backlinks, Results
 from .stores.bound_functions import Bound
 from .stores.frozen import Frozen
@@ -169,6 +170,7 @@ __all__ = [
     "OutOfSpace",
     "OutcomeUnknown",
     "Pin",
+    "Plan",
     "Poisoned",
     "Property",
     "ReadOnly",

@@ -27,8 +27,9 @@ from ..reading.queries import Query
 from ..reading.views import Block, Snapshot, View
 from ..schema import redefinition
 from ..values import constants
-from . import aggregates, arrays
+from . import aggregates, arrays, plans
 from .loops_in_writes import Loop, chunks
+from .plans import Plan
 
 if TYPE_CHECKING:
     import numpy
@@ -75,9 +76,9 @@ class Results(Generic[M]):
             .where((Dog.age < 2) & ~Dog.name.starts_with("R"), Dog.owner == ann)
 
         A condition is a property that is compared with a value or another property, by == != < <= > >=, .in_(…),
-        .between(…), or of texts .contains(…), .starts_with(…), .ends_with(…), .like(…), .equals(…); and what & | ~ make
-        of conditions, each in parentheses. Numbers have + - * /, texts .length. None equals None, and is neither less
-        nor greater than anything.
+        .between(…), or of texts .contains(…), .starts_with(…), .ends_with(…), .like(…), .equals(…), .search(…); and
+        what & | ~ make of conditions, each in parentheses. Numbers have + - * /, texts .length. None equals None, and
+        is neither less nor greater than anything.
 
             .where(Dog.owner.address.city == "Bern")          what links lead to; None on the way makes it None
             .where(any_(Person.dogs).age > 3)                 elements of a list, set, dict or inverse; all_, none_
@@ -130,6 +131,12 @@ class Results(Generic[M]):
         """What is asked, as filter() takes it: constants stand in it. NotSupported: it is a range of an index, or has
         a condition behind limit(), offset() or distinct()."""
         return self._asked(self._source._any_view()).text()
+
+    def explain(self, *, run: bool = False) -> Plan:
+        """How they are found: by which index, inverse or scan, about how many objects that is, what is asked of each,
+        and which steps follow. `print(results.explain())` shows lines for people. With run=True they are asked once,
+        and the plan says what was found, in what time."""
+        return plans.plan(self, run)
 
     def _named(self, values: Iterable[Any]) -> list[Any]:
         """Properties for their names; what is none, the library says."""
