@@ -31,6 +31,7 @@ final class ClassInfo: @unchecked Sendable {
                 (Persisted<Int>._isPrimaryKey, .primaryKey), (Persisted<Int>._isIndexed, .indexed),
                 (Persisted<Int>._isUnique, .unique),
                 (Persisted<Int>._isCascading, .cascade), (Persisted<Int>._isGenerated, .generated),
+                (Persisted<Int>._isFullText, .fullText),
             ]
             var all: SchemaDraft.Flags = asked.reduce(into: []) { if flags & $1.0 != 0 { $0.insert($1.1) } }
             if type.isOptional { all.insert(.nullable) }

@@ -20,6 +20,7 @@ public struct Persisted<Value: Persistable> {
     @usableFromInline static var _isUnique: UInt8 { @inlinable get { 8 } }
     @usableFromInline static var _isCascading: UInt8 { @inlinable get { 16 } }
     @usableFromInline static var _isGenerated: UInt8 { @inlinable get { 32 } }
+    @usableFromInline static var _isFullText: UInt8 { @inlinable get { 128 } }
     /// Of a managed object: the value is the primary key, for hashes.
     static var _isKept: UInt8 { 64 }
 
@@ -90,6 +91,20 @@ public struct Persisted<Value: Persistable> {
     public init(wrappedValue: @autoclosure () -> Value, indexed: Bool) {
         self.init(wrappedValue: wrappedValue())
         if indexed { flags |= Persisted._isIndexed }
+    }
+
+    /// A text in which words are searched for, by `search` in a `where` and TEXT in a `filter`. Without an index in this
+    /// version.
+    @inlinable
+    public init(fullText: Bool) {
+        self.init()
+        if fullText { flags |= Persisted._isFullText }
+    }
+
+    @inlinable
+    public init(wrappedValue: @autoclosure () -> Value, fullText: Bool) {
+        self.init(wrappedValue: wrappedValue())
+        if fullText { flags |= Persisted._isFullText }
     }
 
     /// The inverse of a link: the objects of another class whose property of that name leads to this one. Read-only,

@@ -42,6 +42,8 @@ public struct ObjectSchema: Sendable, Hashable {
         public let isUnique: Bool
         public let isGenerated: Bool
         public let isCounter: Bool
+        /// Words are searched for in it.
+        public let isFullText: Bool
         /// Deleting its object deletes what it leads to.
         public let isCascading: Bool
         /// What an object gets that is made without a value; nil: there is none.
@@ -70,6 +72,7 @@ public struct ObjectSchema: Sendable, Hashable {
             isUnique = info.flags.contains(.unique)
             isGenerated = info.flags.contains(.generated)
             isCounter = info.flags.contains(.counter)
+            isFullText = info.flags.contains(.fullText)
             isCascading = info.flags.contains(.cascade)
             hasDefault = info.flags.contains(.hasDefault)
             defaultStorage = Default(value: (try? AnyValue(copying: info.defaultValue, nil)) ?? AnyValue.none)
@@ -201,6 +204,7 @@ extension ObjectSchema.Property: CustomStringConvertible {
         } else if isIndexed {
             text += " indexed"
         }
+        if isFullText { text += " full text" }
         if isGenerated { text += " generated" }
         if isCascading { text += " cascade" }
         return text

@@ -29,6 +29,9 @@ extension Query where Value: TextQueryOperand {
     public func ends(with end: Value, options: StringOptions = []) -> Query<Bool> {
         compared(.endsWith, end, options.modifiers)
     }
+    /// Words in a property that is marked with `@Persisted(fullText: true)`: all of them have to be there, `-word` must
+    /// not be, `word*` is only the beginning of one. Case and accents do not count.
+    public func search(_ words: String) -> Query<Bool> { compared(.text, words) }
     public func equals(_ other: Value, options: StringOptions = []) -> Query<Bool> {
         compared(.equal, other, options.modifiers)
     }

@@ -83,6 +83,18 @@ extension Results {
         }
     }
 
+    /// How the objects are found: by which index, inverse or scan, of how many objects, and what is done then; a line
+    /// for each. With `running` they are looked for once, and what came of it is told, too; as JSON for programs, as
+    /// `objstore_query_explain` describes it.
+    ///
+    /// Errors: those of ``validate()``.
+    public func explain(running: Bool = false, asJSON: Bool = false) throws(ObjStoreError) -> String {
+        try asking(space.current) { (view, _, query) throws(StoreError) in
+            let plan = try view.explain(query, runs: running)
+            return asJSON ? try plan.json() : plan.text
+        }
+    }
+
     /// What a question finds among these.
     private func then(_ question: (View, ClassBinding) throws(ObjStoreError) -> ObjStoreCore.Query) -> Results {
         if case .failed = self.question { return self }
