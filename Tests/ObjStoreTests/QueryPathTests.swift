@@ -365,7 +365,10 @@ import Testing
         }
         try same("SUBQUERY(dogs, $d, NOT ($d.age > 2)).@count == 0") { $0.dogs.all { $0.age > 2 } }
         try same(
-            "SUBQUERY(dogs, $d, SUBQUERY($d.toys, $t, $t.name == $d.name AND $t.price > scores.@min).@count > 0).@count > 0"
+            """
+            SUBQUERY(dogs, $d, SUBQUERY($d.toys, $t, $t.name == $d.name AND $t.price > scores.@min).@count > 0).@count \
+            > 0
+            """
         ) { person in
             person.dogs.any { dog in dog.toys.any { $0.name == dog.name && $0.price > person.scores.min } }
         }

@@ -27,7 +27,9 @@ package struct ObserverScope: Sendable {
             }
             throw StoreError(
                 .notSupported,
-                "a query about collections, or about what lies behind a link, cannot be observed by this version")
+                """
+                a query about collections, words, or about what lies behind a link, cannot be observed by this version
+                """)
         }
         try QueryRun(query, .version(snapshot)).check()
     }

@@ -2,9 +2,12 @@
 extension PathBinder {
     mutating func search(_ index: Int) throws(StoreError) -> PathCondition {
         let operands = binder.operands(index)
-        let texts = try side(operands[0]), words = nodes[operands[1]]
+        let known = properties
         let path = nodes[operands[0]].kind == .quantified ? operands[0] - 1 : operands[0]
-        guard nodes[path].kind == .property, try self.path(path).1.isFullText else {
+        let isFullText = nodes[path].kind == .property ? try self.path(path).1.isFullText : false
+        properties = known
+        let texts = try side(operands[0]), words = nodes[operands[1]]
+        guard isFullText else {
             throw binder.error(
                 .wrongType, texts.index,
                 """
