@@ -93,8 +93,8 @@ public struct Persisted<Value: Persistable> {
         if indexed { flags |= Persisted._isIndexed }
     }
 
-    /// A text in which words are searched for, by `search` in a `where` and TEXT in a `filter`. Without an index in this
-    /// version.
+    /// A text in which words are searched for, by `search` in a `where` and TEXT in a `filter`. Without an index in
+    /// this version.
     @inlinable
     public init(fullText: Bool) {
         self.init()
