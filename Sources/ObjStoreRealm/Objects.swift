@@ -24,12 +24,13 @@ extension Object {
 
 extension Results {
     /// Those for which a condition is true: `.filter("age < 2 AND name BEGINSWITH 'A'")`, `.filter("age < %@", 2)`.
-    /// What is wrong with it is reported where the results are used.
+    /// `%K` is a path: `.filter("%K == %@", "owner.name", "Ann")`. What is wrong with it is reported where the results
+    /// are used.
     public func filter(_ predicate: String, _ arguments: Any...) -> Results {
         filtered(Predicate.text(predicate), arguments: arguments)
     }
 
-    /// In the order of a property by its name.
+    /// In the order of a property by its name, also of one behind links: `"owner.name"`.
     public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results {
         sorted(by: [SortKey(keyPath, ascending: ascending)])
     }
@@ -45,7 +46,7 @@ extension Results {
 
 /// What objects are sorted by, and in which direction.
 public struct SortDescriptor: Hashable, Sendable {
-    /// The name of a property.
+    /// The name of a property, or a path to one: `"owner.name"`.
     public let keyPath: String
     public let ascending: Bool
 
@@ -210,16 +211,16 @@ extension _CollectionProperty {
 }
 
 enum Predicate {
-    /// `%@`, `%ld` and their like become `$0`, `$1`, …, YES and NO true and false.
+    /// `%@`, `%ld` and their like become `$0`, `$1`, …, and `%K`, a path, `$K0`; YES and NO become true and false.
     static func text(_ format: String) -> String {
         var text = "", number = 0, rest = format[...]
         var quote: Character?
         while let character = rest.first {
             if quote == nil, character == "%", let kind = rest.dropFirst().firstIndex(where: { !"hlqz".contains($0) }),
-                "@dDiuUxXfFeEgG".contains(rest[kind])
+                "@KdDiuUxXfFeEgG".contains(rest[kind])
             {
+                text += rest[kind] == "K" ? "$K\(number)" : "$\(number)"
                 rest = rest[rest.index(after: kind)...]
-                text += "$\(number)"
                 number += 1
                 continue
             }

@@ -114,6 +114,52 @@ extension RealmExamples {
                     && dogs.filter("NOT (alive == NO)").filter("age < 4").map(\.id) == [2, 3])
         }
 
+        /// Conditions about other objects, as texts and as Realm's type-safe queries are written; and orders.
+        @Test func paths() throws {
+            let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1))
+            try realm.write {
+                let other = realm.create(Person.self, value: ["id": 2])
+                (dogs[0].owner, dogs[1].owner, dogs[2].owner) = (other, person, person)
+                dogs[3].scores["a"] = 7
+            }
+            func ids(_ text: String, _ arguments: Any...) -> [Int] {
+                switch arguments.count {
+                case 0: dogs.filter(text).map(\.id)
+                case 1: dogs.filter(text, arguments[0]).map(\.id)
+                default: dogs.filter(text, arguments[0], arguments[1]).map(\.id)
+                }
+            }
+            #expect(ids("owner.id == 1") == [2, 3] && ids("%K == %@", "owner.id", 2) == [1])
+            #expect(ids("%K > %@", "age", 3) == [4] && ids("name == '%K'") == [] && ids("owner.id == %ld", 2) == [1])
+            #expect(ids("scores.@count > 0 AND ANY scores.@values == %@", 7) == [4] && ids("scores['a'] == 7") == [4])
+            #expect(ids("ANY owner.dogs.age == 4") == [2, 3] && ids("owner.@links.Dog.owner.@count == 2") == [2, 3])
+            let people = realm.objects(Person.self)
+            func found(_ condition: (Query<Person>) -> Query<Bool>) -> [Int] {
+                realm.objects(Person.self).where(condition).map(\.id)
+            }
+            #expect(
+                people.filter("SUBQUERY(dogs, $dog, $dog.age > %@ AND $dog.alive == YES).@count == 2", 2).map(\.id) == [
+                    1
+                ])
+            #expect(found { ($0.dogs.age > 2 && $0.dogs.alive).count == 2 } == [1])
+            #expect(found { $0.dogs.age.max > 3 } == [1] && found { $0.dogs.age.avg == 2.5 } == [1])
+            #expect(found { $0.dogs.age.sum == 0 } == [2] && found { $0.dogs.count == 0 } == [2])
+            #expect(found { $0.own.count == 2 } == [1] && found { $0.dogs.containsAny(in: [dogs[0]]) } == [1])
+            func typed(_ condition: (Query<Dog>) -> Query<Bool>) -> [Int] { dogs.where(condition).map(\.id) }
+            #expect(typed { $0.owner.id == 1 } == [2, 3] && typed { $0.owner.dogs.age == 4 } == [2, 3])
+            #expect(typed { $0.scores["a"] == 7 } == [4] && typed { $0.scores.keys == "a" } == [4])
+            #expect(typed { $0.scores.values == 7 } == [4] && typed { $0.scores.contains(5...8) } == [4])
+            #expect(
+                dogs.sorted(byKeyPath: "owner.id").map(\.id) == [4, 2, 3, 1]
+                    && dogs.sorted(by: [SortDescriptor(keyPath: \Dog.owner?.id, ascending: false)]).map(\.id) == [
+                        1, 2, 3, 4,
+                    ]
+                    && SortDescriptor(keyPath: \Dog.owner?.id).keyPath == "owner.id")
+            #expect(dogs.distinct(by: ["owner.id"]).map(\.id) == [1, 2, 4])
+            #expect(
+                code { ids("%K == 1", 5) } == .invalidQuery && code { ids("%K == 1", "owner.di") } == .noSuchProperty)
+        }
+
         /// As the type-safe queries of Realm's documents are written.
         @Test func typeSafeQueries() {
             func ids(_ condition: (Query<Dog>) -> Query<Bool>) -> [Int] { dogs.where(condition).map(\.id) }
