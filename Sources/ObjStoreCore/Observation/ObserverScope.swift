@@ -22,7 +22,7 @@ package struct ObserverScope: Sendable {
         for node in query.predicate.nodes {
             switch node {
             case .paths: break
-            case .test(let test) where test.targets != nil: break
+            case .test(let test) where test.hasTargets: break
             case .truth, .test, .values, .not, .and, .or: continue
             }
             throw StoreError(

@@ -91,7 +91,7 @@ extension QueryBinder {
             switch node {
             case .truth(let truth): stack.append(truth)
             case .test(let test):
-                let isNull = test.value.isNull && test.targets == nil
+                let isNull = test.value.isNull && !test.hasTargets
                 switch test.comparison {
                 case .equal: stack.append(isNull)
                 case .notEqual: stack.append(!isNull)

@@ -33,8 +33,8 @@ package struct Predicate: Sendable {
         self.program = program
         self.depth = depth
         hasTargets =
-            single.map { $0.targets != nil }
-            ?? program.contains { if case .test(let test) = $0 { test.targets != nil } else { false } }
+            single.map { $0.hasTargets }
+            ?? program.contains { if case .test(let test) = $0 { test.hasTargets } else { false } }
     }
 
     /// No nodes: true. Errors: `.invalidQuery`: it is deeper than 100 operations.
@@ -125,9 +125,12 @@ package struct ColumnTest: Sendable {
     let isInside: Bool
     /// Points to the bytes of `owner`, or to those of the query that it is part of.
     let value: Value
+    let hasTargets: Bool
+    /// The value's bytes, or the query that finds the targets. In one place, so that a copy counts one reference.
+    private let owner: (any AnyObject & Sendable)?
+
     /// Not nil: objects with a link, as the value or among the elements, to one that it finds; there is no value.
-    let targets: Query?
-    private let owner: OwnedValue?
+    var targets: Query? { hasTargets ? owner.map { unsafeDowncast($0, to: Query.self) } : nil }
 
     /// The value is copied.
     package init(
@@ -136,9 +139,10 @@ package struct ColumnTest: Sendable {
         self.propertyID = propertyID
         self.comparison = comparison
         self.isInside = isInside
-        targets = nil
-        owner = value.kind.isBytes ? try OwnedValue(copying: value) : nil
-        self.value = owner?.value ?? value
+        hasTargets = false
+        let bytes = value.kind.isBytes ? try OwnedValue(copying: value) : nil
+        owner = bytes
+        self.value = bytes?.value ?? value
     }
 
     /// Of a value whose bytes the query owns.
@@ -146,7 +150,7 @@ package struct ColumnTest: Sendable {
         self.propertyID = propertyID
         self.comparison = comparison
         isInside = false
-        targets = nil
+        hasTargets = false
         owner = nil
         self.value = value
     }
@@ -154,10 +158,10 @@ package struct ColumnTest: Sendable {
     /// Of a link, or of a list or set of links.
     init(_ propertyID: UInt32, linksTo targets: Query) {
         self.propertyID = propertyID
-        self.targets = targets
+        hasTargets = true
+        owner = targets
         comparison = .equal
         isInside = false
-        owner = nil
         value = .null
     }
 }

@@ -45,7 +45,7 @@ struct BoundTest {
         func wrong(_ what: String) -> StoreError {
             cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): \(what)"), position)
         }
-        if let targets = test.targets {
+        if test.hasTargets, let targets = test.targets {
             guard cls.columns[position].target == targets.classID else { throw wrong("it links to other objects") }
             return .targets
         }

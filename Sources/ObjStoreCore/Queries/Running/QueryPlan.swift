@@ -135,7 +135,7 @@ extension QueryRun {
         plan.estimate = few.estimate
         switch few.source {
         case .comparison(let test):
-            if test.targets != nil { plan.access = .links }
+            if test.hasTargets { plan.access = .links }
             plan.by = describe(test, names)
         case .between(let low, let high): plan.by = "\(describe(low, names)) and \(describe(high, names))"
         case .oneOf(let tests): plan.by = tests.map { describe($0, names) }.joined(separator: " or ")

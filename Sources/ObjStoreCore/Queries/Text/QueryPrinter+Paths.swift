@@ -83,6 +83,8 @@ extension QueryPrinter {
             case .every: write("[*]")
             }
         case .key:
+            // Keys that are no texts have no form.
+            guard node.value.kind == .string else { throw noText(index) }
             write("[")
             quoted(node.value.utf8, "'")
             write("]")
