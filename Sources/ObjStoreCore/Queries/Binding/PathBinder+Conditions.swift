@@ -119,7 +119,7 @@ extension PathBinder {
         case .count: return try count(index)
         case .type:
             let (path, end) = try path(index - 1)
-            guard end.kind == .mixed else { throw wrongEnd(index, "a mixed value", end) }
+            guard end.kind == .mixed else { throw wrong(index, "a mixed value", end) }
             return Side(
                 operand: PathOperand(source: .type(path)), kind: .int, isMany: end.isMany || end.isCollection,
                 index: index)
@@ -147,7 +147,7 @@ extension PathBinder {
         }
         let (path, end) = try path(index - 1)
         guard end.isCollection || end.isLink || end.kind.isText || end.kind == .mixed else {
-            throw wrongEnd(index, "a collection, a text or a binary", end)
+            throw wrong(index, "a collection, a text or a binary", end)
         }
         let ofObjects = end.isLink && end.collection != .map
         return Side(
@@ -159,13 +159,13 @@ extension PathBinder {
         let aggregate = QueryAggregate(rawValue: nodes[index].choice).unsafelyUnwrapped
         let of = binder.operands(index), (path, end) = try path(of[0])
         guard end.isCollection || end.isMany && end.isLink, end.collection != .allOrigins else {
-            throw wrongEnd(index, "a collection", end)
+            throw wrong(index, "a collection", end)
         }
-        let level = try begin(end.isLink ? end.target : nil, at: index)
-        defer { self.end(level) }
+        let level = begin(end.isLink ? end.target : nil)
+        defer { endLevel() }
         var member: Path?, kind = end.kind
         if nodes[of[1]].kind != .variable {
-            guard end.isLink, end.target != nil else { throw wrongEnd(index, "a collection of objects", end) }
+            guard end.isLink, end.target != nil else { throw wrong(index, "a collection of objects", end) }
             let (memberPath, memberEnd) = try self.path(of[1])
             guard memberPath.level == level, !memberEnd.isMany, !memberEnd.isCollection else {
                 throw binder.error(

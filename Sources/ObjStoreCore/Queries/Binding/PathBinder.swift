@@ -199,27 +199,28 @@ struct PathBinder {
 
     /// SUBQUERY(collection, $x, condition): those elements.
     private mutating func filter(_ index: Int, _ path: inout Path, _ end: inout End) throws(StoreError) {
-        let level = try begin(end.target, at: index)
+        let level = begin(end.target)
         let condition = try condition(index - 1)
-        self.end(level)
+        endLevel()
         path.steps.append(.filter(condition, level: level))
         end.collection = .none
         end.isMany = true
     }
 
     /// A level of objects; its number is how many filters and aggregates are around.
-    mutating func begin(_ target: Int?, at index: Int) throws(StoreError) -> Int {
+    mutating func begin(_ target: Int?) -> Int {
         classes.append(target)
         most = max(most, classes.count)
         return classes.count - 1
     }
 
-    mutating func end(_ level: Int) { classes.removeLast() }
+    mutating func endLevel() { classes.removeLast() }
 
     /// How many levels there were at most.
     private(set) var most = 1
 
-    private func wrong(_ index: Int, _ wanted: String, _ end: End) -> StoreError {
+    /// Something else is expected before a step or a tail.
+    func wrong(_ index: Int, _ wanted: String, _ end: End) -> StoreError {
         let before = binder.shape.firstOperand(of: index, in: nodes)
         let what =
             switch end.collection {
@@ -247,8 +248,6 @@ struct PathBinder {
         default: "SUBQUERY"
         }
     }
-
-    func wrongEnd(_ index: Int, _ wanted: String, _ end: End) -> StoreError { wrong(index, wanted, end) }
 }
 
 extension QueryNode.Kind {

@@ -146,6 +146,7 @@ final class PathRun {
                 try follow(path, number + 1, .value(value), body)
             }
         case .filter(let condition, let level):
+            try Stack.check()
             func look(_ value: Value) throws(StoreError) -> Bool {
                 objects[level] = value
                 guard try holds(condition) else { return true }

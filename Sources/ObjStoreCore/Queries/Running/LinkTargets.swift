@@ -30,7 +30,11 @@ extension BoundTest {
     /// Ascending.
     private func targets() throws(StoreError) -> KeyBuffer {
         let query = test.targets.unsafelyUnwrapped
-        func find() throws(StoreError) -> KeyBuffer { try QueryRun(query, trees).keys() }
+        func find() throws(StoreError) -> KeyBuffer {
+            // One query inside of another for each link of a path.
+            try Stack.check()
+            return try QueryRun(query, trees).keys()
+        }
         guard let links else { return try find() }
         return try links.targets(query, find)
     }
