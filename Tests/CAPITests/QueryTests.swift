@@ -113,6 +113,7 @@ private func string(_ characters: String) -> objstore_value { objstore_string(te
                 { !(($0.age.map { $0 < 3 } ?? false) || ($0.weight.map { $0 > 5 } ?? false)) }
             ),
             ("TRUEPREDICATE", { _ in true }), ("FALSEPREDICATE", { _ in false }), ("", { _ in true }),
+            (" \n\t", { _ in true }),
         ]
         for kind in 0..<2 {
             let body: (OpaquePointer) throws -> Void = { view in

@@ -110,7 +110,7 @@ import ObjStoreCore
 
     @Test func placesOfErrors() throws {
         for (text, position, message) in [
-            ("", 0, "a value was expected at byte 0, not the end of the query"),
+            ("(", 1, "a value was expected at byte 1, not the end of the query"),
             ("age > ", 6, "a value was expected at byte 6, not the end of the query"),
             ("age", 3, "an operator, as in `age > 2`, was expected at byte 3, not the end of the query"),
             ("a == 1 & b == 2", 7, "\"&\" has no meaning in a query, at byte 7"),

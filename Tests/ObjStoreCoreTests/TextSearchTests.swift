@@ -39,7 +39,7 @@ import ObjStoreCore
         var draft = SchemaDraft()
         try draft.addClass("Note")
         try draft.addProperty("Note", "text", .string, [.nullable, .fullText])
-        try draft.addProperty("Note", "plain", .string, [])
+        try draft.addProperty("Note", "plain", .string, [.nullable])
         var configuration = StoreConfiguration()
         configuration.place = .memory("")
         configuration.schema = draft

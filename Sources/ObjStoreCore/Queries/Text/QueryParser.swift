@@ -44,11 +44,15 @@ struct QueryParser {
     }
 
     mutating func query() throws(StoreError) {
-        if beginsWithSteps { try append(.truth, operands: 0, number: 1, at: 0) } else { try predicate() }
+        // Without a condition, also where there are only blanks: about all objects.
+        if token.kind == .end || beginsWithSteps {
+            try append(.truth, operands: 0, number: 1, at: 0)
+        } else {
+            try predicate()
+        }
         try steps()
     }
 
-    /// Without a condition: about all objects.
     private var beginsWithSteps: Bool {
         guard token.kind == .word, isCall else { return false }
         switch token.keyword {
