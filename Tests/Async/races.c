@@ -108,6 +108,7 @@ static objstore_status complete(objstore_status status, uint64_t version, void *
     generation *of = t->of;
     t->told++;
     t->status = status;
+    if (t->ran != 1) fprintf(stderr, "told %s: %s\n", objstore_status_name(status), objstore_last_message());
     expect(t->ran == 1, t, "its completion was called, but its body has not run once");
     if (t->place) {
         expect(t->place > of->last_told, t, "its completion was called after that of a later one");

@@ -21,7 +21,7 @@ object_of() { for name in "$objects/$1.swift.o" "$objects/$1.o"; do [ -e "$name"
 # What the other folders may take from C: memory, text and numbers, libffi. Whatever else they refer to
 # is taken for a system call, so a new harmless function has to be added here.
 allowed='mem(cpy|move|set|cmp|chr)|(__)?mem(cpy|move|set)_chk|str(len|cmp|ncmp)|malloc|calloc|realloc|free|posix_memalign|aligned_alloc'
-allowed+='|malloc_usable_size|__stack_chk_fail|abort|qsort|(f?(mod|min|max|abs)|floor|ceil|trunc|round|rint|sqrt|pow|exp|log|log2|log10|frexp|ldexp)f?'
+allowed+='|malloc_usable_size|__stack_chk_fail|abort|qsort|(f?(mod|min|max|abs)|floor|ceil|trunc|round|rint|sqrt|pow|exp|log|log2|log10|sin|cos|asin|frexp|ldexp)f?'
 allowed+='|strto(d|ll|ull)|__(mul|div|mod|udiv|umod)ti[34]|c?ffi_[a-z0-9_]*|_GLOBAL_OFFSET_TABLE_|__tls_get_addr'
 allowed+='|__(asan|tsan|sanitizer)_[a-z0-9_]*'
 # csystem.h: hooks, injected bugs, atomics. Inline functions show as defined (t) in whoever calls them.
@@ -33,6 +33,7 @@ doors='swift_stdlib_random|\$s.*(SystemRandomNumberGenerator|6random2in|13random
 export allowed doors
 offences() { # OBJECT…: one offence a line, with the object's name before it
     nm -A "$@" | awk '
+        NF < 3 { next }  # a name that goes on: of a reference to a type, with any bytes in it
         { object = $1; sub(/\.o:.*/, "", object); sub(/.*\//, "", object); sub(/\.swift$/, "", object); type = $(NF - 1); name = $NF }
         (type == "U" || type ~ /^[tTdDbB]$/ && name ~ /^cs_/) && name !~ "^(" ENVIRON["allowed"] ")$" { print object, name }
         type == "U" && name ~ "^(" ENVIRON["doors"] ")$" { print object, name }' | sort -u

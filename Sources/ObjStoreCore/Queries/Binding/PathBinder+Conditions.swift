@@ -190,7 +190,7 @@ extension PathBinder {
         let operation = Arithmetic(rawValue: nodes[index].choice).unsafelyUnwrapped
         var sides: [Side] = []
         for operand in binder.operands(index) {
-            var side = try side(operand)
+            let side = try side(operand)
             guard side.kind.isNumber || side.kind == .mixed || side.kind == .null else {
                 throw binder.error(
                     .wrongType, operand,
