@@ -425,18 +425,6 @@ def condition(rng: random.Random, model: type, around: list[type], depth: int) -
     return made | other, lambda env: test(env) or other_test(env)
 
 
-def is_readable(text: str) -> bool:
-    """The language has no properties of what a subquery leaves: expressions can say more."""
-    for at in [at for at in range(len(text)) if text.startswith("SUBQUERY(", at)]:
-        depth, end = 1, at + len("SUBQUERY(")
-        while depth:
-            depth += {"(": 1, ")": -1}.get(text[end], 0)
-            end += 1
-        if not text.startswith(".@", end):
-            return False
-    return True
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_random_paths(store, seed):
     print("seed", seed)
@@ -450,10 +438,11 @@ def test_random_paths(store, seed):
         made, test = condition(rng, model, [], 2)
         wanted = [each.id for each in plain[model] if test({model: each})]
         results = store.objects(model).where(made)
-        assert [each.id for each in results] == wanted, (seed, turn, made, results.query_text())
+        assert [each.id for each in results] == wanted, (seed, turn, made)
         assert store.objects(model).where(made).count() == len(wanted), (seed, turn, made)
-        text = results.query_text()
-        if not is_readable(text):
+        try:
+            text = results.query_text()
+        except objstore.NotSupported:  # the language has no form for it
             continue
         again = store.objects(model).filter(text)
         assert [each.id for each in again] == wanted and again.query_text() == text, (seed, turn, text)
