@@ -320,11 +320,7 @@ extension PathBinder {
         guard let values = right.constants, values.count == 1, let value = values.first, value.kind.isText else {
             return .text(operation, modifiers)
         }
-        let pattern = try TextPattern(
-            operation, UnsafeRawBufferPointer(start: value.pointer, count: value.count),
-            foldsCase: modifiers.contains(.ignoresCase), foldsAccents: modifiers.contains(.ignoresAccents),
-            isBinary: value.kind == .binary)
-        return .pattern(pattern, of: value.kind)
+        return .pattern(try TextPattern(operation, value, modifiers), of: value.kind)
     }
 
     /// Every value lies in the range.

@@ -275,10 +275,7 @@ extension QueryBinder {
             return [.values(ValueTest(left, .text(operation, pair.modifiers), right, properties))]
         }
         if value.isNull { return operation == .equal ? try computed(pair, Comparison.equal) : [.truth(false)] }
-        let pattern = try TextPattern(
-            operation, UnsafeRawBufferPointer(start: value.pointer, count: value.count),
-            foldsCase: pair.modifiers.contains(.ignoresCase), foldsAccents: pair.modifiers.contains(.ignoresAccents),
-            isBinary: value.kind == .binary)
+        let pattern = try TextPattern(operation, value, pair.modifiers)
         return [.values(ValueTest(left, .pattern(pattern, of: value.kind), nil, before))]
     }
 }
@@ -308,7 +305,7 @@ extension QueryBinder {
         if nodes[left].kind == .list || nodes[index - 1].kind == .list && operation != .isIn && operation != .between {
             return true
         }
-        return needsPaths(below: index - 1) || needsPaths(below: Int(shape.starts[index - 1]) - 1)
+        return needsPaths(below: index - 1) || needsPaths(below: left)
     }
 
     /// Of an operand.

@@ -121,11 +121,7 @@ extension ValueTest {
             guard left.kind == .string || left.kind == .binary, left.kind == right.kind else {
                 return operation == .equal && left.isNull && right.isNull
             }
-            let pattern = try TextPattern(
-                operation, UnsafeRawBufferPointer(start: right.pointer, count: right.count),
-                foldsCase: modifiers.contains(.ignoresCase), foldsAccents: modifiers.contains(.ignoresAccents),
-                isBinary: right.kind == .binary)
-            return pattern.matches(left.pointer, left.count)
+            return try TextPattern(operation, right, modifiers).matches(left.pointer, left.count)
         }
     }
 
@@ -182,5 +178,15 @@ struct ValueSet: Sendable {
         }
         if low == values.count { return false }
         return try MixedOrder.compare(values[low], value) == 0
+    }
+}
+
+extension TextPattern {
+    /// Of a text or a binary.
+    init(_ operation: Operation, _ value: Value, _ modifiers: QueryNode.Modifiers) throws(StoreError) {
+        try self.init(
+            operation, UnsafeRawBufferPointer(start: value.pointer, count: value.count),
+            foldsCase: modifiers.contains(.ignoresCase), foldsAccents: modifiers.contains(.ignoresAccents),
+            isBinary: value.kind == .binary)
     }
 }

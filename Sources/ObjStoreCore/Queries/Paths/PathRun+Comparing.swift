@@ -95,11 +95,7 @@ extension PathRun {
         _ left: Value, _ operation: TextPattern.Operation, _ right: Value, _ modifiers: QueryNode.Modifiers
     ) throws(StoreError) -> Bool {
         guard left.kind.isText, left.kind == right.kind else { return false }
-        let pattern = try TextPattern(
-            operation, UnsafeRawBufferPointer(start: right.pointer, count: right.count),
-            foldsCase: modifiers.contains(.ignoresCase), foldsAccents: modifiers.contains(.ignoresAccents),
-            isBinary: right.kind == .binary)
-        return pattern.matches(left.pointer, left.count)
+        return try TextPattern(operation, right, modifiers).matches(left.pointer, left.count)
     }
 }
 

@@ -159,18 +159,8 @@ final class PathRun {
         case .at(let index): next = .value(try element(index, of: item))
         case .key(let key): next = .value(try value(ofKey: key, item))
         case .member(let name): next = try member(name, of: item)
-        case .incoming(let id):
-            if case .value(let object) = item, !object.isNull {
-                next = .origins(of: object, by: id)
-            } else {
-                next = .nothing
-            }
-        case .allIncoming:
-            if case .value(let object) = item, !object.isNull {
-                next = .origins(of: object, by: nil)
-            } else {
-                next = .nothing
-            }
+        case .incoming(let id): next = PathRun.origins(of: item, by: id)
+        case .allIncoming: next = PathRun.origins(of: item, by: nil)
         case .keys:
             switch item {
             case .collection(let elements, _) where elements.kind == .map: next = .keys(elements)
@@ -190,6 +180,11 @@ final class PathRun {
             }
         }
         return try follow(path, number + 1, next, body)
+    }
+
+    private static func origins(of item: Item, by id: UInt32?) -> Item {
+        if case .value(let object) = item, !object.isNull { return .origins(of: object, by: id) }
+        return .nothing
     }
 
     private static func isMap(_ value: Value) throws(StoreError) -> Bool {
@@ -314,34 +309,34 @@ final class PathRun {
         case .value(let value): return value.kind == .document ? Int64(try MixedContainer(value).count) : 0
         case .documentKeys(let value): return Int64(try MixedContainer(value).count)
         case .collection(let elements, _), .keys(let elements): return Int64(try elements.count())
-        case .origins(let object, _):
-            let target = ClassID.index(UInt32(truncatingIfNeeded: object.high))
-            var count = 0
-            if case .origins(_, let id?) = item {
-                let cls = schema.classes[PropertyID.classIndex(id)], position = try cls.position(id)
-                if cls.mixedPosition(of: position) != nil {
-                    try forEachMixedOrigin(of: object, cls, position) { (_, links) in
-                        count += links
-                        return true
-                    }
-                    return Int64(count)
-                }
+        case .origins(let object, let id?): return Int64(try countOrigins(of: object, by: id))
+        case .origins(let object, nil):
+            var count = try mixedOrigins(of: object)
+            for link in schema.incoming[ClassID.index(UInt32(truncatingIfNeeded: object.high))] {
+                let id = schema.classes[link.classIndex].propertyID(link.property)
+                count += try countOrigins(of: object, by: id)
             }
-            for link in schema.incoming[target] {
-                let cls = schema.classes[link.classIndex]
-                if case .origins(_, let id?) = item, id != cls.propertyID(link.property) { continue }
-                count += try self.count(link, cls, object.low)
-            }
-            if case .origins(_, nil) = item { count += try mixedOrigins(of: object) }
             return Int64(count)
         }
     }
 
-    private func count(_ link: IncomingLink, _ cls: ClassSchema, _ key: Int64) throws(StoreError) -> Int {
-        if link.isCollection { return try link.count(to: key, trees.inverse(cls, link.property)) }
-        let target = Value(kind: .link, low: key)
-        return try trees.withIndex(cls, link.property, finding: target) { (index) throws(StoreError) in
-            try link.count(to: key, index)
+    /// How many links in a property lead to an object, by its index or inverse.
+    private func countOrigins(of object: Value, by id: UInt32) throws(StoreError) -> Int {
+        let cls = schema.classes[PropertyID.classIndex(id)], position = try cls.position(id)
+        if cls.mixedPosition(of: position) != nil {
+            var count = 0
+            try forEachMixedOrigin(of: object, cls, position) { (_, links) in
+                count += links
+                return true
+            }
+            return count
+        }
+        let link = IncomingLink(
+            classIndex: Int(cls.id), property: position, isCollection: cls.columns[position].kind.isCollection)
+        if link.isCollection { return try link.count(to: object.low, trees.inverse(cls, position)) }
+        let target = Value(kind: .link, low: object.low)
+        return try trees.withIndex(cls, position, finding: target) { (index) throws(StoreError) in
+            try link.count(to: object.low, index)
         } ?? 0
     }
 
@@ -349,11 +344,8 @@ final class PathRun {
     private func mixedOrigins(of object: Value) throws(StoreError) -> Int {
         var count = 0
         for origin in schema.mixedOrigins {
-            let cls = schema.classes[origin.classIndex]
-            try forEachMixedOrigin(of: object, cls, origin.property) { (_, links) in
-                count += links
-                return true
-            }
+            let id = schema.classes[origin.classIndex].propertyID(origin.property)
+            count += try countOrigins(of: object, by: id)
         }
         return count
     }
