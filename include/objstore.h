@@ -129,7 +129,7 @@
  *      Unloading. dlclose leaves the library where it is, since threads that used it may end later.
  *
  *  Handles
- *      objstore, objstore_schema, objstore_config, objstore_view, objstore_query, objstore_results, objstore_changes,
+ *      objstore, objstore_schema, objstore_config, objstore_view, objstore_query, objstore_results, objstore_table, objstore_changes,
  *      objstore_token and objstore_bound are handles: they own something, and you release each with the close function
  *      of its type. Closing NULL is allowed and does nothing. A handle is an opaque word: compare it with == and
  *      nothing else. Using a closed one gives OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is due
@@ -754,6 +754,7 @@ typedef struct objstore_config objstore_config;   /* how to open */
 typedef struct objstore_view objstore_view;       /* live, frozen or a transaction */
 typedef struct objstore_query objstore_query;     /* a class, a condition, an order */
 typedef struct objstore_results objstore_results; /* objects that were found */
+typedef struct objstore_table objstore_table;     /* values of objects, or of groups of them */
 typedef struct objstore_changes objstore_changes; /* a change set */
 typedef struct objstore_token objstore_token;     /* an observer */
 typedef struct objstore_bound objstore_bound;     /* owns a function made at run time */
@@ -2742,7 +2743,12 @@ OBJSTORE_ENUM(objstore_query_kind) {
     OBJSTORE_QUERY_DISTINCT = 29,   /* values */
     OBJSTORE_QUERY_LIMIT = 30,      /* `number` objects at most */
     OBJSTORE_QUERY_OFFSET = 31,     /* without the first `number` */
-    OBJSTORE_QUERY_WHOLE = 32       /* a condition, then steps */
+    OBJSTORE_QUERY_WHOLE = 32,      /* a condition, then steps */
+    /* Tables (section 17), behind all other steps. */
+    OBJSTORE_QUERY_GROUP = 34,      /* values, or COLUMNs: objects with equal ones are a group; none: all are one */
+    OBJSTORE_QUERY_HAVING = 35,     /* a condition about groups */
+    OBJSTORE_QUERY_SELECT = 36,     /* values, or COLUMNs; the last step */
+    OBJSTORE_QUERY_COLUMN = 37      /* one value, called `value` */
 };
 
 /** The `choice` of OBJSTORE_QUERY_COMPARE. */
@@ -3222,6 +3228,127 @@ OBJSTORE_API objstore_status objstore_query_read(objstore_query *query, objstore
     OBJSTORE_CHECKS(null(query, view, buffer), nullable(properties), closed(query, view), kind(query, view),
                     count(row_count, property_count), array(properties, property_count), property(properties),
                     buffer(buffer));
+
+/* ------------------------------------------------------------------------------------------------
+ *  Tables: values of the objects that a query finds, or of groups of them, instead of the objects
+ *
+ *      age > 5 SORT(name ASC) SELECT(name, owner.city AS city, weight / 1000)
+ *      age > 5 GROUP(city) HAVING(@count > 3) SORT(@avg.age DESC) LIMIT(10) SELECT(city, @count AS n, @avg.age)
+ *
+ *  Behind GROUP a query is about groups of objects with equal values of its keys (as DISTINCT has them; null is a value
+ *  as any other): HAVING, SORT, LIMIT, OFFSET and SELECT ask for keys, what lies behind a key that is a link, @count,
+ *  @sum, @avg, @min and @max of the objects of a group, and what is computed from these. GROUP() makes one group of all
+ *  objects, also of none. Without SORT groups come in the order of their first objects. Without SELECT the columns are
+ *  the keys and @count. docs/query-language.md has all of it.
+ *
+ *  Such a query has no objects: what asks it for some is INVALID_QUERY.
+ *  Cost: one pass over the columns that are used, and over the groups. Memory: 8 to 40 bytes for each group and each
+ *  thing that is asked of it, or the table (OUT_OF_MEMORY).
+ * ------------------------------------------------------------------------------------------------ */
+
+/** Asks a query with GROUP or SELECT. The table is complete and lies in memory of its own: it stays when view and store
+ * are closed, and any thread may read it. Errors: as of objstore_query_count. INVALID_QUERY: the query is for objects. */
+OBJSTORE_API objstore_status objstore_query_table(objstore_query *query, objstore_view *view, objstore_table **table)
+    OBJSTORE_CHECKS(null(query, view, table), closed(query, view), kind(query, view));
+
+/** One column of a table: its values as in the table of section 17. 72 bytes, final. */
+typedef struct objstore_table_column {
+    objstore_text name;          /* that of AS, or the text of the value */
+    objstore_kind kind;
+    objstore_class_id class_id;  /* of LINK: the class that all lead to, 0: any; else 0 */
+    const void *OBJSTORE_NULLABLE values;       /* MIXED: NULL, see objstore_table_value */
+    const int64_t *OBJSTORE_NULLABLE offsets;   /* STRING, BINARY; else NULL */
+    const uint8_t *OBJSTORE_NULLABLE validity;  /* NULL = no nulls */
+    uint64_t values_bytes;       /* STRING, BINARY: size of `values`; else 0 */
+    uint64_t null_count;
+    uint64_t reserved;
+} objstore_table_column;
+
+/** Says how many rows and columns a table has; each may be NULL: not wanted. */
+OBJSTORE_API objstore_status objstore_table_size(objstore_table *table, uint64_t *rows, size_t *columns)
+    OBJSTORE_CHECKS(null(table), nullable(rows, columns), closed(table), kind(table));
+
+/** Gives a column. What it points to stays until the table is closed. OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_table_column_at(objstore_table *table, size_t index,
+                                                      objstore_table_column *column)
+    OBJSTORE_CHECKS(null(table, column), closed(table), kind(table), range(index));
+
+/** Gives one value. Its bytes stay until the table is closed. OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_table_value(objstore_table *table, uint64_t row_index,
+                                                  size_t column_index, objstore_value *value)
+    OBJSTORE_CHECKS(null(table, value), closed(table), kind(table), range(row_index), range(column_index));
+
+/** Closes a table. NULL is allowed. */
+OBJSTORE_API objstore_status objstore_table_close(objstore_table *table)
+    OBJSTORE_CHECKS(nullable(table), closed(table), kind(table));
+
+/* The Arrow C stream interface, as its specification has it: https://arrow.apache.org/docs/format/CStreamInterface.html */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+#endif
+
+/** Gives what a query finds as a stream of record batches: the columns of a table, or all properties of single values of
+ * its objects, in the order of the query. `stream` is yours: release it. Batches have about 65,536 rows, stay valid
+ * until they are released, whatever happens to the store, and are made when you ask for them, from the version that the
+ * view shows now, which stays pinned until the stream is released or the store is closed (get_next then fails). Of a
+ * transaction they are made at once.
+ *
+ *   BOOL b · INT l · FLOAT f · DOUBLE g · STRING U · BINARY Z · TIMESTAMP tsn:UTC (get_next fails for a time before 1677
+ *   or after 2262) · DECIMAL128 U, all digits · OBJECT_ID w:12 · UUID w:16, arrow.uuid · LINK l, keys of objects ·
+ *   MIXED U, arrow.json: JSON, extended as of objstore_results_to_json for what JSON has not
+ *
+ * Errors: as of objstore_query_count; INVALID_ARGUMENT: the class has no properties of single values. */
+OBJSTORE_API objstore_status objstore_query_arrow(objstore_query *query, objstore_view *view,
+                                                  struct ArrowArrayStream *stream)
+    OBJSTORE_CHECKS(null(query, view, stream), closed(query, view), kind(query, view));
+
+/** The same of a table that is there, without a copy: what the stream gives stays when the table is closed. */
+OBJSTORE_API objstore_status objstore_table_arrow(objstore_table *table, struct ArrowArrayStream *stream)
+    OBJSTORE_CHECKS(null(table, stream), closed(table), kind(table));
+
+/** The same of results, as the list stands: of these properties, or with `property_count` 0 of all that have single
+ * values. Values are those of the view as it is now; of an object that was deleted all are null. */
+OBJSTORE_API objstore_status objstore_results_arrow(objstore_results *results,
+                                                    const objstore_property_id *properties, size_t property_count,
+                                                    struct ArrowArrayStream *stream)
+    OBJSTORE_CHECKS(null(results, stream), nullable(properties), closed(results), kind(results),
+                    count(property_count), array(properties, property_count), property(properties));
 
 /* ================================================================================================
  *  18. Observing

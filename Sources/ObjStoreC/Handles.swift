@@ -13,17 +13,18 @@ enum HandleKind: UInt64 {
     case token = 7
     case bound = 8
     case query = 9
+    case table = 10
 
     var name: String {
         [
             "closed handle", "store", "schema", "config", "view", "results", "change set", "token", "bound function",
-            "query",
+            "query", "table",
         ][
             Int(rawValue)]
     }
     var isPlural: Bool { self == .results }
     /// Nothing but memory: the child of a fork uses its own copy.
-    var survivesFork: Bool { self == .schema || self == .config }
+    var survivesFork: Bool { self == .schema || self == .config || self == .table }
 }
 
 /// Handles: opaque words that name small headers, which are never unmapped, so that every misuse is found.

@@ -194,12 +194,13 @@ public func objstore_query_observe(
     guard let token else { return failNull("token") }
     token.pointee = nil
     guard let handler else { return failNull("handler") }
-    return Handles.pin(query, .query, "query") { (asked: QueryBox) throws(StoreError) in
+    return Handles.pin(query, .query, "query", [.invalidQuery: "query"]) { (asked: QueryBox) throws(StoreError) in
         Handles.pin(store, .store, "store", [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query"]) {
             (box: StoreBox) throws(StoreError) in
             try check(flags: flags)
             let object = box.store, handle = store!
-            let observer = try object.observe(asked.query, initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) {
+            let query = try asked.query
+            let observer = try object.observe(query, initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) {
                 call(handler, userdata, $0, object, handle)
             }
             try makeToken(observer, object, parent: handle, token)

@@ -3,12 +3,18 @@ internal import ObjStoreCore
 
 /// What a handle of a query refers to: the query with its text, where that was lent.
 final class QueryBox: ClosedWithParent {
-    let query: Query
+    let any: AnyQuery
     /// Of all: texts are lent rarely.
     private static let lock = Lock()
     private var text: OwnedValue?
 
-    init(_ query: Query) { self.query = query }
+    init(_ query: Query) { any = .objects(query) }
+    init(_ query: AnyQuery) { any = query }
+
+    /// Errors: `.invalidQuery`: it gives a table.
+    var query: Query {
+        get throws(StoreError) { try any.ofObjects() }
+    }
 
     func closeWithParent() {}
 
@@ -22,7 +28,7 @@ final class QueryBox: ClosedWithParent {
     func lend() throws(StoreError) -> Value {
         try QueryBox.lock.withLock { () throws(StoreError) in
             if let text { return QueryBox.withoutEnd(text) }
-            let written = try query.ownedText()
+            let written = try any.ownedText()
             text = written
             return QueryBox.withoutEnd(written)
         }
@@ -40,10 +46,18 @@ private func blame(_ source: StaticString) -> Blame {
     ]
 }
 
-/// Makes a query in a view, as a handle of its store.
+/// Makes a query for objects in a view.
 func makeQuery(
     _ view: OpaquePointer?, _ query: UnsafeMutablePointer<OpaquePointer?>?, _ blame: @autoclosure () -> Blame,
     _ body: (View) throws(StoreError) -> Query
+) -> objstore_status {
+    makeAnyQuery(view, query, blame()) { (view) throws(StoreError) in .objects(try body(view)) }
+}
+
+/// Makes a query in a view, as a handle of its store.
+private func makeAnyQuery(
+    _ view: OpaquePointer?, _ query: UnsafeMutablePointer<OpaquePointer?>?, _ blame: @autoclosure () -> Blame,
+    _ body: (View) throws(StoreError) -> AnyQuery
 ) -> objstore_status {
     guard let query else { return failNull("query") }
     query.pointee = nil
@@ -57,11 +71,11 @@ public func objstore_query_parse(
     _ view: OpaquePointer?, _ class_id: objstore_class_id, _ text: objstore_text,
     _ arguments: UnsafePointer<objstore_value>?, _ count: Int, _ query: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    makeQuery(view, query, blame("text")) { (view) throws(StoreError) in
+    makeAnyQuery(view, query, blame("text")) { (view) throws(StoreError) in
         let (pointer, length) = try bytes(of: text)
         try check(count: count, "count")
         try check(array: arguments, count, "arguments")
-        return try view.query(
+        return try view.anyQuery(
             class_id, parsing: UnsafeRawBufferPointer(start: pointer, count: length),
             arguments: try naming("arguments") { () throws(StoreError) in try queryArguments(arguments, count) })
     }
@@ -101,7 +115,7 @@ public func objstore_query_new(
     _ view: OpaquePointer?, _ class_id: objstore_class_id, _ nodes: UnsafePointer<objstore_query_node>?, _ count: Int,
     _ query: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
-    makeQuery(view, query, blame("nodes")) { (view) throws(StoreError) in
+    makeAnyQuery(view, query, blame("nodes")) { (view) throws(StoreError) in
         try check(count: count, "count")
         try check(array: nodes, count, "nodes")
         guard count <= QueryLimits.nodes else {
@@ -115,7 +129,7 @@ public func objstore_query_new(
                 throw error.at(class: nil, position: index)
             }
         }
-        return try view.query(class_id, own)
+        return try view.anyQuery(class_id, own)
     }
 }
 
@@ -151,11 +165,11 @@ public func objstore_query_then(
 ) -> objstore_status {
     guard let joined else { return failNull("joined") }
     joined.pointee = nil
-    return Handles.pin(query, .query, "query") { (first: QueryBox) throws(StoreError) in
+    return Handles.pin(query, .query, "query", [.invalidQuery: "query"]) { (first: QueryBox) throws(StoreError) in
         Handles.pin(then, .query, "then", [.wrongStore: "then", .invalidArgument: "then", .notSupported: "then"]) {
             (next: QueryBox) throws(StoreError) in
             joined.pointee = try Handles.open(
-                .query, QueryBox(try first.query.then(next.query)), parent: Handles.parent(query!))
+                .query, QueryBox(try first.query.then(next.any)), parent: Handles.parent(query!))
             return .OBJSTORE_OK
         }
     }
@@ -181,17 +195,30 @@ public func objstore_query_close(_ query: OpaquePointer?) -> objstore_status {
 
 // MARK: Asking
 
-private var asking: Blame { [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query"] }
+var asking: Blame { [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query"] }
 
-/// Runs a call on a query and a view. The query may be closed meanwhile.
+/// Runs a call on a query for objects and a view. The query may be closed meanwhile.
 private func ask(
     _ query: OpaquePointer?, _ view: OpaquePointer?, _ argument: StaticString = "view",
     _ blame: @autoclosure () -> Blame = asking, _ body: (Query, View) throws(StoreError) -> Void
 ) -> objstore_status {
     var found: Query?
-    let status = Handles.use(query, .query, "query") { (box: QueryBox) throws(StoreError) in found = box.query }
+    let status = Handles.use(query, .query, "query", [.invalidQuery: "query"]) { (box: QueryBox) throws(StoreError) in
+        found = try box.query
+    }
     guard let found else { return status }
     return Handles.use(view, .view, argument, blame()) { (view: View) throws(StoreError) in try body(found, view) }
+}
+
+/// The same of a query for objects or a table.
+func askAny(
+    _ query: OpaquePointer?, _ view: OpaquePointer?, _ blame: @autoclosure () -> Blame = asking,
+    _ body: (AnyQuery, View) throws(StoreError) -> Void
+) -> objstore_status {
+    var found: AnyQuery?
+    let status = Handles.use(query, .query, "query") { (box: QueryBox) throws(StoreError) in found = box.any }
+    guard let found else { return status }
+    return Handles.use(view, .view, "view", blame()) { (view: View) throws(StoreError) in try body(found, view) }
 }
 
 @c @implementation
@@ -232,7 +259,7 @@ public func objstore_query_explain(
     let blame: Blame = [
         .wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query", .invalidArgument: "flags",
     ]
-    return ask(query, view, "view", blame) { (query, view) throws(StoreError) in
+    return askAny(query, view, blame) { (query, view) throws(StoreError) in
         let runs = UInt32(OBJSTORE_EXPLAIN_RUN), asJSON = UInt32(OBJSTORE_EXPLAIN_JSON)
         try check(flags: flags, known: runs | asJSON)
         let plan = try view.explain(query, runs: flags & runs != 0)

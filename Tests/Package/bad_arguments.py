@@ -19,6 +19,7 @@ KINDS = {
     "objstore_view": "view",
     "objstore_query": "query",
     "objstore_results": "results",
+    "objstore_table": "table",
     "objstore_changes": "changes",
     "objstore_token": "token",
     "objstore_bound": "bound",
@@ -31,6 +32,7 @@ OPEN = {
     "view": "LV",
     "query": "QUERY",
     "results": "RS",
+    "table": "TABLE",
     "changes": "KEPT",
     "token": "TOKEN",
     "bound": "BOUND",
@@ -46,6 +48,11 @@ DEFAULTS = {
     "query": "QUERY",
     "then": "QUERY",
     "results": "RS",
+    "table": "TABLE",
+    "stream": "&STREAM",
+    "column": "&TABLE_COLUMN",
+    "row_index": "0",
+    "column_index": "0",
     "row": "&ROW",
     "buffer": "&BUF",
     "report": "&BUF",
@@ -282,6 +289,8 @@ RANGES = {
     "version": ["0"],
     "value": ["0", "-1", "((int64_t)1 << 31)"],
     "index": ["1000000"],
+    "row_index": ["1000000"],
+    "column_index": ["1000000"],
     "timeout_ms": ["-2"],
     "start": ["1000000"],
     "position": ["bad_position()"],
@@ -345,7 +354,10 @@ static objstore_schema *SC;
 static objstore_config *CF;
 static objstore_view *LV, *FV, *TX, *BV;
 static objstore_savepoint POINT;
-static objstore_query *QUERY;
+static objstore_query *QUERY, *GROUPS;
+static objstore_table *TABLE;
+static objstore_table_column TABLE_COLUMN;
+static struct ArrowArrayStream STREAM;
 static objstore_query_node QUERY_NODES[4]; /* n > 0: all */
 static objstore_results *RS;
 static objstore_changes *KEPT, *closed_changes;
@@ -375,6 +387,7 @@ static objstore_config *closed_config;
 static objstore_view *closed_view;
 static objstore_query *closed_query;
 static objstore_results *closed_results;
+static objstore_table *closed_table;
 static objstore_property_id PROPS[2], BAD_PROPS[3][2], TWICE[2];
 static objstore_value VALS[2], KEY_VALS[2], BAD_VALS[2], NULL_VALS[2], TEXT_VALS[3][2], OUT_VALUES[8];
 static objstore_property_id TEXT_PROPS[2];
@@ -588,6 +601,10 @@ static void set_up(void) {
     MUST(objstore_query_find(closed_query, closed_view, &closed_results));
     MUST(objstore_results_close(closed_results));
     MUST(objstore_query_close(closed_query));
+    MUST(objstore_query_parse(closed_view, ITEM, OBJSTORE_STR("GROUP()"), NULL, 0, &closed_query));
+    MUST(objstore_query_table(closed_query, closed_view, &closed_table));
+    MUST(objstore_table_close(closed_table));
+    MUST(objstore_query_close(closed_query));
     MUST(objstore_view_close(closed_view));
     {
         objstore_write_body function;
@@ -663,6 +680,9 @@ static void begin_test(int transaction) {
     }
     MUST(objstore_query_new(LV, ITEM, QUERY_NODES, 4, &QUERY));
     MUST(objstore_query_find(QUERY, LV, &RS));
+    MUST(objstore_query_parse(LV, ITEM, OBJSTORE_STR("GROUP(n)"), NULL, 0, &GROUPS));
+    MUST(objstore_query_table(GROUPS, LV, &TABLE));
+    memset(&STREAM, 0, sizeof STREAM);
     MUST(objstore_row_init(FV, ITEM, &ROW));
     MUST(objstore_row_next(&ROW, &more));
     MUST(objstore_row_init(FV, ITEM, &FRESH_ROW));
@@ -678,7 +698,10 @@ static void end_test(void) {
     objstore_token_close(TOKEN);
     objstore_bound_close(BOUND);
     objstore_results_close(RS);
+    objstore_table_close(TABLE);
+    objstore_query_close(GROUPS);
     objstore_query_close(QUERY);
+    if (STREAM.release) STREAM.release(&STREAM);
     objstore_view_close(FV);
     objstore_view_close(LV);
     objstore_view_close(BV);

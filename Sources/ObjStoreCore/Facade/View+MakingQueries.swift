@@ -3,9 +3,10 @@ extension View {
     /// The query of nodes; none: of all objects. Values are copied.
     ///
     /// Errors, with the place of the node: `.noSuchClass`, `.noSuchProperty`, `.wrongType`, `.invalidQuery`,
-    /// `.notSupported`, `.invalidUTF8`; `.invalidArgument`: they are no tree; `.outOfMemory`.
+    /// `.notSupported`, `.invalidUTF8`; `.invalidArgument`: they are no tree; `.outOfMemory`. Also `.invalidQuery`: it gives a
+    /// table.
     package func query(_ classID: UInt32, _ nodes: [QueryNode]) throws(StoreError) -> Query {
-        try query(classID, nodes.isEmpty ? nil : try QueryTree(nodes))
+        try anyQuery(classID, nodes).ofObjects()
     }
 
     /// The query of a text; an empty one: of all objects. See `QueryTree.init(parsing:arguments:)` for the grammar.
@@ -14,26 +15,76 @@ extension View {
     package func query(
         _ classID: UInt32, parsing text: String, arguments: [QueryArgument] = []
     ) throws(StoreError) -> Query {
-        if text.isEmpty && arguments.isEmpty { return try query(classID, nil as QueryTree?) }
-        return try query(classID, try QueryTree(parsing: text, arguments: arguments))
+        try anyQuery(classID, parsing: text, arguments: arguments).ofObjects()
+    }
+
+    /// One that gives objects, or a table.
+    package func anyQuery(_ classID: UInt32, _ nodes: [QueryNode]) throws(StoreError) -> AnyQuery {
+        try anyQuery(classID, nodes.isEmpty ? nil : try QueryTree(nodes))
+    }
+
+    package func anyQuery(
+        _ classID: UInt32, parsing text: String, arguments: [QueryArgument] = []
+    ) throws(StoreError) -> AnyQuery {
+        if text.isEmpty && arguments.isEmpty { return try anyQuery(classID, nil as QueryTree?) }
+        return try anyQuery(classID, try QueryTree(parsing: text, arguments: arguments))
     }
 
     /// The same of bytes that a program gave.
-    package func query(
+    package func anyQuery(
         _ classID: UInt32, parsing text: UnsafeRawBufferPointer, arguments: [QueryArgument] = []
-    ) throws(StoreError) -> Query {
-        if text.isEmpty && arguments.isEmpty { return try query(classID, nil as QueryTree?) }
-        return try query(classID, try QueryTree(parsing: text, arguments: arguments))
+    ) throws(StoreError) -> AnyQuery {
+        if text.isEmpty && arguments.isEmpty { return try anyQuery(classID, nil as QueryTree?) }
+        return try anyQuery(classID, try QueryTree(parsing: text, arguments: arguments))
     }
 
-    private func query(_ classID: UInt32, _ tree: QueryTree?) throws(StoreError) -> Query {
+    private func anyQuery(_ classID: UInt32, _ tree: QueryTree?) throws(StoreError) -> AnyQuery {
         try serialised { () throws(StoreError) in
             let trees = try trees, cls = try trees.schema.cls(classID)
-            guard let tree else { return Query(classID, storeTag: trees.storeTag) }
-            let (predicate, steps) = try QueryBinder(tree.nodes, trees, cls, store.names).bind()
-            return Query(
-                classID, storeTag: trees.storeTag, predicate, steps: steps, tree: tree,
-                names: QueryNames(trees.schema, store.names))
+            guard let tree else { return .objects(Query(classID, storeTag: trees.storeTag)) }
+            let binder = try QueryBinder(tree.nodes, trees, cls, store.names)
+            let (predicate, steps, table) = try binder.bind()
+            let names = QueryNames(trees.schema, store.names)
+            if table.isEmpty {
+                return .objects(
+                    Query(
+                        classID, storeTag: trees.storeTag, predicate, steps: steps, tree: tree, names: names))
+            }
+            let (grouping, columns) = try binder.bindTable(table)
+            let objects = Query(
+                classID, storeTag: trees.storeTag, predicate, steps: steps, tree: try binder.objects(table),
+                names: names)
+            return .table(TableQuery(objects, grouping, columns, tree, names))
         }
+    }
+}
+
+/// What a text or nodes are: a question for objects, or for a table.
+package enum AnyQuery: Sendable {
+    case objects(Query)
+    case table(TableQuery)
+
+    /// Errors: `.invalidQuery`.
+    package func ofObjects() throws(StoreError) -> Query {
+        guard case .objects(let query) = self else {
+            throw StoreError(.invalidQuery, "a query with GROUP or SELECT gives a table, and objects are asked for")
+        }
+        return query
+    }
+
+    /// Errors: as of `Query.text`; followed by a NUL.
+    package func ownedText() throws(StoreError) -> OwnedValue {
+        switch self {
+        case .objects(let query): try query.ownedText()
+        case .table(let query): try OwnedValue.text(try query.text())
+        }
+    }
+
+    /// Errors: `.invalidQuery`.
+    package func ofTable() throws(StoreError) -> TableQuery {
+        guard case .table(let query) = self else {
+            throw StoreError(.invalidQuery, "a query without GROUP and SELECT gives objects, and a table is asked for")
+        }
+        return query
     }
 }

@@ -28,8 +28,9 @@ extension QueryPlan {
             try writer.key("found")
             try writer.begin(.map)
             try entry("objects", outcome.objects)
+            if let rows = outcome.rows { try entry("rows", rows) }
             try entry("microseconds", Int(outcome.microseconds))
-            if access == .scan {
+            if access == .scan, outcome.rows == nil {
                 try entry("leavesRead", outcome.leavesRead)
                 try entry("leavesSkipped", outcome.leavesSkipped)
             }

@@ -86,6 +86,14 @@ package final class Query: Sendable {
             parts: [self, next])
     }
 
+    /// The same for one that may give a table.
+    package func then(_ next: AnyQuery) throws(StoreError) -> AnyQuery {
+        switch next {
+        case .objects(let query): .objects(try then(query))
+        case .table(let query): .table(try query.of(self))
+        }
+    }
+
     /// Its first objects.
     package func limited(to count: Int) -> Query {
         Query(
@@ -116,14 +124,7 @@ package final class Query: Sendable {
 
     /// The same, followed by a NUL.
     package func ownedText() throws(StoreError) -> OwnedValue {
-        var text = try text() + "\0"
-        var result: Result<OwnedValue, StoreError>?
-        text.withUTF8 { bytes in
-            result = Result { () throws(StoreError) in
-                try OwnedValue(copying: .string(UnsafeRawPointer(bytes.baseAddress), bytes.count))
-            }
-        }
-        return try result.unsafelyUnwrapped.get()
+        try OwnedValue.text(try text())
     }
 
     /// Condition and steps of the nodes, which end with a `query` or are a condition.
@@ -175,5 +176,18 @@ struct QueryNames: Sendable {
         guard schema.classes.indices.contains(index) else { return nil }
         let cls = schema.classes[index]
         return PropertyID.position(id, cls.id, cls.columns).map { stored.name(cls, $0) }
+    }
+}
+
+extension OwnedValue {
+    /// A text, and a NUL behind it.
+    static func text(_ text: String) throws(StoreError) -> OwnedValue {
+        var text = text + "\0", result: Result<OwnedValue, StoreError>?
+        text.withUTF8 { bytes in
+            result = Result { () throws(StoreError) in
+                try OwnedValue(copying: .string(UnsafeRawPointer(bytes.baseAddress), bytes.count))
+            }
+        }
+        return try result.unsafelyUnwrapped.get()
     }
 }

@@ -259,3 +259,8 @@ extension QueryNode.Kind {
         }
     }
 }
+
+extension QueryNode.Kind {
+    /// It ends a path.
+    var isTail: Bool { self == .count || self == .aggregate || self == .type }
+}

@@ -1,5 +1,6 @@
 /// What comes behind the condition.
 extension QueryBinder {
+    /// One of objects, not of a table.
     func step(_ index: Int) throws(StoreError) -> QueryStep {
         let node = nodes[index]
         switch node.kind {
@@ -27,7 +28,7 @@ extension QueryBinder {
         }
     }
 
-    private func count(_ index: Int) throws(StoreError) -> Int {
+    func count(_ index: Int) throws(StoreError) -> Int {
         guard nodes[index].number >= 0 else {
             throw error(.invalidQuery, index, "\(nodes[index].number) is no number of objects")
         }
@@ -35,15 +36,23 @@ extension QueryBinder {
     }
 
     private func sortKey(_ index: Int) throws(StoreError) -> SortKey {
+        let value = try objectValue(index)
+        if value.kind == .link { throw notSupported(index, "an order of links") }
+        return SortKey(of: value)
+    }
+
+    /// One value of each object.
+    func objectValue(_ index: Int) throws(StoreError) -> ObjectValue {
         if needsPaths(below: index) {
             let path = try PathValue(of: index, self)
-            if path.kind == .link { throw notSupported(index, "an order of links") }
-            return SortKey(value: ValueProgram(kind: path.kind), properties: [], path: path)
+            return ObjectValue(
+                program: ValueProgram(kind: path.kind), properties: [], path: path, target: path.target)
         }
         var properties: [UInt32] = []
-        let program = try program(try operand(index), index, &properties)
+        let operand = try operand(index), program = try program(operand, index, &properties)
         if properties.isEmpty { throw error(.invalidQuery, index, "\(described(index)) is the same for all objects") }
-        if program.kind == .link { throw notSupported(index, "an order of links") }
-        return SortKey(value: program, properties: properties)
+        var target: Int?
+        if case .property(let position) = operand { target = cls.properties[position].target }
+        return ObjectValue(program: program, properties: properties, target: target)
     }
 }

@@ -6,6 +6,7 @@
 ///    + Operands               properties, constants, what is computed from them
 ///    + Comparisons            which test a comparison is
 ///    + Steps                  SORT, DISTINCT, LIMIT, OFFSET
+///    + Tables                 GROUP, HAVING, SELECT
 ///  PathBinder                 what lies behind links, in collections and in nested documents
 /// ```
 struct QueryBinder {
@@ -63,15 +64,20 @@ struct QueryBinder {
     /// Some more than a text may have: its printed form has no parentheses where the nodes have levels.
     private static let deepest: UInt16 = 128
 
-    /// The nodes are a condition, or a `query` of one and steps.
-    func bind() throws(StoreError) -> (predicate: Predicate, steps: [QueryStep]) {
+    /// The nodes are a condition, or a `query` of one and steps; `table`: the nodes of those from GROUP or SELECT on.
+    func bind() throws(StoreError) -> (predicate: Predicate, steps: [QueryStep], table: [Int]) {
         let root = nodes.count - 1
-        guard nodes[root].kind == .query else { return (try predicate(root), []) }
+        guard nodes[root].kind == .query else { return (try predicate(root), [], []) }
         let operands = operands(root)
         let predicate = try predicate(operands[0])
         var steps: [QueryStep] = []
-        for operand in operands.dropFirst() { steps.append(try step(operand)) }
-        return (predicate, steps)
+        for (place, operand) in operands.enumerated().dropFirst() {
+            if nodes[operand].kind == .group || nodes[operand].kind == .select {
+                return (predicate, steps, Array(operands[place...]))
+            }
+            steps.append(try step(operand))
+        }
+        return (predicate, steps, [])
     }
 
     private func predicate(_ index: Int) throws(StoreError) -> Predicate {

@@ -108,7 +108,7 @@ struct BoundValues {
 extension ValueTest {
     /// - Parameter value: what a program gives.
     @inline(__always)
-    fileprivate func holds(_ value: (ValueProgram) throws(StoreError) -> Value) throws(StoreError) -> Bool {
+    func holds(_ value: (ValueProgram) throws(StoreError) -> Value) throws(StoreError) -> Bool {
         let left = try value(self.left)
         switch relation {
         case .comparison(let comparison):

@@ -121,6 +121,8 @@ package final class PathTest: Sendable {
 final class PathValue: Sendable {
     let source: PathSource
     let kind: ValueKind
+    /// Of links: the class that they lead to, as an index in the schema; nil: any.
+    let target: Int?
     let properties: [UInt32]
     let levels: Int
 
@@ -131,6 +133,7 @@ final class PathValue: Sendable {
         guard !side.isMany, side.operand.quantifier == nil else {
             throw binder.error(.invalidQuery, index, "\(binder.described(index)) is not one value of each object")
         }
-        (source, kind, properties, levels) = (side.operand.source, side.kind, paths.properties, paths.most)
+        (source, kind, target) = (side.operand.source, side.kind, side.target)
+        (properties, levels) = (paths.properties, paths.most)
     }
 }

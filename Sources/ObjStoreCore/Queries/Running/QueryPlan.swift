@@ -38,6 +38,8 @@ package struct QueryPlan {
         /// Leaves that were looked into, and leaves that were left out because their bounds say all: of a scan.
         package var leavesRead = 0
         package var leavesSkipped = 0
+        /// Of a table.
+        package var rows: Int?
     }
     package var outcome: Outcome?
 
@@ -56,8 +58,9 @@ package struct QueryPlan {
         if access != .scan, let filter { lines.append("of each: \(filter)") }
         lines += steps.map { "then: \($0)" }
         if let outcome {
-            var line = "found: \(outcome.objects.counted("object")) in \(outcome.microseconds) µs"
-            if access == .scan {
+            let rows = outcome.rows.map { ", \($0.counted("row"))" } ?? ""
+            var line = "found: \(outcome.objects.counted("object"))\(rows) in \(outcome.microseconds) µs"
+            if access == .scan, outcome.rows == nil {
                 line += ", \(outcome.leavesRead.counted("leaf", "leaves")) read, \(outcome.leavesSkipped) skipped"
             }
             lines.append(line)
@@ -75,15 +78,8 @@ extension QueryRun {
         plan.objects = try trees.objectCount(cls)
         try trees.objects(cls).forEachLeaf { (_) in plan.leaves += 1 }
         try describeAccess(&plan, names)
-        if let tree = query.tree, tree.nodes[tree.nodes.count - 1].kind == .query {
-            let shape = try QueryShape(tree.nodes), root = tree.nodes.count - 1
-            for step in shape.operands(of: root, in: tree.nodes).reversed().dropFirst() {
-                plan.steps.append(
-                    try QueryPrinter.text(Array(tree.nodes[Int(shape.starts[step])...step])) { names.name($0) })
-            }
-        } else {
-            plan.steps = query.steps.map(\.name)
-        }
+        plan.steps =
+            try query.tree.map { (tree) throws(StoreError) in try tree.stepTexts(names) } ?? query.steps.map(\.name)
         if let now {
             var outcome = QueryPlan.Outcome()
             let start = now()
@@ -179,6 +175,18 @@ extension QueryRun {
         if test.isInside { return "\(name) has \(test.value.text)" }
         let signs = ["==", "!=", "<", "<=", ">", ">="]
         return "\(name) \(signs[Int(test.comparison.rawValue)]) \(test.value.text)"
+    }
+}
+
+extension QueryTree {
+    /// What comes behind the condition.
+    func stepTexts(_ names: QueryNames) throws(StoreError) -> [String] {
+        let root = nodes.count - 1
+        guard nodes[root].kind == .query else { return [] }
+        let shape = try QueryShape(nodes)
+        return try shape.operands(of: root, in: nodes).reversed().dropFirst().map { (step) throws(StoreError) in
+            try QueryPrinter.text(Array(nodes[Int(shape.starts[step])...step])) { names.name($0) }
+        }
     }
 }
 

@@ -13,16 +13,29 @@ enum QueryStep: Sendable {
     var isSort: Bool { if case .sort = self { true } else { false } }
 }
 
-/// One value that objects are sorted by.
-struct SortKey: Sendable {
-    let value: ValueProgram
+/// One value of each object: of a property, computed from several, or behind a path.
+struct ObjectValue: Sendable {
+    let program: ValueProgram
     /// Ids of the properties that the program uses.
     let properties: [UInt32]
     /// What it is, where a program does not say it.
     var path: PathValue?
+    /// Of links: the class that they lead to, as an index in the schema; nil: any.
+    var target: Int?
+
+    var kind: ValueKind { program.kind }
+}
+
+/// One value that objects are sorted by.
+struct SortKey: Sendable {
+    let of: ObjectValue
     var isDescending = false
     /// Of texts.
     var modifiers: QueryNode.Modifiers = []
+
+    var value: ValueProgram { of.program }
+    var properties: [UInt32] { of.properties }
+    var path: PathValue? { of.path }
 
     var foldsCase: Bool { modifiers.contains(.ignoresCase) }
     var foldsAccents: Bool { modifiers.contains(.ignoresAccents) }

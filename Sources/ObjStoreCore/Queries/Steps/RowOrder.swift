@@ -60,6 +60,30 @@ final class RowOrder {
         return keys
     }
 
+    /// Of each object of the list the number of its group, of those with equal values; groups are numbered in the order
+    /// of their first objects. After `sort`.
+    func groupNumbers() throws(StoreError) -> [Int32] {
+        guard count < Int(Int32.max) else { throw StoreError(.outOfRange, "more than 2 billion objects in groups") }
+        try Memory.check(for: count, each: 8)
+        // The first of the list in each run, for all of the run.
+        var firsts = [Int32](repeating: 0, count: count), first: Int32 = 0
+        for place in 0..<count {
+            if begins[place] { first = Int32(truncatingIfNeeded: rows[place].index) }
+            firsts[rows[place].index] = first
+        }
+        var numbers = [Int32](repeating: 0, count: count), next: Int32 = 0
+        for index in 0..<count {
+            let first = Int(firsts[index])
+            if first == index {
+                numbers[index] = next
+                next += 1
+            } else {
+                numbers[index] = numbers[first]
+            }
+        }
+        return numbers
+    }
+
     // MARK: Sorting
 
     /// So that at least the first `limit` places are right.

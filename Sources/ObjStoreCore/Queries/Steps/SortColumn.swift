@@ -78,6 +78,18 @@ final class SortColumn {
         return UInt64(try MixedOrder.family(value))
     }
 
+    /// Of a number what is in the order of numbers of its kind; of null 0, of everything else 1: what is equal has to
+    /// be compared.
+    static func prefix(ofNumber value: Value) -> UInt64 {
+        switch value.kind {
+        case .null: 0
+        case .bool, .int: max(1, UInt64(bitPattern: value.low) ^ 1 &<< 63)
+        case .float: prefix(Double(value.asFloat))
+        case .double: prefix(value.asDouble)
+        default: 1
+        }
+    }
+
     private static func prefix(_ value: Double) -> UInt64 {
         if value.isNaN { return 1 }
         let bits = (value == 0 ? 0 : value).bitPattern
@@ -121,18 +133,21 @@ final class SortColumn {
 
     /// The order of two objects, as the key has it: null first, then NaN. A descending one turns it round.
     func compare(_ a: Int64, _ b: Int64, _ finder: inout RowFinder) throws(StoreError) -> Int {
-        let order = try compare(try value(try finder.row(a)), try value(try finder.row(b)))
+        let order = try SortColumn.compare(
+            try value(try finder.row(a)), try value(try finder.row(b)), key.modifiers)
         return key.isDescending ? -order : order
     }
 
-    private func compare(_ a: Value, _ b: Value) throws(StoreError) -> Int {
+    /// Null first, then NaN.
+    static func compare(_ a: Value, _ b: Value, _ modifiers: QueryNode.Modifiers) throws(StoreError) -> Int {
         if a.isNull || b.isNull { return a.isNull ? (b.isNull ? 0 : -1) : 1 }
         let family = try MixedOrder.family(a), other = try MixedOrder.family(b)
         if family != other { return family - other }
         if a.isNaN || b.isNaN { return a.isNaN ? (b.isNaN ? 0 : -1) : 1 }
-        if !key.modifiers.isEmpty, a.kind == .string, b.kind == .string {
+        if !modifiers.isEmpty, a.kind == .string, b.kind == .string {
             return TextPattern.compareFolded(
-                a.pointer, a.count, b.pointer, b.count, foldsCase: key.foldsCase, foldsAccents: key.foldsAccents)
+                a.pointer, a.count, b.pointer, b.count, foldsCase: modifiers.contains(.ignoresCase),
+                foldsAccents: modifiers.contains(.ignoresAccents))
         }
         return try MixedOrder.compare(a, b)
     }

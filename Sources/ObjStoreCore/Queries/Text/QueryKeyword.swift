@@ -9,7 +9,7 @@ enum QueryKeyword: UInt8 {
     // The same in front of a parenthesis, or of quotes.
     case subquery, objectID, uuid, binary, object, decimal, float, link, geoBox, geoCircle, geoPolygon, base64
     // Behind the predicate.
-    case sort, distinct, limit, offset, ascending, descending
+    case sort, distinct, limit, offset, ascending, descending, group, having, select, alias
     // In brackets.
     case first, last, size
     // Behind an @.
@@ -27,6 +27,7 @@ enum QueryKeyword: UInt8 {
             if word.is("any"), word.hasOneCase { return .any }
             if word.is("all"), word.hasOneCase { return .all }
             if word.is("asc") || word.is("ascending") { return .ascending }
+            if word.is("as") { return .alias }
         case UInt8(ascii: "b"):
             if word.is("beginswith") { return .beginsWith }
             if word.is("between") { return .between }
@@ -49,9 +50,11 @@ enum QueryKeyword: UInt8 {
             if word.is("falsepredicate") { return .falsePredicate }
         case UInt8(ascii: "g"):
             if word.is("geowithin") { return .geoWithin }
+            if word.is("group") { return .group }
             if word.is("geobox") { return .geoBox }
             if word.is("geocircle") { return .geoCircle }
             if word.is("geopolygon") { return .geoPolygon }
+        case UInt8(ascii: "h"): if word.is("having") { return .having }
         case UInt8(ascii: "i"):
             if word.is("in"), word.hasOneCase { return .isIn }
             if word.is("inf") || word.is("infinity") { return .infinity }
@@ -73,6 +76,7 @@ enum QueryKeyword: UInt8 {
         case UInt8(ascii: "s"):
             if word.is("some"), word.hasOneCase { return .any }
             if word.is("sort") { return .sort }
+            if word.is("select") { return .select }
             if word.is("size") { return .size }
             if word.is("subquery") { return .subquery }
         case UInt8(ascii: "t"):

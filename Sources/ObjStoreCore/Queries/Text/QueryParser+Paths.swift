@@ -15,6 +15,10 @@ extension QueryParser {
         case .atWord where token.keyword == .links:
             try variable(0, at: position)
             if try incoming() { return }
+        case .atWord where beginsAggregate:
+            try variable(0, at: position)
+            _ = try tail()
+            return
         case .word where !token.keyword.isReserved:
             if let level = variableLevel() {
                 try variable(level, at: position)

@@ -12,6 +12,18 @@ extension QueryParser {
         if !isTruth { throw lexer.expected("an operator, as in `age > 2`,", token) }
     }
 
+    /// A value that may be computed, and no condition.
+    mutating func expression() throws(StoreError) {
+        let start = token.start
+        while true {
+            if try operand() { continue }
+            if try !operators() { break }
+        }
+        try reduce(to: .or)
+        if pending.last != nil { throw lexer.expected("\")\", or an operator", token) }
+        if isTruth { throw lexer.error("a condition where a value was expected", at: start) }
+    }
+
     /// Reads what an operand begins with; true: there is more of it to come.
     @inline(__always)
     private mutating func operand() throws(StoreError) -> Bool {

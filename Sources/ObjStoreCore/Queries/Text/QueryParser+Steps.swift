@@ -1,15 +1,21 @@
 /// What stands behind the predicate, and places on the earth.
 extension QueryParser {
-    /// SORT, DISTINCT, LIMIT and OFFSET in any order, then the end.
+    /// SORT, DISTINCT, LIMIT and OFFSET in any order, perhaps GROUP with what is said of groups, and SELECT; then the
+    /// end.
     mutating func steps() throws(StoreError) {
         var count = 1
         while token.kind != .end {
             guard token.kind == .word else { throw endExpected }
             switch token.keyword {
             case .sort: try sort()
-            case .distinct: try distinct()
+            case .distinct where !isGrouped: try distinct()
             case .limit: try limit(.limit)
             case .offset: try limit(.offset)
+            case .group where !isGrouped: try group()
+            case .having where isGrouped: try having()
+            case .select:
+                try select()
+                guard token.kind == .end else { throw lexer.expected("the end behind SELECT", token) }
             default: throw endExpected
             }
             count += 1
@@ -18,7 +24,10 @@ extension QueryParser {
     }
 
     private var endExpected: StoreError {
-        lexer.expected("AND, OR, SORT, DISTINCT, LIMIT, OFFSET or the end", token)
+        lexer.expected(
+            isGrouped
+                ? "HAVING, SORT, LIMIT, OFFSET, SELECT or the end"
+                : "AND, OR, SORT, DISTINCT, LIMIT, OFFSET, GROUP, SELECT or the end", token)
     }
 
     private mutating func sort() throws(StoreError) {
@@ -29,7 +38,7 @@ extension QueryParser {
         repeat {
             if count > 0 { try advance() }
             let start = token.start
-            try path()
+            if isGrouped { try expression() } else { try path() }
             var folds: QueryNode.Modifiers = []
             if token.kind == .openBracket {
                 try advance()

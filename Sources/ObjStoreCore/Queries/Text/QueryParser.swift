@@ -32,6 +32,8 @@ struct QueryParser {
     var depth = 0
     /// Parentheses, NOTs and subqueries that are not closed.
     var open = 0
+    /// Behind GROUP: what is said is about groups.
+    var isGrouped = false
 
     /// - Parameter copy: of the text, as long.
     init(_ text: UnsafeRawBufferPointer, copy: UnsafeMutableRawPointer, _ arguments: QueryArguments) throws(StoreError)
@@ -56,7 +58,7 @@ struct QueryParser {
     private var beginsWithSteps: Bool {
         guard token.kind == .word, isCall else { return false }
         switch token.keyword {
-        case .sort, .distinct, .limit, .offset: return true
+        case .sort, .distinct, .limit, .offset, .group, .select: return true
         default: return false
         }
     }

@@ -8,6 +8,8 @@ extension QueryPrinter {
             switch node.kind {
             case .variable:
                 guard node.number >= 0, node.number <= level else { throw noText(index) }
+                // Of a group of objects.
+                if isBeforeTail, node.number == 0, level == 0 { return withoutDot() }
                 return variable(of: node)
             case .property, .element, .key, .incoming, .allIncoming, .keys, .values: parts.append(.step(index))
             case .count where isEnd, .type where isEnd: parts.append(.step(index))
@@ -35,6 +37,19 @@ extension QueryPrinter {
             isBeforeTail = isEnd && (node.kind == .count || node.kind == .aggregate)
             isEnd = false
             index = shape.firstOperand(of: index, in: nodes)
+        }
+    }
+
+    /// The tail that is written next begins the path.
+    private mutating func withoutDot() {
+        guard case .text(let text)? = parts.last else {
+            parts[parts.count - 1] = .text("@count")
+            return
+        }
+        let tails: [StaticString] = ["@sum", "@min", "@max", "@avg"]
+        let name = UnsafeBufferPointer(start: text.utf8Start + 1, count: text.utf8CodeUnitCount - 1)
+        for tail in tails where tail.withUTF8Buffer({ $0.elementsEqual(name) }) {
+            parts[parts.count - 1] = .text(tail)
         }
     }
 

@@ -16,6 +16,8 @@ package struct QueryPrinter {
         /// Only what the node adds to the path before it.
         case step(Int)
         case variable(Int)
+        /// Of a node.
+        case name(Int)
     }
 
     let nodes: [QueryNode]
@@ -56,6 +58,7 @@ package struct QueryPrinter {
             case .node(let index, let level): try node(index, level)
             case .step(let index): try step(index)
             case .variable(let level): variable(level)
+            case .name(let index): named(try name(index))
             }
         }
     }
@@ -139,6 +142,13 @@ package struct QueryPrinter {
             output.append(contentsOf: "\(node.number)".utf8)
             write(")")
         case .query: push(index, level, before: "", between: " ", after: "")
+        case .group: push(index, level, before: "GROUP(", between: ", ", after: ")")
+        case .having: push(index, level, before: "HAVING(", between: "", after: ")")
+        case .select: push(index, level, before: "SELECT(", between: ", ", after: ")")
+        case .named:
+            parts.append(.name(index))
+            parts.append(.text(" AS "))
+            parts.append(.node(index - 1, level: level))
         }
     }
 

@@ -118,7 +118,18 @@ package struct QueryNode {
         /// `number` objects at most; `number` objects left out.
         case limit, offset
         /// All of it: the predicate, then the steps in their order.
-        case query
+        case query = 32
+
+        // Tables: what is asked of groups of objects, or of each, instead of the objects themselves.
+
+        /// Operands are values, perhaps `named`: objects with equal ones are a group. None: all objects are one.
+        case group = 34
+        /// Of a condition about groups.
+        case having
+        /// The columns of the table: values, perhaps `named`.
+        case select
+        /// A value with a name: `value`.
+        case named
     }
 
     package struct Modifiers: OptionSet, Sendable {

@@ -71,7 +71,10 @@ extension QueryNode {
         case .list: true
         case .circle: operands == 3
         case .box: operands == 4
-        case .polygon, .sort, .distinct, .query: operands >= 1
+        case .polygon, .sort, .distinct, .query, .select: operands >= 1
+        case .group: true
+        case .having: operands == 1
+        case .named: operands == 1 && value.kind == .string
         }
     }
 }

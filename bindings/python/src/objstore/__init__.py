@@ -46,6 +46,7 @@ from .errors import (
     InvalidText,
     KeyImmutable,
     LibraryNotFound,
+    MissingArrow,
     MissingNumpy,
     MissingValue,
     NoPrimaryKey,
@@ -80,6 +81,7 @@ from .errors import (
 )
 from .json.json_text import parse_json
 from .models.expressions import Condition, Expression, all_, any_, expression, none_
+from .models.groups import group
 from .models.indexes import Index
 from .models.inverses import backlinks, incoming, links_to
 from .models.model import EmbeddedModel, Model, fields
@@ -95,6 +97,7 @@ from .opening.migration import Migration
 from .opening.open import delete_files, exists, open
 from .queries.plans import Plan
 from .queries.results import Backlinks, Results
+from .queries.tables import Groups, Table
 from .stores.bound_functions import Bound
 from .stores.frozen import Frozen
 from .stores.references import Reference
@@ -133,6 +136,7 @@ __all__ = [
     "Float32",
     "Forked",
     "Frozen",
+    "Groups",
     "HandlerFailed",
     "InCallback",
     "Index",
@@ -147,6 +151,7 @@ __all__ = [
     "LibraryNotFound",
     "List",
     "Migration",
+    "MissingArrow",
     "MissingNumpy",
     "MissingValue",
     "MixedDict",
@@ -185,6 +190,7 @@ __all__ = [
     "Status",
     "StorageError",
     "Store",
+    "Table",
     "Timeout",
     "Token",
     "TooLarge",
@@ -205,6 +211,7 @@ __all__ = [
     "expression",
     "field",
     "fields",
+    "group",
     "incoming",
     "json_default",
     "links_to",

@@ -136,6 +136,12 @@ class MissingNumpy(Error, ImportError):
     code = Status.NOT_FOUND
 
 
+class MissingArrow(Error, ImportError):
+    """PyArrow, or pandas, is not installed."""
+
+    code = Status.NOT_FOUND
+
+
 class InvalidArgument(Error, ValueError):
     code = Status.INVALID_ARGUMENT
 

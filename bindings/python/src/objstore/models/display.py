@@ -65,6 +65,18 @@ def results_table(results: "Results[Any]") -> str:
     return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
 
 
+def values_table(columns: "list[str]", rows: "list[tuple[Any, ...]]", count: int) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{_value(value)}</td>" for value in row) + "</tr>" for row in rows)
+    more = count - len(rows)
+    foot = f"<p>and {more:,} more</p>" if more > 0 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+
+
+def _value(value: Any) -> str:
+    return _cut("" if value is None else value if isinstance(value, str) else state.named(value))
+
+
 def shown(obj: Any, prop: "Property") -> str:
     """A repr of a property's value; long lists, sets and dicts are cut."""
     value = getattr(obj, prop.name)

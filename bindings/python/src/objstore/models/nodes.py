@@ -17,6 +17,7 @@ TRUTH, AND, OR, NOT, COMPARE, CONSTANT, LIST, ARITHMETIC, VARIABLE = range(1, 10
 PROPERTY, ELEMENT, KEY, INCOMING, ALL_INCOMING, NAME, KEYS, VALUES, TYPE = range(11, 20)
 COUNT, FILTER, AGGREGATE, QUANTIFIED = range(20, 24)
 SORT_KEY, SORT, DISTINCT, LIMIT, OFFSET, WHOLE = range(27, 33)
+GROUP, HAVING, SELECT, COLUMN = range(34, 38)
 
 EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, IN, BETWEEN = range(1, 9)
 BEGINS_WITH, ENDS_WITH, CONTAINS, LIKE, FULL_TEXT = range(9, 14)
@@ -84,6 +85,11 @@ _names: dict[str, Any] = {}  # as long as the process: a node is the same whenev
 def property_of(name: str) -> bytes:
     """A property of the value before it, by its name."""
     return _named(PROPERTY, 1, name)
+
+
+def column(name: str) -> bytes:
+    """The value before it, called so."""
+    return _named(COLUMN, 1, name)
 
 
 def incoming(class_name: str, name: str) -> bytes:

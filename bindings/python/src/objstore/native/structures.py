@@ -92,6 +92,30 @@ class Buffer(Structure):
     _fields_ = [("bytes", c_void_p), ("length", c_size_t), ("capacity", c_size_t), ("owner", c_uint64)]
 
 
+class TableColumn(Structure):
+    _fields_ = [
+        ("name", Text),
+        ("kind", c_int32),
+        ("class_id", c_uint32),
+        ("values", c_void_p),
+        ("offsets", c_void_p),
+        ("validity", c_void_p),
+        ("values_bytes", c_uint64),
+        ("null_count", c_uint64),
+        ("reserved", c_uint64),
+    ]
+
+
+class ArrowArrayStream(Structure):
+    _fields_ = [
+        ("get_schema", c_void_p),
+        ("get_next", c_void_p),
+        ("get_last_error", c_void_p),
+        ("release", c_void_p),
+        ("private_data", c_void_p),
+    ]
+
+
 class Info(Structure):
     _fields_ = [
         ("struct_size", c_uint32),

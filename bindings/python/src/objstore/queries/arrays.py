@@ -1,6 +1,7 @@
 """Properties of many objects as NumPy arrays. NumPy is imported when an array is made."""
 
 import ctypes
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingNumpy, OutOfRange, WrongType, about
@@ -63,6 +64,34 @@ def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, A
     return masked
 
 
+def of_table(column: Any, rows: int, owner: Any, values: Callable[[], list[Any]]) -> "numpy.ndarray[Any, Any]":
+    """A column of a table, without a copy where it is one of numbers; the array keeps its owner."""
+    try:
+        import numpy
+    except ModuleNotFoundError as error:
+        if error.name != "numpy":
+            raise
+        raise MissingNumpy("to_numpy() needs NumPy: pip install numpy") from error
+    if column.kind not in _STORED:
+        made = numpy.empty(rows, object)
+        made[:] = values()
+        return made
+    stored: Any = numpy.dtype(_STORED[column.kind])  # type: ignore[call-overload]
+    memory: Any = (ctypes.c_char * (rows * stored.itemsize)).from_address(column.values)
+    memory.owner = owner
+    array = numpy.frombuffer(memory, stored, rows)
+    array.flags.writeable = False
+    if column.kind == TIMESTAMP:
+        array = _microseconds(array, lambda: OutOfRange("a time of the table does not fit datetime64[us]"))
+    if not column.null_count:
+        return array
+    bits = numpy.frombuffer(ctypes.string_at(column.validity, (rows + 7) // 8), numpy.uint8)
+    masked: numpy.ndarray[Any, Any] = numpy.ma.MaskedArray(
+        array, numpy.unpackbits(bits, count=rows, bitorder="little") == 0
+    )
+    return masked
+
+
 def _whole_class(numpy: Any, results: "Results[Any]", prop: "Property") -> Any:
     """The library writes the column into the array."""
     view, binding = results._source._reader(), results._binding
@@ -102,9 +131,13 @@ def _part(numpy: Any, results: "Results[Any]", prop: "Property") -> Any:
 
 def _instants(numpy: Any, prop: "Property", values: Any) -> Any:
     """Microseconds since 1970: all that a Python datetime can say, and more."""
+    return _microseconds(values, lambda: about(OutOfRange, prop, f"{prop.path}: a time does not fit datetime64[us]"))
+
+
+def _microseconds(values: Any, error: "Callable[[], OutOfRange]") -> Any:
     seconds = values["seconds"]
     if seconds.size and (seconds.max() > 2**63 // 10**6 - 1 or seconds.min() < -(2**63) // 10**6 + 1):
-        raise about(OutOfRange, prop, f"{prop.path}: a time does not fit datetime64[us]")
+        raise error()
     return (seconds * 1_000_000 + values["nanoseconds"] // 1000).view("datetime64[us]")
 
 

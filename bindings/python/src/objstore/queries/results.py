@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
 from ..collections import set_wise
 from ..errors import Closed, Error, IndexOutOfRange, InvalidArgument, WrongType
 from ..json import json_options, json_text
-from ..models import nodes, steps
+from ..models import groups, nodes, steps
 from ..models.display import results_table
 from ..models.expressions import Condition, Part, all_of
 from ..models.inverses import AnyBacklinks, LinksTo
@@ -27,9 +27,10 @@ from ..reading.queries import Query
 from ..reading.views import Block, Snapshot, View
 from ..schema import redefinition
 from ..values import constants
-from . import aggregates, arrays, plans
+from . import aggregates, arrays, arrow, plans, tables
 from .loops_in_writes import Loop, chunks
 from .plans import Plan
+from .tables import Groups, Table
 
 if TYPE_CHECKING:
     import numpy
@@ -126,6 +127,42 @@ class Results(Generic[M]):
     def offset(self, count: int) -> "Results[M]":
         """Those behind the first ones, so many."""
         return self._made_of(steps.offset(count))
+
+    # Tables
+
+    def select(self, *values: object, **names: object) -> Table:
+        """A table of values of each object, in columns that are called as they are written in the language, or by a
+        name: `.select(Dog.name, "owner.name", years=Dog.age / 12)`. Each is one value of an object: a property, what
+        lies behind a path, what is computed."""
+        return tables.table(self, [groups.select(self._named(values), dict(zip(names, self._named(names.values()))))])
+
+    def group_by(self, *keys: object, **names: object) -> Groups:
+        """Groups of objects with equal values: `.group_by(Dog.city).select(Dog.city, n=group.count)`. Without a value
+        all are one group."""
+        step = groups.group_by(self._named(keys), dict(zip(names, self._named(names.values()))))
+        return Groups(self, (step,))
+
+    def table(self, text: str, *arguments: Any) -> Table:
+        """The same from text, with GROUP and SELECT: `.table("age > $0 GROUP(city) HAVING(@count > 3) SELECT(city,
+        @count AS n, @avg.age)", 5)`. Errors as of filter()."""
+        if not isinstance(text, str):
+            raise WrongType(f"a query is a text such as 'GROUP(city)', not {text!r}")
+        view, binding = self._source._any_view(), self._binding
+        query = queries.of_text(view.handle, binding.class_id, text, constants.arguments(arguments))
+        return tables.of_query(self, view, query)
+
+    def to_arrow(self) -> Any:
+        """All properties of single values, as a pyarrow.Table. MissingArrow: PyArrow is not installed."""
+        return arrow.to_arrow(self, "to_arrow()")
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas.DataFrame."""
+        return arrow.to_pandas(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """What pyarrow, Polars, DuckDB and pandas read: all properties of single values, batch by batch, of the version
+        that is the newest now."""
+        return tables.stream(self)
 
     def query_text(self) -> str:
         """What is asked, as filter() takes it: constants stand in it. NotSupported: it is a range of an index, or has

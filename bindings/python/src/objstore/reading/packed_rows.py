@@ -65,26 +65,7 @@ class Rows:
     def column(self, index: int, prop: "Property") -> list[Any]:
         """The values of a column as the property's Python type; of a link the keys of the objects."""
         content = self.values(index)
-        kind = prop.kind
-        values: list[Any]
-        if kind == INT or kind == LINK:
-            values = content.cast("q").tolist()
-        elif kind == DOUBLE:
-            values = content.cast("d").tolist()
-        elif kind == BOOL:
-            values = list(map(bool, content))
-        elif kind == TIMESTAMP:
-            values = [kinds.moment(s, n) for s, n in struct.iter_unpack("=qi4x", content)]
-        elif kind == FLOAT:
-            values = content.cast("f").tolist()
-        elif kind == DECIMAL:
-            values = [decimals.from_bits(high << 64 | low) for low, high in struct.iter_unpack("=QQ", content)]
-        elif kind == UUID:
-            values = [uuid.UUID(bytes=b) for (b,) in struct.iter_unpack("16s", content)]
-        elif kind == OBJECT_ID:
-            values = [ObjectId(b) for (b,) in struct.iter_unpack("12s", content)]
-        else:
-            values = self._texts(index, content, kind)
+        values = decoded(prop.kind, content) if prop.kind in _FIXED else texts(prop.kind, content, self.offsets(index))
         present = self.present(index)
         if prop.enum is not None:
             values = [None if present and present[i] == "0" else kinds.member(prop, v) for i, v in enumerate(values)]
@@ -92,17 +73,40 @@ class Rows:
             values = [v if there == "1" else None for v, there in zip(values, present)]
         return values
 
-    def _texts(self, index: int, content: memoryview, kind: int) -> list[Any]:
-        whole = bytes(content)
-        offsets = self.offsets(index)
-        if kind == MIXED:
-            return [documents.unpack(whole[a:b]) if b > a else None for a, b in itertools.pairwise(offsets)]
-        if kind != STRING:
-            return [whole[a:b] for a, b in itertools.pairwise(offsets)]
-        if whole.isascii():
-            text = whole.decode("ascii")
-            return [text[a:b] for a, b in itertools.pairwise(offsets)]
-        return [whole[a:b].decode() for a, b in itertools.pairwise(offsets)]
+
+_FIXED = frozenset({INT, LINK, DOUBLE, BOOL, TIMESTAMP, FLOAT, DECIMAL, UUID, OBJECT_ID})
+
+
+def decoded(kind: int, content: memoryview) -> list[Any]:
+    """Values of fixed width as the Python type; of links the keys of the objects."""
+    if kind == INT or kind == LINK:
+        return content.cast("q").tolist()
+    if kind == DOUBLE:
+        return content.cast("d").tolist()
+    if kind == BOOL:
+        return list(map(bool, content))
+    if kind == TIMESTAMP:
+        return [kinds.moment(s, n) for s, n in struct.iter_unpack("=qi4x", content)]
+    if kind == FLOAT:
+        return content.cast("f").tolist()
+    if kind == DECIMAL:
+        return [decimals.from_bits(high << 64 | low) for low, high in struct.iter_unpack("=QQ", content)]
+    if kind == UUID:
+        return [uuid.UUID(bytes=b) for (b,) in struct.iter_unpack("16s", content)]
+    return [ObjectId(b) for (b,) in struct.iter_unpack("12s", content)]
+
+
+def texts(kind: int, content: memoryview, offsets: list[int]) -> list[Any]:
+    """The same of what lies between offsets."""
+    whole = bytes(content)
+    if kind == MIXED:
+        return [documents.unpack(whole[a:b]) if b > a else None for a, b in itertools.pairwise(offsets)]
+    if kind != STRING:
+        return [whole[a:b] for a, b in itertools.pairwise(offsets)]
+    if whole.isascii():
+        text = whole.decode("ascii")
+        return [text[a:b] for a, b in itertools.pairwise(offsets)]
+    return [whole[a:b].decode() for a, b in itertools.pairwise(offsets)]
 
 
 def read(results: int, start: int, count: int, ids: Any, columns: int) -> Rows:

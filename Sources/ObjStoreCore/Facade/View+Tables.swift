@@ -1,0 +1,137 @@
+/// Tables: what `Queries/Tables` makes of the objects that the view shows.
+extension View {
+    /// Errors: `.wrongStore`; `.noSuchClass`, `.noSuchProperty`: the view is older than they, or they were dropped;
+    /// `.outOfMemory`.
+    package func table(_ query: TableQuery) throws(StoreError) -> Table {
+        try serialised { () throws(StoreError) in try TableRun(query, try trees).table() }
+    }
+
+    /// How the objects of the table are found, and what is done with them; with `runs` it is asked.
+    package func explain(_ query: TableQuery, runs: Bool) throws(StoreError) -> QueryPlan {
+        let names = QueryNames(try schema, store.names), machine = store.shared.database.machine
+        return try serialised { () throws(StoreError) in
+            let trees = try trees
+            var plan = try QueryRun(query.objects, trees).plan(names, nil)
+            plan.query = try? query.text()
+            plan.steps = try query.tree.stepTexts(names)
+            if runs {
+                let start = machine.monotonic()
+                let table = try TableRun(query, trees).table()
+                var outcome = QueryPlan.Outcome()
+                outcome.microseconds = (machine.monotonic() - start) / 1000
+                outcome.objects = try QueryRun(query.objects, trees).count()
+                outcome.rows = table.rows
+                plan.outcome = outcome
+            }
+            return plan
+        }
+    }
+
+    package func explain(_ query: AnyQuery, runs: Bool) throws(StoreError) -> QueryPlan {
+        switch query {
+        case .objects(let query): try explain(query, runs: runs)
+        case .table(let query): try explain(query, runs: runs)
+        }
+    }
+
+    // MARK: Arrow
+
+    /// What a query finds as a stream: a table's columns, or all properties of single values.
+    package func arrow(_ query: AnyQuery) throws(StoreError) -> ArrowStream {
+        switch query {
+        case .table(let query) where query.grouping != nil:
+            return ArrowStream(try table(query))
+        case .table(let query):
+            return try stream(query.columns) { (view, trees) throws(StoreError) in
+                try ObjectRows(query.columns, try QueryRun(query.objects, trees), trees)
+            }
+        case .objects(let query):
+            let columns = try serialised { () throws(StoreError) in
+                try TableQuery.columns(
+                    of: try trees.schema.cls(query.classID), UnsafeBufferPointer(start: nil, count: 0), store.names)
+            }
+            return try stream(columns) { (view, trees) throws(StoreError) in
+                try ObjectRows(columns, try QueryRun(query, trees), trees)
+            }
+        }
+    }
+
+    /// Properties of the objects of results, with the values of this view; none: all of single values. Of an object that
+    /// was deleted everything is null.
+    package func arrow(
+        _ results: Results, _ properties: UnsafeBufferPointer<UInt32>
+    ) throws(StoreError) -> ArrowStream {
+        let (list, version) = results.listAndVersion(), query = results.query
+        let columns = try serialised { () throws(StoreError) in
+            try TableQuery.columns(of: try trees.schema.cls(results.classID), properties, store.names)
+        }
+        return try stream(columns) { (view, trees) throws(StoreError) in
+            let cls = try trees.schema.cls(results.classID), reader = try trees.objects(cls)
+            // In a transaction the version says little.
+            let seen = try view.versionUnlocked(), isCurrent = view.kind != .transaction && seen == version
+            let isAscending = isCurrent && query.steps.isEmpty && query.stretch == nil
+            let blocks = try RowBlocks(reader, list, isAscending: isAscending, mayMiss: !isCurrent)
+            return try ObjectRows(columns, cls, trees, blocks)
+        }
+    }
+
+    /// Of a version the rows are read when they are asked for; of a transaction now, for it goes on.
+    private func stream(
+        _ columns: [TableQuery.Column], _ rows: (View, TreeAccess) throws(StoreError) -> ObjectRows
+    ) throws(StoreError) -> ArrowStream {
+        let shown = columns.map { ArrowColumn(name: $0.name, kind: $0.kind) }
+        if kind == .transaction {
+            let tables = try serialised { () throws(StoreError) in
+                let trees = try trees, rows = try rows(self, trees)
+                var tables: [Table] = []
+                while let table = try rows.batch(trees.storeTag) { tables.append(table) }
+                return tables
+            }
+            return ArrowStream(shown, TablesSource(tables))
+        }
+        let view = try freeze()
+        do throws(StoreError) {
+            let source = try view.serialised { () throws(StoreError) in
+                let trees = try view.trees
+                return RowsSource(view, try rows(view, trees), storeTag: trees.storeTag)
+            }
+            return ArrowStream(shown, source)
+        } catch {
+            view.close()
+            throw error
+        }
+    }
+}
+
+extension TableQuery {
+    /// Properties of a class as columns; none given: all of single values.
+    static func columns(
+        of cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ names: StoredNames
+    ) throws(StoreError) -> [Column] {
+        var positions: [Int] = []
+        for id in properties { positions.append(try cls.position(id)) }
+        if properties.isEmpty { positions = cls.columns.indices.filter { !cls.columns[$0].kind.isCollection } }
+        guard !positions.isEmpty else {
+            throw StoreError(.invalidArgument, "\(cls.name) has no properties of single values").at(class: cls.name)
+        }
+        var columns: [Column] = []
+        for (index, position) in positions.enumerated() {
+            let spec = cls.columns[position]
+            if positions[..<index].contains(position) {
+                throw cls.named(
+                    StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) is given twice"),
+                    position)
+            }
+            if spec.kind.isCollection {
+                throw cls.wrongCollection(position, "a single value", "elements are read object by object")
+            }
+            let value = ObjectValue(
+                program: ValueProgram(steps: [.property(0)], kind: spec.kind), properties: [cls.propertyID(position)],
+                target: cls.properties[position].target)
+            columns.append(
+                Column(
+                    name: names.name(cls, position), kind: spec.kind, target: value.target, source: .object(value)))
+        }
+        return columns
+    }
+}

@@ -1,0 +1,135 @@
+/// A column of one word a row, bools, ints, floats, doubles and links, of the objects of one block after the other: read
+/// once a block, whoever wants it.
+final class NumberColumn {
+    let position: Int
+    private let spec: ColumnSpec
+    private let reader: ClusterReader
+    private let memory: UnsafeMutablePointer<Int64>
+    /// Of the block that was read: of floats and doubles their bit patterns; of nulls anything.
+    let values: UnsafeMutablePointer<Int64>
+    /// A bit for each, 1: null. Only where there are nulls.
+    let nulls: UnsafeMutablePointer<UInt64>
+    private(set) var hasNulls = false
+
+    init(_ reader: ClusterReader, _ position: Int) throws(StoreError) {
+        self.reader = reader
+        self.position = position
+        spec = reader.columns[position]
+        let words = RowBlocks.most
+        memory = try Memory.allocate(Int64.self, 2 * words + words / 64)
+        values = memory
+        nulls = UnsafeMutableRawPointer(memory + 2 * words).assumingMemoryBound(to: UInt64.self)
+    }
+
+    deinit { memory.deallocate() }
+
+    /// A kind of which there is such a column.
+    static func has(_ kind: ValueKind) -> Bool {
+        switch kind {
+        case .bool, .int, .float, .double, .link: true
+        default: false
+        }
+    }
+
+    func read(_ block: RowBlocks) throws(StoreError) {
+        hasNulls = false
+        guard let head = block.head else { return try readRows(block) }
+        let count = block.count
+        guard let entry = LeafHead.entry(head, id: spec.id, hint: position) else {
+            if spec.fill.isNull { setNulls() } else { values.update(repeating: spec.fill.low, count: count) }
+            return
+        }
+        guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
+        let rows = LeafHead.rows(head), slots = block.slots
+        if block.isWhole {
+            try ColumnDecoder(reader.source, head).numbers(entry, first: 0, count: rows, into: values)
+        } else if count &* 8 < rows {
+            let leaf = LeafReader(source: reader.source)
+            for index in 0..<count { values[index] = try leaf.number(head, entry, Int(slots[index])) }
+        } else {
+            let all = values + RowBlocks.most
+            try ColumnDecoder(reader.source, head).numbers(entry, first: 0, count: rows, into: all)
+            for index in 0..<count { values[index] = all[Int(slots[index])] }
+        }
+        guard entry.hasAux else { return }
+        let bits = (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self)
+        nulls.update(repeating: 0, count: RowBlocks.most / 64)
+        for index in 0..<count {
+            let slot = Int(slots[index])
+            if bits[slot &>> 6] &>> UInt64(slot & 63) & 1 != 0 {
+                nulls[index &>> 6] |= 1 &<< UInt64(index & 63)
+                hasNulls = true
+            }
+        }
+    }
+
+    private func setNulls() {
+        nulls.update(repeating: ~0, count: RowBlocks.most / 64)
+        hasNulls = true
+    }
+
+    private func readRows(_ block: RowBlocks) throws(StoreError) {
+        nulls.update(repeating: 0, count: RowBlocks.most / 64)
+        for index in 0..<block.count {
+            if !block.isMissing(index), let value = try reader.int(try block.row(index), position) {
+                values[index] = value
+            } else {
+                nulls[index &>> 6] |= 1 &<< UInt64(index & 63)
+                hasNulls = true
+            }
+        }
+    }
+
+    @inline(__always)
+    func isNull(_ index: Int) -> Bool { hasNulls && nulls[index &>> 6] &>> UInt64(index & 63) & 1 != 0 }
+}
+
+/// A value of each object, in one version: of a column that is read a block at a time, or computed for one row after the
+/// other.
+final class ObjectReader {
+    let value: ObjectValue
+    /// The only column that it is; nil: it is computed.
+    let number: NumberColumn?
+    private let reader: ClusterReader
+    private let positions: [Int]
+    private let run: PathRun?
+    private let cls: ClassSchema
+    /// Of links, above the key.
+    private let targetID: Int64
+
+    init(
+        _ value: ObjectValue, _ trees: TreeAccess, _ cls: ClassSchema, _ columns: inout [NumberColumn]
+    ) throws(StoreError) {
+        self.value = value
+        self.cls = cls
+        reader = try trees.objects(cls)
+        positions = try cls.positions(value.properties)
+        run = try value.path.map { (path) throws(StoreError) in
+            try PathRun(trees, path.properties, levels: path.levels)
+        }
+        targetID = value.target.map { Int64(ClassID.of($0)) } ?? 0
+        if run == nil, value.program.steps.count == 1, NumberColumn.has(value.kind) {
+            if let known = columns.first(where: { [positions] in $0.position == positions[0] }) {
+                number = known
+            } else {
+                let column = try NumberColumn(reader, positions[0])
+                columns.append(column)
+                number = column
+            }
+        } else {
+            number = nil
+        }
+    }
+
+    /// Of a mixed property what it has.
+    func value(_ row: RowPosition) throws(StoreError) -> Value {
+        if let run, let path = value.path {
+            run.begin(row, cls)
+            return try run.value(path.source)
+        }
+        let found = try value.program.value { (number) throws(StoreError) in
+            try reader.plainValue(row, positions[number])
+        }
+        return found.kind == .link && targetID != 0 ? Value(kind: .link, low: found.low, high: targetID) : found
+    }
+}

@@ -1,0 +1,115 @@
+/// The groups of a table with all that is known of them, and the list of those that are left.
+final class FoundGroups {
+    private let grouping: Grouping
+    private let keys: GroupKeys
+    private let readers: [ObjectReader?]
+    private let summaries: [GroupSummary?]
+    private let counts: GroupArray<Int64>
+    private var finder: RowFinder
+    private var list: [Int32]
+
+    init(
+        _ grouping: Grouping, _ keys: GroupKeys, _ readers: [ObjectReader?], _ summaries: [GroupSummary?],
+        _ counts: consuming GroupArray<Int64>, _ reader: ClusterReader
+    ) {
+        self.grouping = grouping
+        self.keys = keys
+        self.readers = readers
+        self.summaries = summaries
+        self.counts = counts
+        finder = RowFinder(reader)
+        list = (0..<Int32(keys.count)).map { $0 }
+    }
+
+    var count: Int { list.count }
+    func group(_ place: Int) -> Int { Int(list[place]) }
+
+    // MARK: Values
+
+    func value(_ value: GroupValue, _ group: Int) throws(StoreError) -> Value {
+        try value.program.value { (number) throws(StoreError) in try slot(value.slots[number], group) }
+    }
+
+    private func slot(_ number: Int, _ group: Int) throws(StoreError) -> Value {
+        switch grouping.slots[number] {
+        case .count: return .int(counts[group])
+        case .aggregate: return summaries[number].unsafelyUnwrapped.value(group)
+        case .value:
+            if number == 0, let word = keys.word(group) { return word }
+            return try readers[number].unsafelyUnwrapped.value(try finder.row(keys.firsts[group]))
+        }
+    }
+
+    // MARK: Steps
+
+    func apply(_ steps: [GroupStep]) throws(StoreError) {
+        for step in steps {
+            switch step {
+            case .limit(let limit): if limit < list.count { list.removeSubrange(limit...) }
+            case .offset(let offset): list.removeSubrange(..<min(offset, list.count))
+            case .having(let condition):
+                var kept = 0
+                for group in list where try holds(condition, Int(group)) {
+                    list[kept] = group
+                    kept += 1
+                }
+                list.removeSubrange(kept...)
+            case .sort(let keys): try sort(keys)
+            }
+        }
+    }
+
+    private func holds(_ condition: [GroupTest], _ group: Int) throws(StoreError) -> Bool {
+        var stack: UInt128 = 0
+        for test in condition {
+            switch test {
+            case .truth(let truth): stack = stack << 1 | (truth ? 1 : 0)
+            case .column(let number, let comparison, let constant):
+                let value = try slot(number, group), holds: Bool
+                if value.kind == .link, constant.kind == .link {
+                    holds = (value.low == constant.low) == (comparison == .equal)
+                } else {
+                    holds = try ValueTest.holds(comparison, value, constant)
+                }
+                stack = stack << 1 | (holds ? 1 : 0)
+            case .values(let test, let slots):
+                let holds = try test.holds { (program) throws(StoreError) in
+                    try program.value { (number) throws(StoreError) in try slot(slots[number], group) }
+                }
+                stack = stack << 1 | (holds ? 1 : 0)
+            case .not: stack ^= 1
+            case .and: stack = stack >> 1 & ~1 | (stack & stack >> 1 & 1)
+            case .or: stack = stack >> 1 | stack & 1
+            }
+        }
+        return stack & 1 != 0
+    }
+
+    /// Stable. By numbers of the first key, where it is one; ties and everything else by comparing.
+    private func sort(
+        _ keys: [(value: GroupValue, isDescending: Bool, modifiers: QueryNode.Modifiers)]
+    ) throws(StoreError) {
+        var rows: [(prefix: UInt64, place: Int32)] = []
+        try Memory.check(for: list.count, each: 32)
+        rows.reserveCapacity(list.count)
+        for place in list.indices {
+            let prefix = SortColumn.prefix(ofNumber: try value(keys[0].value, Int(list[place])))
+            rows.append((keys[0].isDescending ? ~prefix : prefix, Int32(truncatingIfNeeded: place)))
+        }
+        var failure: StoreError?
+        rows.sort { a, b in
+            if a.prefix != b.prefix { return a.prefix < b.prefix }
+            do throws(StoreError) {
+                for key in keys {
+                    let left = try value(key.value, Int(list[Int(a.place)]))
+                    let right = try value(key.value, Int(list[Int(b.place)]))
+                    let order = try SortColumn.compare(left, right, key.modifiers)
+                    if order != 0 { return key.isDescending ? order > 0 : order < 0 }
+                }
+            } catch { failure = error }
+            return a.place < b.place
+        }
+        if let failure { throw failure }
+        list = rows.map { list[Int($0.place)] }
+    }
+}

@@ -1,0 +1,311 @@
+internal import CSystem
+
+/// Gives each object the number of its group: objects with equal keys have the same, and numbers are counted up in the
+/// order in which groups appear.
+///
+/// ```
+///  one key of one word      values near the first one    an array of 65,536 numbers
+///                           others                       open addressing by the word
+///  keys of words and texts                               open addressing by their bytes, one behind the other
+///  decimals, mixed values   equal in more than one form  sorted, as DISTINCT does it
+/// ```
+/// Memory: of words 12 bytes a group and a table half full, of texts their bytes as well.
+final class GroupKeys {
+    private enum Way {
+        /// No keys: all are one.
+        case one
+        case words(NumberColumn)
+        case bytes([ObjectReader])
+        /// By the place of an object in the list.
+        case sorted([Int32])
+    }
+
+    private let way: Way
+    /// How many groups there are.
+    private(set) var count = 0
+    /// Of each group the key of its first object.
+    private(set) var firsts = GroupArray<Int64>()
+    /// Of one word, what it is; -1 in `nullGroup`: none is null.
+    private var words = GroupArray<Int64>()
+    private var nullGroup: Int32 = -1
+    private let kind: ValueKind
+    private let target: Int64
+
+    // Groups near the first value: number + 1, or 0.
+    private var near: UnsafeMutablePointer<Int32>?
+    private var nearBase: Int64 = 0
+    private static let nearCount = 1 << 16
+
+    // Open addressing: number + 1, or 0; of words by `words`, of bytes by `hashes` and `places`.
+    private var table: UnsafeMutablePointer<Int32>?
+    private var tableSize = 0
+    private var tableUsed = 0
+    private let seed: UInt64
+    private var hashes = GroupArray<UInt64>()
+    private var places = GroupArray<(start: Int, count: Int)>()
+    private let bytes = TextBuffer()
+    private let scratch = TextBuffer(capacity: 256)
+
+    /// - Parameter sorted: the number of each object of the list, where that is needed.
+    init(_ readers: [ObjectReader], sorted: [Int32]? = nil) {
+        kind = readers.first?.value.kind ?? .null
+        target = readers.first?.value.target.map { Int64(ClassID.of($0)) } ?? 0
+        seed = UInt64(UInt(bitPattern: Unmanaged.passUnretained(scratch).toOpaque())) &* 0x9E37_79B9_7F4A_7C15
+        if let sorted {
+            way = .sorted(sorted)
+        } else if readers.isEmpty {
+            way = .one
+        } else if readers.count == 1, let number = readers[0].number {
+            way = .words(number)
+        } else {
+            way = .bytes(readers)
+        }
+    }
+
+    deinit {
+        near?.deallocate()
+        table?.deallocate()
+    }
+
+    /// Equal values of the kind have the same bytes: it needs no sorting.
+    static func isExact(_ kind: ValueKind) -> Bool {
+        switch kind {
+        case .bool, .int, .float, .double, .string, .binary, .timestamp, .objectID, .uuid, .link: true
+        case .null, .decimal128, .mixed, .document, .list, .set, .map: false
+        }
+    }
+
+    /// The numbers of the groups of a block's objects.
+    func assign(_ block: RowBlocks, into numbers: UnsafeMutablePointer<Int32>) throws(StoreError) {
+        switch way {
+        case .one:
+            numbers.update(repeating: 0, count: block.count)
+            if count == 0, block.count > 0 { try begin(block, 0) }
+        case .words(let column): try assign(column, block, numbers)
+        case .bytes(let readers):
+            for index in 0..<block.count {
+                let row = try block.row(index)
+                scratch.clear()
+                for reader in readers { try write(try reader.value(row)) }
+                numbers[index] = try number(block, index)
+            }
+        case .sorted(let all):
+            for index in 0..<block.count {
+                let number = all[block.start + index]
+                if Int(number) == count { try begin(block, index) }
+                numbers[index] = number
+            }
+        }
+    }
+
+    /// Where all are one, there is a group of no objects, too.
+    func beginEmpty() throws(StoreError) {
+        guard case .one = way, count == 0 else { return }
+        try firsts.append(-1)
+        count = 1
+    }
+
+    /// A new group, of an object of the block.
+    private func begin(_ block: RowBlocks, _ index: Int) throws(StoreError) {
+        guard count < Int(Int32.max) - 1 else { throw StoreError(.outOfRange, "there are more than 2 billion groups") }
+        try firsts.append(try block.row(index).key)
+        count += 1
+    }
+
+    /// The key of a group, where it is one word; nil: ask its first object.
+    func word(_ group: Int) -> Value? {
+        guard case .words = way else { return nil }
+        if group == Int(nullGroup) { return .null }
+        return Value(kind: kind, low: words[group], high: kind == .link ? target : 0)
+    }
+
+    // MARK: Words
+
+    private func assign(
+        _ column: NumberColumn, _ block: RowBlocks, _ numbers: UnsafeMutablePointer<Int32>
+    ) throws(StoreError) {
+        let values = column.values, count = block.count
+        if kind == .double {
+            for index in 0..<count { values[index] = GroupKeys.canonical(values[index]) }
+        } else if kind == .float {
+            for index in 0..<count {
+                let value = Float(bitPattern: UInt32(truncatingIfNeeded: values[index]))
+                values[index] = value.isNaN ? 0x7fc0_0000 : value == 0 ? 0 : values[index]
+            }
+        }
+        if near == nil, count > 0 { try beginNear(values[0]) }
+        let near = near.unsafelyUnwrapped, base = nearBase
+        for index in 0..<count {
+            let word = values[index]
+            if column.hasNulls, column.isNull(index) {
+                if nullGroup < 0 {
+                    nullGroup = Int32(truncatingIfNeeded: self.count)
+                    try words.append(0)
+                    try begin(block, index)
+                }
+                numbers[index] = nullGroup
+                continue
+            }
+            let offset = UInt64(bitPattern: word &- base)
+            if _fastPath(offset < UInt64(GroupKeys.nearCount)) {
+                var number = near[Int(offset)]
+                if _slowPath(number == 0) {
+                    number = Int32(truncatingIfNeeded: self.count &+ 1)
+                    try words.append(word)
+                    try begin(block, index)
+                    near[Int(offset)] = number
+                }
+                numbers[index] = number &- 1
+            } else {
+                numbers[index] = try far(word, block, index)
+            }
+        }
+    }
+
+    private static func canonical(_ bits: Int64) -> Int64 {
+        let value = Double(bitPattern: UInt64(bitPattern: bits))
+        return value.isNaN ? 0x7ff8_0000_0000_0000 : value == 0 ? 0 : bits
+    }
+
+    private func beginNear(_ first: Int64) throws(StoreError) {
+        let array = try Memory.allocate(Int32.self, GroupKeys.nearCount)
+        array.update(repeating: 0, count: GroupKeys.nearCount)
+        near = array
+        // Mostly small numbers, from 0 on.
+        nearBase = first >= 0 && first < Int64(GroupKeys.nearCount) ? 0 : first &- Int64(GroupKeys.nearCount / 2)
+    }
+
+    private func far(_ word: Int64, _ block: RowBlocks, _ index: Int) throws(StoreError) -> Int32 {
+        if tableUsed &* 2 >= tableSize { try growTable() }
+        let table = table.unsafelyUnwrapped, mask = tableSize &- 1
+        var place = Int(truncatingIfNeeded: hash(word)) & mask
+        while table[place] != 0 {
+            if words[Int(table[place] &- 1)] == word, table[place] &- 1 != nullGroup { return table[place] &- 1 }
+            place = (place &+ 1) & mask
+        }
+        table[place] = Int32(truncatingIfNeeded: count &+ 1)
+        tableUsed += 1
+        try words.append(word)
+        try begin(block, index)
+        return table[place] &- 1
+    }
+
+    @inline(__always)
+    private func hash(_ word: Int64) -> UInt64 {
+        var mixed = (UInt64(bitPattern: word) ^ seed) &* 0x9E37_79B9_7F4A_7C15
+        mixed ^= mixed &>> 32
+        mixed = mixed &* 0xD6E8_FEB8_6659_FD93
+        return mixed ^ mixed &>> 32
+    }
+
+    /// Twice as large, at least four times what is in it.
+    private func growTable() throws(StoreError) {
+        let size = max(1024, tableSize * 2), bigger = try Memory.allocate(Int32.self, size)
+        bigger.update(repeating: 0, count: size)
+        for old in 0..<tableSize {
+            let number = table.unsafelyUnwrapped[old]
+            if number == 0 { continue }
+            let group = Int(number - 1)
+            let hash = hashes.count > 0 ? hashes[group] : self.hash(words[group])
+            var place = Int(truncatingIfNeeded: hash) & (size - 1)
+            while bigger[place] != 0 { place = (place + 1) & (size - 1) }
+            bigger[place] = number
+        }
+        table?.deallocate()
+        table = bigger
+        tableSize = size
+    }
+
+    // MARK: Bytes
+
+    private func write(_ value: Value) throws(StoreError) {
+        var value = value
+        if value.kind == .double {
+            value.low = GroupKeys.canonical(value.low)
+        } else if value.kind == .float {
+            value.low = GroupKeys.canonical(Value.double(Double(value.asFloat)).low)
+        }
+        var head = UInt64(value.kind.rawValue)
+        if value.kind.hasBytes {
+            head |= UInt64(value.count) << 8
+            try append(&head, 8)
+            if let pointer = value.pointer, value.count > 0 { try scratch.append(pointer, value.count) }
+        } else {
+            try append(&head, 1)
+            if value.isNull { return }
+            try append(&value.low, 8)
+            if value.kind.isPair { try append(&value.high, 8) }
+        }
+    }
+
+    @inline(__always)
+    private func append<T: BitwiseCopyable>(_ value: inout T, _ count: Int) throws(StoreError) {
+        try withUnsafePointer(to: &value) { (pointer) throws(StoreError) in
+            try scratch.append(UnsafeRawPointer(pointer), count)
+        }
+    }
+
+    /// Of the bytes that were written.
+    private func number(_ block: RowBlocks, _ index: Int) throws(StoreError) -> Int32 {
+        if tableUsed &* 2 >= tableSize { try growTable() }
+        let table = table.unsafelyUnwrapped, mask = tableSize &- 1, length = scratch.count
+        let hash = IndexBits.hash(scratch.pointer, length, seed: seed)
+        var place = Int(truncatingIfNeeded: hash) & mask
+        while table[place] != 0 {
+            let group = Int(table[place] &- 1)
+            if hashes[group] == hash, places[group].count == length,
+                memcmp(bytes.pointer + places[group].start, scratch.pointer, length) == 0
+            {
+                return Int32(truncatingIfNeeded: group)
+            }
+            place = (place &+ 1) & mask
+        }
+        table[place] = Int32(truncatingIfNeeded: count &+ 1)
+        tableUsed += 1
+        try hashes.append(hash)
+        try places.append((bytes.count, length))
+        try bytes.append(scratch.pointer, length)
+        try begin(block, index)
+        return table[place] &- 1
+    }
+}
+
+/// An array of plain values, one for each group, that grows; new ones are `initial`. Errors: `.outOfMemory`.
+struct GroupArray<Element>: ~Copyable {
+    private(set) var elements: UnsafeMutablePointer<Element>
+    private(set) var count = 0
+    private var capacity = 0
+
+    init() { elements = UnsafeMutablePointer(bitPattern: 16).unsafelyUnwrapped }
+
+    deinit { if capacity > 0 { elements.deallocate() } }
+
+    subscript(_ index: Int) -> Element {
+        @inline(__always) get { elements[index] }
+        @inline(__always) nonmutating set { elements[index] = newValue }
+    }
+
+    @inline(__always)
+    mutating func append(_ element: Element) throws(StoreError) {
+        if _slowPath(count == capacity) { try reserve(count + 1) }
+        elements[count] = element
+        count &+= 1
+    }
+
+    /// At least so many elements.
+    mutating func extend(to wanted: Int, with initial: Element) throws(StoreError) {
+        guard wanted > count else { return }
+        if wanted > capacity { try reserve(wanted) }
+        (elements + count).update(repeating: initial, count: wanted - count)
+        count = wanted
+    }
+
+    @inline(never)
+    private mutating func reserve(_ wanted: Int) throws(StoreError) {
+        let more = max(64, wanted, capacity * 2), bigger = try Memory.allocate(Element.self, more)
+        bigger.update(from: elements, count: count)
+        if capacity > 0 { elements.deallocate() }
+        elements = bigger
+        capacity = more
+    }
+}

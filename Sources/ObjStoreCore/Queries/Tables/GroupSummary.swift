@@ -1,0 +1,159 @@
+/// One aggregate of all groups. Null and NaN do not count; of nothing a sum is 0, everything else null.
+final class GroupSummary {
+    private enum Way {
+        case ints, doubles, decimals
+        case leastInt, greatestInt, leastDouble, greatestDouble
+        case extreme
+    }
+
+    private let aggregate: QueryAggregate
+    private let reader: ObjectReader
+    private let way: Way
+    private let sums: PathSum
+
+    /// How many values count.
+    private var counts = GroupArray<Int64>()
+    private var ints = GroupArray<Int128>()
+    private var doubles = GroupArray<Double>()
+    private var words = GroupArray<Int64>()
+    /// Their bytes are in the pages that are read.
+    private var values = GroupArray<Value>()
+    private var decimals = GroupArray<Decimal128>()
+
+    init(_ aggregate: QueryAggregate, _ reader: ObjectReader, _ sums: PathSum) {
+        self.aggregate = aggregate
+        self.reader = reader
+        self.sums = sums
+        let isLeast = aggregate == .minimum, kind = reader.value.kind
+        if isLeast || aggregate == .maximum {
+            switch kind {
+            case .int where reader.number != nil: way = isLeast ? .leastInt : .greatestInt
+            case .double where reader.number != nil: way = isLeast ? .leastDouble : .greatestDouble
+            default: way = .extreme
+            }
+        } else {
+            way = sums == .decimals ? .decimals : sums == .ints ? .ints : .doubles
+        }
+    }
+
+    /// The values of a block, whose groups have these numbers; there are `groups` of them.
+    func add(_ block: RowBlocks, _ numbers: UnsafePointer<Int32>, groups: Int) throws(StoreError) {
+        try extend(to: groups)
+        guard let column = reader.number else {
+            for index in 0..<block.count {
+                try add(try reader.value(try block.row(index)), Int(numbers[index]))
+            }
+            return
+        }
+        let count = block.count
+        switch way {
+        case .ints:
+            for index in 0..<count where !column.isNull(index) {
+                let group = Int(numbers[index])
+                ints.elements[group] &+= Int128(column.values[index])
+                counts.elements[group] &+= 1
+            }
+        case .doubles: addDoubles(column, count, numbers)
+        case .leastInt:
+            for index in 0..<count where !column.isNull(index) {
+                let group = Int(numbers[index]), value = column.values[index]
+                if value < words[group] || counts[group] == 0 { words[group] = value }
+                counts.elements[group] &+= 1
+            }
+        case .greatestInt:
+            for index in 0..<count where !column.isNull(index) {
+                let group = Int(numbers[index]), value = column.values[index]
+                if value > words[group] || counts[group] == 0 { words[group] = value }
+                counts.elements[group] &+= 1
+            }
+        case .leastDouble, .greatestDouble:
+            let isLeast = way == .leastDouble
+            for index in 0..<count where !column.isNull(index) {
+                let group = Int(numbers[index])
+                let value = Double(bitPattern: UInt64(bitPattern: column.values[index]))
+                if value.isNaN { continue }
+                if counts[group] == 0 || (isLeast ? value < doubles[group] : value > doubles[group]) {
+                    doubles[group] = value
+                }
+                counts.elements[group] &+= 1
+            }
+        case .decimals, .extreme:
+            let kind = reader.value.kind
+            for index in 0..<count where !column.isNull(index) {
+                try add(Value(kind: kind, low: column.values[index]), Int(numbers[index]))
+            }
+        }
+    }
+
+    private func addDoubles(_ column: NumberColumn, _ count: Int, _ numbers: UnsafePointer<Int32>) {
+        let values = column.values, sums = doubles.elements, counts = counts.elements
+        if reader.value.kind == .double, !column.hasNulls {
+            for index in 0..<count {
+                let group = Int(numbers[index]), value = Double(bitPattern: UInt64(bitPattern: values[index]))
+                // Not of NaN.
+                if _fastPath(value == value) {
+                    sums[group] += value
+                    counts[group] &+= 1
+                }
+            }
+            return
+        }
+        let isFloat = reader.value.kind == .float
+        for index in 0..<count where !column.isNull(index) {
+            let value =
+                isFloat
+                ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: values[index])))
+                : Double(bitPattern: UInt64(bitPattern: values[index]))
+            if value.isNaN { continue }
+            let group = Int(numbers[index])
+            sums[group] += value
+            counts[group] &+= 1
+        }
+    }
+
+    private func add(_ value: Value, _ group: Int) throws(StoreError) {
+        if value.isNull || value.isNaN { return }
+        switch way {
+        case .extreme, .leastInt, .greatestInt, .leastDouble, .greatestDouble:
+            let best = values[group], order = best.isNull ? 0 : try MixedOrder.compare(value, best)
+            if best.isNull || (aggregate == .minimum ? order < 0 : order > 0) { values[group] = value }
+        case .decimals:
+            guard let number = ValueProgram.decimal(value) else { return }
+            decimals[group] = decimals[group] + number
+        case .ints: ints[group] += Int128(value.low)
+        case .doubles:
+            guard let number = ValueProgram.number(value) else { return }
+            doubles[group] += number
+        }
+        counts[group] += 1
+    }
+
+    /// So many groups, also those that have nothing.
+    func extend(to groups: Int) throws(StoreError) {
+        try counts.extend(to: groups, with: 0)
+        switch way {
+        case .ints: try ints.extend(to: groups, with: 0)
+        case .doubles, .leastDouble, .greatestDouble: try doubles.extend(to: groups, with: 0)
+        case .leastInt, .greatestInt: try words.extend(to: groups, with: 0)
+        case .decimals: try decimals.extend(to: groups, with: .zero)
+        case .extreme: try values.extend(to: groups, with: .null)
+        }
+    }
+
+    func value(_ group: Int) -> Value {
+        let count = counts[group]
+        switch (way, aggregate) {
+        // What leaves 64 bits is null, as everywhere in the language.
+        case (.ints, .sum): return Int64(exactly: ints[group]).map { .int($0) } ?? .null
+        case (.ints, _): return count == 0 ? .null : .double(Double(ints[group]) / Double(count))
+        case (.doubles, .sum): return .double(doubles[group])
+        case (.doubles, _): return count == 0 ? .null : .double(doubles[group] / Double(count))
+        case (.decimals, .sum): return .decimal128(decimals[group])
+        case (.decimals, _):
+            return count == 0 ? .null : .decimal128(decimals[group] / ExactNumber.decimal(count))
+        case (.leastInt, _), (.greatestInt, _): return count == 0 ? .null : .int(words[group])
+        case (.leastDouble, _), (.greatestDouble, _): return count == 0 ? .null : .double(doubles[group])
+        case (.extreme, _): return values[group]
+        }
+    }
+}

@@ -1,0 +1,216 @@
+internal import CSystem
+
+/// The answer of a table query: columns of values, as many in each, which nothing changes any more. Any thread.
+package final class Table: Sendable {
+    package let columns: [TableColumn]
+    package let rows: Int
+    /// Of links in it.
+    package let storeTag: UInt32
+
+    init(_ columns: [TableColumn], rows: Int, storeTag: UInt32) {
+        self.columns = columns
+        self.rows = rows
+        self.storeTag = storeTag
+    }
+
+    /// Errors: `.outOfRange`.
+    package func column(at index: Int) throws(StoreError) -> TableColumn {
+        guard columns.indices.contains(index) else {
+            throw StoreError(.outOfRange, "column \(index) of \(columns.count.counted("column"))")
+        }
+        return columns[index]
+    }
+
+    /// Errors: `.outOfRange`.
+    package func value(_ row: UInt64, in column: TableColumn) throws(StoreError) -> Value {
+        guard row < UInt64(rows) else { throw StoreError(.outOfRange, "row \(row) of \(rows.counted("row"))") }
+        let value = column.value(Int(row))
+        guard value.kind == .link else { return value }
+        return .link(
+            ObjectID(classID: UInt32(truncatingIfNeeded: value.high), storeTag: storeTag, key: value.low))
+    }
+}
+
+/// One column of a table: values one behind the other, as `objstore_column` has them, but for mixed ones, which are kept
+/// as values.
+package final class TableColumn: @unchecked Sendable {
+    package let name: String
+    /// The name, for who wants bytes, with a NUL behind them.
+    private let nameBytes: OwnedValue
+    package var shownName: Value { .string(nameBytes.value.pointer, nameBytes.value.count - 1) }
+    package let kind: ValueKind
+    /// Of links: the id of the class that they lead to; 0: any.
+    package let target: UInt32
+    /// Bytes of each value; of texts 1.
+    private let size: Int
+    package private(set) var count = 0
+    package private(set) var nullCount = 0
+    /// Nil: mixed values.
+    package var values: UnsafeRawPointer? { kind == .mixed ? nil : UnsafeRawPointer(bytes) }
+    /// How many bytes the values of a text take.
+    package var valueBytes: Int { textCount }
+    /// Of texts and binaries, one more than there are rows.
+    package private(set) var offsets: UnsafeMutablePointer<Int64>?
+    /// One bit a row, 1: not null.
+    package var validity: UnsafePointer<UInt8>? { nullCount == 0 ? nil : UnsafePointer(bits) }
+
+    private var bytes: UnsafeMutableRawPointer
+    private var bits: UnsafeMutablePointer<UInt8>
+    /// How many rows there is room for.
+    private var capacity: Int
+    private var textCount = 0
+    private var textCapacity = 0
+    /// Of mixed values: where their bytes are.
+    private let mixed: TextBuffer?
+
+    init(_ name: String, _ kind: ValueKind, target: UInt32, expecting rows: Int = 0) throws(StoreError) {
+        self.name = name
+        nameBytes = try OwnedValue.text(name)
+        self.kind = kind
+        self.target = target
+        size = kind == .mixed ? MemoryLayout<Value>.stride : kind.isText ? 1 : ValueCell.size(kind)
+        mixed = kind == .mixed ? TextBuffer() : nil
+        capacity = max(64, (rows + 63) & ~63)
+        textCapacity = kind.isText ? max(1024, rows * 8) : 0
+        bytes = try Memory.allocate(kind.isText ? textCapacity : capacity * size)
+        do throws(StoreError) { bits = try Memory.allocate(UInt8.self, capacity / 8) } catch {
+            bytes.deallocate()
+            throw error
+        }
+        if kind.isText {
+            do throws(StoreError) { offsets = try Memory.allocate(Int64.self, capacity + 1) } catch {
+                bytes.deallocate()
+                bits.deallocate()
+                throw error
+            }
+            offsets?[0] = 0
+        }
+    }
+
+    deinit {
+        bytes.deallocate()
+        bits.deallocate()
+        offsets?.deallocate()
+    }
+
+    // MARK: Reading
+
+    @inline(__always)
+    package func isNull(_ row: Int) -> Bool { nullCount > 0 && bits[row &>> 3] &>> UInt8(row & 7) & 1 == 0 }
+
+    /// Of a link with the class id above the key. Bytes belong to the column.
+    package func value(_ row: Int) -> Value {
+        if isNull(row) { return .null }
+        if kind == .mixed { return mixedValue(row) }
+        if let offsets {
+            let start = Int(offsets[row])
+            return Value(kind: kind, pointer: UnsafeRawPointer(bytes + start), count: Int(offsets[row + 1]) - start)
+        }
+        var value = ValueCell.load(kind, bytes + row * size)
+        if kind == .link { value.high = Int64(target) }
+        return value
+    }
+
+    private func mixedValue(_ row: Int) -> Value {
+        var value = bytes.load(fromByteOffset: row * size, as: Value.self)
+        // Bytes are kept by where they begin: they move while the column grows.
+        if value.kind.hasBytes, let mixed {
+            value.pointer = UnsafeRawPointer(mixed.pointer + Int(bitPattern: value.pointer))
+        }
+        return value
+    }
+
+    // MARK: Making
+
+    func append(_ value: Value) throws(StoreError) {
+        if count == capacity { try grow(capacity * 2) }
+        let row = count
+        if value.isNull {
+            setNull(row)
+            if offsets == nil { memset(bytes + row * size, 0, size) }
+        } else {
+            setValid(row)
+            if kind == .mixed {
+                var kept = value
+                if value.kind.hasBytes, let mixed {
+                    kept.pointer = UnsafeRawPointer(bitPattern: mixed.count)
+                    if let pointer = value.pointer, value.count > 0 { try mixed.append(pointer, value.count) }
+                }
+                bytes.storeBytes(of: kept, toByteOffset: row * size, as: Value.self)
+            } else if kind.isText {
+                try append(value.pointer, value.count)
+            } else {
+                assert(value.kind == kind, "a column of \(kind) gets \(value.kind)")
+                ValueCell.store(value, bytes + row * size)
+            }
+        }
+        count += 1
+        offsets?[count] = Int64(textCount)
+    }
+
+    private func append(_ pointer: UnsafeRawPointer?, _ length: Int) throws(StoreError) {
+        guard length > 0, let pointer else { return }
+        if textCount + length > textCapacity {
+            let more = max(textCount + length, textCapacity * 2)
+            bytes = try Memory.reallocate(bytes, more)
+            textCapacity = more
+        }
+        memcpy(bytes + textCount, pointer, length)
+        textCount += length
+    }
+
+    /// The numbers of a block, of a kind that `NumberColumn` has.
+    func append(_ column: NumberColumn, _ rows: Int) throws(StoreError) {
+        if count + rows > capacity { try grow(max(capacity * 2, (count + rows + 63) & ~63)) }
+        let values = column.values
+        switch kind {
+        case .bool:
+            let out = (bytes + count).assumingMemoryBound(to: UInt8.self)
+            for index in 0..<rows { out[index] = values[index] != 0 ? 1 : 0 }
+        case .float:
+            let out = (bytes + count * 4).assumingMemoryBound(to: UInt32.self)
+            for index in 0..<rows { out[index] = UInt32(truncatingIfNeeded: values[index]) }
+        default: memcpy(bytes + count * 8, values, rows * 8)
+        }
+        if !column.hasNulls && count & 7 == 0 {
+            memset(bits + count / 8, 0xff, (rows + 7) / 8)
+        } else {
+            for index in 0..<rows {
+                if column.isNull(index) {
+                    setNull(count + index)
+                    memset(bytes + (count + index) * size, 0, size)
+                } else {
+                    setValid(count + index)
+                }
+            }
+        }
+        count += rows
+    }
+
+    @inline(__always)
+    private func setValid(_ row: Int) {
+        if row & 7 == 0 { bits[row &>> 3] = 1 } else { bits[row &>> 3] |= 1 &<< UInt8(row & 7) }
+    }
+
+    @inline(__always)
+    private func setNull(_ row: Int) {
+        if row & 7 == 0 { bits[row &>> 3] = 0 } else { bits[row &>> 3] &= ~(1 &<< UInt8(row & 7)) }
+        nullCount += 1
+    }
+
+    private func grow(_ rows: Int) throws(StoreError) {
+        if let old = offsets {
+            offsets = UnsafeMutableRawPointer(try Memory.reallocate(old, (rows + 1) * 8)).assumingMemoryBound(
+                to: Int64.self)
+        } else {
+            bytes = try Memory.reallocate(bytes, rows * size)
+        }
+        bits = try Memory.reallocate(bits, rows / 8).assumingMemoryBound(to: UInt8.self)
+        capacity = rows
+    }
+
+    /// Bits behind the last row are 0.
+    func finish() {
+        if count & 7 != 0 { bits[count >> 3] &= 1 << UInt8(count & 7) - 1 }
+    }
+}

@@ -1,0 +1,146 @@
+/// A table query, asked once: of the trees of one version, or of a transaction.
+///
+/// ```
+///  RowBlocks ──► GroupKeys: a number for each object ──► GroupSummary: one for each aggregate
+///                                                             │
+///                     TableColumn ◄── HAVING, SORT, LIMIT ◄───┘
+/// ```
+struct TableRun {
+    private let query: TableQuery
+    private let trees: TreeAccess
+    private let run: QueryRun
+    private let reader: ClusterReader
+
+    /// Errors: as of `QueryRun`.
+    init(_ query: TableQuery, _ trees: TreeAccess) throws(StoreError) {
+        self.query = query
+        self.trees = trees
+        run = try QueryRun(query.objects, trees)
+        reader = try trees.objects(run.cls)
+    }
+
+    func table() throws(StoreError) -> Table {
+        guard let grouping = query.grouping else {
+            let rows = try ObjectRows(query.columns, run, trees)
+            let columns = try rows.emptyColumns()
+            while try rows.append(to: columns) {}
+            return try finished(columns)
+        }
+        return try groups(grouping)
+    }
+
+    private func finished(_ columns: [TableColumn]) throws(StoreError) -> Table {
+        for column in columns { column.finish() }
+        return Table(columns, rows: columns.first?.count ?? 0, storeTag: trees.storeTag)
+    }
+
+    private func groups(_ grouping: Grouping) throws(StoreError) -> Table {
+        var numbers: [NumberColumn] = [], readers: [ObjectReader?] = []
+        var summaries: [GroupSummary?] = []
+        for slot in grouping.slots {
+            switch slot {
+            case .value(let value):
+                readers.append(try ObjectReader(value, trees, run.cls, &numbers))
+                summaries.append(nil)
+            case .count:
+                readers.append(nil)
+                summaries.append(nil)
+            case .aggregate(let aggregate, let value, let sums):
+                readers.append(nil)
+                summaries.append(
+                    GroupSummary(aggregate, try ObjectReader(value, trees, run.cls, &numbers), sums))
+            }
+        }
+        let keyReaders = readers.prefix(grouping.keys).compactMap { $0 }
+        let (keys, blocks) = try keys(keyReaders)
+        var counts = GroupArray<Int64>()
+        let assigned = try Memory.allocate(Int32.self, RowBlocks.most)
+        defer { assigned.deallocate() }
+        while try blocks.advance() {
+            for column in numbers { try column.read(blocks) }
+            try keys.assign(blocks, into: assigned)
+            try counts.extend(to: keys.count, with: 0)
+            let elements = counts.elements
+            for index in 0..<blocks.count { elements[Int(assigned[index])] &+= 1 }
+            for summary in summaries { try summary?.add(blocks, assigned, groups: keys.count) }
+        }
+        try keys.beginEmpty()
+        try counts.extend(to: keys.count, with: 0)
+        for summary in summaries { try summary?.extend(to: keys.count) }
+        let found = FoundGroups(grouping, keys, readers, summaries, counts, reader)
+        try found.apply(grouping.steps)
+        let columns = try query.columns.map { (column) throws(StoreError) in
+            try TableColumn(
+                column.name, column.kind, target: column.target.map { ClassID.of($0) } ?? 0, expecting: found.count)
+        }
+        for place in 0..<found.count {
+            for (index, column) in query.columns.enumerated() {
+                guard case .group(let value) = column.source else { continue }
+                try columns[index].append(try found.value(value, found.group(place)))
+            }
+        }
+        return try finished(columns)
+    }
+
+    /// Who tells groups apart, and the objects to be told apart.
+    private func keys(_ readers: [ObjectReader]) throws(StoreError) -> (GroupKeys, RowBlocks) {
+        if readers.allSatisfy({ GroupKeys.isExact($0.value.kind) }) { return (GroupKeys(readers), try run.blocks()) }
+        // Values that are equal in more than one form.
+        let list = try run.keys()
+        let order = try RowOrder(list, readers.map { SortKey(of: $0.value) }, trees, run.cls)
+        try order.sort(first: list.count)
+        return (
+            GroupKeys(readers, sorted: try order.groupNumbers()),
+            try RowBlocks(reader, list, isAscending: false)
+        )
+    }
+}
+
+/// The columns of objects, made block after block.
+final class ObjectRows {
+    private let columns: [TableQuery.Column]
+    private let readers: [ObjectReader]
+    private let numbers: [NumberColumn]
+    private let blocks: RowBlocks
+
+    convenience init(_ columns: [TableQuery.Column], _ run: QueryRun, _ trees: TreeAccess) throws(StoreError) {
+        try self.init(columns, run.cls, trees, try run.blocks())
+    }
+
+    init(
+        _ columns: [TableQuery.Column], _ cls: ClassSchema, _ trees: TreeAccess, _ blocks: RowBlocks
+    ) throws(StoreError) {
+        self.columns = columns
+        var readers: [ObjectReader] = [], numbers: [NumberColumn] = []
+        for column in columns {
+            guard case .object(let value) = column.source else { continue }
+            readers.append(try ObjectReader(value, trees, cls, &numbers))
+        }
+        (self.readers, self.numbers) = (readers, numbers)
+        self.blocks = blocks
+    }
+
+    func emptyColumns(expecting rows: Int = 0) throws(StoreError) -> [TableColumn] {
+        try columns.map { (column) throws(StoreError) in
+            try TableColumn(
+                column.name, column.kind, target: column.target.map { ClassID.of($0) } ?? 0, expecting: rows)
+        }
+    }
+
+    /// The next block; false: there is none.
+    func append(to columns: [TableColumn]) throws(StoreError) -> Bool {
+        guard try blocks.advance() else { return false }
+        for number in numbers { try number.read(blocks) }
+        for (index, reader) in readers.enumerated() {
+            if let number = reader.number {
+                try columns[index].append(number, blocks.count)
+            } else {
+                let column = columns[index]
+                for row in 0..<blocks.count {
+                    try column.append(blocks.isMissing(row) ? .null : try reader.value(try blocks.row(row)))
+                }
+            }
+        }
+        return true
+    }
+}
