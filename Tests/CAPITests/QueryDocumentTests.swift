@@ -159,13 +159,14 @@ struct DocumentedDogs {
         let expected: String
     }
 
-    private func examples() throws -> [Example] {
+    /// - Parameter kind: `query`, or `table`.
+    private func examples(_ kind: String = "query") throws -> [Example] {
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../docs/query-language.md")
         var examples: [Example] = [], isInside = false
         for (index, line) in try String(contentsOf: path, encoding: .utf8).components(separatedBy: "\n").enumerated() {
             if line.hasPrefix("```") {
-                isInside = line == "```query"
+                isInside = line == "```\(kind)"
             } else if isInside {
                 let parts = line.components(separatedBy: "#")
                 examples.append(
@@ -202,6 +203,67 @@ struct DocumentedDogs {
                     expect(String(cString: objstore_last_message()).hasPrefix("text: "), place)
                 }
             }
+        }
+    }
+
+    @Test func tablesAreWhatTheDocumentSays() throws {
+        let data = try DocumentedDogs(), examples = try examples("table")
+        defer { _ = objstore_close(data.store) }
+        #expect(examples.count > 15)
+        try frozen(data.store) { view in
+            for example in examples {
+                let place: Comment = "line \(example.line): \(example.query)"
+                var query: OpaquePointer?, error = objstore_error_init()
+                let status = objstore_query_parse(view, data.dog, text(example.query), nil, 0, &query)
+                defer { _ = objstore_query_close(query) }
+                guard status == .OBJSTORE_OK else {
+                    try ok(objstore_last_error(&error))
+                    let told = String(cString: objstore_status_name(status)).dropFirst("OBJSTORE_ERR_".count)
+                    expect("\(told) \(error.position)" == example.expected, place)
+                    continue
+                }
+                let rows = try rows(query!, view)
+                expect((rows.isEmpty ? "nothing" : rows) == example.expected, place)
+                let again = try CAPITests.query(view, data.dog, try written(query!))
+                defer { _ = objstore_query_close(again) }
+                expect(try self.rows(again, view) == rows, place)
+                var count: UInt64 = 0
+                expect(objstore_query_count(query, view, &count) == .OBJSTORE_ERR_INVALID_QUERY, place)
+            }
+        }
+    }
+
+    /// `1, a | 2, b`.
+    private func rows(_ query: OpaquePointer, _ view: OpaquePointer) throws -> String {
+        var table: OpaquePointer?, rows: UInt64 = 0, columns = 0
+        try ok(objstore_query_table(query, view, &table))
+        defer { _ = objstore_table_close(table) }
+        try ok(objstore_table_size(table, &rows, &columns))
+        return try (0..<rows).map { row in
+            try (0..<columns).map { column in
+                var value = objstore_value()
+                try ok(objstore_table_value(table, row, column, &value))
+                return shown(value)
+            }.joined(separator: ", ")
+        }.joined(separator: " | ")
+    }
+
+    private func shown(_ value: objstore_value) -> String {
+        switch value.kind {
+        case .OBJSTORE_KIND_NULL: return "null"
+        case .OBJSTORE_KIND_BOOL: return "\(value.data.boolean)"
+        case .OBJSTORE_KIND_INT: return "\(value.data.integer)"
+        case .OBJSTORE_KIND_DOUBLE:
+            let number = value.data.real
+            return number == number.rounded() ? "\(Int(number))" : "\(number)"
+        case .OBJSTORE_KIND_DECIMAL128:
+            var digits = [CChar](repeating: 0, count: 64)
+            let status = objstore_decimal128_to_text(value.data.decimal128, &digits)
+            return status == .OBJSTORE_OK ? String(cString: digits) : "?"
+        case .OBJSTORE_KIND_TIMESTAMP:
+            return "T\(value.data.timestamp.seconds):\(value.data.timestamp.nanoseconds)"
+        case .OBJSTORE_KIND_STRING: return string(value) ?? "?"
+        default: return "a value of kind \(value.kind)"
         }
     }
 

@@ -188,6 +188,19 @@ struct QueryNodes: @unchecked Sendable {
         append(.aggregate, choice: aggregate.rawValue, operands: 2, number: variable)
     }
 
+    /// An aggregate of the objects of a group, which is before it: of a value of each, said as if it were asked about.
+    mutating func append(_ aggregate: QueryAggregate, ofEach value: QueryNodes) {
+        let variable = QueryNodes.newVariable()
+        var value = value
+        for index in value.nodes.indices where value.nodes[index].kind == .variable && value.nodes[index].number == 0 {
+            value.nodes[index].number = variable
+        }
+        append(value)
+        collections = []
+        hasVariables = true
+        append(.aggregate, choice: aggregate.rawValue, operands: 2, number: variable)
+    }
+
     /// Those elements of the collection before it for which a condition about a variable is true.
     mutating func append(filter condition: QueryNodes, about variable: Int64) {
         var condition = condition
