@@ -129,8 +129,8 @@
  *      Unloading. dlclose leaves the library where it is, since threads that used it may end later.
  *
  *  Handles
- *      objstore, objstore_schema, objstore_config, objstore_view, objstore_query, objstore_results, objstore_table, objstore_changes,
- *      objstore_token and objstore_bound are handles: they own something, and you release each with the close function
+ *      objstore, objstore_schema, objstore_config, objstore_view, objstore_query, objstore_results, objstore_table,
+ *      objstore_changes, objstore_token and objstore_bound are handles: they own something, and you release each with the close function
  *      of its type. Closing NULL is allowed and does nothing. A handle is an opaque word: compare it with == and
  *      nothing else. Using a closed one gives OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is due
  *      OBJSTORE_ERR_WRONG_KIND. Closing a store closes the views, queries, results and tokens that came from that
@@ -3247,7 +3247,7 @@ OBJSTORE_API objstore_status objstore_query_read(objstore_query *query, objstore
  * ------------------------------------------------------------------------------------------------ */
 
 /** Asks a query with GROUP or SELECT. The table is complete and lies in memory of its own: it stays when view and store
- * are closed, and any thread may read it. Errors: as of objstore_query_count. INVALID_QUERY: the query is for objects. */
+ * are closed, and any thread may read it. Errors: as of objstore_query_count. INVALID_QUERY: it is for objects. */
 OBJSTORE_API objstore_status objstore_query_table(objstore_query *query, objstore_view *view, objstore_table **table)
     OBJSTORE_CHECKS(null(query, view, table), closed(query, view), kind(query, view));
 
@@ -3282,7 +3282,7 @@ OBJSTORE_API objstore_status objstore_table_value(objstore_table *table, uint64_
 OBJSTORE_API objstore_status objstore_table_close(objstore_table *table)
     OBJSTORE_CHECKS(nullable(table), closed(table), kind(table));
 
-/* The Arrow C stream interface, as its specification has it: https://arrow.apache.org/docs/format/CStreamInterface.html */
+/* The Arrow C stream interface, word for word: https://arrow.apache.org/docs/format/CStreamInterface.html */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 #define ARROW_FLAG_DICTIONARY_ORDERED 1
@@ -3323,14 +3323,14 @@ struct ArrowArrayStream {
 };
 #endif
 
-/** Gives what a query finds as a stream of record batches: the columns of a table, or all properties of single values of
- * its objects, in the order of the query. `stream` is yours: release it. Batches have about 65,536 rows, stay valid
+/** Gives what a query finds as a stream of record batches: the columns of a table, or all properties of single values
+ * of its objects, in the order of the query. `stream` is yours: release it. Batches have about 65,536 rows, stay valid
  * until they are released, whatever happens to the store, and are made when you ask for them, from the version that the
  * view shows now, which stays pinned until the stream is released or the store is closed (get_next then fails). Of a
  * transaction they are made at once.
  *
- *   BOOL b · INT l · FLOAT f · DOUBLE g · STRING U · BINARY Z · TIMESTAMP tsn:UTC (get_next fails for a time before 1677
- *   or after 2262) · DECIMAL128 U, all digits · OBJECT_ID w:12 · UUID w:16, arrow.uuid · LINK l, keys of objects ·
+ *   BOOL b · INT l · FLOAT f · DOUBLE g · STRING U · BINARY Z · TIMESTAMP tsn:UTC (get_next fails for a time
+ *   before 1677 or after 2262) · DECIMAL128 U, all digits · OBJECT_ID w:12 · UUID w:16, arrow.uuid · LINK l, keys of objects ·
  *   MIXED U, arrow.json: JSON, extended as of objstore_results_to_json for what JSON has not
  *
  * Errors: as of objstore_query_count; INVALID_ARGUMENT: the class has no properties of single values. */

@@ -1,7 +1,7 @@
 import CObjStore
 import Testing
 
-/// Tables and Arrow streams through the C interface: made of nodes and of texts, read by columns, by values, by batches.
+/// Tables and Arrow streams through the C interface: made of nodes and texts, read by columns, values and batches.
 @Suite struct TableTests {
     /// A thousand things in three leaves' worth of keys, with holes.
     private struct Things {
@@ -31,7 +31,8 @@ import Testing
                     let name = "n\(number % 3)"
                     try withText(name) { name in
                         let values = [
-                            objstore_int(Int64(number)), number % 5 == 0 ? objstore_null() : objstore_int(Int64(number % 4)),
+                            objstore_int(Int64(number)),
+                            number % 5 == 0 ? objstore_null() : objstore_int(Int64(number % 4)),
                             objstore_string(name), objstore_bool(number % 2 == 0),
                         ]
                         var object = objstore_object()
@@ -44,15 +45,6 @@ import Testing
 
         /// What is there.
         var numbers: [Int] { (0..<9000).filter { $0 % 7 != 3 } }
-    }
-
-    private func withText<T>(_ string: String, _ body: (objstore_text) throws -> T) rethrows -> T {
-        let utf8 = Array(string.utf8)
-        return try utf8.withUnsafeBufferPointer { bytes in
-            try bytes.withMemoryRebound(to: CChar.self) {
-                try body(objstore_text(bytes: $0.baseAddress, length: Int64(utf8.count)))
-            }
-        }
     }
 
     private func table(_ query: String, _ things: Things, _ view: OpaquePointer) throws -> OpaquePointer {
@@ -72,7 +64,9 @@ import Testing
     @Test func columnsAreAsTheHeaderSays() throws {
         let things = try Things()
         let table = try reading(things.store) { view in
-            try self.table("part != null GROUP(part) SORT(part DESC) SELECT(part, @count AS n, @min.name, @avg.number)", things, view)
+            try self.table(
+                "part != null GROUP(part) SORT(part DESC) SELECT(part, @count AS n, @min.name, @avg.number)", things,
+                view)
         }
         defer { _ = objstore_table_close(table) }
         _ = objstore_close(things.store)  // the table needs it no more
@@ -102,26 +96,31 @@ import Testing
     @Test func nodesMakeTheSameAsTexts() throws {
         let things = try Things()
         defer { _ = objstore_close(things.store) }
-        func node(_ kind: objstore_query_kind, _ operands: Int = 0, choice: UInt8 = 0, number: Int64 = 0, _ value: objstore_value = objstore_null()) -> objstore_query_node {
+        func node(
+            _ kind: objstore_query_kind, _ operands: Int = 0, choice: UInt8 = 0, number: Int64 = 0,
+            value: objstore_value = objstore_null()
+        ) -> objstore_query_node {
             objstore_query_node(
-                kind: UInt8(kind.rawValue), choice: choice, modifiers: 0, reserved: 0, operands: UInt32(operands), number: number,
+                kind: UInt8(kind.rawValue), choice: choice, modifiers: 0, reserved: 0, operands: UInt32(operands),
+                number: number,
                 value: value)
         }
         let variable = node(.OBJSTORE_QUERY_VARIABLE)
         let part = [variable, node(.OBJSTORE_QUERY_PROPERTY, 1, number: Int64(things.ids[1]))]
         let count = [variable, node(.OBJSTORE_QUERY_COUNT, 1)]
         let sum = [
-            variable, node(.OBJSTORE_QUERY_VARIABLE, number: 1), node(.OBJSTORE_QUERY_PROPERTY, 1, number: Int64(things.ids[0])),
+            variable, node(.OBJSTORE_QUERY_VARIABLE, number: 1),
+            node(.OBJSTORE_QUERY_PROPERTY, 1, number: Int64(things.ids[0])),
             node(.OBJSTORE_QUERY_AGGREGATE, 2, choice: UInt8(objstore_aggregate_kind.OBJSTORE_AGGREGATE_SUM.rawValue)),
         ]
         try reading(things.store) { view in
             try withText("n") { name in
                 let nodes =
                     [node(.OBJSTORE_QUERY_TRUTH, number: 1)] + part + [node(.OBJSTORE_QUERY_GROUP, 1)] + count + [
-                        node(.OBJSTORE_QUERY_CONSTANT, objstore_int(1)),
+                        node(.OBJSTORE_QUERY_CONSTANT, value: objstore_int(1)),
                         node(.OBJSTORE_QUERY_COMPARE, 2, choice: UInt8(objstore_operator.OBJSTORE_GREATER.rawValue)),
                         node(.OBJSTORE_QUERY_HAVING, 1),
-                    ] + part + count + [node(.OBJSTORE_QUERY_COLUMN, 1, objstore_string(name))] + sum + [
+                    ] + part + count + [node(.OBJSTORE_QUERY_COLUMN, 1, value: objstore_string(name))] + sum + [
                         node(.OBJSTORE_QUERY_SELECT, 3), node(.OBJSTORE_QUERY_WHOLE, 4),
                     ]
                 var query: OpaquePointer?
@@ -133,9 +132,15 @@ import Testing
             }
             // No tree, or none of a table.
             var query: OpaquePointer?
-            let wrong = [node(.OBJSTORE_QUERY_TRUTH, number: 1)] + part + [node(.OBJSTORE_QUERY_COLUMN, 1), node(.OBJSTORE_QUERY_SELECT, 1), node(.OBJSTORE_QUERY_WHOLE, 2)]
+            let wrong =
+                [node(.OBJSTORE_QUERY_TRUTH, number: 1)] + part + [
+                    node(.OBJSTORE_QUERY_COLUMN, 1), node(.OBJSTORE_QUERY_SELECT, 1), node(.OBJSTORE_QUERY_WHOLE, 2),
+                ]
             #expect(objstore_query_new(view, things.cls, wrong, wrong.count, &query) == .OBJSTORE_ERR_INVALID_ARGUMENT)
-            let twice = [node(.OBJSTORE_QUERY_TRUTH, number: 1)] + part + [node(.OBJSTORE_QUERY_SELECT, 1)] + part + [node(.OBJSTORE_QUERY_SELECT, 1), node(.OBJSTORE_QUERY_WHOLE, 3)]
+            let twice =
+                [node(.OBJSTORE_QUERY_TRUTH, number: 1)] + part + [node(.OBJSTORE_QUERY_SELECT, 1)] + part + [
+                    node(.OBJSTORE_QUERY_SELECT, 1), node(.OBJSTORE_QUERY_WHOLE, 3),
+                ]
             #expect(objstore_query_new(view, things.cls, twice, twice.count, &query) == .OBJSTORE_ERR_INVALID_QUERY)
             let loose = part + [node(.OBJSTORE_QUERY_SELECT, 1)]
             #expect(objstore_query_new(view, things.cls, loose, loose.count, &query) == .OBJSTORE_ERR_INVALID_QUERY)
@@ -146,17 +151,19 @@ import Testing
         let things = try Things()
         defer { _ = objstore_close(things.store) }
         try reading(things.store) { view in
-            let table = try CAPITests.query(view, things.cls, "GROUP(part)"), all = try CAPITests.query(view, things.cls, "part > 1")
+            let table = try CAPITests.query(view, things.cls, "GROUP(part)"),
+                all = try CAPITests.query(view, things.cls, "part > 1")
             defer {
                 _ = objstore_query_close(table)
                 _ = objstore_query_close(all)
             }
-            var object = objstore_object(), found = false, results: OpaquePointer?, joined: OpaquePointer?, made: OpaquePointer?
+            var object = objstore_object(), found = false, results: OpaquePointer?, joined: OpaquePointer?,
+                made: OpaquePointer?
             #expect(objstore_query_first(table, view, &object, &found) == .OBJSTORE_ERR_INVALID_QUERY)
             #expect(objstore_query_find(table, view, &results) == .OBJSTORE_ERR_INVALID_QUERY)
             #expect(objstore_query_then(table, all, &joined) == .OBJSTORE_ERR_INVALID_QUERY)
             #expect(objstore_query_table(all, view, &made) == .OBJSTORE_ERR_INVALID_QUERY && made == nil)
-            #expect(string(objstore_last_message()).contains("gives objects"))
+            #expect(said(objstore_last_message()).contains("gives objects"))
             try ok(objstore_query_then(all, table, &joined))
             #expect(try written(joined!) == "part > 1 GROUP(part)")
             defer { _ = objstore_query_close(joined) }
@@ -173,7 +180,7 @@ import Testing
         }
     }
 
-    private func string(_ message: UnsafePointer<CChar>?) -> String { message.map { String(cString: $0) } ?? "" }
+    private func said(_ message: UnsafePointer<CChar>?) -> String { message.map { String(cString: $0) } ?? "" }
 
     // MARK: Arrow
 
@@ -202,7 +209,8 @@ import Testing
         defer { _ = objstore_close(things.store) }
         try reading(things.store) { view in
             var stream = ArrowArrayStream()
-            let all = try CAPITests.query(view, things.cls, ""), few = try CAPITests.query(view, things.cls, "number < 100 SORT(number DESC)")
+            let all = try CAPITests.query(view, things.cls, ""),
+                few = try CAPITests.query(view, things.cls, "number < 100 SORT(number DESC)")
             defer {
                 _ = objstore_query_close(all)
                 _ = objstore_query_close(few)
@@ -229,7 +237,9 @@ import Testing
             #expect(drain(&stream).numbers == [0, 0, 1, 2, 3])
             stream.release(&stream)
 
-            #expect(objstore_results_arrow(results, [things.ids[0], things.ids[0]], 2, &stream) == .OBJSTORE_ERR_INVALID_ARGUMENT)
+            #expect(
+                objstore_results_arrow(results, [things.ids[0], things.ids[0]], 2, &stream)
+                    == .OBJSTORE_ERR_INVALID_ARGUMENT)
             #expect(stream.release == nil)
         }
     }
@@ -258,11 +268,20 @@ import Testing
         try ok(objstore_close(things.store))
         var none = ArrowArray()
         #expect(late.get_next(&late, &none) != 0 && none.release == nil)
-        #expect(string(late.get_last_error(&late)).contains("clos"))
+        #expect(said(late.get_last_error(&late)).contains("clos"))
         late.release(&late)
         stream.release(&stream)
         let values = array.children[0]!.pointee.buffers[1]!.assumingMemoryBound(to: Int64.self)
         #expect(values[before.count - 1] == Int64(before.last!))
         array.release(&array)
+    }
+}
+
+private func withText<T>(_ string: String, _ body: (objstore_text) throws -> T) rethrows -> T {
+    let utf8 = Array(string.utf8)
+    return try utf8.withUnsafeBufferPointer { bytes in
+        try bytes.withMemoryRebound(to: CChar.self) {
+            try body(objstore_text(bytes: $0.baseAddress, length: Int64(utf8.count)))
+        }
     }
 }

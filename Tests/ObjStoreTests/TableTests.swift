@@ -78,7 +78,8 @@ import Testing
 
     @Test func tablesOfTexts() throws {
         let world = try P.World(), dogs = world.store.objects(Dog.self)
-        let table = try dogs.table("age > $0 GROUP(colour) SORT(colour ASC) SELECT(colour, @count AS n, @avg.weight)", 0)
+        let table = try dogs.table(
+            "age > $0 GROUP(colour) SORT(colour ASC) SELECT(colour, @count AS n, @avg.weight)", 0)
         #expect(table.columns == ["colour", "n", "@avg.weight"])
         let colours = try table.column("colour", as: P.Colour.self), counts = try table.column("n", as: Int.self)
         for (colour, count) in zip(colours, counts) {
@@ -101,8 +102,12 @@ import Testing
         #expect(error { try dogs.group(by: { $0.age }).having { $0.name == "a" }.table() }.contains("name is no key"))
         #expect(error { try dogs.select { $0.weight } }.contains("no error"))
         #expect(error { try dogs.table("GROUP(age)").column("n") }.contains("there is no column n"))
-        #expect(error { try dogs.table("GROUP(age)").column("age", as: String.self) }.contains("an int, which String is not"))
-        #expect(error { try dogs.table("SELECT(owner.name)").column("owner.name", as: String.self) }.contains("is null in row"))
+        #expect(
+            error { try dogs.table("GROUP(age)").column("age", as: String.self) }.contains(
+                "an int, which String is not"))
+        #expect(
+            error { try dogs.table("SELECT(owner.name)").column("owner.name", as: String.self) }.contains(
+                "is null in row"))
         #expect(error { try dogs.select { $0.owner.name } }.contains("has no null: ask for an optional"))
         #expect(error { try dogs.table("age > 3") }.contains("gives objects, and a table is asked for"))
         #expect(error { try dogs.filter("GROUP(age)") }.contains("gives a table, and objects are asked for"))

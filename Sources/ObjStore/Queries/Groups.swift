@@ -45,8 +45,8 @@ public struct Groups<Element: Object>: Sendable {
 
     /// Values of each group: `.select { ($0.city, $0.count) }`.
     ///
-    /// Errors: `.invalidQuery`: it is no key, and no aggregate; `.wrongType`; `.nullValue`: a value is null, and its type
-    /// is no optional, which ``Query/optional`` makes it; those of ``Results/validate()``.
+    /// Errors: `.invalidQuery`: it is no key, and no aggregate; `.wrongType`; `.nullValue`: a value is null, and its
+    /// type is no optional, which ``Query/optional`` makes it; those of ``Results/validate()``.
     public func select<each Column: CollectionElement>(
         _ columns: (Group<Element>) -> (repeat Query<each Column>)
     ) throws(ObjStoreError) -> [(repeat each Column)] {
@@ -90,16 +90,22 @@ public struct Group<Element: Object>: Sendable {
 
     // Of values of its objects; nil, and NaN, are left out. Of nothing a sum is 0, and everything else nil.
 
-    public func sum<Value: NumericQueryOperand>(_ value: (Query<Element>) -> Query<Value>) -> Query<Value._QueryNullable> {
+    public func sum<Value: NumericQueryOperand>(
+        _ value: (Query<Element>) -> Query<Value>
+    ) -> Query<Value._QueryNullable> {
         aggregated(.sum, value)
     }
     public func avg<Value: NumericQueryOperand>(_ value: (Query<Element>) -> Query<Value>) -> Query<Double?> {
         aggregated(.average, value)
     }
-    public func min<Value: OrderedQueryOperand>(_ value: (Query<Element>) -> Query<Value>) -> Query<Value._QueryNullable> {
+    public func min<Value: OrderedQueryOperand>(
+        _ value: (Query<Element>) -> Query<Value>
+    ) -> Query<Value._QueryNullable> {
         aggregated(.minimum, value)
     }
-    public func max<Value: OrderedQueryOperand>(_ value: (Query<Element>) -> Query<Value>) -> Query<Value._QueryNullable> {
+    public func max<Value: OrderedQueryOperand>(
+        _ value: (Query<Element>) -> Query<Value>
+    ) -> Query<Value._QueryNullable> {
         aggregated(.maximum, value)
     }
 
@@ -171,8 +177,8 @@ extension Results {
         }
     }
 
-    /// For other libraries: all properties of single values, batch by batch. Fills in a `struct ArrowArrayStream`, which
-    /// is the caller's to release, and keeps the version that the store shows now until then.
+    /// For other libraries: all properties of single values, batch by batch. Fills in a `struct ArrowArrayStream`,
+    /// which is the caller's to release, and keeps the version that the store shows now until then.
     public func exportArrow(to stream: UnsafeMutableRawPointer) throws(ObjStoreError) {
         try asking(space.current) { (view, _, query) throws(StoreError) in try view.arrow(.objects(query)) }
             .export(to: stream)

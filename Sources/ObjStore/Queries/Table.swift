@@ -1,7 +1,7 @@
 internal import ObjStoreCore
 
-/// Columns of values of objects, or of groups of them: what ``Results/table(_:_:)`` gives. It lies in memory of its own,
-/// and nothing changes it any more; links in it lead to the objects that the store has.
+/// Columns of values of objects, or of groups of them: what ``Results/table(_:_:)`` gives. It lies in memory of its
+/// own, and nothing changes it any more; links in it lead to the objects that the store has.
 public struct Table: Sendable {
     let table: ObjStoreCore.Table
     let space: ObjectSpace
@@ -33,7 +33,8 @@ public struct Table: Sendable {
         return try (0..<count).map { (row) throws(ObjStoreError) in try value(row, index) }
     }
 
-    /// For other libraries: fills in a `struct ArrowArrayStream`, which is the caller's to release. No values are copied.
+    /// For other libraries: fills in a `struct ArrowArrayStream`, which is the caller's to release. No values are
+    /// copied.
     public func exportArrow(to stream: UnsafeMutableRawPointer) { ArrowStream(table).export(to: stream) }
 
     private func index(_ name: String) throws(ObjStoreError) -> Int {

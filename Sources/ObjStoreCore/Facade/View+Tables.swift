@@ -56,8 +56,8 @@ extension View {
         }
     }
 
-    /// Properties of the objects of results, with the values of this view; none: all of single values. Of an object that
-    /// was deleted everything is null.
+    /// Properties of the objects of results, with the values of this view; none: all of single values. Of an object
+    /// that was deleted everything is null.
     package func arrow(
         _ results: Results, _ properties: UnsafeBufferPointer<UInt32>
     ) throws(StoreError) -> ArrowStream {

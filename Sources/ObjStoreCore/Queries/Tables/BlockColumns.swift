@@ -1,5 +1,5 @@
-/// A column of one word a row, bools, ints, floats, doubles and links, of the objects of one block after the other: read
-/// once a block, whoever wants it.
+/// A column of one word a row, bools, ints, floats, doubles and links, of the objects of one block after the other:
+/// read once a block, whoever wants it.
 final class NumberColumn {
     let position: Int
     private let spec: ColumnSpec
@@ -84,8 +84,8 @@ final class NumberColumn {
     func isNull(_ index: Int) -> Bool { hasNulls && nulls[index &>> 6] &>> UInt64(index & 63) & 1 != 0 }
 }
 
-/// A value of each object, in one version: of a column that is read a block at a time, or computed for one row after the
-/// other.
+/// A value of each object, in one version: of a column that is read a block at a time, or computed for one row after
+/// the other.
 final class ObjectReader {
     let value: ObjectValue
     /// The only column that it is; nil: it is computed.

@@ -242,8 +242,8 @@ struct GroupBinder {
             throw binder.error(
                 .invalidQuery, index,
                 """
-                \(name) is no key of GROUP: of a group its keys are known, @count, and @min, @max, @sum and @avg of its \
-                objects, as in @max.\(name)
+                \(name) is no key of GROUP: of a group its keys are known, @count, and @min, @max, @sum and @avg of \
+                its objects, as in @max.\(name)
                 """)
         }
         for operand in binder.operands(index) { try replace(operand, &out) }

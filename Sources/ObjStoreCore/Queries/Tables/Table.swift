@@ -31,8 +31,8 @@ package final class Table: Sendable {
     }
 }
 
-/// One column of a table: values one behind the other, as `objstore_column` has them, but for mixed ones, which are kept
-/// as values.
+/// One column of a table: values one behind the other, as `objstore_column` has them, but for mixed ones, which are
+/// kept as values.
 package final class TableColumn: @unchecked Sendable {
     package let name: String
     /// The name, for who wants bytes, with a NUL behind them.
