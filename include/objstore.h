@@ -130,10 +130,10 @@
  *
  *  Handles
  *      objstore, objstore_schema, objstore_config, objstore_view, objstore_query, objstore_results, objstore_table,
- *      objstore_changes, objstore_token and objstore_bound are handles: they own something, and you release each with the close function
- *      of its type. Closing NULL is allowed and does nothing. A handle is an opaque word: compare it with == and
- *      nothing else. Using a closed one gives OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is due
- *      OBJSTORE_ERR_WRONG_KIND. Closing a store closes the views, queries, results and tokens that came from that
+ *      objstore_changes, objstore_token and objstore_bound are handles: they own something, and you release each with
+ *      the close function of its type. Closing NULL is allowed and does nothing. A handle is an opaque word: compare it
+ *      with == and nothing else. Using a closed one gives OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is
+ *      due OBJSTORE_ERR_WRONG_KIND. Closing a store closes the views, queries, results and tokens that came from that
  *      handle.
  *
  *      *Objects are not handles*: an objstore_object is 16 bytes of plain value, free to copy, to keep and to send to
@@ -3330,8 +3330,8 @@ struct ArrowArrayStream {
  * transaction they are made at once.
  *
  *   BOOL b · INT l · FLOAT f · DOUBLE g · STRING U · BINARY Z · TIMESTAMP tsn:UTC (get_next fails for a time
- *   before 1677 or after 2262) · DECIMAL128 U, all digits · OBJECT_ID w:12 · UUID w:16, arrow.uuid · LINK l, keys of objects ·
- *   MIXED U, arrow.json: JSON, extended as of objstore_results_to_json for what JSON has not
+ *   before 1677 or after 2262) · DECIMAL128 U, all digits · OBJECT_ID w:12 · UUID w:16, arrow.uuid · LINK l, keys of
+ *   objects · MIXED U, arrow.json: JSON, extended as of objstore_results_to_json for what JSON has not
  *
  * Errors: as of objstore_query_count; INVALID_ARGUMENT: the class has no properties of single values. */
 OBJSTORE_API objstore_status objstore_query_arrow(objstore_query *query, objstore_view *view,

@@ -21,10 +21,10 @@ enum Output {
         }
     }
 
-    /// On standard output, with a new line behind it. A report that was not delivered is as if nothing had been found
-    /// out.
-    static func report(_ text: String) throws(ExitCode) {
-        var rest = Array((text + "\n").utf8)[...]
+    /// On standard output, with a new line behind it unless it ends itself. A report that was not delivered is as if
+    /// nothing had been found out.
+    static func report(_ text: String, ends: Bool = true) throws(ExitCode) {
+        var rest = Array((ends ? text + "\n" : text).utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }

@@ -3,15 +3,15 @@ internal import CArguments
 internal import CObjStore
 internal import ObjStore
 
-/// `objstore`, the command-line tool: checks and salvages stores. It is built on the Swift interface and has no logic
-/// of its own.
+/// `objstore`, the command-line tool: asks, checks and salvages stores. It is built on the Swift interface and has no
+/// logic of its own.
 @main
 struct Tool: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "objstore",
-        abstract: "Checks and salvages the files of objstore databases.",
+        abstract: "Asks, checks and salvages the files of objstore databases.",
         version: "\(OBJSTORE_VERSION_MAJOR).\(OBJSTORE_VERSION_MINOR).\(OBJSTORE_VERSION_PATCH)",
-        subcommands: [Verify.self, Salvage.self])
+        subcommands: [Query.self, Verify.self, Salvage.self])
 
     /// How a command ends, for scripts.
     enum Outcome {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: tool.sh TOOL
 #
-# The command-line tool: verify and salvage, their exit status, their output as text and as JSON, and that it needs
+# The command-line tool: query, verify and salvage, their exit status, their output as text and as JSON, and that it needs
 # nothing but what a Debian system has.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -56,6 +56,35 @@ says out "class Item: 5000 objects"
 status 0 salvage "$work/copy" "$work/new"
 [ "$(tail -n 1 "$work/out")" = complete ] || fail "the last line is not 'complete'"
 status 0 verify "$work/new"
+
+# Queries: tables, JSON and CSV that other programs read, plans, and what is wrong with them.
+status 0 query "$work/a store" Item 'id < 3 SORT(id DESC)'
+says out "item 00000002"
+[ "$(tail -n 1 "$work/out")" = "3 rows" ] || fail "the last line is not '3 rows'"
+status 0 query "$work/a store" Item 'GROUP(id / 1000 AS thousand) SELECT(thousand, @count AS n, @min.name)' --json
+/usr/bin/python3 - "$work/out" <<'PYTHON'
+import json, sys
+rows = json.load(open(sys.argv[1]))
+assert rows == [{"thousand": i, "n": 1000, "@min.name": f"item {i * 1000:08}"} for i in range(5)], rows
+PYTHON
+status 0 query "$work/a store" Item 'SELECT(name, note)' --csv
+/usr/bin/python3 - "$work/out" <<'PYTHON'
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1], newline="")))
+assert rows[0] == ["name", "note"] and len(rows) == 5001 and rows[-1] == ["item 00004999", f"note {4999 * 7919 % 10007:08}"]
+PYTHON
+status 0 query "$work/a store" Item 'id < 10' --explain
+says out "Item: 5000 objects"
+status 0 query "$work/a store" Other
+[ "$(tail -n 1 "$work/out")" = "100 rows" ] || fail "the last line is not '100 rows'"
+status 2 query "$work/a store" Item 'nam == "x"'
+says err "did you mean name?"
+says err "    ^"
+status 2 query "$work/a store" Nobody
+says err "there is no class Nobody"
+status 2 query "$work/no store" Item
+[ ! -e "$work/no store" ] || fail "a query made a store"
+[ ! -s "$work/out" ] || fail "standard output is not empty"
 
 # A name is damaged.
 /usr/bin/python3 - "$work/copy" <<'PYTHON'

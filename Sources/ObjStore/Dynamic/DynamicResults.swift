@@ -76,6 +76,76 @@ public struct DynamicResults: Sendable {
         }
     }
 
+    /// How they are found; see ``Results/explain(running:asJSON:)``.
+    public func explain(running: Bool = false, asJSON: Bool = false) throws(ObjStoreError) -> String {
+        let view = space.current, query = try query(view)
+        return try core { () throws(StoreError) in
+            let plan = try view.explain(query, runs: running)
+            return asJSON ? try plan.json() : plan.text
+        }
+    }
+
+    // MARK: Tables
+
+    /// What a text with GROUP or SELECT says of these; see ``Results/table(_:_:)``.
+    public func table(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Table {
+        let query = try asking(text, arguments), view = space.current
+        let table = try core { () throws(StoreError) in try view.table(try query.ofTable()) }
+        return Table(table: table, space: space)
+    }
+
+    /// Values of each object, which lie at the end of paths: `.select(["name"], ["owner", "name"])`.
+    public func select(_ paths: [String]...) throws(ObjStoreError) -> Table { try select(paths) }
+    public func select(_ paths: [[String]]) throws(ObjStoreError) -> Table {
+        var nodes = QueryNodes()
+        nodes.append(.truth, number: 1)
+        for path in paths {
+            nodes.append(.variable)
+            for name in path { nodes.append(.property, name: name) }
+        }
+        nodes.append(.select, operands: paths.count)
+        nodes.append(.query, operands: 2)
+        let view = space.current, mine = try query(view)
+        let classID = try core { () throws(StoreError) in try view.findClass(className) }
+        let table = try nodes.withNodes { (nodes) throws(StoreError) in
+            try view.table(try mine.then(try view.anyQuery(classID, nodes)).ofTable())
+        }
+        return Table(table: table, space: space)
+    }
+
+    /// What a text asks for: objects, or a table, which it makes only when it is wanted.
+    package enum Answer {
+        case objects(DynamicResults)
+        case table(make: () throws(ObjStoreError) -> Table, explain: (Bool, Bool) throws(ObjStoreError) -> String)
+    }
+    package func answer(_ text: String, _ arguments: [Any?] = []) throws(ObjStoreError) -> Answer {
+        let space = space, view = space.current
+        switch try asking(text, arguments) {
+        case .objects(let query): return .objects(DynamicResults(space, className, .query(query)))
+        case .table(let query):
+            return .table(
+                make: { () throws(ObjStoreError) in
+                    Table(table: try core { () throws(StoreError) in try view.table(query) }, space: space)
+                },
+                explain: { (running, asJSON) throws(ObjStoreError) in
+                    try core { () throws(StoreError) in
+                        let plan = try view.explain(query, runs: running)
+                        return asJSON ? try plan.json() : plan.text
+                    }
+                })
+        }
+    }
+
+    private func asking(_ text: String, _ arguments: [Any?]) throws(ObjStoreError) -> AnyQuery {
+        let view = space.current, mine = try query(view)
+        return try QueryNodes(arguments: arguments).withArguments { (arguments) throws(StoreError) in
+            let classID = try view.findClass(className)
+            return try mine.then(try view.anyQuery(classID, parsing: text, arguments: arguments))
+        }
+    }
+
+    // MARK: Inside
+
     private func then(_ question: (View, UInt32) throws(ObjStoreError) -> ObjStoreCore.Query) -> DynamicResults {
         if case .failed = self.question { return self }
         return DynamicResults(space, className) { () throws(ObjStoreError) in

@@ -45,6 +45,14 @@ public struct Table: Sendable {
         return index
     }
 
+    /// A value for people: of an object that is of none of the models its key. Nil: there is no such column.
+    package func plain(_ row: Int, _ column: String) -> AnyValue? {
+        guard let index = try? index(column) else { return nil }
+        let value = table.columns[index].value(row)
+        if value.kind == .link { return .int(Int(value.low)) }
+        return try? AnyValue(copying: value, space)
+    }
+
     private func any(_ row: Int, _ index: Int) throws(ObjStoreError) -> AnyValue {
         try core { () throws(StoreError) in
             try AnyValue(copying: try table.value(UInt64(row), in: table.columns[index]), space)
