@@ -6,8 +6,8 @@ struct Query: ParsableCommand {
         abstract: "Asks a store, and prints what it finds.",
         discussion: """
             The language is that of docs/query-language.md: conditions, SORT, DISTINCT, LIMIT and OFFSET, and GROUP \
-            and SELECT, which make a table. Of objects all single values are shown, of links the primary keys. Without a \
-            text these are all objects of the class. The store is opened for reading.
+            and SELECT, which make a table. Of objects all single values are shown, of links the primary keys. \
+            Without a text these are all objects of the class. The store is opened for reading.
 
               objstore query dogs.objstore Dog 'age > 2 SORT(age DESC) LIMIT(10)'
               objstore query dogs.objstore Dog 'GROUP(city) SELECT(city, @count AS n, @avg.age)' --csv
