@@ -31,6 +31,27 @@ final class NumberColumn {
         }
     }
 
+    /// What all values of ints, bools and links lie between, going by the leaves; nil: nobody knows.
+    func bounds() throws(StoreError) -> ClosedRange<Int64>? {
+        guard spec.kind == .int || spec.kind == .bool || spec.kind == .link else { return nil }
+        var low = Int64.max, high = Int64.min
+        rows = 0
+        try reader.forEachLeaf { (head) throws(StoreError) in
+            rows += LeafHead.live(head)
+            guard let entry = LeafHead.entry(head, id: spec.id, hint: position) else {
+                (low, high) = (min(low, spec.fill.low), max(high, spec.fill.low))
+                return
+            }
+            if entry.isText { throw LeafReader.wrongEncoding(spec) }
+            // Of nothing but nulls they are the wrong way round.
+            if entry.base <= entry.max { (low, high) = (min(low, entry.base), max(high, entry.max)) }
+        }
+        return low <= high ? low...high : nil
+    }
+
+    /// How many objects the class has; after `bounds`.
+    private(set) var rows = 0
+
     func read(_ block: RowBlocks) throws(StoreError) {
         hasNulls = false
         guard let head = block.head else { return try readRows(block) }
@@ -88,8 +109,10 @@ final class NumberColumn {
 /// the other.
 final class ObjectReader {
     let value: ObjectValue
-    /// The only column that it is; nil: it is computed.
+    /// The only column that it is; nil: it is computed, or no number.
     let number: NumberColumn?
+    /// The position of the property of texts that it is; nil: it is none.
+    let text: Int?
     private let reader: ClusterReader
     private let positions: [Int]
     private let run: PathRun?
@@ -108,7 +131,9 @@ final class ObjectReader {
             try PathRun(trees, path.properties, levels: path.levels)
         }
         targetID = value.target.map { Int64(ClassID.of($0)) } ?? 0
-        if run == nil, value.program.steps.count == 1, NumberColumn.has(value.kind) {
+        let isProperty = run == nil && value.program.steps.count == 1
+        text = isProperty && value.kind.isText ? positions[0] : nil
+        if isProperty, NumberColumn.has(value.kind) {
             if let known = columns.first(where: { [positions] in $0.position == positions[0] }) {
                 number = known
             } else {

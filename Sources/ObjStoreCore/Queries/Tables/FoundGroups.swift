@@ -6,7 +6,7 @@ final class FoundGroups {
     private let summaries: [GroupSummary?]
     private let counts: GroupArray<Int64>
     private var finder: RowFinder
-    private var list: [Int32]
+    private(set) var list: [Int32]
 
     init(
         _ grouping: Grouping, _ keys: GroupKeys, _ readers: [ObjectReader?], _ summaries: [GroupSummary?],
@@ -22,7 +22,6 @@ final class FoundGroups {
     }
 
     var count: Int { list.count }
-    func group(_ place: Int) -> Int { Int(list[place]) }
 
     // MARK: Values
 
@@ -37,6 +36,15 @@ final class FoundGroups {
         case .value:
             if number == 0, let word = keys.word(group) { return word }
             return try readers[number].unsafelyUnwrapped.value(try finder.row(keys.firsts[group]))
+        }
+    }
+
+    /// What a slot is of all groups, where that lies in one array of words; `null`: the group that has none, or -1.
+    func words(_ number: Int) -> (words: UnsafePointer<Int64>, null: Int32)? {
+        switch grouping.slots[number] {
+        case .count: (UnsafePointer(counts.elements), -1)
+        case .aggregate: summaries[number].unsafelyUnwrapped.words.map { ($0, -1) }
+        case .value: number == 0 ? keys.wordsAndNull : nil
         }
     }
 

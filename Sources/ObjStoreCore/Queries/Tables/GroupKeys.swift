@@ -4,7 +4,7 @@ internal import CSystem
 /// order in which groups appear.
 ///
 /// ```
-///  one key of one word      values near the first one    an array of 65,536 numbers
+///  one key of one word      few, or near the first one   an array of numbers, by the word
 ///                           others                       open addressing by the word
 ///  keys of words and texts                               open addressing by their bytes, one behind the other
 ///  decimals, mixed values   equal in more than one form  sorted, as DISTINCT does it
@@ -34,7 +34,8 @@ final class GroupKeys {
     // Groups near the first value: number + 1, or 0.
     private var near: UnsafeMutablePointer<Int32>?
     private var nearBase: Int64 = 0
-    private static let nearCount = 1 << 16
+    private var nearCount = 1 << 16
+    private static let mostNear = 1 << 22
 
     // Open addressing: number + 1, or 0; of words by `words`, of bytes by `hashes` and `places`.
     private var table: UnsafeMutablePointer<Int32>?
@@ -119,6 +120,12 @@ final class GroupKeys {
         return Value(kind: kind, low: words[group], high: kind == .link ? target : 0)
     }
 
+    /// The keys of all groups, where each is one word.
+    var wordsAndNull: (words: UnsafePointer<Int64>, null: Int32)? {
+        guard case .words = way else { return nil }
+        return (UnsafePointer(words.elements), nullGroup)
+    }
+
     // MARK: Words
 
     private func assign(
@@ -133,8 +140,8 @@ final class GroupKeys {
                 values[index] = value.isNaN ? 0x7fc0_0000 : value == 0 ? 0 : values[index]
             }
         }
-        if near == nil, count > 0 { try beginNear(values[0]) }
-        let near = near.unsafelyUnwrapped, base = nearBase
+        if near == nil, count > 0 { try beginNear(values[0], column) }
+        let near = near.unsafelyUnwrapped, base = nearBase, most = UInt64(nearCount)
         for index in 0..<count {
             let word = values[index]
             if column.hasNulls, column.isNull(index) {
@@ -147,7 +154,7 @@ final class GroupKeys {
                 continue
             }
             let offset = UInt64(bitPattern: word &- base)
-            if _fastPath(offset < UInt64(GroupKeys.nearCount)) {
+            if _fastPath(offset < most) {
                 var number = near[Int(offset)]
                 if _slowPath(number == 0) {
                     number = Int32(truncatingIfNeeded: self.count &+ 1)
@@ -167,12 +174,23 @@ final class GroupKeys {
         return value.isNaN ? 0x7ff8_0000_0000_0000 : value == 0 ? 0 : bits
     }
 
-    private func beginNear(_ first: Int64) throws(StoreError) {
-        let array = try Memory.allocate(Int32.self, GroupKeys.nearCount)
-        array.update(repeating: 0, count: GroupKeys.nearCount)
+    /// All values that the column has, where these are not many more than there are objects; else those near the first
+    /// one.
+    private func beginNear(_ first: Int64, _ column: NumberColumn) throws(StoreError) {
+        if let bounds = try column.bounds() {
+            let (range, isBeyond) = bounds.upperBound.subtractingReportingOverflow(bounds.lowerBound)
+            if !isBeyond, range < Int64(min(GroupKeys.mostNear, max(nearCount, 2 * column.rows))) {
+                nearCount = Int(range) + 1
+                nearBase = bounds.lowerBound
+            } else {
+                nearBase = first &- Int64(nearCount / 2)
+            }
+        } else {
+            nearBase = first &- Int64(nearCount / 2)
+        }
+        let array = try Memory.allocate(Int32.self, nearCount)
+        array.update(repeating: 0, count: nearCount)
         near = array
-        // Mostly small numbers, from 0 on.
-        nearBase = first >= 0 && first < Int64(GroupKeys.nearCount) ? 0 : first &- Int64(GroupKeys.nearCount / 2)
     }
 
     private func far(_ word: Int64, _ block: RowBlocks, _ index: Int) throws(StoreError) -> Int32 {

@@ -15,7 +15,7 @@ final class GroupSummary {
     private var counts = GroupArray<Int64>()
     private var ints = GroupArray<Int128>()
     private var doubles = GroupArray<Double>()
-    private var words = GroupArray<Int64>()
+    private var extremes = GroupArray<Int64>()
     /// Their bytes are in the pages that are read.
     private var values = GroupArray<Value>()
     private var decimals = GroupArray<Decimal128>()
@@ -57,13 +57,13 @@ final class GroupSummary {
         case .leastInt:
             for index in 0..<count where !column.isNull(index) {
                 let group = Int(numbers[index]), value = column.values[index]
-                if value < words[group] || counts[group] == 0 { words[group] = value }
+                if value < extremes[group] || counts[group] == 0 { extremes[group] = value }
                 counts.elements[group] &+= 1
             }
         case .greatestInt:
             for index in 0..<count where !column.isNull(index) {
                 let group = Int(numbers[index]), value = column.values[index]
-                if value > words[group] || counts[group] == 0 { words[group] = value }
+                if value > extremes[group] || counts[group] == 0 { extremes[group] = value }
                 counts.elements[group] &+= 1
             }
         case .leastDouble, .greatestDouble:
@@ -88,9 +88,16 @@ final class GroupSummary {
     private func addDoubles(_ column: NumberColumn, _ count: Int, _ numbers: UnsafePointer<Int32>) {
         let values = column.values, sums = doubles.elements, counts = counts.elements
         if reader.value.kind == .double, !column.hasNulls {
+            if aggregate == .sum {
+                for index in 0..<count {
+                    let value = Double(bitPattern: UInt64(bitPattern: values[index]))
+                    // NaN does not count.
+                    sums[Int(numbers[index])] += value == value ? value : 0
+                }
+                return
+            }
             for index in 0..<count {
                 let group = Int(numbers[index]), value = Double(bitPattern: UInt64(bitPattern: values[index]))
-                // Not of NaN.
                 if _fastPath(value == value) {
                     sums[group] += value
                     counts[group] &+= 1
@@ -109,6 +116,12 @@ final class GroupSummary {
             sums[group] += value
             counts[group] &+= 1
         }
+    }
+
+    /// Sums of doubles, of all groups; nil: they are something else.
+    var words: UnsafePointer<Int64>? {
+        guard way == .doubles, aggregate == .sum else { return nil }
+        return UnsafeRawPointer(doubles.elements).assumingMemoryBound(to: Int64.self)
     }
 
     private func add(_ value: Value, _ group: Int) throws(StoreError) {
@@ -134,7 +147,7 @@ final class GroupSummary {
         switch way {
         case .ints: try ints.extend(to: groups, with: 0)
         case .doubles, .leastDouble, .greatestDouble: try doubles.extend(to: groups, with: 0)
-        case .leastInt, .greatestInt: try words.extend(to: groups, with: 0)
+        case .leastInt, .greatestInt: try extremes.extend(to: groups, with: 0)
         case .decimals: try decimals.extend(to: groups, with: .zero)
         case .extreme: try values.extend(to: groups, with: .null)
         }
@@ -151,7 +164,7 @@ final class GroupSummary {
         case (.decimals, .sum): return .decimal128(decimals[group])
         case (.decimals, _):
             return count == 0 ? .null : .decimal128(decimals[group] / ExactNumber.decimal(count))
-        case (.leastInt, _), (.greatestInt, _): return count == 0 ? .null : .int(words[group])
+        case (.leastInt, _), (.greatestInt, _): return count == 0 ? .null : .int(extremes[group])
         case (.leastDouble, _), (.greatestDouble, _): return count == 0 ? .null : .double(doubles[group])
         case (.extreme, _): return values[group]
         }

@@ -72,7 +72,7 @@ package final class TableColumn: @unchecked Sendable {
         mixed = kind == .mixed ? TextBuffer() : nil
         capacity = max(64, (rows + 63) & ~63)
         textCapacity = kind.isText ? max(1024, rows * 8) : 0
-        bytes = try Memory.allocate(kind.isText ? textCapacity : capacity * size)
+        bytes = try Memory.allocate(kind.isText ? textCapacity + 64 : capacity * size)
         do throws(StoreError) { bits = try Memory.allocate(UInt8.self, capacity / 8) } catch {
             bytes.deallocate()
             throw error
@@ -148,15 +148,89 @@ package final class TableColumn: @unchecked Sendable {
         offsets?[count] = Int64(textCount)
     }
 
+    @inline(__always)
     private func append(_ pointer: UnsafeRawPointer?, _ length: Int) throws(StoreError) {
         guard length > 0, let pointer else { return }
-        if textCount + length > textCapacity {
-            let more = max(textCount + length, textCapacity * 2)
-            bytes = try Memory.reallocate(bytes, more)
-            textCapacity = more
-        }
+        if _slowPath(textCount &+ length > textCapacity) { try growText(length) }
+        ColumnBuffer.copy(pointer, to: bytes + textCount, length)
+        textCount &+= length
+    }
+
+    @inline(never)
+    private func growText(_ length: Int) throws(StoreError) {
+        let more = max(textCount + length, textCapacity * 2)
+        // Copies of short texts may write a few bytes too many.
+        bytes = try Memory.reallocate(bytes, more + 64)
+        textCapacity = more
+    }
+
+    // MARK: Texts of a block; their validity is set when all are there
+
+    func reserve(rows: Int) throws(StoreError) {
+        if count + rows > capacity { try grow(max(capacity * 2, (count + rows + 63) & ~63)) }
+    }
+
+    @inline(__always)
+    func appendText(_ pointer: UnsafeRawPointer?, _ length: Int) throws(StoreError) {
+        try append(pointer, length)
+        count &+= 1
+        offsets.unsafelyUnwrapped[count] = Int64(textCount)
+    }
+
+    /// Texts that lie one behind the other. `end`: where each ends.
+    @inline(__always)
+    func appendTexts(
+        _ pointer: UnsafeRawPointer, bytes length: Int, _ rows: Int, _ end: (Int) -> Int
+    ) throws(StoreError) {
+        if textCount + length > textCapacity { try growText(length) }
         memcpy(bytes + textCount, pointer, length)
+        let out = offsets.unsafelyUnwrapped + (count + 1), start = textCount
+        for row in 0..<rows { out[row] = Int64(start &+ end(row)) }
         textCount += length
+        count += rows
+    }
+
+    func length(of row: Int) -> Int {
+        let offsets = offsets.unsafelyUnwrapped
+        return Int(offsets[row + 1] - offsets[row])
+    }
+
+    /// So many from a row on, which is the last one yet.
+    func setValid(_ row: Int, _ rows: Int) {
+        if row & 7 == 0 {
+            memset(bits + row / 8, 0xff, (rows + 7) / 8)
+        } else {
+            for index in 0..<rows { setValid(row + index) }
+        }
+    }
+
+    // MARK: Words of groups
+
+    /// Of each group of a list a word; `null`: of that group there is none.
+    func append(_ words: UnsafePointer<Int64>, of list: [Int32], null: Int32) throws(StoreError) {
+        try reserve(rows: list.count)
+        let first = count
+        list.withUnsafeBufferPointer { list in
+            switch kind {
+            case .bool:
+                let out = (bytes + first).assumingMemoryBound(to: UInt8.self)
+                for index in 0..<list.count { out[index] = words[Int(list[index])] != 0 ? 1 : 0 }
+            case .float:
+                let out = (bytes + first * 4).assumingMemoryBound(to: UInt32.self)
+                for index in 0..<list.count { out[index] = UInt32(truncatingIfNeeded: words[Int(list[index])]) }
+            default:
+                let out = (bytes + first * 8).assumingMemoryBound(to: Int64.self)
+                for index in 0..<list.count { out[index] = words[Int(list[index])] }
+            }
+        }
+        setValid(first, list.count)
+        count += list.count
+        if null >= 0, let place = list.firstIndex(of: null) {
+            let row = first + place
+            bits[row >> 3] &= ~(1 << UInt8(row & 7))
+            nullCount += 1
+            memset(bytes + row * size, 0, size)
+        }
     }
 
     /// The numbers of a block, of a kind that `NumberColumn` has.
@@ -188,12 +262,12 @@ package final class TableColumn: @unchecked Sendable {
     }
 
     @inline(__always)
-    private func setValid(_ row: Int) {
+    func setValid(_ row: Int) {
         if row & 7 == 0 { bits[row &>> 3] = 1 } else { bits[row &>> 3] |= 1 &<< UInt8(row & 7) }
     }
 
     @inline(__always)
-    private func setNull(_ row: Int) {
+    func setNull(_ row: Int) {
         if row & 7 == 0 { bits[row &>> 3] = 0 } else { bits[row &>> 3] &= ~(1 &<< UInt8(row & 7)) }
         nullCount += 1
     }

@@ -73,10 +73,12 @@ struct TableRun {
             try TableColumn(
                 column.name, column.kind, target: column.target.map { ClassID.of($0) } ?? 0, expecting: found.count)
         }
-        for place in 0..<found.count {
-            for (index, column) in query.columns.enumerated() {
-                guard case .group(let value) = column.source else { continue }
-                try columns[index].append(try found.value(value, found.group(place)))
+        for (index, column) in query.columns.enumerated() {
+            guard case .group(let value) = column.source else { continue }
+            if let slot = value.slot, let (words, null) = found.words(slot) {
+                try columns[index].append(words, of: found.list, null: null)
+            } else {
+                for group in found.list { try columns[index].append(try found.value(value, Int(group))) }
             }
         }
         return try finished(columns)
@@ -134,6 +136,8 @@ final class ObjectRows {
         for (index, reader) in readers.enumerated() {
             if let number = reader.number {
                 try columns[index].append(number, blocks.count)
+            } else if let text = reader.text {
+                try columns[index].append(texts: text, blocks)
             } else {
                 let column = columns[index]
                 for row in 0..<blocks.count {
