@@ -13,15 +13,16 @@ enum HandleKind: UInt64 {
     case token = 7
     case bound = 8
     case query = 9
+    case sections = 10
 
     var name: String {
         [
             "closed handle", "store", "schema", "config", "view", "results", "change set", "token", "bound function",
-            "query",
+            "query", "sections",
         ][
             Int(rawValue)]
     }
-    var isPlural: Bool { self == .results }
+    var isPlural: Bool { self == .results || self == .sections }
     /// Nothing but memory: the child of a fork uses its own copy.
     var survivesFork: Bool { self == .schema || self == .config }
 }

@@ -34,7 +34,8 @@ extension QueryBinder {
         return Int(nodes[index].number)
     }
 
-    private func sortKey(_ index: Int) throws(StoreError) -> SortKey {
+    /// Of the value at a node.
+    func sortKey(_ index: Int) throws(StoreError) -> SortKey {
         if needsPaths(below: index) {
             let path = try PathValue(of: index, self)
             if path.kind == .link { throw notSupported(index, "an order of links") }

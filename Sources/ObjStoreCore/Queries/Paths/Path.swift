@@ -123,6 +123,8 @@ final class PathValue: Sendable {
     let kind: ValueKind
     let properties: [UInt32]
     let levels: Int
+    /// Constants that were made for it.
+    private let constants: [OwnedValue]
 
     /// Of the value at a node.
     init(of index: Int, _ binder: QueryBinder) throws(StoreError) {
@@ -132,5 +134,6 @@ final class PathValue: Sendable {
             throw binder.error(.invalidQuery, index, "\(binder.described(index)) is not one value of each object")
         }
         (source, kind, properties, levels) = (side.operand.source, side.kind, paths.properties, paths.most)
+        constants = paths.constants
     }
 }

@@ -23,6 +23,8 @@ struct SortKey: Sendable {
     var isDescending = false
     /// Of texts.
     var modifiers: QueryNode.Modifiers = []
+    /// Of a string: its first letter is meant. For sections.
+    var isFirstLetter = false
 
     var foldsCase: Bool { modifiers.contains(.ignoresCase) }
     var foldsAccents: Bool { modifiers.contains(.ignoresAccents) }

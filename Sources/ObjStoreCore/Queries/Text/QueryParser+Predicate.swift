@@ -1,6 +1,12 @@
 /// The predicate: operands, operators between them, and the parentheses of both.
 extension QueryParser {
     mutating func predicate() throws(StoreError) {
+        try expression()
+        if !isTruth { throw lexer.expected("an operator, as in `age > 2`,", token) }
+    }
+
+    /// A condition or a value: `isTruth` says which.
+    mutating func expression() throws(StoreError) {
         while true {
             if try operand() { continue }
             if try !operators() { break }
@@ -9,7 +15,6 @@ extension QueryParser {
         if let last = pending.last {
             throw lexer.expected(last.kind == .group ? "\")\", or an operator" : "\")\" of the subquery", token)
         }
-        if !isTruth { throw lexer.expected("an operator, as in `age > 2`,", token) }
     }
 
     /// Reads what an operand begins with; true: there is more of it to come.
