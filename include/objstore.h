@@ -3097,8 +3097,9 @@ typedef struct objstore_section {
 
 /** Makes sections by a value of each object: nodes that are one value, such as a path, as in objstore_query_new, or as
  * a sort key has it. `flags` are OBJSTORE_SECTIONS_…, or 0.
- * INVALID_QUERY: the nodes are a condition, a query, or a value that all objects have. INVALID_ARGUMENT: they are no
- * tree. WRONG_TYPE: a first letter of what is no text. NOT_SUPPORTED: of links. Position as in objstore_query_new. */
+ * Unlike a sort key it may be a link.
+ * INVALID_QUERY: the nodes are a condition, a query, many values, or a value that all objects have. INVALID_ARGUMENT:
+ * they are no tree. WRONG_TYPE: a first letter of what is no text. Position as in objstore_query_new. */
 OBJSTORE_API objstore_status objstore_sections_new(objstore_results *results, const objstore_query_node *nodes,
                                                    size_t count, uint32_t flags, objstore_sections **sections)
     OBJSTORE_CHECKS(null(results, sections), closed(results), kind(results), array(nodes, count), count(count),
@@ -3122,8 +3123,8 @@ typedef objstore_status (*objstore_section_key)(objstore_view *view, objstore_ob
 
 /** Makes sections by what a function says of each object, in the order of the results. It is called once for each
  * object now, and again in each update; userdata is freed when the sections are closed.
- * WRONG_TYPE: a key is a link, a collection or a document; or no text, with OBJSTORE_SECTIONS_FIRST_LETTER.
- * INVALID_UTF8. CALLBACK. */
+ * WRONG_TYPE: a key is a collection or a document; or no text, with OBJSTORE_SECTIONS_FIRST_LETTER. WRONG_STORE: an
+ * object of another store. INVALID_UTF8. CALLBACK. */
 OBJSTORE_API objstore_status objstore_sections_by(objstore_results *results, uint32_t flags,
                                                   objstore_section_key function, void *userdata,
                                                   objstore_free_userdata free_userdata, objstore_sections **sections)
@@ -3149,28 +3150,28 @@ OBJSTORE_API objstore_status objstore_sections_objects(objstore_sections *sectio
                                                        objstore_object *objects, uint64_t *positions, size_t capacity,
                                                        size_t *count)
     OBJSTORE_CHECKS(null(sections, count), nullable(objects, positions), closed(sections), kind(sections),
-                    range(index, start), count(capacity));
+                    range(index), range(start), count(capacity));
 
 /** Reads properties of the objects of the section `index`, from its object `start` on, as objstore_results_read. */
 OBJSTORE_API objstore_status objstore_sections_read(objstore_sections *sections, uint64_t index, uint64_t start,
                                                     size_t row_count, const objstore_property_id *properties,
                                                     size_t property_count, objstore_buffer *buffer)
-    OBJSTORE_CHECKS(null(sections, buffer), closed(sections), kind(sections), range(index, start),
+    OBJSTORE_CHECKS(null(sections, buffer), closed(sections), kind(sections), range(index), range(start),
                     array(properties, property_count), count(row_count, property_count), property(properties),
                     buffer(buffer));
 
 /** Finds the section with a key. `found` is false, and `section` left as it was, where none has it. O(log sections).
- * WRONG_TYPE: a collection is no key. */
+ * WRONG_TYPE: a collection is no key. WRONG_STORE: an object of another store. */
 OBJSTORE_API objstore_status objstore_sections_find_key(objstore_sections *sections, objstore_value key,
                                                         uint64_t *section, bool *found)
     OBJSTORE_CHECKS(null(sections, section, found), closed(sections), kind(sections), text(key));
 
-/** Finds where the object at a position of the results is: in which section, and the how manieth there. `found` is
- * false where it was deleted before the sections were made. The position is one in the results as they were then.
- * OUT_OF_RANGE. Cost: O(log sections); the first time O(k) and 8 bytes an object. */
-OBJSTORE_API objstore_status objstore_sections_find_position(objstore_sections *sections, uint64_t position,
+/** Finds where the object is that is at the position `result` of the results: in which section, at which index there.
+ * `found` is false where it was deleted before the sections were made. The position is one in the results as they were
+ * then. OUT_OF_RANGE. Cost: O(log sections); the first time O(k) and 8 bytes an object. */
+OBJSTORE_API objstore_status objstore_sections_find_position(objstore_sections *sections, uint64_t result,
                                                              uint64_t *section, uint64_t *index, bool *found)
-    OBJSTORE_CHECKS(null(sections, section, index, found), closed(sections), kind(sections), range(position));
+    OBJSTORE_CHECKS(null(sections, section, index, found), closed(sections), kind(sections), range(result));
 
 /** Finds where an object is; `found` is false where it is in no section. Cost: O(k), at memory speed. */
 OBJSTORE_API objstore_status objstore_sections_find_object(objstore_sections *sections, objstore_object object,

@@ -78,7 +78,9 @@ public func objstore_sections_by(
         let flags = try sectionFlags(flags)
         // The view, too, cannot be closed by the function.
         let parent = Handles.parent(handle)
-        let blame: Blame = [.wrongType: "function", .invalidUTF8: "function", .outOfRange: "function"]
+        let blame: Blame = [
+            .wrongType: "function", .invalidUTF8: "function", .outOfRange: "function", .wrongStore: "function",
+        ]
         return Handles.pin(parent, .view, "results", blame) { (_: View) throws(StoreError) in
             let made = try results.sections(flags) { (object) throws(StoreError) in
                 var key = objstore_null()
@@ -102,7 +104,9 @@ public func objstore_sections_update(
         if isInside {
             throw StoreError(.inCallback, "sections: the call that runs this callback is updating them")
         }
-        let blame: Blame = [.wrongType: "sections", .invalidUTF8: "sections", .outOfRange: "sections"]
+        let blame: Blame = [
+            .wrongType: "sections", .invalidUTF8: "sections", .outOfRange: "sections", .wrongStore: "sections",
+        ]
         return Handles.pin(Handles.parent(handle), .view, "sections", blame) { (_: View) throws(StoreError) in
             let isOther = try sections.update()
             changed?.pointee = isOther
@@ -187,7 +191,9 @@ public func objstore_sections_find_key(
 ) -> objstore_status {
     guard let section else { return failNull("section") }
     guard let found else { return failNull("found") }
-    let blame: Blame = [.wrongType: "key", .invalidArgument: "key", .invalidUTF8: "key"]
+    let blame: Blame = [
+        .wrongType: "key", .invalidArgument: "key", .invalidUTF8: "key", .wrongStore: "key", .outOfRange: "key",
+    ]
     return Handles.use(sections, .sections, "sections", blame) { (sections: Sections) throws(StoreError) in
         let number = try sections.now().find(key: try Value(key))
         if let number { section.pointee = UInt64(number) }
@@ -215,11 +221,11 @@ private func find(
 
 @c @implementation
 public func objstore_sections_find_position(
-    _ sections: OpaquePointer?, _ position: UInt64, _ section: UnsafeMutablePointer<UInt64>?,
+    _ sections: OpaquePointer?, _ result: UInt64, _ section: UnsafeMutablePointer<UInt64>?,
     _ index: UnsafeMutablePointer<UInt64>?, _ found: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    find(sections, section, index, found, [.outOfRange: "position"]) { (sections) throws(StoreError) in
-        try sections.find(position: position)
+    find(sections, section, index, found, [.outOfRange: "result"]) { (sections) throws(StoreError) in
+        try sections.find(position: result)
     }
 }
 

@@ -192,12 +192,15 @@ package struct SectionsNow {
 
     /// The section with that key; nil: there is none.
     ///
-    /// Errors: `.wrongType`: a collection; `.invalidUTF8`; of a document that is none those of `MixedCell.admit`.
+    /// Errors: `.wrongType`: a collection; `.wrongStore`; `.invalidUTF8`; of a document that is none those of `MixedCell.admit`.
     package func find(key: Value) throws(StoreError) -> Int? {
         if key.kind == .string, !UTF8Check.isValid(key.pointer, key.count) {
             throw StoreError(.invalidUTF8, "the text is not valid UTF-8")
         }
         if key.kind == .document { try MixedCell.admit(key, limit: .max) }
+        if key.kind == .link, key.givenObject.storeTag != sections.storeTag {
+            throw StoreError(.wrongStore, "the object is of another store")
+        }
         // Also where there is no section to compare with.
         _ = try MixedOrder.family(key)
         return try list.section(of: key)

@@ -34,17 +34,17 @@ extension QueryBinder {
         return Int(nodes[index].number)
     }
 
-    /// Of the value at a node.
-    func sortKey(_ index: Int) throws(StoreError) -> SortKey {
+    /// Of the value at a node. Links have no order that a program could want, but there are sections by them.
+    func sortKey(_ index: Int, takesLinks: Bool = false) throws(StoreError) -> SortKey {
         if needsPaths(below: index) {
             let path = try PathValue(of: index, self)
-            if path.kind == .link { throw notSupported(index, "an order of links") }
+            if path.kind == .link && !takesLinks { throw notSupported(index, "an order of links") }
             return SortKey(value: ValueProgram(kind: path.kind), properties: [], path: path)
         }
         var properties: [UInt32] = []
         let program = try program(try operand(index), index, &properties)
         if properties.isEmpty { throw error(.invalidQuery, index, "\(described(index)) is the same for all objects") }
-        if program.kind == .link { throw notSupported(index, "an order of links") }
+        if program.kind == .link && !takesLinks { throw notSupported(index, "an order of links") }
         return SortKey(value: program, properties: properties)
     }
 }

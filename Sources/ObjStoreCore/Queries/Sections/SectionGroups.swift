@@ -52,7 +52,7 @@ final class SectionGroups {
             let object = view.object(classID, list.keys[index])
             guard try view.exists(object) else { continue }
             let value = try function(object)
-            try SectionGroups.check(value, isFirstLetter: isFirstLetter)
+            try SectionGroups.check(value, isFirstLetter: isFirstLetter, object.storeTag)
             values[index] = try SectionGroups.copy(value, isFirstLetter: isFirstLetter, to: texts)
             positions[count] = index
             count += 1
@@ -70,16 +70,19 @@ final class SectionGroups {
 
     // MARK: Keys
 
-    /// Errors: `.wrongType`, `.invalidUTF8`, `.outOfRange`.
-    private static func check(_ value: Value, isFirstLetter: Bool) throws(StoreError) {
+    /// Errors: `.wrongType`, `.invalidUTF8`, `.outOfRange`, `.wrongStore`.
+    private static func check(_ value: Value, isFirstLetter: Bool, _ storeTag: UInt32) throws(StoreError) {
         switch value.kind {
         case .null, .string: break
-        case .bool, .int, .float, .double, .decimal128, .binary, .timestamp, .objectID, .uuid:
+        case .bool, .int, .float, .double, .decimal128, .binary, .timestamp, .objectID, .uuid, .link:
             if isFirstLetter {
                 throw StoreError(.wrongType, "the function answered \(value.kind.indefinite): a text has a first letter")
             }
             if value.kind == .timestamp, !(0..<1_000_000_000).contains(value.high) {
                 throw StoreError(.outOfRange, "nanoseconds are 0 to 999999999, not \(value.high)")
+            }
+            if value.kind == .link, value.givenObject.storeTag != storeTag {
+                throw StoreError(.wrongStore, "the function answered an object of another store")
             }
         default:
             throw StoreError(.wrongType, "the function answered \(value.kind.indefinite), which is no key of a section")

@@ -13,7 +13,7 @@ package final class SectionKey: Sendable {
         _ tree: QueryTree, isFirstLetter: Bool, _ trees: TreeAccess, _ cls: ClassSchema, _ names: StoredNames
     ) throws(StoreError) {
         let binder = try QueryBinder(tree.nodes, trees, cls, names), root = tree.nodes.count - 1
-        var key = try binder.sortKey(root)
+        var key = try binder.sortKey(root, takesLinks: true)
         if isFirstLetter {
             guard key.value.kind == .string else {
                 throw binder.error(

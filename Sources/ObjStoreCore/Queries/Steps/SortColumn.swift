@@ -6,6 +6,7 @@
 ///  float, double, int           1 NaN, then the number
 ///  string, binary               the first eight bytes
 ///  timestamp, object id, uuid   the first word
+///  link                         the key of the object
 ///  mixed                        the family
 /// ```
 final class SortColumn {
@@ -67,6 +68,8 @@ final class SortColumn {
             if key.value.kind == .mixed { break }
             isExact = false
             return UInt64(bitPattern: value.low) ^ 1 &<< 63
+        // Of one class all.
+        case .link where key.value.kind == .link: return UInt64(bitPattern: value.low) ^ 1 &<< 63
         case .string, .binary:
             if key.value.kind == .mixed { break }
             if key.isFirstLetter { return FirstLetter.number(value) }

@@ -95,6 +95,7 @@ from .opening.migration import Migration
 from .opening.open import delete_files, exists, open
 from .queries.plans import Plan
 from .queries.results import Backlinks, Results
+from .queries.sections import Section, Sections
 from .stores.bound_functions import Bound
 from .stores.frozen import Frozen
 from .stores.references import Reference
@@ -179,6 +180,8 @@ __all__ = [
     "Results",
     "Savepoint",
     "SchemaError",
+    "Section",
+    "Sections",
     "Set",
     "SortKey",
     "Statistics",
