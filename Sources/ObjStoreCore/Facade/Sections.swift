@@ -96,7 +96,7 @@ package final class Sections: @unchecked Sendable {
 }
 
 /// Sections at one time.
-package struct SectionsNow {
+package struct SectionsNow: Sendable {
     let list: SectionList
     let sections: Sections
 
@@ -120,10 +120,9 @@ package struct SectionsNow {
         return Sections.Section(key: key, start: places.lowerBound, count: places.count)
     }
 
-    /// For who does not let go of this meanwhile.
-    package func withKey<T>(of index: Int, _ body: (Value) throws(StoreError) -> T) throws(StoreError) -> T {
-        defer { withExtendedLifetime(list) {} }
-        return try body(list.keys[index])
+    /// A section that there is: its key, valid until `body` returns, and how many objects it has.
+    package func withSection<T>(_ index: Int, _ body: (Value, Int) -> T) -> T {
+        withExtendedLifetime(list) { body(list.keys[index], list.places(of: index).count) }
     }
 
     private func check(_ index: UInt64) throws(StoreError) -> Int {
@@ -143,14 +142,10 @@ package struct SectionsNow {
         return first..<first + min(limit, all.upperBound - first)
     }
 
-    /// An object of a section, with its position in the results. Errors: `.outOfRange`.
-    package func object(_ section: UInt64, _ index: UInt64) throws(StoreError) -> (object: ObjectID, position: Int) {
-        let all = list.places(of: try check(section))
-        guard index < UInt64(all.count) else {
-            throw StoreError(.outOfRange, "index \(index) of \(all.count.counted("object"))")
-        }
-        let place = all.lowerBound + Int(index)
-        return (sections.results.object(list.objectKey(at: place)), list.positions[place])
+    /// An object of a section, both of which there are: its key, and its position in the results.
+    package func object(_ section: Int, _ index: Int) -> (key: Int64, position: Int) {
+        let place = list.places(of: section).lowerBound + index
+        return (list.objectKey(at: place), list.positions[place])
     }
 
     /// Objects of a section from `start` on, and their positions in the results; returns how many.
