@@ -50,7 +50,7 @@ extension ResultsSection: Identifiable where Key: Hashable {
 extension ObjectSpace {
     /// A key as the type that it has in Swift; what is none of that type is what an element of collections is then.
     func sectionKey<Key: CollectionElement>(_ value: Value) -> Key {
-        if let key = (try? AnyValue(copying: value, self)) as? Key { return key }
+        if Key._isMixed, let key = (try? AnyValue(copying: value, self)) as? Key { return key }
         let target = value.kind == .link ? bindings.first { $0.classID == value.linkedObject(storeTag: 0).classID } : nil
         return Key._element(_StoredValue(value: value, target: target)) ?? Key._emptyElement
     }

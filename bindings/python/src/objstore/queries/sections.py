@@ -30,7 +30,7 @@ from .loops_in_writes import chunks
 
 if TYPE_CHECKING:
     from ..reading.evaluations import Evaluation
-    from ..reading.views import Epoch
+    from ..reading.views import Epoch, View
     from .results import Results
 
 _new = ffi.bind("objstore_sections_new")
@@ -90,17 +90,20 @@ class Sections(Generic[K, M]):
 
     # Making
 
-    def _now(self) -> _Made:
+    def _now(self) -> "tuple[View, _Made]":
+        """The sections, and the view that they end with: to be kept during calls."""
         results = self._results
         view, evaluation = results._evaluate()
         kept = self._kept
         if kept is not None and kept.evaluation is evaluation and kept.epoch is view.epoch:
-            return kept
+            return view, kept
         made = _Made(evaluation, view.epoch)
         key, flags = self._key, self._flags
         if isinstance(key, tuple):
             text, arguments = key
-            queries.parse(text, arguments, lambda *given: _parse(evaluation.handle, *given, flags, ctypes.byref(made.cell)))
+            queries.parse(
+                text, arguments, lambda *given: _parse(evaluation.handle, *given, flags, ctypes.byref(made.cell))
+            )
         elif isinstance(key, Operand):
             binding = results._about(key)  # type: ignore[arg-type]
             nodes = binding.nodes_of(key)  # type: ignore[arg-type]
@@ -113,7 +116,7 @@ class Sections(Generic[K, M]):
         check(_count(made.cell, ctypes.byref(number)))
         made.count = number.value
         self._kept = made
-        return made
+        return view, made
 
     def _ask(self, function: Callable[[M], Any], made: _Made, handle: int) -> None:
         """By what a function answers."""
@@ -137,10 +140,10 @@ class Sections(Generic[K, M]):
     # Sections
 
     def __len__(self) -> int:
-        return self._now().count
+        return self._now()[1].count
 
     def __iter__(self) -> "Iterator[Section[K, M]]":
-        made = self._now()
+        _view, made = self._now()
         return iter([self._section(made, index) for index in range(made.count)])
 
     @overload
@@ -148,7 +151,7 @@ class Sections(Generic[K, M]):
     @overload
     def __getitem__(self, index: slice) -> "list[Section[K, M]]": ...
     def __getitem__(self, index: int | slice) -> "Section[K, M] | list[Section[K, M]]":
-        made = self._now()
+        _view, made = self._now()
         if isinstance(index, slice):
             return [self._section(made, at) for at in range(made.count)[index]]
         number = operator.index(index)
@@ -160,27 +163,29 @@ class Sections(Generic[K, M]):
 
     def keys(self) -> list[K]:
         """The keys, one of each section."""
-        made = self._now()
+        _view, made = self._now()
         return [self._read(made, index)[0] for index in range(made.count)]
 
     def get(self, key: K) -> "Section[K, M] | None":
         """The section with that key, or None."""
-        made = self._now()
+        _view, made = self._now()
         at = self._find(made, key)
         return None if at is None else self._section(made, at)
 
     def __contains__(self, key: object) -> bool:
         """Is there a section with that key?"""
-        return self._find(self._now(), key.key if isinstance(key, Section) else key) is not None
+        _view, made = self._now()
+        return self._find(made, key.key if isinstance(key, Section) else key) is not None
 
     def find(self, obj: M) -> tuple[int, int] | None:
         """In which section an object is, and at which index there; None: in none."""
         identity = state.identity(obj) if isinstance(obj, Model) else None
         if identity is None or identity[0] != self._results._binding.head:
             return None
+        _view, made = self._now()
         s = take()
         s.head.value, s.key.value = identity
-        found = self._place(_find_object, s.object)
+        found = self._place(made, _find_object, s.object)
         give_back(s)
         return found
 
@@ -188,14 +193,15 @@ class Sections(Generic[K, M]):
         """In which section the object is that results[position] was when they were made, and at which index there;
         None: it had been deleted."""
         number = operator.index(position)
-        if number < 0:
-            raise IndexOutOfRange(f"position {number}", class_name=self._results._binding.model.__name__)
-        return self._place(_find_position, number)
+        _view, made = self._now()
+        if not 0 <= number < made.evaluation.count:
+            model = self._results._binding.model.__name__
+            raise IndexOutOfRange(f"position {number} of {made.evaluation.count} results", class_name=model)
+        return self._place(made, _find_position, number)
 
-    def _place(self, function: Any, what: Any) -> tuple[int, int] | None:
+    def _place(self, made: _Made, function: Any, what: Any) -> tuple[int, int] | None:
         section, index, found = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_bool()
-        cell = self._now().cell
-        check(function(cell, what, ctypes.byref(section), ctypes.byref(index), ctypes.byref(found)))
+        check(function(made.cell, what, ctypes.byref(section), ctypes.byref(index), ctypes.byref(found)))
         return (section.value, index.value) if found.value else None
 
     def _find(self, made: _Made, key: Any) -> int | None:
