@@ -258,7 +258,8 @@ import Testing
         defer { _ = objstore_close(store) }
         try reading(store) { view in
             let kennel = try Kennel(view), results = try kennel.find(), asked = Asked { _, _ in objstore_null() }
-            for sections in [try Self.made(results, "name"), try asked.sections(results, OBJSTORE_SECTIONS_DESCENDING)] {
+            for sections in [try Self.made(results, "name"), try asked.sections(results, OBJSTORE_SECTIONS_DESCENDING)]
+            {
                 var section = objstore_section(), index: UInt64 = 0, number: UInt64 = 0, found = true
                 #expect(try kennel.list(sections).isEmpty)
                 refused(objstore_sections_at(sections, 0, nil, &section), .OBJSTORE_ERR_OUT_OF_RANGE)
@@ -309,7 +310,8 @@ import Testing
                 var sections: OpaquePointer? = results
                 let pointer = Unmanaged.passUnretained(asked).toOpaque()
                 let message = refused(
-                    objstore_sections_by(results, UInt32(flags), Asked.function, pointer, Asked.free, &sections), status)
+                    objstore_sections_by(results, UInt32(flags), Asked.function, pointer, Asked.free, &sections), status
+                )
                 #expect(sections == nil && asked.freed == 1 && message.hasPrefix("function: "), "\(message)")
             }
         }

@@ -54,7 +54,8 @@ import Testing
             #expect(found?.positions == group.positions, comment)
             for (index, position) in group.positions.enumerated() {
                 let place = sections.place(ofPosition: position), other = sections.place(of: items[position])
-                #expect(place?.index == index && place.map { sections[$0.section].positions } == group.positions, comment)
+                #expect(
+                    place?.index == index && place.map { sections[$0.section].positions } == group.positions, comment)
                 #expect(other?.section == place?.section && other?.index == index, comment)
             }
         }
@@ -77,7 +78,8 @@ import Testing
         try check(results.sectioned(by: keyPath, ascending: false), items, ascending.reversed(), isEqual, comment)
         nonisolated(unsafe) let path = keyPath
         try check(results.sectioned(by: { $0[keyPath: path] }), items, groups, isEqual, comment)
-        try check(results.sectioned(in: .descending) { $0[keyPath: path] }, items, ascending.reversed(), isEqual, comment)
+        try check(
+            results.sectioned(in: .descending) { $0[keyPath: path] }, items, ascending.reversed(), isEqual, comment)
     }
 
     @Test func keysOfAllTypes() throws {

@@ -2,8 +2,8 @@ internal import ObjStoreCore
 
 /// The objects of results that have one key, in the order of the results: an element of ``SectionedResults``.
 ///
-/// It stays as it is: objects among them may have been deleted since (``Object/isInvalidated``). Like an array, it stops
-/// the program where there is no such element.
+/// It stays as it is: objects among them may have been deleted since (``Object/isInvalidated``). Like an array, it
+/// stops the program where there is no such element.
 public struct ResultsSection<Key: CollectionElement, SectionElement: Object> {
     /// What the objects have in common.
     public let key: Key
@@ -51,7 +51,8 @@ extension ObjectSpace {
     /// A key as the type that it has in Swift; what is none of that type is what an element of collections is then.
     func sectionKey<Key: CollectionElement>(_ value: Value) -> Key {
         if Key._isMixed, let key = (try? AnyValue(copying: value, self)) as? Key { return key }
-        let target = value.kind == .link ? bindings.first { $0.classID == value.linkedObject(storeTag: 0).classID } : nil
+        let target =
+            value.kind == .link ? bindings.first { $0.classID == value.linkedObject(storeTag: 0).classID } : nil
         return Key._element(_StoredValue(value: value, target: target)) ?? Key._emptyElement
     }
 }

@@ -180,7 +180,8 @@ extension SectionedResults: LiveCollection {
             let (sections, binding) = try now()
             guard index >= 0, index < sections.count else {
                 throw ObjStoreError(
-                    .outOfRange, "section \(index) of \(sections.count)", class: ClassInfo.name(of: SectionElement.self))
+                    .outOfRange, "section \(index) of \(sections.count)", class: ClassInfo.name(of: SectionElement.self)
+                )
             }
             return ResultsSection(index, of: sections, results.space, binding)
         }

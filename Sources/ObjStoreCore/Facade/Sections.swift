@@ -1,5 +1,5 @@
-/// The objects of results in sections: those with equal keys together, in the order of the results. As the results, they
-/// stand still until they are updated, whatever is written.
+/// The objects of results in sections: those with equal keys together, in the order of the results. As the results,
+/// they stand still until they are updated, whatever is written.
 ///
 /// ```
 ///  Results ──► SectionGroups ──► SectionList
@@ -18,7 +18,8 @@ package final class Sections: @unchecked Sendable {
         package static let all = Flags(rawValue: 7)
     }
 
-    /// Its value is valid until it is called again. Called without a lock, on the thread that makes or updates sections.
+    /// Its value is valid until it is called again. Called without a lock, on the thread that makes or updates
+    /// sections.
     package typealias Function = (ObjectID) throws(StoreError) -> Value
 
     private enum Key {
@@ -178,7 +179,8 @@ package struct SectionsNow: Sendable {
         try view.serialised { () throws(StoreError) in
             let trees = try view.trees
             try PackedRows.read(
-                UnsafeBufferPointer(start: keys.keys, count: keys.count), try trees.schema.cls(sections.results.classID),
+                UnsafeBufferPointer(start: keys.keys, count: keys.count),
+                try trees.schema.cls(sections.results.classID),
                 properties, trees, into: buffer)
         }
     }
@@ -187,7 +189,8 @@ package struct SectionsNow: Sendable {
 
     /// The section with that key; nil: there is none.
     ///
-    /// Errors: `.wrongType`: a collection; `.wrongStore`; `.invalidUTF8`; of a document that is none those of `MixedCell.admit`.
+    /// Errors: `.wrongType`: a collection; `.wrongStore`; `.invalidUTF8`; of what is no document those of
+    /// `MixedCell.admit`.
     package func find(key: Value) throws(StoreError) -> Int? {
         if key.kind == .string, !UTF8Check.isValid(key.pointer, key.count) {
             throw StoreError(.invalidUTF8, "the text is not valid UTF-8")

@@ -76,7 +76,8 @@ final class SectionGroups {
         case .null, .string: break
         case .bool, .int, .float, .double, .decimal128, .binary, .timestamp, .objectID, .uuid, .link:
             if isFirstLetter {
-                throw StoreError(.wrongType, "the function answered \(value.kind.indefinite): a text has a first letter")
+                throw StoreError(
+                    .wrongType, "the function answered \(value.kind.indefinite): a text has a first letter")
             }
             if value.kind == .timestamp, !(0..<1_000_000_000).contains(value.high) {
                 throw StoreError(.outOfRange, "nanoseconds are 0 to 999999999, not \(value.high)")
