@@ -80,6 +80,7 @@ public func objstore_sections_by(
         let parent = Handles.parent(handle)
         let blame: Blame = [
             .wrongType: "function", .invalidUTF8: "function", .outOfRange: "function", .wrongStore: "function",
+            .invalidArgument: "function",
         ]
         return Handles.pin(parent, .view, "results", blame) { (_: View) throws(StoreError) in
             let made = try results.sections(flags) { (object) throws(StoreError) in
@@ -106,6 +107,7 @@ public func objstore_sections_update(
         }
         let blame: Blame = [
             .wrongType: "sections", .invalidUTF8: "sections", .outOfRange: "sections", .wrongStore: "sections",
+            .invalidArgument: "sections",
         ]
         return Handles.pin(Handles.parent(handle), .view, "sections", blame) { (_: View) throws(StoreError) in
             let isOther = try sections.update()
