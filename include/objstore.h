@@ -35,7 +35,7 @@
  *      13. Queries: made once, asked as often as one likes
  *      14. Index ranges: objects between two bounds
  *      15. Inverses: which objects link to one
- *      16. Results: the objects that were found
+ *      16. Results: the objects that were found; sections of them
  *      17. Columns: many objects in one call
  *      18. Observing
  *      19. Asynchronous writes
@@ -130,11 +130,11 @@
  *
  *  Handles
  *      objstore, objstore_schema, objstore_config, objstore_view, objstore_query, objstore_results, objstore_table,
- *      objstore_changes, objstore_token and objstore_bound are handles: they own something, and you release each with
- *      the close function of its type. Closing NULL is allowed and does nothing. A handle is an opaque word: compare it
- *      with == and nothing else. Using a closed one gives OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is
- *      due OBJSTORE_ERR_WRONG_KIND. Closing a store closes the views, queries, results and tokens that came from that
- *      handle.
+ *      objstore_sections, objstore_changes, objstore_token and objstore_bound are handles: they own something, and you
+ *      release each with the close function of its type. Closing NULL is allowed and does nothing. A handle is an
+ *      opaque word: compare it with == and nothing else. Using a closed one gives OBJSTORE_ERR_CLOSED_HANDLE, using
+ *      one where another type is due OBJSTORE_ERR_WRONG_KIND. Closing a store closes the views, queries, results,
+ *      sections and tokens that came from that handle.
  *
  *      *Objects are not handles*: an objstore_object is 16 bytes of plain value, free to copy, to keep and to send to
  *      another thread. It is resolved in whatever view of its store you use it with. Class and property ids are plain
@@ -755,6 +755,7 @@ typedef struct objstore_view objstore_view;       /* live, frozen or a transacti
 typedef struct objstore_query objstore_query;     /* a class, a condition, an order */
 typedef struct objstore_results objstore_results; /* objects that were found */
 typedef struct objstore_table objstore_table;     /* values of objects, or of groups of them */
+typedef struct objstore_sections objstore_sections; /* the same, those with equal keys together */
 typedef struct objstore_changes objstore_changes; /* a change set */
 typedef struct objstore_token objstore_token;     /* an observer */
 typedef struct objstore_bound objstore_bound;     /* owns a function made at run time */
@@ -2996,7 +2997,7 @@ OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objsto
                     property(property_id), type(property_id));
 
 /* ================================================================================================
- *  16. Results: the objects that were found
+ *  16. Results: the objects that were found; sections of them
  *
  *  Results are a list of objects, together with the query that found them. The list stands still until
  *  objstore_results_update, whatever is written and refreshed meanwhile: a loop over it visits each object once even if
@@ -3070,6 +3071,128 @@ OBJSTORE_API objstore_status objstore_results_delete(objstore_results *results, 
 /** Closes results. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_results_close(objstore_results *results)
     OBJSTORE_CHECKS(nullable(results), closed(results), kind(results));
+
+/* Sections: the objects of results, those with equal keys together.
+ *
+ *      results                        sections by OBJSTORE_SECTIONS_FIRST_LETTER of `name`
+ *      Rex  Wolfie  Fido  Rolf        R: Rex, Rolf    W: Wolfie    F: Fido
+ *      0    1       2     3              0    3          1            2       positions in the results
+ *
+ * The key of an object is a value of it, or what a function of yours says. Keys are equal as DISTINCT has it: ints and
+ * doubles by number, texts byte by byte; nulls make a section of their own. Sections come in the order in which their
+ * first objects come in the results, or in the order of their keys; inside, the objects stay in the order of the
+ * results, also where they were no neighbours there. Sort the results for another order.
+ *
+ * Like results, sections stand still until objstore_sections_update, whatever is written, and belong to the view.
+ * Objects of the results that the view does not have any more when sections are made are in none; those that are
+ * deleted later stay in theirs. Cost: O(k) to O(k log k), 16 bytes an object, nothing is allocated for each. */
+
+enum {
+    OBJSTORE_SECTIONS_ASCENDING = 0x1,   /* sections in the order of their keys, null first; else of appearance */
+    OBJSTORE_SECTIONS_DESCENDING = 0x2,
+    OBJSTORE_SECTIONS_FIRST_LETTER = 0x4 /* the key is the first letter of a text: its first code point, as a capital
+                                          * where that is one code point; of an empty text "", of null null */
+};
+
+/** One section. */
+typedef struct objstore_section {
+    objstore_value key;
+    uint64_t start; /* how many objects are in the sections before it */
+    uint64_t count; /* how many are in it */
+} objstore_section;
+
+/** Makes sections by a value of each object: nodes that are one value, such as a path, as in objstore_query_new, or as
+ * a sort key has it. `flags` are OBJSTORE_SECTIONS_…, or 0.
+ * Unlike a sort key it may be a link.
+ * INVALID_QUERY: the nodes are a condition, a query, many values, or a value that all objects have. INVALID_ARGUMENT:
+ * they are no tree. WRONG_TYPE: a first letter of what is no text. Position as in objstore_query_new. */
+OBJSTORE_API objstore_status objstore_sections_new(objstore_results *results, const objstore_query_node *nodes,
+                                                   size_t count, uint32_t flags, objstore_sections **sections)
+    OBJSTORE_CHECKS(null(results, sections), closed(results), kind(results), array(nodes, count), count(count),
+                    flags(flags));
+
+/** The same of a text: `owner.name`, `age / 10`. Arguments and errors as in objstore_query_parse. */
+OBJSTORE_API objstore_status objstore_sections_parse(objstore_results *results, objstore_text text,
+                                                     const objstore_value *arguments, size_t count, uint32_t flags,
+                                                     objstore_sections **sections)
+    OBJSTORE_CHECKS(null(results, sections), closed(results), kind(results), text(text), array(arguments, count),
+                    count(count), flags(flags));
+
+/** Says the key of an object, on the calling thread: fills `key`, which is null. A text or binary in it must stay until
+ * the function is called again, or the call that called it has returned. `view` is that of the results. It may use the
+ * store, also write where that is a transaction, but close neither the view nor the sections, nor end the transaction,
+ * nor update these sections (IN_CALLBACK). It is not called for objects that it has deleted.
+ * A status other than OK ends the operation with OBJSTORE_ERR_CALLBACK; callback_code is that of objstore_fail, or the
+ * status. */
+typedef objstore_status (*objstore_section_key)(objstore_view *view, objstore_object object, objstore_value *key,
+                                                void *userdata);
+
+/** Makes sections by what a function says of each object, in the order of the results. It is called once for each
+ * object now, and again in each update; userdata is freed when the sections are closed.
+ * WRONG_TYPE: a key is a collection or a document; or no text, with OBJSTORE_SECTIONS_FIRST_LETTER. WRONG_STORE: an
+ * object of another store. INVALID_UTF8. CALLBACK. */
+OBJSTORE_API objstore_status objstore_sections_by(objstore_results *results, uint32_t flags,
+                                                  objstore_section_key function, void *userdata,
+                                                  objstore_free_userdata free_userdata, objstore_sections **sections)
+    OBJSTORE_CHECKS(null(results, function, sections), nullable(free_userdata), closed(results), kind(results),
+                    flags(flags));
+
+/** Counts sections. */
+OBJSTORE_API objstore_status objstore_sections_count(objstore_sections *sections, uint64_t *count)
+    OBJSTORE_CHECKS(null(sections, count), closed(sections), kind(sections));
+
+/** Gives a section. Its key is that of its first object, where equal ones are written differently (1 and 1.0). A text
+ * lies in the buffer; without one it is borrowed until the sections are updated or closed, and of a live view
+ * WRONG_VIEW. OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_sections_at(objstore_sections *sections, uint64_t index,
+                                                  objstore_buffer *buffer, objstore_section *section)
+    OBJSTORE_CHECKS(null(sections, section), nullable(buffer), closed(sections), kind(sections), range(index),
+                    buffer(buffer));
+
+/** Copies up to `capacity` objects of the section `index`, from its object `start` on, and their positions in the
+ * results (NULL: not wanted), which ascend. `count` is how many. OUT_OF_RANGE: the section, or a start beyond its
+ * end. */
+OBJSTORE_API objstore_status objstore_sections_objects(objstore_sections *sections, uint64_t index, uint64_t start,
+                                                       objstore_object *objects, uint64_t *positions, size_t capacity,
+                                                       size_t *count)
+    OBJSTORE_CHECKS(null(sections, count), nullable(objects, positions), closed(sections), kind(sections),
+                    range(index), range(start), count(capacity));
+
+/** Reads properties of the objects of the section `index`, from its object `start` on, as objstore_results_read. */
+OBJSTORE_API objstore_status objstore_sections_read(objstore_sections *sections, uint64_t index, uint64_t start,
+                                                    size_t row_count, const objstore_property_id *properties,
+                                                    size_t property_count, objstore_buffer *buffer)
+    OBJSTORE_CHECKS(null(sections, buffer), closed(sections), kind(sections), range(index), range(start),
+                    array(properties, property_count), count(row_count, property_count), property(properties),
+                    buffer(buffer));
+
+/** Finds the section with a key. `found` is false, and `section` left as it was, where none has it. O(log sections).
+ * WRONG_TYPE: a collection is no key. WRONG_STORE: an object of another store. */
+OBJSTORE_API objstore_status objstore_sections_find_key(objstore_sections *sections, objstore_value key,
+                                                        uint64_t *section, bool *found)
+    OBJSTORE_CHECKS(null(sections, section, found), closed(sections), kind(sections), text(key));
+
+/** Finds where the object is that is at the position `result` of the results: in which section, at which index there.
+ * `found` is false where it was deleted before the sections were made. The position is one in the results as they were
+ * then. OUT_OF_RANGE. Cost: O(log sections); the first time O(k) and 8 bytes an object. */
+OBJSTORE_API objstore_status objstore_sections_find_position(objstore_sections *sections, uint64_t result,
+                                                             uint64_t *section, uint64_t *index, bool *found)
+    OBJSTORE_CHECKS(null(sections, section, index, found), closed(sections), kind(sections), range(result));
+
+/** Finds where an object is; `found` is false where it is in no section. Cost: O(k), at memory speed. */
+OBJSTORE_API objstore_status objstore_sections_find_object(objstore_sections *sections, objstore_object object,
+                                                           uint64_t *section, uint64_t *index, bool *found)
+    OBJSTORE_CHECKS(null(sections, section, index, found), closed(sections), kind(sections), store(object));
+
+/** Repeats the query of the results in the view as it stands now, as objstore_results_update, and makes the sections of
+ * what it finds, with the values of now. `changed` (NULL: not wanted) says whether anything is different: a key, an
+ * object, a position. Where it fails, the sections are as they were. */
+OBJSTORE_API objstore_status objstore_sections_update(objstore_sections *sections, bool *changed)
+    OBJSTORE_CHECKS(null(sections), nullable(changed), closed(sections), kind(sections));
+
+/** Closes sections. The results stay. NULL is allowed. */
+OBJSTORE_API objstore_status objstore_sections_close(objstore_sections *sections)
+    OBJSTORE_CHECKS(nullable(sections), closed(sections), kind(sections));
 
 /* ================================================================================================
  *  17. Columns: many objects in one call

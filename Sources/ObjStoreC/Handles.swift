@@ -14,15 +14,16 @@ enum HandleKind: UInt64 {
     case bound = 8
     case query = 9
     case table = 10
+    case sections = 11
 
     var name: String {
         [
             "closed handle", "store", "schema", "config", "view", "results", "change set", "token", "bound function",
-            "query", "table",
+            "query", "table", "sections",
         ][
             Int(rawValue)]
     }
-    var isPlural: Bool { self == .results }
+    var isPlural: Bool { self == .results || self == .sections }
     /// Nothing but memory: the child of a fork uses its own copy.
     var survivesFork: Bool { self == .schema || self == .config || self == .table }
 }

@@ -145,7 +145,7 @@ private var creating: Blame {
 }
 
 /// What a callback that failed has said, or its status.
-private func failed(_ status: objstore_status, _ callback: StaticString) -> StoreError {
+func failed(_ status: objstore_status, _ callback: StaticString) -> StoreError {
     let thread = cs_thread_current()!.pointee
     if status == .OBJSTORE_ERR_CALLBACK, thread.status == status.rawValue {
         return StoreError(.callback, String(cString: objstore_last_message())).callback(thread.callback_code)

@@ -82,7 +82,7 @@ public func objstore_query_parse(
 }
 
 /// Lists are followed by their elements.
-private func queryArguments(
+func queryArguments(
     _ values: UnsafePointer<objstore_value>?, _ count: Int
 ) throws(StoreError) -> [QueryArgument] {
     try Memory.check(for: count, each: MemoryLayout<QueryArgument>.stride + MemoryLayout<Value>.stride)
@@ -116,21 +116,23 @@ public func objstore_query_new(
     _ query: UnsafeMutablePointer<OpaquePointer?>?
 ) -> objstore_status {
     makeAnyQuery(view, query, blame("nodes")) { (view) throws(StoreError) in
-        try check(count: count, "count")
-        try check(array: nodes, count, "nodes")
-        guard count <= QueryLimits.nodes else {
-            throw StoreError(.invalidQuery, "more than \(QueryLimits.nodes) nodes")
-        }
-        try Memory.check(for: count, each: MemoryLayout<QueryNode>.stride)
-        var own: [QueryNode] = []
-        own.reserveCapacity(count)
-        for index in 0..<count {
-            do throws(StoreError) { own.append(try QueryNode(nodes.unsafelyUnwrapped[index])) } catch {
-                throw error.at(class: nil, position: index)
-            }
-        }
-        return try view.anyQuery(class_id, own)
+        try view.anyQuery(class_id, try queryNodes(nodes, count))
     }
+}
+
+func queryNodes(_ nodes: UnsafePointer<objstore_query_node>?, _ count: Int) throws(StoreError) -> [QueryNode] {
+    try check(count: count, "count")
+    try check(array: nodes, count, "nodes")
+    guard count <= QueryLimits.nodes else { throw StoreError(.invalidQuery, "more than \(QueryLimits.nodes) nodes") }
+    try Memory.check(for: count, each: MemoryLayout<QueryNode>.stride)
+    var own: [QueryNode] = []
+    own.reserveCapacity(count)
+    for index in 0..<count {
+        do throws(StoreError) { own.append(try QueryNode(nodes.unsafelyUnwrapped[index])) } catch {
+            throw error.at(class: nil, position: index)
+        }
+    }
+    return own
 }
 
 extension QueryNode {

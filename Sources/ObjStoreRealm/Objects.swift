@@ -38,6 +38,19 @@ extension Results {
         sorted(by: descriptors.map { SortKey($0.keyPath, ascending: $0.ascending) })
     }
 
+    /// In sections with equal values of a property, in the order in which they come when the objects are sorted.
+    public func sectioned<Key: CollectionElement>(
+        by keyPath: KeyPath<Element, Key>, sortDescriptors: [SortDescriptor]
+    ) -> SectionedResults<Key, Element> { inOrder(sortDescriptors).sectioned(by: keyPath, in: .ofAppearance) }
+    /// The same by what a block says of each object.
+    public func sectioned<Key: CollectionElement>(
+        by block: @escaping @Sendable (Element) -> Key, sortDescriptors: [SortDescriptor]
+    ) -> SectionedResults<Key, Element> { inOrder(sortDescriptors).sectioned(by: block) }
+
+    private func inOrder(_ descriptors: [SortDescriptor]) -> Results {
+        descriptors.isEmpty ? self : sorted(by: descriptors)
+    }
+
     /// Sets a property of every object by name.
     public func setValue(_ value: Any?, forKey key: String) {
         do { _ = try setValue(value, named: key) } catch { report(error) }
@@ -187,6 +200,15 @@ extension Object {
 
 extension Results {
     public func thaw() -> Results? { reporting(nil) { try thawed() } }
+}
+
+extension SectionedResults {
+    public func thaw() -> SectionedResults? {
+        do { return try thawed() } catch {
+            Store.reportOfNoStore(error)
+            return nil
+        }
+    }
 }
 
 extension List {

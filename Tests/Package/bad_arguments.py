@@ -20,6 +20,7 @@ KINDS = {
     "objstore_query": "query",
     "objstore_results": "results",
     "objstore_table": "table",
+    "objstore_sections": "sections",
     "objstore_changes": "changes",
     "objstore_token": "token",
     "objstore_bound": "bound",
@@ -33,6 +34,7 @@ OPEN = {
     "query": "QUERY",
     "results": "RS",
     "table": "TABLE",
+    "sections": "SECTIONS",
     "changes": "KEPT",
     "token": "TOKEN",
     "bound": "BOUND",
@@ -53,6 +55,8 @@ DEFAULTS = {
     "column": "&TABLE_COLUMN",
     "row_index": "0",
     "column_index": "0",
+    "sections": "SECTIONS",
+    "result": "0",
     "row": "&ROW",
     "buffer": "&BUF",
     "report": "&BUF",
@@ -186,6 +190,10 @@ SPECIAL = {
     ("objstore_query_parse", "arguments"): "VALS",
     ("objstore_query_new", "nodes"): "QUERY_NODES",
     ("objstore_query_new", "count"): "4",
+    ("objstore_sections_new", "nodes"): "QUERY_NODES",
+    ("objstore_sections_parse", "text"): 'OBJSTORE_STR("n + $0")',
+    ("objstore_sections_parse", "arguments"): "VALS",
+    ("objstore_sections_by", "function"): "key_of",
     ("objstore_delete_objects", "objects"): "&OBJ",
     ("objstore_delete_objects", "count"): "1",
     ("objstore_schema_add_link", "name"): 'OBJSTORE_STR("fresh")',
@@ -294,6 +302,7 @@ RANGES = {
     "timeout_ms": ["-2"],
     "start": ["1000000"],
     "position": ["bad_position()"],
+    "result": ["1000000"],
     "savepoint": ["0", "99"],
     "target": ["1000000"],
     "depth": ["101"],
@@ -360,6 +369,7 @@ static objstore_table_column TABLE_COLUMN;
 static struct ArrowArrayStream STREAM;
 static objstore_query_node QUERY_NODES[4]; /* n > 0: all */
 static objstore_results *RS;
+static objstore_sections *SECTIONS;
 static objstore_changes *KEPT, *closed_changes;
 static objstore_token *TOKEN, *closed_token;
 static objstore_bound *BOUND, *closed_bound;
@@ -388,6 +398,7 @@ static objstore_view *closed_view;
 static objstore_query *closed_query;
 static objstore_results *closed_results;
 static objstore_table *closed_table;
+static objstore_sections *closed_sections;
 static objstore_property_id PROPS[2], BAD_PROPS[3][2], TWICE[2];
 static objstore_value VALS[2], KEY_VALS[2], BAD_VALS[2], NULL_VALS[2], TEXT_VALS[3][2], OUT_VALUES[8];
 static objstore_property_id TEXT_PROPS[2];
@@ -410,6 +421,12 @@ static objstore_status read_json(void *bytes, size_t capacity, size_t *count, vo
 static objstore_async_id READY_ID;
 static void take_ready(void *userdata, objstore_async_id id) { (void)userdata; (void)id; }
 static objstore_status body_ok(objstore_view *view, void *userdata) { (void)view; (void)userdata; return OBJSTORE_OK; }
+static objstore_status key_of(objstore_view *view, objstore_object object, objstore_value *key, void *userdata) {
+    (void)view;
+    (void)userdata;
+    *key = objstore_int(object.key);
+    return OBJSTORE_OK;
+}
 static objstore_status keep_changes(objstore_changes *changes, void *userdata) {
     (void)userdata;
     return KEPT ? OBJSTORE_OK : objstore_changes_keep(changes, &KEPT);
@@ -599,6 +616,8 @@ static void set_up(void) {
     MUST(objstore_row_init(closed_view, ITEM, &CLOSED_ROW));
     MUST(objstore_query_new(closed_view, ITEM, NULL, 0, &closed_query));
     MUST(objstore_query_find(closed_query, closed_view, &closed_results));
+    MUST(objstore_sections_new(closed_results, QUERY_NODES, 2, 0, &closed_sections));
+    MUST(objstore_sections_close(closed_sections));
     MUST(objstore_results_close(closed_results));
     MUST(objstore_query_close(closed_query));
     MUST(objstore_query_parse(closed_view, ITEM, OBJSTORE_STR("GROUP()"), NULL, 0, &closed_query));
@@ -683,6 +702,7 @@ static void begin_test(int transaction) {
     MUST(objstore_query_parse(LV, ITEM, OBJSTORE_STR("GROUP(n)"), NULL, 0, &GROUPS));
     MUST(objstore_query_table(GROUPS, LV, &TABLE));
     memset(&STREAM, 0, sizeof STREAM);
+    MUST(objstore_sections_new(RS, QUERY_NODES, 2, 0, &SECTIONS));
     MUST(objstore_row_init(FV, ITEM, &ROW));
     MUST(objstore_row_next(&ROW, &more));
     MUST(objstore_row_init(FV, ITEM, &FRESH_ROW));
@@ -697,6 +717,7 @@ static void end_test(void) {
     if (TX) objstore_cancel(TX);
     objstore_token_close(TOKEN);
     objstore_bound_close(BOUND);
+    objstore_sections_close(SECTIONS);
     objstore_results_close(RS);
     objstore_table_close(TABLE);
     objstore_query_close(GROUPS);

@@ -14,7 +14,10 @@ import sys
 
 EXPLANATIONS = pathlib.Path(__file__).with_name("bad_arguments.md")
 BAR = r"={20,}"
-HANDLES = {"objstore", *("objstore_" + n for n in "schema config view query results table changes token bound".split())}
+HANDLES = {
+    "objstore",
+    *("objstore_" + n for n in "schema config view query results table sections changes token bound".split()),
+}
 
 
 def split(text):

@@ -76,6 +76,13 @@ extension QueryNodes {
     static func limit(_ count: Int) -> QueryNodes { step { $0.append(.limit, number: Int64(count)) } }
     static func offset(_ count: Int) -> QueryNodes { step { $0.append(.offset, number: Int64(count)) } }
 
+    /// A value of the object alone.
+    static func value(of property: QueriedProperty, _ binding: ClassBinding?) -> QueryNodes {
+        var nodes = QueryNodes()
+        nodes.append(property, binding)
+        return nodes
+    }
+
     /// A query of all objects, with one step.
     private static func step(_ body: (inout QueryNodes) -> Void) -> QueryNodes {
         var nodes = QueryNodes()

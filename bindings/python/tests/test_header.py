@@ -165,6 +165,7 @@ def test_callbacks():
         "objstore_progress": structures.Progress,
         "objstore_report": structures.Report,
         "objstore_json_write": structures.JSONWrite,
+        "objstore_section_key": structures.SectionKey,
         "objstore_json_read": structures.JSONRead,
         "objstore_json_convert": structures.JSONConvert,
         "objstore_log_handler": structures.LogHandler,

@@ -349,3 +349,12 @@ def test_a97_inside_of_any(store, asked, text, count):
         for name, log in events.items():
             store.create(Crew, {"name": name, "eventLog": [{"priority": p, "type": t} for p, t in log]})
     assert len(both(store, Crew, asked, text)) == count
+
+
+def test_a104_sections(store):
+    with store.write():
+        store.create_all(Hound, [{"name": name} for name in ("Rex", "Wolfie", "Fido", "Spot")])
+    dogs = store.objects(Hound).order_by(Hound.name)
+    for sections in (dogs.sections(Hound.name, first_letter=True), dogs.sections(lambda dog: dog.name[0])):
+        assert len(sections) == 4 and sections.keys() == ["F", "R", "S", "W"]
+        assert sections[0].key == "F" and [dog.name for dog in sections[0]] == ["Fido"]

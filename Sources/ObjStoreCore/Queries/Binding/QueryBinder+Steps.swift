@@ -35,9 +35,10 @@ extension QueryBinder {
         return Int(nodes[index].number)
     }
 
-    private func sortKey(_ index: Int) throws(StoreError) -> SortKey {
+    /// Of the value at a node. Links have no order that a program could want, but there are sections by them.
+    func sortKey(_ index: Int, takesLinks: Bool = false) throws(StoreError) -> SortKey {
         let value = try objectValue(index)
-        if value.kind == .link { throw notSupported(index, "an order of links") }
+        if value.kind == .link && !takesLinks { throw notSupported(index, "an order of links") }
         return SortKey(of: value)
     }
 

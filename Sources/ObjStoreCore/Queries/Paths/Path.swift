@@ -125,6 +125,8 @@ final class PathValue: Sendable {
     let target: Int?
     let properties: [UInt32]
     let levels: Int
+    /// Constants that were made for it.
+    private let constants: [OwnedValue]
 
     /// Of the value at a node.
     init(of index: Int, _ binder: QueryBinder) throws(StoreError) {
@@ -135,5 +137,6 @@ final class PathValue: Sendable {
         }
         (source, kind, target) = (side.operand.source, side.kind, side.target)
         (properties, levels) = (paths.properties, paths.most)
+        constants = paths.constants
     }
 }

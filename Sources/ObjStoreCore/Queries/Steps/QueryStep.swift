@@ -32,6 +32,8 @@ struct SortKey: Sendable {
     var isDescending = false
     /// Of texts.
     var modifiers: QueryNode.Modifiers = []
+    /// Of a string: its first letter is meant. For sections.
+    var isFirstLetter = false
 
     var value: ValueProgram { of.program }
     var properties: [UInt32] { of.properties }

@@ -15,6 +15,7 @@ struct RowFinder {
     }
 
     /// Nil: there is no such object.
+    @inline(__always)
     mutating func find(_ key: Int64) throws(StoreError) -> RowPosition? {
         if range.contains(key), let keys, let slot = try keys.slot(of: key) {
             return RowPosition(head: keys.head, slot: slot, key: key)

@@ -84,6 +84,17 @@ final class RowOrder {
         return numbers
     }
 
+    // MARK: Runs of objects with equal values, after `sort`
+
+    /// The index in the list of what stands at a place.
+    func index(at place: Int) -> Int { rows[place].index }
+    func isFirstOfRun(at place: Int) -> Bool { begins[place] }
+    /// By the first key. What it points to is valid as long as the version, or until the next value.
+    func value(at place: Int) throws(StoreError) -> Value {
+        var finder = RowFinder(reader)
+        return try columns[0].value(try finder.row(list.keys[rows[place].index]))
+    }
+
     // MARK: Sorting
 
     /// So that at least the first `limit` places are right.
@@ -190,6 +201,12 @@ final class RowOrder {
             var start = range.lowerBound
             while start < range.upperBound {
                 let middle = min(start + width, range.upperBound), end = min(start + 2 * width, range.upperBound)
+                // Many equal ones are in order already.
+                guard middle < end, try isLess(rows[middle], rows[middle - 1]) else {
+                    (scratch + start).update(from: rows + start, count: end - start)
+                    start = end
+                    continue
+                }
                 var left = start, right = middle, place = start
                 while left < middle || right < end {
                     var takesRight = left == middle

@@ -6,6 +6,7 @@
 ///  float, double, int           1 NaN, then the number
 ///  string, binary               the first eight bytes
 ///  timestamp, object id, uuid   the first word
+///  link                         the key of the object
 ///  mixed                        the family
 /// ```
 final class SortColumn {
@@ -29,7 +30,7 @@ final class SortColumn {
         run = try key.path.map { (path) throws(StoreError) in try PathRun(trees, path.properties, levels: path.levels) }
         self.reader = reader
         positions = try cls.positions(key.properties)
-        isText = key.value.kind.isText && key.modifiers.isEmpty
+        isText = key.value.kind.isText && key.modifiers.isEmpty && !key.isFirstLetter
         prefixes = try Memory.allocate(UInt64.self, max(1, list.count))
         try fill(list)
     }
@@ -67,8 +68,11 @@ final class SortColumn {
             if key.value.kind == .mixed { break }
             isExact = false
             return UInt64(bitPattern: value.low) ^ 1 &<< 63
+        // Of one class all.
+        case .link where key.value.kind == .link: return UInt64(bitPattern: value.low) ^ 1 &<< 63
         case .string, .binary:
             if key.value.kind == .mixed { break }
+            if key.isFirstLetter { return FirstLetter.number(value) }
             isExact = false
             return value.kind == .string && !key.modifiers.isEmpty
                 ? folded(value, &hasOther) : SortColumn.bytes(value, from: 0)
@@ -138,17 +142,22 @@ final class SortColumn {
         return key.isDescending ? -order : order
     }
 
-    /// Null first, then NaN.
+    /// With what `[c]` and `[d]` leave of texts.
     static func compare(_ a: Value, _ b: Value, _ modifiers: QueryNode.Modifiers) throws(StoreError) -> Int {
-        if a.isNull || b.isNull { return a.isNull ? (b.isNull ? 0 : -1) : 1 }
-        let family = try MixedOrder.family(a), other = try MixedOrder.family(b)
-        if family != other { return family - other }
-        if a.isNaN || b.isNaN { return a.isNaN ? (b.isNaN ? 0 : -1) : 1 }
         if !modifiers.isEmpty, a.kind == .string, b.kind == .string {
             return TextPattern.compareFolded(
                 a.pointer, a.count, b.pointer, b.count, foldsCase: modifiers.contains(.ignoresCase),
                 foldsAccents: modifiers.contains(.ignoresAccents))
         }
+        return try SortColumn.order(a, b)
+    }
+
+    /// The order of two values, ascending: null first, then by their families, of numbers NaN first.
+    static func order(_ a: Value, _ b: Value) throws(StoreError) -> Int {
+        if a.isNull || b.isNull { return a.isNull ? (b.isNull ? 0 : -1) : 1 }
+        let family = try MixedOrder.family(a), other = try MixedOrder.family(b)
+        if family != other { return family - other }
+        if a.isNaN || b.isNaN { return a.isNaN ? (b.isNaN ? 0 : -1) : 1 }
         return try MixedOrder.compare(a, b)
     }
 }

@@ -1,6 +1,12 @@
 /// The predicate: operands, operators between them, and the parentheses of both.
 extension QueryParser {
     mutating func predicate() throws(StoreError) {
+        try operation()
+        if !isTruth { throw lexer.expected("an operator, as in `age > 2`,", token) }
+    }
+
+    /// A condition or a value: `isTruth` says which.
+    private mutating func operation() throws(StoreError) {
         while true {
             if try operand() { continue }
             if try !operators() { break }
@@ -9,18 +15,12 @@ extension QueryParser {
         if let last = pending.last {
             throw lexer.expected(last.kind == .group ? "\")\", or an operator" : "\")\" of the subquery", token)
         }
-        if !isTruth { throw lexer.expected("an operator, as in `age > 2`,", token) }
     }
 
     /// A value that may be computed, and no condition.
     mutating func expression() throws(StoreError) {
         let start = token.start
-        while true {
-            if try operand() { continue }
-            if try !operators() { break }
-        }
-        try reduce(to: .or)
-        if pending.last != nil { throw lexer.expected("\")\", or an operator", token) }
+        try operation()
         if isTruth { throw lexer.error("a condition where a value was expected", at: start) }
     }
 

@@ -43,8 +43,10 @@ extension QueryTree {
         self.init(nodes, owning: memory)
     }
 
-    private static func parse(
-        _ text: UnsafeRawBufferPointer, _ arguments: [QueryArgument]
+    /// - Parameter body: reads all of it.
+    static func parse(
+        _ text: UnsafeRawBufferPointer, _ arguments: [QueryArgument],
+        _ body: (inout QueryParser) throws(StoreError) -> Void = { (parser) throws(StoreError) in try parser.query() }
     ) throws(StoreError) -> ([QueryNode], UnsafeMutableRawPointer) {
         guard text.count <= QueryLimits.text else {
             throw StoreError(.invalidQuery, "the query has more than \(QueryLimits.text) bytes")
@@ -59,7 +61,7 @@ extension QueryTree {
             if let start = text.baseAddress { memory.copyMemory(from: start, byteCount: text.count) }
             let own = try QueryArguments(arguments, size: size, to: memory + text.count)
             var parser = try QueryParser(text, copy: memory, own)
-            try parser.query()
+            try body(&parser)
             return (parser.nodes, memory)
         } catch {
             memory.deallocate()

@@ -97,6 +97,7 @@ from .opening.migration import Migration
 from .opening.open import delete_files, exists, open
 from .queries.plans import Plan
 from .queries.results import Backlinks, Results
+from .queries.sections import Section, Sections
 from .queries.tables import Groups, Table
 from .stores.bound_functions import Bound
 from .stores.frozen import Frozen
@@ -184,6 +185,8 @@ __all__ = [
     "Results",
     "Savepoint",
     "SchemaError",
+    "Section",
+    "Sections",
     "Set",
     "SortKey",
     "Statistics",

@@ -324,11 +324,16 @@ class ReportLine(Structure):
     ]
 
 
+class Section(Structure):
+    _fields_ = [("key", Value), ("start", c_uint64), ("count", c_uint64)]
+
+
 FreeUserdata = CFUNCTYPE(None, c_void_p)
 Progress = CFUNCTYPE(c_int32, c_uint64, c_uint64, c_void_p)
 Report = CFUNCTYPE(c_int32, POINTER(ReportLine), c_void_p)
 JSONRead = CFUNCTYPE(c_int32, c_void_p, c_size_t, POINTER(c_size_t), c_void_p)
 JSONConvert = CFUNCTYPE(c_int32, c_void_p, c_int32, Value, POINTER(Value), POINTER(c_bool), c_void_p)
+SectionKey = CFUNCTYPE(c_int32, c_void_p, Object, c_void_p, c_void_p)
 JSONWrite = CFUNCTYPE(c_int32, c_void_p, c_size_t, c_void_p)
 LogHandler = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 WriteBody = CFUNCTYPE(c_int32, c_void_p, c_void_p)

@@ -30,6 +30,7 @@ from ..values import constants
 from . import aggregates, arrays, arrow, plans, tables
 from .loops_in_writes import Loop, chunks
 from .plans import Plan
+from .sections import Order, Sections
 from .tables import Groups, Table
 
 if TYPE_CHECKING:
@@ -361,6 +362,30 @@ class Results(Generic[M]):
         if self._before is None or self._before.is_ascending:
             return evaluation.has(key)
         return key in evaluation.words(0, evaluation.count)
+
+    # Sections
+
+    @overload
+    def sections(
+        self, key: str, *arguments: Any, order: "Order | None" = None, first_letter: bool = False
+    ) -> "Sections[Any, M]": ...
+    @overload
+    def sections(self, key: Callable[[M], N], *, order: "Order | None" = None) -> "Sections[N, M]": ...
+    @overload
+    def sections(self, key: N, *, order: "Order | None" = None, first_letter: bool = False) -> "Sections[N, M]": ...
+    def sections(
+        self, key: Any, *arguments: Any, order: "Order | None" = None, first_letter: bool = False
+    ) -> "Sections[Any, M]":
+        """The objects with equal keys together, in the order in which the first of each come here, or in the order of
+        the keys ('ascending', 'descending'); inside in the order that they have here.
+
+            dogs.sections(Dog.owner.name)           by a value: of a property, of what links lead to, computed
+            dogs.sections("age / $0", 10)           the same as text, as filter() takes it
+            dogs.sections(lambda dog: dog.name[:2]) by what a function answers, which should only look
+
+        `first_letter`: by the first letter of a text, as a capital. None is a key, too; equal numbers are one key.
+        What cannot be a key is an error when they are used: WrongType, NotSupported, InvalidQuery."""
+        return Sections(self, key, arguments, order, first_letter)
 
     # Numbers
 

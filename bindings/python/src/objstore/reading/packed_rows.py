@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _read = ffi.bind("objstore_results_read")
+_read_section = ffi.bind("objstore_sections_read")
 _free = ffi.bind("objstore_buffer_free")
 _HEADER = struct.Struct("=IIQIIIIQQQQ")
 _COLUMN = struct.Struct("=IiQQQQQ")
@@ -114,6 +115,16 @@ def read(results: int, start: int, count: int, ids: Any, columns: int) -> Rows:
     buffer = ffi.Buffer()
     try:
         check(_read(results, start, count, ids, columns, ctypes.byref(buffer)))
+        return Rows(memoryview(ctypes.string_at(buffer.bytes, buffer.length)))
+    finally:
+        _free(ctypes.byref(buffer))
+
+
+def read_section(sections: Any, index: int, start: int, count: int, ids: Any, columns: int) -> Rows:
+    """The same of one section of results."""
+    buffer = ffi.Buffer()
+    try:
+        check(_read_section(sections, index, start, count, ids, columns, ctypes.byref(buffer)))
         return Rows(memoryview(ctypes.string_at(buffer.bytes, buffer.length)))
     finally:
         _free(ctypes.byref(buffer))

@@ -2,6 +2,7 @@
 
 import ctypes
 import struct
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import Error, Status
@@ -57,9 +58,18 @@ def of_nodes(view: int, class_id: int, nodes: bytes, texts: tuple[bytes, ...], i
 
 def make(view: int, class_id: int, nodes: bytes, texts: tuple[bytes, ...], out: int) -> int:
     """Writes the handle of such a query to an address; the status."""
-    array, _kept = with_texts(nodes, texts, _WORDS, _VALUE) if texts else (nodes, None)
+    array, _kept = with_addresses(nodes, texts)
     status: int = _query_new(view, class_id, array, len(nodes) // _NODE_BYTES, out)
     return status
+
+
+def with_addresses(nodes: bytes, texts: tuple[bytes, ...]) -> tuple[bytes, Any]:
+    """Nodes as the library takes them, and what is to be kept during the call."""
+    return with_texts(nodes, texts, _WORDS, _VALUE) if texts else (nodes, None)
+
+
+def number_of(nodes: bytes) -> int:
+    return len(nodes) // _NODE_BYTES
 
 
 def failed(status: int) -> Error:
@@ -72,11 +82,15 @@ def of_text(view: int, class_id: int, text: str, arguments: Packed) -> Query:
     """Of a text and its arguments."""
     # Behind anything that may be a SORT the order is unknown.
     query = Query((class_id, text, *arguments), "sort" not in text.lower())
-    array, _kept = with_texts(*arguments, _VALUE_BYTES // 8, 0)
-    count, encoded = len(array) // _VALUE_BYTES, ffi.text_of(encode(ANYTHING, text))
-    if status := _query_parse(view, class_id, encoded, array, count, ctypes.byref(query.cell)):
-        raise _pointing(failure(status), text)
+    parse(text, arguments, lambda *given: _query_parse(view, class_id, *given, ctypes.byref(query.cell)))
     return query
+
+
+def parse(text: str, arguments: Packed, call: Callable[[Any, bytes, int], int]) -> None:
+    """Hands a text and its arguments to the library by `call`."""
+    array, _kept = with_texts(*arguments, _VALUE_BYTES // 8, 0)
+    if status := call(ffi.text_of(encode(ANYTHING, text)), array, len(array) // _VALUE_BYTES):
+        raise _pointing(failure(status), text)
 
 
 def of_range(view: int, index_id: int, first: Packed, last: Packed, flags: int) -> Query:
