@@ -30,7 +30,9 @@ extension View {
         try serialised { () throws(StoreError) in
             let trees = try trees, cls = try trees.schema.cls(classID)
             guard let tree else { return Query(classID, storeTag: trees.storeTag) }
-            let (predicate, steps) = try QueryBinder(tree.nodes, trees, cls, store.names).bind()
+            let (predicate, steps) = try QueryBinder(
+                tree.nodes, trees, cls, store.names, store.functions
+            ).bind()
             return Query(
                 classID, storeTag: trees.storeTag, predicate, steps: steps, tree: tree,
                 names: QueryNames(trees.schema, store.names))

@@ -42,7 +42,9 @@ extension QueryBinder {
         }
         var properties: [UInt32] = []
         let program = try program(try operand(index), index, &properties)
-        if properties.isEmpty { throw error(.invalidQuery, index, "\(described(index)) is the same for all objects") }
+        if properties.isEmpty, program.calls.isEmpty {
+            throw error(.invalidQuery, index, "\(described(index)) is the same for all objects")
+        }
         if program.kind == .link { throw notSupported(index, "an order of links") }
         return SortKey(value: program, properties: properties)
     }

@@ -11,6 +11,14 @@ enum QueryStep: Sendable {
 
     /// Objects come in another order only, so that a condition means the same before it.
     var isSort: Bool { if case .sort = self { true } else { false } }
+
+    var callsFunctions: Bool {
+        switch self {
+        case .sort(let keys), .distinct(let keys): keys.contains { !$0.calls.isEmpty }
+        case .filter(let predicate): predicate.callsFunctions
+        case .limit, .offset: false
+        }
+    }
 }
 
 /// One value that objects are sorted by.
@@ -24,6 +32,8 @@ struct SortKey: Sendable {
     /// Of texts.
     var modifiers: QueryNode.Modifiers = []
 
+    /// Of functions.
+    var calls: [FunctionCall] { path?.calls ?? value.calls }
     var foldsCase: Bool { modifiers.contains(.ignoresCase) }
     var foldsAccents: Bool { modifiers.contains(.ignoresAccents) }
 }

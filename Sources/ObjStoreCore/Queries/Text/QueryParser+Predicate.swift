@@ -7,14 +7,17 @@ extension QueryParser {
         }
         try reduce(to: .or)
         if let last = pending.last {
-            throw lexer.expected(last.kind == .group ? "\")\", or an operator" : "\")\" of the subquery", token)
+            throw lexer.expected(
+                last.kind == .group
+                    ? "\")\", or an operator"
+                    : last.kind == .call ? "\",\" or \")\" of the arguments" : "\")\" of the subquery", token)
         }
         if !isTruth { throw lexer.expected("an operator, as in `age > 2`,", token) }
     }
 
     /// Reads what an operand begins with; true: there is more of it to come.
     @inline(__always)
-    private mutating func operand() throws(StoreError) -> Bool {
+    mutating func operand() throws(StoreError) -> Bool {
         switch token.kind {
         case .open:
             try push(Pending(kind: .group, position: token.start))
@@ -48,6 +51,7 @@ extension QueryParser {
             case .subquery where isCall:
                 try subquery()
                 return true
+            case .name where isAtCall: if try beginCall() { return true }
             default: try value()
             }
         default: try value()
@@ -56,7 +60,7 @@ extension QueryParser {
         return false
     }
 
-    private mutating func push(_ entry: Pending) throws(StoreError) {
+    mutating func push(_ entry: Pending) throws(StoreError) {
         open += 1
         if open > QueryLimits.depth { throw tooDeep(entry.position) }
         pending.append(entry)
@@ -90,7 +94,7 @@ extension QueryParser {
 
     /// Reads what follows an operand; false: nothing that belongs to the predicate.
     @inline(__always)
-    private mutating func operators() throws(StoreError) -> Bool {
+    mutating func operators() throws(StoreError) -> Bool {
         while true {
             switch token.kind {
             case .close:
@@ -98,6 +102,7 @@ extension QueryParser {
                 guard let entry = pending.popLast() else { return false }
                 try close(entry)
                 continue
+            case .comma: if try !nextArgument() { return false }
             case .and: try connect(.and)
             case .or: try connect(.or)
             case .plus: try arithmetic(.add, .add)
@@ -194,6 +199,7 @@ extension QueryParser {
     /// Closes what `entry` opened; a subquery becomes a value by what follows it.
     private mutating func close(_ entry: Pending) throws(StoreError) {
         open -= 1
+        if entry.kind == .call { return try endCall(entry) }
         if entry.kind == .subquery, !isTruth { throw lexer.expected("an operator, as in `age > 2`,", token) }
         try advance()
         guard entry.kind == .subquery else { return }
@@ -212,7 +218,7 @@ extension QueryParser {
     // MARK: Reducing
 
     /// Appends the operators that wait and bind at least as strongly as `kind`, or more strongly.
-    private mutating func reduce(to kind: Pending.Kind, including: Bool = true) throws(StoreError) {
+    mutating func reduce(to kind: Pending.Kind, including: Bool = true) throws(StoreError) {
         let bound = including ? kind.rawValue : kind.rawValue + 1
         while let entry = pending.last, entry.kind.rawValue >= bound {
             pending.removeLast()
@@ -240,7 +246,7 @@ extension QueryParser {
         case .add, .multiply: try append(.arithmetic, operands: 2, choice: entry.choice, at: entry.position)
         case .negate:
             try append(.arithmetic, operands: 1, choice: Arithmetic.negate.rawValue, at: entry.position)
-        case .group, .subquery: break
+        case .group, .subquery, .call: break
         }
         isTruth = entry.kind.rawValue <= Pending.Kind.compare.rawValue
     }

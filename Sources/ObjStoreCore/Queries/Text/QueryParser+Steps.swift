@@ -29,7 +29,7 @@ extension QueryParser {
         repeat {
             if count > 0 { try advance() }
             let start = token.start
-            try path()
+            try key()
             var folds: QueryNode.Modifiers = []
             if token.kind == .openBracket {
                 try advance()
@@ -57,7 +57,7 @@ extension QueryParser {
         var count = 0
         repeat {
             if count > 0 { try advance() }
-            try path()
+            try key()
             count += 1
         } while token.kind == .comma
         try expect(.close, "\",\" or \")\" of DISTINCT")

@@ -139,6 +139,9 @@ package struct QueryPrinter {
             output.append(contentsOf: "\(node.number)".utf8)
             write(")")
         case .query: push(index, level, before: "", between: " ", after: "")
+        case .call:
+            named(try name(index))
+            push(index, level, before: "(", between: ", ", after: ")")
         }
     }
 

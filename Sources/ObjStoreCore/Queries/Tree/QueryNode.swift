@@ -119,6 +119,11 @@ package struct QueryNode {
         case limit, offset
         /// All of it: the predicate, then the steps in their order.
         case query
+
+        // Later additions.
+
+        /// A function, by its name in `value`, with its arguments: values.
+        case call
     }
 
     package struct Modifiers: OptionSet, Sendable {
