@@ -79,6 +79,7 @@ from .errors import (
     WrongView,
 )
 from .json.json_text import parse_json
+from .models.calls import call
 from .models.expressions import Condition, Expression, all_, any_, expression, none_
 from .models.indexes import Index
 from .models.inverses import backlinks, incoming, links_to
@@ -198,6 +199,7 @@ __all__ = [
     "any_",
     "asc",
     "backlinks",
+    "call",
     "default_store",
     "delete_files",
     "desc",
