@@ -51,6 +51,33 @@ package struct FunctionColumn {
         }
     }
 
+    /// Of a column of arguments.
+    package func argument(_ row: Int) -> Value {
+        guard isValid(row) else { return .null }
+        switch kind {
+        case .bool: return .bool(data.load(fromByteOffset: row, as: UInt8.self) != 0)
+        case .float: return Value(kind: .float, low: Int64(data.load(fromByteOffset: row * 4, as: UInt32.self)))
+        case .int, .double: return Value(kind: kind, low: data.load(fromByteOffset: row * 8, as: Int64.self))
+        case .timestamp:
+            return Value(
+                kind: kind, low: data.load(fromByteOffset: row * 16, as: Int64.self),
+                high: Int64(data.load(fromByteOffset: row * 16 + 8, as: Int32.self)))
+        default:
+            return Value(
+                kind: kind, pointer: data.load(fromByteOffset: row * 16, as: UnsafeRawPointer?.self),
+                count: Int(data.load(fromByteOffset: row * 16 + 8, as: Int64.self)))
+        }
+    }
+
+    /// What a function gives for a row; null only where there may be none.
+    package func fill(_ row: Int, _ value: Value) {
+        if value.isNull {
+            validity?[row >> 3] &= ~(1 << UInt8(row & 7))
+        } else {
+            set(row, value)
+        }
+    }
+
     /// Bytes of the validity of so many rows.
     static func validityBytes(_ rows: Int) -> Int { (rows + 7) >> 3 }
 }

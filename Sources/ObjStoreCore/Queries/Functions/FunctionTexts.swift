@@ -23,7 +23,7 @@ package final class FunctionTexts {
     }
 
     /// The value with its bytes here, where it has any.
-    func keep(_ value: Value) throws(StoreError) -> Value {
+    package func keep(_ value: Value) throws(StoreError) -> Value {
         guard value.kind.isBytes, let pointer = value.pointer, value.count > 0 else { return value }
         var own = value
         own.pointer = try copy(pointer, value.count)
