@@ -1,9 +1,9 @@
 """Functions that queries call with columns: NumPy's arrays, or, where that is not there, memoryviews and lists.
 
-    f64[]                    ─► an array of float64              a memoryview of doubles
-    f64?[]                   ─► a masked array                   a list, with None
-    time[], str[], bin[]     ─► datetime64[us]; objects          lists
-    -> f64[]                 ◄─ an array, or what is like one    a sequence
+f64[]                    ─► an array of float64              a memoryview of doubles
+f64?[]                   ─► a masked array                   a list, with None
+time[], str[], bin[]     ─► datetime64[us]; objects          lists
+-> f64[]                 ◄─ an array, or what is like one    a sequence
 """
 
 import ctypes
@@ -20,7 +20,7 @@ from ..values import kinds
 
 # word: bytes of an element, its format for struct and memoryview, the dtype of NumPy
 _TIME = [("seconds", "<i8"), ("nanoseconds", "<i4"), ("_", "<u4")]
-_ELEMENTS: dict[str, tuple[int, str, Any]] = {
+_ELEMENTS: dict[str, tuple[int, Any, Any]] = {
     "bool": (1, "?", "?"),
     "i64": (8, "q", "<i8"),
     "f32": (4, "f", "<f4"),

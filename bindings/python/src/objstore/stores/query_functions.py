@@ -1,7 +1,7 @@
 """Functions that queries call: `haversine(lat, lon, $0, $1) < 50`.
 
-    query ─► objstore_query_count ─► a C function for the shape of the signature ─► the Python function, by its number
-      ▲──────────────── what it raised is raised (native/callbacks.py) ────────────────────────┘
+query ─► objstore_query_count ─► a C function for the shape of the signature ─► the Python function, by its number
+  ▲──────────────── what it raised is raised (native/callbacks.py) ────────────────────────┘
 """
 
 import ctypes
@@ -191,9 +191,7 @@ def define(
     return made
 
 
-def _give(
-    store: int, name: str, signature: str, address: int | None, userdata: int | None, free: int | None
-) -> None:
+def _give(store: int, name: str, signature: str, address: int | None, userdata: int | None, free: int | None) -> None:
     check(_define(store, ffi.text(name), ffi.text(signature), address, userdata, free))
     queries.called(name)
 
