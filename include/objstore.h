@@ -39,7 +39,7 @@
  *      17. Columns: many objects in one call
  *      18. Observing
  *      19. Asynchronous writes
- *      20. Typed observers and bound functions
+ *      20. Typed observers, bound functions, functions in queries
  *      21. JSON
  *
  *  Caveats

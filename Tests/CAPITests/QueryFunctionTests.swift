@@ -120,8 +120,8 @@ private let halves:
         }
         return .OBJSTORE_OK
     }
-private let orMinusOne:
-    @convention(c) (UnsafePointer<Double>?, UnsafeMutablePointer<Double>?, Raw) -> objstore_status = {
+private let orMinusOne: @convention(c) (UnsafePointer<Double>?, UnsafeMutablePointer<Double>?, Raw) -> objstore_status =
+    {
         $1!.pointee = $0?.pointee ?? -1
         return .OBJSTORE_OK
     }
@@ -188,10 +188,12 @@ private let mixedKinds:
         let body: (OpaquePointer) throws -> Void = { view in
             for norm in ["norm", "norms"] {
                 try ask(view, map, "\(norm)(x, y) < 40", map.keys { $0.y.map { y in length($0.x, y) < 40 } ?? false })
-                try ask(view, map, "NOT \(norm)(x, y) < 40", map.keys { $0.y.map { y in length($0.x, y) >= 40 } ?? true })
+                try ask(
+                    view, map, "NOT \(norm)(x, y) < 40", map.keys { $0.y.map { y in length($0.x, y) >= 40 } ?? true })
                 try ask(view, map, "\(norm)(x, y) == NULL", map.keys { $0.y == nil })
                 try ask(view, map, "\(norm)(x, y) != 0", map.keys { $0.y.map { y in length($0.x, y) != 0 } ?? true })
-                try ask(view, map, "50 >= \(norm)(3, n)", map.keys { $0.n.map { length(3, Double($0)) <= 50 } ?? false })
+                try ask(
+                    view, map, "50 >= \(norm)(3, n)", map.keys { $0.n.map { length(3, Double($0)) <= 50 } ?? false })
                 try ask(
                     view, map, "\(norm)(x - $0, y + 1) / 2 > n AND rank < 50",
                     map.keys { place in
@@ -203,7 +205,8 @@ private let mixedKinds:
                     view, map, "\(norm)(\(norm)(x, 1), small) > \(norm)(y, y) AND rank == 7",
                     map.keys { place in
                         place.key % 100 == 7
-                            && (place.y.map { length(length(place.x, 1), Double(place.small)) > length($0, $0) } ?? false)
+                            && (place.y.map { length(length(place.x, 1), Double(place.small)) > length($0, $0) }
+                                ?? false)
                     })
                 // Of a mixed property what is no number is null.
                 try ask(view, map, "\(norm)(any, 0) == 3", map.keys { $0.key % 4 == 0 })
@@ -225,7 +228,8 @@ private let mixedKinds:
             try ask(view, map, "doubled(name) CONTAINS[c] 'mer'", map.keys { $0.name == "Rome" })
             try ask(view, map, "doubled(doubled(name)) ENDSWITH name", map.keys { $0.name != nil })
             try ask(view, map, "lengths(name) == 6", map.keys { $0.name == "Ärnst" })
-            try ask(view, map, "lengths(doubled(name)) == 12 AND n > 0", map.keys { $0.name == "Ärnst" && $0.n ?? 0 > 0 })
+            try ask(
+                view, map, "lengths(doubled(name)) == 12 AND n > 0", map.keys { $0.name == "Ärnst" && $0.n ?? 0 > 0 })
             try ask(view, map, "kinds(good, small, time, raw) == true", map.keys { $0.good && $0.small > 1 })
         }
         try frozen(map.store, body)
@@ -248,7 +252,9 @@ private let mixedKinds:
         try frozen(map.store) { view in
             for norm in ["norm", "norms"] {
                 try ask(view, map, "SORT(\(norm)(x, y) ASC)", order(length, false))
-                try ask(view, map, "SORT(\(norm)(x, y) * -1 ASC) LIMIT(100)", Array(order({ length($0).map { 1e9 - $0 } }, false).prefix(100)))
+                try ask(
+                    view, map, "SORT(\(norm)(x, y) * -1 ASC) LIMIT(100)",
+                    Array(order({ length($0).map { 1e9 - $0 } }, false).prefix(100)))
                 try ask(view, map, "SORT(\(norm)(x, y) DESC) LIMIT(10)", Array(order(length, true).prefix(10)))
                 let distinct = Dictionary(grouping: map.all, by: { length($0) }).values.map { $0[0].key }.sorted()
                 try ask(view, map, "DISTINCT(\(norm)(x, y))", distinct)
@@ -365,7 +371,8 @@ private let mixedKinds:
     @Test func names() throws {
         let store = try openStore(nil, [dogs])
         defer { _ = objstore_close(store) }
-        for name in ["", "9a", "a b", "a-b", "é", "sort", "Sort", "LIKE", "not", "Not", "oid", "B64", "$f", "a.b",
+        for name in [
+            "", "9a", "a b", "a-b", "é", "sort", "Sort", "LIKE", "not", "Not", "oid", "B64", "$f", "a.b",
             String(repeating: "a", count: 256),
         ] {
             #expect(define(store, name, "f64 -> f64", norm) == .OBJSTORE_ERR_INVALID_ARGUMENT, "\(name)")

@@ -58,9 +58,11 @@ class Town: Object {
         let far = try store.defineFunction("far") { (a: Double, b: Double, c: Double, d: Double) in
             Self.far(a, b, c, d)
         }
-        let fars = try store.defineFunction("fars", columns: { (a: [Double], b: [Double], c: [Double], d: [Double]) in
-            a.indices.map { Self.far(a[$0], b[$0], c[$0], d[$0]) }
-        })
+        let fars = try store.defineFunction(
+            "fars",
+            columns: { (a: [Double], b: [Double], c: [Double], d: [Double]) in
+                a.indices.map { Self.far(a[$0], b[$0], c[$0], d[$0]) }
+            })
         let wanted = ids { town in town.lon.map { Self.far(town.lat, $0, 47, 7) < 20 } ?? false }
         #expect(wanted.count > 10)
         for function in [far, fars] {
@@ -88,7 +90,8 @@ class Town: Object {
 
     @Test func everyType() throws {
         try store.defineFunction("all") { (a: Bool, b: Int64, c: Float, d: String, e: [UInt8], f: Timestamp) -> Bool in
-            a && b == f.seconds && c > 1 && d.hasSuffix("4") && e == [UInt8(truncatingIfNeeded: b)] && f.nanoseconds == 5
+            a && b == f.seconds && c > 1 && d.hasSuffix("4") && e == [UInt8(truncatingIfNeeded: b)]
+                && f.nanoseconds == 5
         }
         let wanted = ids { $0.good && $0.small > 1 && $0.name.hasSuffix("4") }
         #expect(!wanted.isEmpty)
@@ -109,7 +112,9 @@ class Town: Object {
         try store.defineFunction(
             "columns",
             columns: { (a: [Double?], b: [String], c: [Bool], d: [Timestamp], e: [Int]) -> [Int?] in
-                a.indices.map { c[$0] && b[$0].hasSuffix("2") && Int(d[$0].seconds) == e[$0] ? a[$0].map { Int($0) } : nil }
+                a.indices.map {
+                    c[$0] && b[$0].hasSuffix("2") && Int(d[$0].seconds) == e[$0] ? a[$0].map { Int($0) } : nil
+                }
             })
         #expect(
             try towns.filter("columns(lon, name, good, seen, id) > 100").map(\.id)
@@ -134,7 +139,8 @@ class Town: Object {
         #expect((inner?.cause as? ObjStoreError)?.code == .invalidQuery)
         try store.defineFunction("short", columns: { (a: [Int]) in a.dropLast() })
         let short = #expect(throws: ObjStoreError.self) { try towns.filter("short(id) == 1").validate() }
-        #expect(short?.code == .outOfRange && short?.message.hasPrefix("function short: it returned 4095 values") == true)
+        #expect(
+            short?.code == .outOfRange && short?.message.hasPrefix("function short: it returned 4095 values") == true)
     }
 
     @Test func refusals() throws {
@@ -142,7 +148,9 @@ class Town: Object {
             let error = #expect(throws: ObjStoreError.self) { try store.defineFunction(name) { (a: Int) in a } }
             #expect(error?.code == .invalidArgument)
         }
-        let columns = #expect(throws: ObjStoreError.self) { try store.defineFunction("a", columns: { (a: [String]) in a }) }
+        let columns = #expect(throws: ObjStoreError.self) {
+            try store.defineFunction("a", columns: { (a: [String]) in a })
+        }
         #expect(columns?.code == .invalidArgument)
         let f = try store.defineFunction("f") { (a: Int) in a }
         #expect(throws: ObjStoreError.self) { try towns.where { f($0.name) == 1 }.validate() }

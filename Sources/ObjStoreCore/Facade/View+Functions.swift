@@ -58,7 +58,8 @@ private final class ViewGate: TransactionGate {
         view.lock.lock()
         guard !view.isClosed, view.epoch == mark else {
             throw StoreError(
-                .inCallback, "the transaction was changed, or ended, while a query that calls functions was asked in it")
+                .inCallback, "the transaction was changed, or ended, while a query that calls functions was asked in it"
+            )
         }
     }
 }

@@ -252,7 +252,8 @@ final class FunctionBatch {
     private func fill(
         _ column: FunctionColumn, _ program: ValueProgram, _ rows: Rows
     ) throws(StoreError) -> Bool {
-        if case .leaf(let head, let slots) = rows, program.steps.count == 1, case .property(let number) = program.steps[0],
+        if case .leaf(let head, let slots) = rows, program.steps.count == 1,
+            case .property(let number) = program.steps[0],
             number < positions.count, let isFilled = try fill(column, number, head, slots)
         {
             return isFilled

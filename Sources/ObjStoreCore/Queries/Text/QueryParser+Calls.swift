@@ -36,7 +36,9 @@ extension QueryParser {
     }
 
     private func checkArgument() throws(StoreError) {
-        if isTruth { throw lexer.error("a condition is no argument of a function: a value is expected", at: token.start) }
+        if isTruth {
+            throw lexer.error("a condition is no argument of a function: a value is expected", at: token.start)
+        }
     }
 
     /// At the parenthesis that closes a call.
