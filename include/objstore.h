@@ -3604,8 +3604,8 @@ OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
 /* Functions that queries call: `haversine(lat, lon, $0, $1) < 50 SORT(haversine(lat, lon, $0, $1) ASC)`. They belong to
  * the handle of the store, not to the file, and the queries that are made in its views find them by name. */
 
-/** Defines a function, or replaces the one that has the name. A query keeps the function that it was made with: `userdata`
- * is freed when the function was replaced, undefined or its store closed, and no query has it any more.
+/** Defines a function, or replaces the one that has the name. A query keeps the function that it was made with:
+ * `userdata` is freed when the function was replaced, undefined or its store closed, and no query has it any more.
  *
  *      objstore_status haversine(double lat, double lon, double lat_2, double lon_2, double *result, void *userdata);
  *      objstore_define_function(store, OBJSTORE_STR("haversine"), OBJSTORE_STR("f64, f64, f64, f64 -> f64"),
@@ -3639,22 +3639,22 @@ OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
  *      objstore_status haversine(const double *lat, const double *lon, …, size_t n, double *results, void *userdata);
  *
  * All are arrays, and `n`, where it stands, is how many elements each has, at least 1. Objects with a null argument are
- * not in them, but for those with '?': 'f64?[]' has a second pointer, `const uint8_t *validity`, one bit an element, the
- * lowest bit of byte 0 first, 1 = there is a value (what the array has where there is none means nothing). A result
+ * not in them, but for those with '?': 'f64?[]' has a second pointer, `const uint8_t *validity`, one bit an element,
+ * the lowest bit of byte 0 first, 1 = there is a value (what the array has where there is none means nothing). A result
  * 'f64?[]' has a `uint8_t *validity` behind it, all 1 at first. Results are no str and bin.
  *
  * Pointers are valid during the call only; a text that is returned is copied when the function has returned. At most 64
- * arguments. Any other status than OK ends the query with OBJSTORE_ERR_CALLBACK: callback_code and the message are those
- * of objstore_fail, or the status, and the message begins with the name of the function.
+ * arguments. Any other status than OK ends the query with OBJSTORE_ERR_CALLBACK: callback_code and the message are
+ * those of objstore_fail, or the status, and the message begins with the name of the function.
  *
  * Called on the thread that asks, by several at the same time if several ask; how often, and for which objects, is not
  * promised: a function gives the same for the same arguments and has no other effects. It may use the store and ask
  * queries, also of this kind. It can close neither the view nor the store (IN_CALLBACK), and while a query that calls
- * functions is asked in a transaction, nobody can change or end that (IN_CALLBACK). objstore_must_finish is for functions,
- * too. What calls functions cannot be observed (NOT_SUPPORTED).
+ * functions is asked in a transaction, nobody can change or end that (IN_CALLBACK). objstore_must_finish is for
+ * functions, too. What calls functions cannot be observed (NOT_SUPPORTED).
  *
- * INVALID_ARGUMENT: the name. INVALID_SIGNATURE: `position` is the byte that is wrong, the message says why. Cost: about
- * 50 ns a call, and the reading of the arguments; by batch a few nanoseconds an object. */
+ * INVALID_ARGUMENT: the name. INVALID_SIGNATURE: `position` is the byte that is wrong, the message says why. Cost:
+ * about 50 ns a call, and the reading of the arguments; by batch a few nanoseconds an object. */
 OBJSTORE_API objstore_status objstore_define_function(objstore *store, objstore_text name, objstore_text signature,
                                                       objstore_function function, void *userdata,
                                                       objstore_free_userdata free_userdata)
