@@ -12,7 +12,8 @@ extension Store {
     /// the store and ask queries; a write that it is asked in it cannot change or end (`.inCallback`). What it throws
     /// ends the query, with `.callback`, and is the ``ObjStoreError/cause`` of that.
     ///
-    /// Functions belong to the store as it is open, not to its file. A query keeps those that it was made with.
+    /// Functions belong to the store as it is open, not to its file. A query keeps those that it was made with. The
+    /// store keeps `body`: one that uses the store captures it `[unowned store]`, or keeps it open.
     ///
     /// - Parameter name: letters, digits and underscores of ASCII, no digit first, and no word of the query language.
     /// - Returns: the function for `where` and `sorted`; it keeps the store open.
