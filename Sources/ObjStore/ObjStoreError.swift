@@ -90,6 +90,15 @@ public struct ObjStoreError: Error, Sendable, Equatable {
     public let propertyName: String?
     /// UTF-8 offset in the query that was refused; nil where the error is not about a query.
     public let position: Int?
+    /// What a function threw that a query called (``Store/defineFunction(_:_:)``); the code is `.callback`.
+    public var cause: (any Error)? { thrown.error }
+    private let thrown: Thrown
+
+    /// Errors are equal by what they say.
+    private struct Thrown: Sendable, Equatable {
+        let error: (any Error)?
+        static func == (left: Thrown, right: Thrown) -> Bool { true }
+    }
 
     package init(
         _ code: Code, _ message: String, class className: String? = nil, property: String? = nil, position: Int? = nil
@@ -99,6 +108,7 @@ public struct ObjStoreError: Error, Sendable, Equatable {
         self.className = className
         propertyName = property
         self.position = position
+        thrown = Thrown(error: nil)
     }
 
     init(_ error: StoreError) {
@@ -107,12 +117,14 @@ public struct ObjStoreError: Error, Sendable, Equatable {
         className = error.className
         propertyName = error.propertyName
         position = error.position >= 0 ? error.position : nil
+        thrown = Thrown(error: error.cause)
     }
 
     /// The same on its way through the core.
     var ofCore: StoreError {
-        StoreError(StatusCode(rawValue: code.rawValue) ?? .callback, message).at(
+        let error = StoreError(StatusCode(rawValue: code.rawValue) ?? .callback, message).at(
             class: className, property: propertyName, position: position ?? -1)
+        return cause.map { error.caused(by: $0) } ?? error
     }
 }
 

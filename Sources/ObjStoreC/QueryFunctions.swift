@@ -209,6 +209,13 @@ private func ask(
         found = try box.query
     }
     guard let found else { return status }
+    if found.callsFunctions {
+        // They may use the view, and close what they like.
+        return Handles.pin(view, .view, argument, blame()) { (view: View) throws(StoreError) in
+            try body(found, view)
+            return .OBJSTORE_OK
+        }
+    }
     return Handles.use(view, .view, argument, blame()) { (view: View) throws(StoreError) in try body(found, view) }
 }
 

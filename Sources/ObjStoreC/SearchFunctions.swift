@@ -97,9 +97,23 @@ public func objstore_results_objects(
 public func objstore_results_update(
     _ results: OpaquePointer?, _ changed: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    Handles.use(results, .results, "results") { (results: Results) throws(StoreError) in
+    var found: Results?
+    let status = Handles.use(results, .results, "results") { (results: Results) throws(StoreError) in
+        guard !results.query.callsFunctions else {
+            found = results
+            return
+        }
         let isOther = try results.update()
         changed?.pointee = isOther
+    }
+    guard let handle = results, let found else { return status }
+    // Functions may use the view, and cannot close it, nor these results.
+    return Handles.pin(handle, .results, "results") { (_: Results) throws(StoreError) in
+        Handles.pin(Handles.parent(handle), .view, "results") { (_: View) throws(StoreError) in
+            let isOther = try found.update()
+            changed?.pointee = isOther
+            return .OBJSTORE_OK
+        }
     }
 }
 

@@ -80,6 +80,7 @@ extension QueryNode {
         case .arithmetic: return tree(["+", "-", "*", "/", "negate"][Int(choice)])
         case .variable: return number == 0 ? "" : "\(number)"
         case .object: return tree("object \(value.shown)")
+        case .call: return tree("call \(value.bytes)")
         case .property: return step("." + value.bytes)
         case .element: return step("[" + ["\(number)", "first", "last", "*"][Int(choice)] + "]")
         case .key: return step("[" + value.shown + "]")
@@ -208,9 +209,17 @@ struct QueryGenerator {
     }
 
     private mutating func value() {
-        switch random.below(12) {
+        switch random.below(13) {
         case 0: list()
         case 1: quantified()
+        case 12:
+            nested { generator in
+                let count = generator.repeated(0...3) { $0.value() }
+                let name = generator.random.pick(["f", "haversine", "_9", "Sorted"])
+                generator.add(.call, count) { node, _ in node.value = .staying(name) }
+            } else: {
+                $0.path()
+            }
         case 2, 3:
             nested { generator in
                 generator.value()

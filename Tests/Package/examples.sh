@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 folder=$(mktemp -d "${TMPDIR:-/var/tmp}/objstore-examples.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 compile() {
-    gcc -std=c99 -Wall -Wextra -pedantic -Werror -Iinclude "bindings/c/$1.c" -Lbuild/lib -lobjstore \
+    gcc -std=c99 -Wall -Wextra -pedantic -Werror -Iinclude "bindings/c/$1.c" -Lbuild/lib -lobjstore -lm \
         -Wl,-rpath,"$PWD/build/lib" -o "$folder/$1"
 }
 expect() { # TEXT in the output of the last program
@@ -31,6 +31,11 @@ expect "(position 5)"
 expect "new Oslo: 3.5 degrees"
 expect "changed Oslo: 4.0 degrees"
 expect "3 calls"
+compile functions
+(cd "$folder" && ./functions) >"$folder/output"
+expect "3: Bern Thun Zürich"
+expect "1 call for all of them"
+expect "function haversine: no latitude (90)"
 compile columns
 (cd "$folder" && ./columns) >"$folder/output"
 expect "created 1000000"
@@ -91,4 +96,4 @@ awk -F '  // ' '
     NF == 2 && !index(told[FNR], $2) { print "examples.sh: refused.swift:" FNR ": not \"" $2 "\", but" told[FNR]; bad = 1 }
     NF == 2 { ++count }
     END { if (count < 20) bad = 1; exit bad }' "$folder/output" Tests/Package/refused.swift >&2
-echo "examples: first, json, callbacks, columns, lists, documents, graphs, the Swift program of README.md, and what the compiler refuses"
+echo "examples: first, json, callbacks, functions, columns, lists, documents, graphs, the Swift program of README.md, and what the compiler refuses"

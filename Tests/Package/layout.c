@@ -438,6 +438,7 @@ IS(OBJSTORE_QUERY_DISTINCT == 29);
 IS(OBJSTORE_QUERY_LIMIT == 30);
 IS(OBJSTORE_QUERY_OFFSET == 31);
 IS(OBJSTORE_QUERY_WHOLE == 32);
+IS(OBJSTORE_QUERY_CALL == 33);
 
 SIZE(objstore_operator, 4);
 IS((objstore_operator)-1 < (objstore_operator)0); /* signed */

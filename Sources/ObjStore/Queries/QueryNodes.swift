@@ -82,6 +82,12 @@ struct QueryNodes: @unchecked Sendable {
         name.withUTF8 { append(.name, value: .string($0.baseAddress, $0.count)) }
     }
 
+    /// A function of the values before it.
+    mutating func append(call name: String, operands: Int) {
+        var name = name
+        name.withUTF8 { append(.call, operands: operands, value: .string($0.baseAddress, $0.count)) }
+    }
+
     /// A step of a path by its name.
     mutating func append(_ kind: QueryNode.Kind, name: String) {
         var name = name

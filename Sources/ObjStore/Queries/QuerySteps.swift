@@ -61,6 +61,15 @@ extension QueryNodes {
         }
     }
 
+    /// Sorts by a value.
+    static func sort(by value: QueryNodes, ascending: Bool) -> QueryNodes {
+        step { nodes in
+            nodes.append(value)
+            nodes.append(.sortKey, choice: ascending ? 0 : 1, operands: 1)
+            nodes.append(.sort, operands: 1)
+        }
+    }
+
     /// The first of those that have the same in all properties.
     static func distinct(by properties: some Sequence<QueriedProperty>, _ binding: ClassBinding?) -> QueryNodes {
         step { nodes in

@@ -96,7 +96,7 @@ extension Results {
     }
 
     /// What a question finds among these.
-    private func then(_ question: (View, ClassBinding) throws(ObjStoreError) -> ObjStoreCore.Query) -> Results {
+    func then(_ question: (View, ClassBinding) throws(ObjStoreError) -> ObjStoreCore.Query) -> Results {
         if case .failed = self.question { return self }
         return Results(space) { () throws(ObjStoreError) in
             let other = try question(space.current, try space.binding(Element.self))

@@ -19,9 +19,12 @@ package final class Results: @unchecked Sendable {
 
     /// Runs the query again in the view as it is now; returns whether the list changed.
     package func update() throws(StoreError) -> Bool {
-        let (new, version) = try view.serialised { () throws(StoreError) in
-            (try QueryRun(query, try view.trees).keys(), try view.versionUnlocked())
+        func find(_ trees: TreeAccess) throws(StoreError) -> (KeyBuffer, UInt64) {
+            (try QueryRun(query, trees).keys(), trees.version)
         }
+        let (new, version) =
+            query.callsFunctions
+            ? try view.calling(find) : try view.serialised { () throws(StoreError) in try find(try view.trees) }
         return lock.withLock {
             self.version = version
             let isSame = new.count == keys.count && (0..<new.count).allSatisfy { new.keys[$0] == keys.keys[$0] }

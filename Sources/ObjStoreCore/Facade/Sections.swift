@@ -261,7 +261,7 @@ extension Results {
             let trees = try view.trees
             return try SectionKey(
                 tree, isFirstLetter: flags.contains(.firstLetter), trees, try trees.schema.cls(classID),
-                view.store.names)
+                view.store.names, view.store.functions)
         }
         return try Sections(self, key: key, flags)
     }

@@ -31,6 +31,10 @@ package final class Store: @unchecked Sendable {
     private var closed = false
     /// Of what works on the store's files and is not inside of a view's lock.
     let calls = CallGate()
+    /// Of queries that call functions of the application.
+    let asking = CallGate()
+    /// What queries can call, by the handle that they are made with.
+    package let functions = QueryFunctions()
     /// Cancelled when it is about to be closed, or the program does not want to wait longer: all its waits end.
     let waitCancellation: WaitCancellation
     /// Views that must be closed with the store; they do not keep themselves alive through it.
@@ -256,6 +260,7 @@ package final class Store: @unchecked Sendable {
     /// threads that wait for changes, or to begin a transaction. Before `close`, for callers that close only when no
     /// call is in progress any more. `.inCallback`: from inside a change handler, and nothing has happened.
     package func endWaits() throws(StoreError) {
+        try checkNotAsking()
         if let queue = existingQueue {
             // The transaction that this thread has open ends with the store, and bodies may be waiting for it.
             let open = lock.withLock { transaction }
@@ -287,7 +292,9 @@ package final class Store: @unchecked Sendable {
         // After the transactions: a handler may be waiting for one of them to end.
         try hub.close()
         for hub in open.hubs { close(hub) }
+        asking.waitForOthers()
         calls.waitForOthers()
+        functions.removeAll()
         try shared.leave()
     }
 

@@ -42,7 +42,7 @@ extension View {
         try serialised { () throws(StoreError) in
             let trees = try trees, cls = try trees.schema.cls(classID)
             guard let tree else { return .objects(Query(classID, storeTag: trees.storeTag)) }
-            let binder = try QueryBinder(tree.nodes, trees, cls, store.names)
+            let binder = try QueryBinder(tree.nodes, trees, cls, store.names, store.functions)
             let (predicate, steps, table) = try binder.bind()
             let names = QueryNames(trees.schema, store.names)
             if table.isEmpty {

@@ -3,7 +3,10 @@ extension View {
     private func run<T>(
         _ query: Query, _ body: (QueryRun) throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        try serialised { () throws(StoreError) in try body(try QueryRun(query, try trees)) }
+        if _slowPath(query.callsFunctions) {
+            return try calling { (trees) throws(StoreError) in try body(try QueryRun(query, trees)) }
+        }
+        return try serialised { () throws(StoreError) in try body(try QueryRun(query, try trees)) }
     }
 
     package func count(_ query: Query) throws(StoreError) -> Int {

@@ -80,6 +80,7 @@ extension View {
             throw StoreError(
                 .inCallback, "the transaction is being copied: until that is done it can be read, but not changed")
         }
+        try checkNotAsked("can be read, but not changed")
         return transaction
     }
 

@@ -43,6 +43,8 @@ package final class View: @unchecked Sendable {
     package var isEndedByBody = false
     /// A transaction that is being copied: the progress callback may read it.
     var isCopied = false
+    /// How many queries that call functions are being asked in a transaction.
+    var askers = 0
     /// Of an asynchronous body: the end of its transaction is the queue's.
     var turn: AsyncTurn?
     /// Belongs to a change set, which alone closes it.
@@ -203,6 +205,10 @@ package final class View: @unchecked Sendable {
             lock.unlock()
             throw kind == .transaction ? closedError : notInWrite
         }
+        do throws(StoreError) { try checkNotAsked("cannot be committed") } catch {
+            lock.unlock()
+            throw error
+        }
         writer?.end()
         didMove()
         lock.unlock()
@@ -223,6 +229,7 @@ package final class View: @unchecked Sendable {
     /// Throws `.outcomeUnknown` where that may not survive; the transaction is cancelled all the same.
     package func cancel() throws(StoreError) {
         guard kind == .transaction else { throw notInWrite }
+        try lock.withLock { () throws(StoreError) in try checkNotAsked("cannot be cancelled") }
         try store.calls.within { () throws(StoreError) in try end() }
     }
 

@@ -19,6 +19,9 @@ package struct ObserverScope: Sendable {
             throw StoreError(
                 .notSupported, "a query with SORT, DISTINCT, LIMIT or OFFSET cannot be observed by this version")
         }
+        if query.callsFunctions {
+            throw StoreError(.notSupported, "a query that calls functions cannot be observed by this version")
+        }
         for node in query.predicate.nodes {
             switch node {
             case .paths: break

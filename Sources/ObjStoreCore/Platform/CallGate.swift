@@ -36,6 +36,12 @@ final class CallGate: @unchecked Sendable {
         if wakes { cs_futex_wake_local(ended, .max) }
     }
 
+    /// This thread makes such a call.
+    var isInside: Bool {
+        let me = ThreadIdentity.current
+        return lock.withLock { threads.contains(me) }
+    }
+
     /// Those of this thread continue: it closes from inside of them.
     func waitForOthers() {
         let me = ThreadIdentity.current

@@ -12,6 +12,8 @@ public final class StoreError: Error, @unchecked Sendable {
     public private(set) var position: Int = -1
     /// What the application's own callback returned, when that is the reason.
     public private(set) var callbackCode: Int64 = 0
+    /// What a function of the application threw, when that is the reason.
+    package private(set) var cause: (any Error)?
     /// errno of the system call that failed, or 0.
     public private(set) var systemError: Int32 = 0
     /// The message begins with the argument that is wrong.
@@ -34,11 +36,17 @@ public final class StoreError: Error, @unchecked Sendable {
     package func prefixed(_ words: String) -> StoreError {
         let error = StoreError(code, words + message).at(class: className, property: propertyName, position: position)
             .callback(callbackCode)
+        error.cause = cause
         return error.system(systemError)
     }
 
     package func namingArgument() -> StoreError {
         namesArgument = true
+        return self
+    }
+
+    package func caused(by cause: any Error) -> StoreError {
+        self.cause = cause
         return self
     }
 

@@ -17,6 +17,8 @@ package final class Query: Sendable {
     let tree: QueryTree?
     /// Of properties that the tree has by their ids.
     let names: QueryNames?
+    /// Functions of the application are called while it is asked.
+    package let callsFunctions: Bool
     /// Of queries that it was joined of: they own bytes.
     private let parts: [Query]
 
@@ -32,6 +34,7 @@ package final class Query: Sendable {
         self.tree = tree
         self.names = names
         self.parts = parts
+        callsFunctions = predicate.callsFunctions || steps.contains(where: \.callsFunctions)
     }
 
     /// All objects of a class, in the order of creation.

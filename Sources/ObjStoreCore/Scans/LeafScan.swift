@@ -275,11 +275,7 @@ package final class LeafScan {
     private func narrow(
         _ mask: UnsafeMutablePointer<UInt64>, _ test: BoundValues, _ head: UnsafeRawPointer
     ) throws(StoreError) {
-        switch test.kernel {
-        case .text(let kernel): return try kernel.narrow(head, mask)
-        case .members(let kernel): return try kernel.narrow(head, mask)
-        case .none: break
-        }
+        if try test.narrow(head, mask) { return }
         let keys = LeafKeys(reader.source, head)
         for word in 0..<LeafScan.words {
             var bits = mask[word]

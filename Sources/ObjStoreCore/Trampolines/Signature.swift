@@ -96,7 +96,7 @@ package struct Signature: Sendable {
         return Word(kind: kind, isNullable: isNullable, position: position)
     }
 
-    private struct Parser {
+    struct Parser {
         let text: UnsafeRawBufferPointer
         var position = 0
 

@@ -35,6 +35,8 @@ package final class WriteTransaction {
     var isChangingIndexes = false
     /// False in recovery, which is alone and holds OPEN instead.
     private let holdsWriter: Bool
+    /// Not nil: functions of the application are called in the middle of reading it.
+    weak var gate: (any TransactionGate)?
     /// Is told where its version becomes visible.
     var witness: (any CommitWitness)?
 

@@ -519,3 +519,53 @@ def test_shown(store: objstore.Store) -> None:
     assert repr(table) == "<Table: small, @count: 12 rows>"
     assert "<th>@count</th>" in table._repr_html_() and "and 2 more" in table._repr_html_()
     assert ctypes.sizeof(objstore.native.ffi.TableColumn) == 72
+
+
+# Functions of the program
+
+
+def test_functions_in_tables(store: objstore.Store) -> None:
+    def twice(value: int) -> int:
+        return value * 2
+
+    def first(text: str) -> str:
+        return text[:1]
+
+    store.define_function("twice", twice, "i64 -> i64")
+    store.define_function("initial", first, "str -> str")
+    store.define_function("plus", lambda values: numpy.asarray(values) + 1, "i64[] -> i64[]")
+    things = list(store.objects(Thing))
+    table = store.objects(Thing).table("SELECT(twice(small) AS a, initial(text) AS b, plus(number) AS c)")
+    assert table["a"] == [None if thing.small is None else thing.small * 2 for thing in things]
+    assert table["b"] == [None if thing.text is None else thing.text[:1] for thing in things]
+    assert table["c"] == [thing.number + 1 for thing in things]
+    groups = store.objects(Thing).table(
+        "GROUP(initial(text) AS f) HAVING(twice(@count) > 4) SELECT(f, @count, twice(@sum.small) AS t)"
+    )
+    wanted: dict[Any, list[Thing]] = {}
+    for thing in things:
+        wanted.setdefault(None if thing.text is None else thing.text[:1], []).append(thing)
+    assert list(groups) == [
+        (key, len(members), 2 * sum(m.small for m in members if m.small is not None))
+        for key, members in wanted.items()
+        if 2 * len(members) > 4
+    ]
+    assert pyarrow.table(store.objects(Thing).table("twice(small) > 6 SELECT(number)")).column(0).to_pylist() == [
+        thing.number for thing in things if thing.small is not None and thing.small * 2 > 6
+    ]
+    for text in ("GROUP(small) SORT(twice(small) ASC)", "GROUP(small) SELECT(@max.twice)"):
+        with pytest.raises(objstore.Error):
+            len(store.objects(Thing).table(text))
+
+    class Broken(Exception):
+        pass
+
+    def fails(value: int) -> int:
+        raise Broken(value)
+
+    store.define_function("fails", fails, "i64 -> i64")
+    for text in ("SELECT(fails(number))", "GROUP(fails(number))", "GROUP(small) HAVING(fails(@count) > 1)"):
+        with pytest.raises(Broken):
+            len(store.objects(Thing).table(text))
+    with pytest.raises(Broken):
+        store.objects(Thing).table("SELECT(fails(number))").to_arrow()

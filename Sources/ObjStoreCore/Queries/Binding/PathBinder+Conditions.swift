@@ -116,6 +116,7 @@ extension PathBinder {
             inner.operand.quantifier = Quantifier(rawValue: node.choice).unsafelyUnwrapped
             return inner
         case .arithmetic: return try arithmetic(index)
+        case .call: return try call(index)
         case .count: return try count(index)
         case .type:
             let (path, end) = try path(index - 1)
@@ -227,7 +228,7 @@ extension PathBinder {
     // MARK: Types
 
     /// Constants become what they mean beside the other side.
-    private func settle(_ side: inout Side, beside other: Side) throws(StoreError) {
+    func settle(_ side: inout Side, beside other: Side) throws(StoreError) {
         guard let values = side.constants else { return }
         let converted: [Value]
         do throws(StoreError) {

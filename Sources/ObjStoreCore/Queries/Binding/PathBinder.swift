@@ -10,6 +10,8 @@ struct PathBinder {
     var properties: [UInt32] = []
     /// Constants that were made of others.
     var constants: [OwnedValue] = []
+    /// Of functions, that were met.
+    var calls: [FunctionCall] = []
 
     init(_ binder: QueryBinder) {
         self.binder = binder

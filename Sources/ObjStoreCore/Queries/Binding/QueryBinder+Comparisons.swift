@@ -153,8 +153,11 @@ extension QueryBinder {
     private func computed(_ pair: Pair, _ comparison: Comparison) throws(StoreError) -> Program {
         var properties: [UInt32] = []
         let left = try program(pair.left, pair.places.left, &properties)
-        let right = try program(
+        var right = try program(
             pair.right, pair.places.right, &properties, keepsDigits: left.kind == .decimal128)
+        if left.kind == .float, case .constant(let value) = pair.right {
+            right.steps = [.constant(try converted(value, to: .float))]
+        }
         guard QueryBinder.areComparable(left.kind, right.kind) else {
             throw error(
                 .wrongType, pair.index,
@@ -198,7 +201,8 @@ extension QueryBinder {
         let fitting = values.filter { QueryBinder.areComparable(left.kind, $0.kind) }
         if fitting.isEmpty { return [.truth(false)] }
         let isFolded = !pair.modifiers.isEmpty && fitting.contains { $0.kind.isText }
-        if fitting.count <= QueryBinder.fewAlternatives || isFolded {
+        // A function is called once, however long the list.
+        if fitting.count <= QueryBinder.fewAlternatives && left.calls.isEmpty || isFolded {
             var programs: [Program] = []
             for value in fitting { programs.append(try compare(pair.with(value), .equal)) }
             return QueryBinder.joined(programs, .or)

@@ -43,6 +43,7 @@ extension QueryBinder {
         case .arithmetic, .count: return try computed(index)
         case .quantified: return try quantified(index)
         case .object: return .constant(try object(index))
+        case .call: return try called(index)
         default: throw error(.invalidQuery, index, "a value is expected here, and not \(described(index))")
         }
     }

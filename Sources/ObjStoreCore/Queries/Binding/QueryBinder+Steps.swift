@@ -51,7 +51,9 @@ extension QueryBinder {
         }
         var properties: [UInt32] = []
         let operand = try operand(index), program = try program(operand, index, &properties)
-        if properties.isEmpty { throw error(.invalidQuery, index, "\(described(index)) is the same for all objects") }
+        if properties.isEmpty, program.calls.isEmpty {
+            throw error(.invalidQuery, index, "\(described(index)) is the same for all objects")
+        }
         var target: Int?
         if case .property(let position) = operand { target = cls.properties[position].target }
         return ObjectValue(program: program, properties: properties, target: target)

@@ -4,6 +4,7 @@
 /// ```
 ///  QueryBinder                conditions, AND, OR, NOT
 ///    + Operands               properties, constants, what is computed from them
+///    + Functions              which function is called, and with what
 ///    + Comparisons            which test a comparison is
 ///    + Steps                  SORT, DISTINCT, LIMIT, OFFSET
 ///    + Tables                 GROUP, HAVING, SELECT
@@ -16,6 +17,7 @@ struct QueryBinder {
     /// The class that conditions are about: that of the query, or one that a link of it leads to.
     var cls: ClassSchema
     let storedNames: StoredNames
+    let functions: QueryFunctions
     /// The node of the link behind which `cls` lies; -1: none, paths begin with the object.
     var root = -1
     /// A quantifier that was taken care of.
@@ -30,12 +32,14 @@ struct QueryBinder {
 
     /// Errors: `.invalidArgument`: the nodes are no tree; `.invalidQuery`: too many, or too deep.
     init(
-        _ nodes: [QueryNode], _ trees: TreeAccess, _ cls: ClassSchema, _ storedNames: StoredNames
+        _ nodes: [QueryNode], _ trees: TreeAccess, _ cls: ClassSchema, _ storedNames: StoredNames,
+        _ functions: QueryFunctions
     ) throws(StoreError) {
         self.nodes = nodes
         self.trees = trees
         self.cls = cls
         self.storedNames = storedNames
+        self.functions = functions
         guard nodes.count <= QueryLimits.nodes else {
             throw StoreError(.invalidQuery, "the query has more than \(QueryLimits.nodes) nodes")
         }

@@ -20,6 +20,8 @@ package struct Predicate: Sendable {
     let depth: Int
     /// Some comparison is about what links lead to.
     let hasTargets: Bool
+    /// Some comparison calls a function of the application.
+    let callsFunctions: Bool
 
     static let deepest = 100
 
@@ -35,6 +37,14 @@ package struct Predicate: Sendable {
         hasTargets =
             single.map { $0.hasTargets }
             ?? program.contains { if case .test(let test) = $0 { test.hasTargets } else { false } }
+        callsFunctions = program.contains {
+            switch $0 {
+            case .values(let test): !test.calls.isEmpty
+            case .paths(let test): !test.calls.isEmpty
+            case .test(let test): test.targets?.callsFunctions == true
+            case .truth, .not, .and, .or: false
+            }
+        }
     }
 
     /// No nodes: true. Errors: `.invalidQuery`: it is deeper than 100 operations.

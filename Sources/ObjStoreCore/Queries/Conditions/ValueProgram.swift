@@ -11,6 +11,7 @@ struct ValueProgram: Sendable {
         case arithmetic(Arithmetic)
         /// Characters of a text, bytes of a binary.
         case length
+        case call(FunctionCall)
     }
 
     var steps: [Step] = []
@@ -19,13 +20,17 @@ struct ValueProgram: Sendable {
     /// How many values the stack has at most.
     var depth = 1
 
-    /// - Parameter property: the value of one of the properties.
-    func value(_ property: (Int) throws(StoreError) -> Value) throws(StoreError) -> Value {
+    /// - Parameters:
+    ///   - functions: of a program that calls some.
+    ///   - property: the value of one of the properties.
+    func value(
+        _ functions: FunctionRun? = nil, _ property: (Int) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
         if steps.count == 1 {
             switch steps[0] {
             case .constant(let value): return value
             case .property(let number): return try property(number)
-            case .arithmetic, .length: break
+            case .arithmetic, .length, .call: break
             }
         }
         return try withUnsafeTemporaryAllocation(of: Value.self, capacity: depth) { (stack) throws(StoreError) in
@@ -43,10 +48,23 @@ struct ValueProgram: Sendable {
                     top -= 1
                     stack[top] = ValueProgram.compute(operation, stack[top], stack[top + 1])
                 case .length: stack[top] = ValueProgram.length(stack[top])
+                case .call(let call):
+                    top -= call.count - 1
+                    guard let functions, let place = stack.baseAddress else { throw ValueProgram.notCalled }
+                    stack[top] = try call.value(place + top, functions)
                 }
             }
             return stack[0]
         }
+    }
+
+    private static var notCalled: StoreError {
+        StoreError(.internalError, "a function is called where nothing was made ready for it")
+    }
+
+    /// The functions that it calls, in their order.
+    var calls: [FunctionCall] {
+        steps.compactMap { if case .call(let call) = $0 { call } else { nil } }
     }
 
     static func length(_ value: Value) -> Value {

@@ -16,12 +16,15 @@ package final class ValueTest: Sendable {
     let right: ValueProgram?
     /// Ids of the properties that the programs use.
     let properties: [UInt32]
+    /// Of functions, in the programs.
+    let calls: [FunctionCall]
 
     init(_ left: ValueProgram, _ relation: Relation, _ right: ValueProgram?, _ properties: [UInt32]) {
         self.left = left
         self.relation = relation
         self.right = right
         self.properties = properties
+        calls = left.calls + (right?.calls ?? [])
     }
 
     /// Of two values of any kinds: exact among numbers, bytewise among texts and binaries, as of mixed values; null
@@ -48,6 +51,8 @@ struct BoundValues {
     let positions: [Int]
     /// Finds the rows of whole leaves.
     let kernel: Kernel
+    /// Of a test that calls functions.
+    private let functions: FunctionRun?
 
     enum Kernel {
         case none
@@ -55,13 +60,27 @@ struct BoundValues {
         case text(TextKernel)
         /// Of a property of ints that are in a list.
         case members(MemberKernel)
+        /// With functions that take columns: see `narrow`.
+        case columns(FunctionBatch)
     }
 
     /// Errors: `.noSuchProperty`.
-    init(_ test: ValueTest, _ reader: ClusterReader, _ cls: ClassSchema) throws(StoreError) {
+    init(
+        _ test: ValueTest, _ trees: TreeAccess, _ reader: ClusterReader, _ cls: ClassSchema
+    ) throws(StoreError) {
         self.test = .values(test)
         self.reader = reader
         positions = try cls.positions(test.properties)
+        if !test.calls.isEmpty {
+            let run = FunctionRun(trees)
+            functions = run
+            kernel =
+                test.calls.contains(where: \.isBatch)
+                ? .columns(try FunctionBatch([test.left] + (test.right.map { [$0] } ?? []), positions, reader, run))
+                : .none
+            return
+        }
+        functions = nil
         if case .pattern(let pattern, _) = test.relation, test.left.steps.count == 1, test.left.kind.isText {
             kernel = .text(
                 TextKernel(
@@ -85,10 +104,11 @@ struct BoundValues {
         self.reader = reader
         positions = []
         kernel = .none
+        functions = nil
     }
 
     private func value(_ program: ValueProgram, _ row: RowPosition) throws(StoreError) -> Value {
-        try program.value { (number) throws(StoreError) in try reader.plainValue(row, positions[number]) }
+        try program.value(functions) { (number) throws(StoreError) in try reader.plainValue(row, positions[number]) }
     }
 
     func holds(_ row: RowPosition) throws(StoreError) -> Bool {
@@ -101,7 +121,21 @@ struct BoundValues {
     }
 
     private func holds(_ test: ValueTest, _ row: RowPosition) throws(StoreError) -> Bool {
-        try test.holds { (program) throws(StoreError) in try value(program, row) }
+        functions?.begin()
+        return try test.holds { (program) throws(StoreError) in try value(program, row) }
+    }
+
+    /// Leaves the rows of the mask for which it is true; those of the mask exist. False: it has to be asked of each.
+    func narrow(_ head: UnsafeRawPointer, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) -> Bool {
+        switch kernel {
+        case .none: return false
+        case .text(let kernel): try kernel.narrow(head, mask)
+        case .members(let kernel): try kernel.narrow(head, mask)
+        case .columns(let batch):
+            guard case .values(let test) = test else { return false }
+            try batch.narrow(head, mask, test)
+        }
+        return true
     }
 }
 

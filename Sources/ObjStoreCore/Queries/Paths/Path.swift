@@ -45,6 +45,8 @@ indirect enum PathSource: Sendable {
     case aggregate(Path, QueryAggregate, member: Path?, sums: PathSum)
     case arithmetic(Arithmetic, PathSource, PathSource)
     case negated(PathSource)
+    /// With its arguments, of which one may be many.
+    case call(FunctionCall, [PathSource])
 }
 
 /// How the values of an aggregate are added up.
@@ -106,6 +108,8 @@ package final class PathTest: Sendable {
     let properties: [UInt32]
     /// How many levels of objects it has, with that of the object itself.
     let levels: Int
+    /// Of functions.
+    let calls: [FunctionCall]
     /// Constants that were made for it.
     private let constants: [OwnedValue]
 
@@ -114,6 +118,7 @@ package final class PathTest: Sendable {
         var paths = PathBinder(binder)
         condition = try paths.comparison(index)
         (properties, levels, constants) = (paths.properties, paths.most, paths.constants)
+        calls = paths.calls
     }
 }
 
@@ -127,6 +132,8 @@ final class PathValue: Sendable {
     let levels: Int
     /// Constants that were made for it.
     private let constants: [OwnedValue]
+    /// Of functions.
+    let calls: [FunctionCall]
 
     /// Of the value at a node.
     init(of index: Int, _ binder: QueryBinder) throws(StoreError) {
@@ -137,6 +144,6 @@ final class PathValue: Sendable {
         }
         (source, kind, target) = (side.operand.source, side.kind, side.target)
         (properties, levels) = (paths.properties, paths.most)
-        constants = paths.constants
+        (constants, calls) = (paths.constants, paths.calls)
     }
 }

@@ -8,6 +8,8 @@ final class PathRun {
     private var objects: [Value]
     /// Of the object that is asked about.
     private var row: RowPosition?
+    /// Once a function was called.
+    private var functions: FunctionRun?
 
     /// - Parameter properties: the ids of all that it looks at. Errors: `.noSuchProperty`, `.noSuchClass`: the version
     ///   does not have one of them.
@@ -22,6 +24,7 @@ final class PathRun {
     /// The object that is asked about from now on.
     func begin(_ row: RowPosition, _ cls: ClassSchema) {
         self.row = row
+        functions?.begin()
         objects[0] = Value(kind: .link, low: row.key, high: Int64(cls.classID))
     }
 
@@ -89,6 +92,30 @@ final class PathRun {
             }
         case .negated(let operand):
             return try forEach(operand) { (value) throws(StoreError) in try body(ValueProgram.negated(value)) }
+        case .call(let call, let sources):
+            let run = functions ?? FunctionRun(trees)
+            functions = run
+            return try withUnsafeTemporaryAllocation(of: Value.self, capacity: 2 * max(1, call.count)) {
+                (values) throws(StoreError) in
+                try forEachCall(call, sources[...], values, run, body)
+            }
+        }
+    }
+
+    /// Of all arguments; those before `sources` are in `values`, behind which there is room for as many.
+    private func forEachCall(
+        _ call: FunctionCall, _ sources: ArraySlice<PathSource>, _ values: UnsafeMutableBufferPointer<Value>,
+        _ run: FunctionRun, _ body: (Value) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Bool {
+        let index = sources.startIndex
+        guard let source = sources.first else {
+            // A call changes its arguments.
+            for place in 0..<call.count { values[call.count + place] = values[place] }
+            return try body(try call.value(values.baseAddress.unsafelyUnwrapped + call.count, run))
+        }
+        return try forEach(source) { (value) throws(StoreError) in
+            values[index] = value
+            return try forEachCall(call, sources.dropFirst(), values, run, body)
         }
     }
 

@@ -147,8 +147,9 @@ extension QueryRun {
             switch node {
             case .truth(let truth): stack.append(truth ? "TRUEPREDICATE" : "FALSEPREDICATE")
             case .test(let test): stack.append(describe(test, names))
-            case .values(let test): stack.append("computed of \(list(test.properties, names))")
-            case .paths(let test): stack.append("followed object by object: \(list(test.properties, names))")
+            case .values(let test): stack.append("computed of \(list(test.properties, names))\(by(test.calls))")
+            case .paths(let test):
+                stack.append("followed object by object: \(list(test.properties, names))\(by(test.calls))")
             case .not: stack[stack.count - 1] = "!(\(stack[stack.count - 1]))"
             case .and, .or:
                 let last = stack.removeLast()
@@ -160,6 +161,10 @@ extension QueryRun {
             }
         }
         return stack.last ?? ""
+    }
+
+    private func by(_ calls: [FunctionCall]) -> String {
+        calls.isEmpty ? "" : " by \(calls.map(\.function.name).joined(separator: ", "))"
     }
 
     private func list(_ properties: [UInt32], _ names: QueryNames) -> String {

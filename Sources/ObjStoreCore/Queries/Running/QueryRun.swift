@@ -152,7 +152,7 @@ struct QueryRun {
             case .not: steps.append(.not)
             case .and: steps.append(.and)
             case .or: steps.append(.or)
-            case .values(let test): steps.append(.values(try BoundValues(test, reader, cls)))
+            case .values(let test): steps.append(.values(try BoundValues(test, trees, reader, cls)))
             case .paths(let test): steps.append(.values(try BoundValues(test, trees, reader, cls)))
             case .test(let test):
                 let bound = try BoundTest(test, trees, cls, links)

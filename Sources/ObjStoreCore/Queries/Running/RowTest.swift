@@ -46,7 +46,7 @@ struct RowTest {
                     hasAll = false
                     continue
                 }
-                let bound = try BoundValues(test, reader, cls)
+                let bound = try BoundValues(test, trees, reader, cls)
                 columns += bound.positions
                 steps.append(.values(bound))
             case .paths(let test):

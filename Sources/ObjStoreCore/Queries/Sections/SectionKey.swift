@@ -10,10 +10,15 @@ package final class SectionKey: Sendable {
     /// Errors: `.invalidQuery`: they are none, or one that all objects have; `.noSuchProperty`, `.wrongType`,
     /// `.notSupported`.
     init(
-        _ tree: QueryTree, isFirstLetter: Bool, _ trees: TreeAccess, _ cls: ClassSchema, _ names: StoredNames
+        _ tree: QueryTree, isFirstLetter: Bool, _ trees: TreeAccess, _ cls: ClassSchema, _ names: StoredNames,
+        _ functions: QueryFunctions
     ) throws(StoreError) {
-        let binder = try QueryBinder(tree.nodes, trees, cls, names), root = tree.nodes.count - 1
+        let binder = try QueryBinder(tree.nodes, trees, cls, names, functions), root = tree.nodes.count - 1
         var key = try binder.sortKey(root, takesLinks: true)
+        if !key.calls.isEmpty {
+            throw binder.notSupported(
+                root, "functions in the key of sections: make sections by a function of the program")
+        }
         if isFirstLetter {
             guard key.value.kind == .string else {
                 throw binder.error(

@@ -11,6 +11,14 @@ enum QueryStep: Sendable {
 
     /// Objects come in another order only, so that a condition means the same before it.
     var isSort: Bool { if case .sort = self { true } else { false } }
+
+    var callsFunctions: Bool {
+        switch self {
+        case .sort(let keys), .distinct(let keys): keys.contains { !$0.calls.isEmpty }
+        case .filter(let predicate): predicate.callsFunctions
+        case .limit, .offset: false
+        }
+    }
 }
 
 /// One value of each object: of a property, computed from several, or behind a path.
@@ -24,6 +32,8 @@ struct ObjectValue: Sendable {
     var target: Int?
 
     var kind: ValueKind { program.kind }
+    /// Of functions.
+    var calls: [FunctionCall] { path?.calls ?? program.calls }
 }
 
 /// One value that objects are sorted by.
@@ -39,6 +49,8 @@ struct SortKey: Sendable {
     var properties: [UInt32] { of.properties }
     var path: PathValue? { of.path }
 
+    /// Of functions.
+    var calls: [FunctionCall] { of.calls }
     var foldsCase: Bool { modifiers.contains(.ignoresCase) }
     var foldsAccents: Bool { modifiers.contains(.ignoresAccents) }
 }

@@ -92,7 +92,7 @@ final class RowOrder {
     /// By the first key. What it points to is valid as long as the version, or until the next value.
     func value(at place: Int) throws(StoreError) -> Value {
         var finder = RowFinder(reader)
-        return try columns[0].value(try finder.row(list.keys[rows[place].index]))
+        return try columns[0].value(rows[place].index, list, &finder)
     }
 
     // MARK: Sorting
@@ -178,7 +178,7 @@ final class RowOrder {
         let column = columns[level]
         var finder = RowFinder(reader), areLonger = false
         for place in range {
-            let value = try column.value(try finder.row(list.keys[rows[place].index]))
+            let value = try column.value(rows[place].index, list, &finder)
             let word = SortColumn.bytes(value, from: start)
             if value.count > start { areLonger = true }
             rows[place].prefix = column.key.isDescending ? ~word : word
@@ -194,7 +194,7 @@ final class RowOrder {
         let column = columns[level]
         var finder = RowFinder(reader), other = RowFinder(reader)
         func isLess(_ a: Row, _ b: Row) throws(StoreError) -> Bool {
-            try column.compare(list.keys[a.index], list.keys[b.index], &finder) < 0
+            try column.compare(a.index, b.index, list, &finder) < 0
         }
         var width = 1
         while width < range.count {
@@ -224,7 +224,7 @@ final class RowOrder {
         while start < range.upperBound {
             var end = start + 1
             while end < range.upperBound,
-                try column.compare(list.keys[rows[start].index], list.keys[rows[end].index], &other) == 0
+                try column.compare(rows[start].index, rows[end].index, list, &other) == 0
             { end += 1 }
             try sort(start..<end, by: level + 1)
             start = end

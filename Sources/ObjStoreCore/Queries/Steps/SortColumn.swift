@@ -15,6 +15,9 @@ final class SortColumn {
     private let positions: [Int]
     private let cls: ClassSchema
     private let run: PathRun?
+    private let functions: FunctionRun?
+    /// Of a key that calls functions, the values in the order of the list: they are called once.
+    private var known: FunctionValues?
     /// In the order of the list that they were read from; upside down where the key is descending.
     let prefixes: UnsafeMutablePointer<UInt64>
     /// Equal prefixes are equal values.
@@ -30,8 +33,10 @@ final class SortColumn {
         run = try key.path.map { (path) throws(StoreError) in try PathRun(trees, path.properties, levels: path.levels) }
         self.reader = reader
         positions = try cls.positions(key.properties)
+        functions = key.calls.isEmpty ? nil : FunctionRun(trees)
         isText = key.value.kind.isText && key.modifiers.isEmpty && !key.isFirstLetter
         prefixes = try Memory.allocate(UInt64.self, max(1, list.count))
+        if let functions { try computeAll(list, functions) }
         try fill(list)
     }
 
@@ -40,7 +45,7 @@ final class SortColumn {
     private func fill(_ list: KeyBuffer) throws(StoreError) {
         var finder = RowFinder(reader), hasNull = false, hasLeast = false, hasOther = false
         for index in 0..<list.count {
-            let value = try value(try finder.row(list.keys[index]))
+            let value = try value(index, list, &finder)
             var prefix: UInt64
             if value.isNull {
                 hasNull = true
@@ -127,18 +132,50 @@ final class SortColumn {
         return word
     }
 
-    func value(_ row: RowPosition) throws(StoreError) -> Value {
+    /// Of the object at an index of the list.
+    func value(_ index: Int, _ list: KeyBuffer, _ finder: inout RowFinder) throws(StoreError) -> Value {
+        if let known { return known[index] }
+        return try value(try finder.row(list.keys[index]))
+    }
+
+    private func value(_ row: RowPosition) throws(StoreError) -> Value {
         if let run, let path = key.path {
             run.begin(row, cls)
             return try run.value(path.source)
         }
-        return try key.value.value { (number) throws(StoreError) in try reader.plainValue(row, positions[number]) }
+        return try key.value.value(functions) { (number) throws(StoreError) in
+            try reader.plainValue(row, positions[number])
+        }
     }
 
-    /// The order of two objects, as the key has it: null first, then NaN. A descending one turns it round.
-    func compare(_ a: Int64, _ b: Int64, _ finder: inout RowFinder) throws(StoreError) -> Int {
+    private func computeAll(_ list: KeyBuffer, _ functions: FunctionRun) throws(StoreError) {
+        let values = try FunctionValues(list.count)
+        var finder = RowFinder(reader)
+        if key.path == nil, key.calls.contains(where: \.isBatch) {
+            let batch = try FunctionBatch([key.value], positions, reader, functions)
+            var start = 0
+            while start < list.count {
+                let end = min(start + FunctionBatch.rows, list.count)
+                var rows: [RowPosition] = []
+                rows.reserveCapacity(end - start)
+                for index in start..<end { rows.append(try finder.row(list.keys[index])) }
+                try batch.forEach(rows) { (value) throws(StoreError) in try values.append(value) }
+                start = end
+            }
+        } else {
+            for index in 0..<list.count {
+                functions.begin()
+                try values.append(try value(try finder.row(list.keys[index])))
+            }
+        }
+        known = values
+    }
+
+    /// The order of the objects at two indexes of the list, as the key has it: null first, then NaN. A descending one
+    /// turns it round.
+    func compare(_ a: Int, _ b: Int, _ list: KeyBuffer, _ finder: inout RowFinder) throws(StoreError) -> Int {
         let order = try SortColumn.compare(
-            try value(try finder.row(a)), try value(try finder.row(b)), key.modifiers)
+            try value(a, list, &finder), try value(b, list, &finder), key.modifiers)
         return key.isDescending ? -order : order
     }
 

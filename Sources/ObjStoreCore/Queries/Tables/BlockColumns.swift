@@ -119,6 +119,8 @@ final class ObjectReader {
     private let cls: ClassSchema
     /// Of links, above the key.
     private let targetID: Int64
+    private let functions: FunctionRun?
+    private let batch: FunctionBatch?
 
     init(
         _ value: ObjectValue, _ trees: TreeAccess, _ cls: ClassSchema, _ columns: inout [NumberColumn]
@@ -131,6 +133,12 @@ final class ObjectReader {
             try PathRun(trees, path.properties, levels: path.levels)
         }
         targetID = value.target.map { Int64(ClassID.of($0)) } ?? 0
+        functions = value.calls.isEmpty || run != nil ? nil : FunctionRun(trees)
+        if let functions, value.calls.contains(where: \.isBatch) {
+            batch = try FunctionBatch([value.program], positions, reader, functions)
+        } else {
+            batch = nil
+        }
         let isProperty = run == nil && value.program.steps.count == 1
         text = isProperty && value.kind.isText ? positions[0] : nil
         if isProperty, NumberColumn.has(value.kind) {
@@ -152,9 +160,26 @@ final class ObjectReader {
             run.begin(row, cls)
             return try run.value(path.source)
         }
-        let found = try value.program.value { (number) throws(StoreError) in
+        functions?.begin()
+        let found = try value.program.value(functions) { (number) throws(StoreError) in
             try reader.plainValue(row, positions[number])
         }
         return found.kind == .link && targetID != 0 ? Value(kind: .link, low: found.low, high: targetID) : found
+    }
+
+    /// Calls `body` with the value of each object of a block; functions that take columns are called once.
+    func forEach(_ block: RowBlocks, _ body: (Int, Value) throws(StoreError) -> Void) throws(StoreError) {
+        if let batch, !block.mayMiss {
+            var rows: [RowPosition] = [], index = 0
+            rows.reserveCapacity(block.count)
+            for index in 0..<block.count { rows.append(try block.row(index)) }
+            return try batch.forEach(rows) { (value) throws(StoreError) in
+                try body(index, value)
+                index += 1
+            }
+        }
+        for index in 0..<block.count {
+            try body(index, block.isMissing(index) ? .null : try value(try block.row(index)))
+        }
     }
 }

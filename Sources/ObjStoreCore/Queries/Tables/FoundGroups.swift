@@ -5,13 +5,15 @@ final class FoundGroups {
     private let readers: [ObjectReader?]
     private let summaries: [GroupSummary?]
     private let counts: GroupArray<Int64>
+    private let functions: FunctionRun?
     private var finder: RowFinder
     private(set) var list: [Int32]
 
     init(
         _ grouping: Grouping, _ keys: GroupKeys, _ readers: [ObjectReader?], _ summaries: [GroupSummary?],
-        _ counts: consuming GroupArray<Int64>, _ reader: ClusterReader
+        _ counts: consuming GroupArray<Int64>, _ reader: ClusterReader, _ functions: FunctionRun?
     ) {
+        self.functions = functions
         self.grouping = grouping
         self.keys = keys
         self.readers = readers
@@ -26,7 +28,9 @@ final class FoundGroups {
     // MARK: Values
 
     func value(_ value: GroupValue, _ group: Int) throws(StoreError) -> Value {
-        try value.program.value { (number) throws(StoreError) in try slot(value.slots[number], group) }
+        functions?.begin()
+        return try value.program.value(functions) { (number) throws(StoreError) in try slot(value.slots[number], group)
+        }
     }
 
     private func slot(_ number: Int, _ group: Int) throws(StoreError) -> Value {
@@ -81,8 +85,9 @@ final class FoundGroups {
                 }
                 stack = stack << 1 | (holds ? 1 : 0)
             case .values(let test, let slots):
+                functions?.begin()
                 let holds = try test.holds { (program) throws(StoreError) in
-                    try program.value { (number) throws(StoreError) in try slot(slots[number], group) }
+                    try program.value(functions) { (number) throws(StoreError) in try slot(slots[number], group) }
                 }
                 stack = stack << 1 | (holds ? 1 : 0)
             case .not: stack ^= 1

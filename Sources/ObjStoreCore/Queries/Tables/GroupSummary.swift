@@ -40,10 +40,9 @@ final class GroupSummary {
     func add(_ block: RowBlocks, _ numbers: UnsafePointer<Int32>, groups: Int) throws(StoreError) {
         try extend(to: groups)
         guard let column = reader.number else {
-            for index in 0..<block.count {
-                try add(try reader.value(try block.row(index)), Int(numbers[index]))
+            return try reader.forEach(block) { (index, value) throws(StoreError) in
+                try add(value, Int(numbers[index]))
             }
-            return
         }
         let count = block.count
         switch way {

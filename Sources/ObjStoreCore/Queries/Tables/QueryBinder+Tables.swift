@@ -173,6 +173,9 @@ struct GroupBinder {
             }
             let value = try value(operand - 1)
             if value.program.kind == .link { throw binder.notSupported(operand - 1, "an order of links") }
+            if !value.program.calls.isEmpty {
+                throw binder.notSupported(operand - 1, "an order of groups by a function")
+            }
             keys.append((value, node.choice == 1, node.modifiers))
         }
         return keys
@@ -182,7 +185,7 @@ struct GroupBinder {
         let group = try bound(index), root = group.nodes.count - 1
         var properties: [UInt32] = []
         let program = try group.program(try group.operand(root), root, &properties)
-        if properties.isEmpty {
+        if properties.isEmpty, program.calls.isEmpty {
             throw binder.error(.invalidQuery, index, "\(binder.described(index)) is the same for all groups")
         }
         return GroupValue(program: program, slots: properties.map(GroupBinder.slot))
@@ -225,7 +228,7 @@ struct GroupBinder {
             name: "groups of \(binder.storedNames.name(binder.cls))",
             id: UInt32(binder.trees.schema.classes.count), properties: properties,
             nextColumnID: UInt32(properties.count))
-        return try QueryBinder(replaced, binder.trees, cls, binder.storedNames)
+        return try QueryBinder(replaced, binder.trees, cls, binder.storedNames, binder.functions)
     }
 
     private mutating func replace(_ index: Int, _ out: inout [QueryNode]) throws(StoreError) {
@@ -302,12 +305,15 @@ struct GroupBinder {
             if node.kind == .variable { node.number -= 1 }
             return node
         }
-        let ofObject = try QueryBinder(part, binder.trees, binder.cls, binder.storedNames)
+        let ofObject = try QueryBinder(part, binder.trees, binder.cls, binder.storedNames, binder.functions)
         let value = try ofObject.tableValue(part.count - 1), kind = value.kind
         let isExtreme = aggregate == .minimum || aggregate == .maximum
         guard kind.isNumber || kind == .mixed || isExtreme && kind != .link && kind != .binary else {
             throw binder.error(
                 .wrongType, index, "\(binder.described(index)): there is no \(aggregate) of values of kind \(kind)")
+        }
+        if isExtreme, kind.hasBytes, !value.calls.isEmpty {
+            throw binder.notSupported(index, "extremes of texts that a function makes")
         }
         let sums: PathSum = kind == .int ? .ints : kind == .decimal128 || kind == .mixed ? .decimals : .doubles
         return try slot(

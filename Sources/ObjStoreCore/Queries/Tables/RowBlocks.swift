@@ -15,7 +15,8 @@ final class RowBlocks {
 
     let reader: ClusterReader
     private let source: Source
-    private let mayMiss: Bool
+    /// Not all of the objects need exist.
+    let mayMiss: Bool
     private var cursor: LeafCursor
     /// Of a list: of the first object of the next block.
     private var next = 0

@@ -14,6 +14,8 @@ package final class TableQuery: Sendable {
     /// What it was made of, with the bytes that programs point to.
     let tree: QueryTree
     let names: QueryNames?
+    /// Functions of the application are called while it is asked.
+    let callsFunctions: Bool
     /// That of the query that it was joined of: programs point to its bytes.
     private let other: QueryTree?
 
@@ -24,6 +26,13 @@ package final class TableQuery: Sendable {
         /// Of links: the class that they lead to, as an index in the schema; nil: any.
         let target: Int?
         let source: Source
+
+        var callsFunctions: Bool {
+            switch source {
+            case .object(let value): !value.calls.isEmpty
+            case .group(let value): !value.program.calls.isEmpty
+            }
+        }
 
         enum Source: Sendable {
             /// Of each object.
@@ -43,6 +52,8 @@ package final class TableQuery: Sendable {
         self.tree = tree
         self.names = names
         self.other = other
+        callsFunctions =
+            objects.callsFunctions || grouping?.callsFunctions ?? false || columns.contains(where: \.callsFunctions)
     }
 
     /// The same of what another query finds.
@@ -80,6 +91,19 @@ struct Grouping: Sendable {
     /// How many of the slots are keys.
     let keys: Int
     let steps: [GroupStep]
+
+    var callsFunctions: Bool {
+        slots.contains { slot in
+            switch slot {
+            case .value(let value), .aggregate(_, let value, _): !value.calls.isEmpty
+            case .count: false
+            }
+        }
+            || steps.contains { step in
+                guard case .having(let tests) = step else { return false }
+                return tests.contains { if case .values(let test, _) = $0 { !test.calls.isEmpty } else { false } }
+            }
+    }
 }
 
 /// One thing that is known of a group.

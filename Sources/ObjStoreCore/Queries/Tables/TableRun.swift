@@ -67,7 +67,8 @@ struct TableRun {
         try keys.beginEmpty()
         try counts.extend(to: keys.count, with: 0)
         for summary in summaries { try summary?.extend(to: keys.count) }
-        let found = FoundGroups(grouping, keys, readers, summaries, counts, reader)
+        let found = FoundGroups(
+            grouping, keys, readers, summaries, counts, reader, query.callsFunctions ? FunctionRun(trees) : nil)
         try found.apply(grouping.steps)
         let columns = try query.columns.map { (column) throws(StoreError) in
             try TableColumn(
@@ -140,9 +141,7 @@ final class ObjectRows {
                 try columns[index].append(texts: text, blocks)
             } else {
                 let column = columns[index]
-                for row in 0..<blocks.count {
-                    try column.append(blocks.isMissing(row) ? .null : try reader.value(try blocks.row(row)))
-                }
+                try reader.forEach(blocks) { (_, value) throws(StoreError) in try column.append(value) }
             }
         }
         return true

@@ -13,7 +13,10 @@ extension QueryParser {
         }
         try reduce(to: .or)
         if let last = pending.last {
-            throw lexer.expected(last.kind == .group ? "\")\", or an operator" : "\")\" of the subquery", token)
+            throw lexer.expected(
+                last.kind == .group
+                    ? "\")\", or an operator"
+                    : last.kind == .call ? "\",\" or \")\" of the arguments" : "\")\" of the subquery", token)
         }
     }
 
@@ -26,7 +29,7 @@ extension QueryParser {
 
     /// Reads what an operand begins with; true: there is more of it to come.
     @inline(__always)
-    private mutating func operand() throws(StoreError) -> Bool {
+    mutating func operand() throws(StoreError) -> Bool {
         switch token.kind {
         case .open:
             try push(Pending(kind: .group, position: token.start))
@@ -60,6 +63,7 @@ extension QueryParser {
             case .subquery where isCall:
                 try subquery()
                 return true
+            case .name where isAtCall: if try beginCall() { return true }
             default: try value()
             }
         default: try value()
@@ -68,7 +72,7 @@ extension QueryParser {
         return false
     }
 
-    private mutating func push(_ entry: Pending) throws(StoreError) {
+    mutating func push(_ entry: Pending) throws(StoreError) {
         open += 1
         if open > QueryLimits.depth { throw tooDeep(entry.position) }
         pending.append(entry)
@@ -102,7 +106,7 @@ extension QueryParser {
 
     /// Reads what follows an operand; false: nothing that belongs to the predicate.
     @inline(__always)
-    private mutating func operators() throws(StoreError) -> Bool {
+    mutating func operators() throws(StoreError) -> Bool {
         while true {
             switch token.kind {
             case .close:
@@ -110,6 +114,7 @@ extension QueryParser {
                 guard let entry = pending.popLast() else { return false }
                 try close(entry)
                 continue
+            case .comma: if try !nextArgument() { return false }
             case .and: try connect(.and)
             case .or: try connect(.or)
             case .plus: try arithmetic(.add, .add)
@@ -206,6 +211,7 @@ extension QueryParser {
     /// Closes what `entry` opened; a subquery becomes a value by what follows it.
     private mutating func close(_ entry: Pending) throws(StoreError) {
         open -= 1
+        if entry.kind == .call { return try endCall(entry) }
         if entry.kind == .subquery, !isTruth { throw lexer.expected("an operator, as in `age > 2`,", token) }
         try advance()
         guard entry.kind == .subquery else { return }
@@ -224,7 +230,7 @@ extension QueryParser {
     // MARK: Reducing
 
     /// Appends the operators that wait and bind at least as strongly as `kind`, or more strongly.
-    private mutating func reduce(to kind: Pending.Kind, including: Bool = true) throws(StoreError) {
+    mutating func reduce(to kind: Pending.Kind, including: Bool = true) throws(StoreError) {
         let bound = including ? kind.rawValue : kind.rawValue + 1
         while let entry = pending.last, entry.kind.rawValue >= bound {
             pending.removeLast()
@@ -252,7 +258,7 @@ extension QueryParser {
         case .add, .multiply: try append(.arithmetic, operands: 2, choice: entry.choice, at: entry.position)
         case .negate:
             try append(.arithmetic, operands: 1, choice: Arithmetic.negate.rawValue, at: entry.position)
-        case .group, .subquery: break
+        case .group, .subquery, .call: break
         }
         isTruth = entry.kind.rawValue <= Pending.Kind.compare.rawValue
     }

@@ -38,7 +38,7 @@ extension QueryParser {
         repeat {
             if count > 0 { try advance() }
             let start = token.start
-            if isGrouped { try expression() } else { try path() }
+            if isGrouped { try expression() } else { try key() }
             var folds: QueryNode.Modifiers = []
             if token.kind == .openBracket {
                 try advance()
@@ -66,7 +66,7 @@ extension QueryParser {
         var count = 0
         repeat {
             if count > 0 { try advance() }
-            try path()
+            try key()
             count += 1
         } while token.kind == .comma
         try expect(.close, "\",\" or \")\" of DISTINCT")

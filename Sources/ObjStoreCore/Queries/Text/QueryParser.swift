@@ -6,13 +6,15 @@ struct QueryParser {
     /// An operator that waits for its last operand, or an open parenthesis. The higher the number, the more strongly it
     /// binds.
     struct Pending {
-        enum Kind: UInt8 { case group = 0, subquery, or, and, not, compare, add, multiply, negate }
+        enum Kind: UInt8 { case group = 0, subquery, call, or, and, not, compare, add, multiply, negate }
 
         var kind: Kind
         var choice: UInt8 = 0
         var modifiers: QueryNode.Modifiers = []
-        /// Of `and` and `or`.
+        /// Of `and`, `or` and `call`.
         var operands: UInt32 = 2
+        /// Of a function.
+        var name = Value.null
         var position: Int
         /// Of the operands so far.
         var depth = 0

@@ -149,6 +149,9 @@ package struct QueryPrinter {
             parts.append(.name(index))
             parts.append(.text(" AS "))
             parts.append(.node(index - 1, level: level))
+        case .call:
+            named(try name(index))
+            push(index, level, before: "(", between: ", ", after: ")")
         }
     }
 

@@ -9,7 +9,7 @@ extension QueryTree {
     ///           | value BETWEEN {constant, constant} | value GEOWITHIN place
     /// operator  = (== != IN BEGINSWITH ENDSWITH CONTAINS LIKE) with perhaps [c], [d] or [cd] | < <= > >= | TEXT
     /// value     = value + - * / value | -value | (value) | constant | [ANY|ALL|NONE] (path | list)
-    ///           | SUBQUERY(path, $x, condition) tail
+    ///           | SUBQUERY(path, $x, condition) tail | function(value, …)
     /// path      = (name | @links.Class.name | @links | @self | $x | $K0) { .name | .@links.Class.name | .@keys
     ///           | .@values | .$K0 | [n] | [FIRST] | [LAST] | [*] | ['key'] | [$0] } [tail | .@type]
     /// tail      = .@count | .@size | [SIZE] | (.@min | .@max | .@sum | .@avg) [path of the element]

@@ -120,10 +120,15 @@ package struct QueryNode {
         /// All of it: the predicate, then the steps in their order.
         case query = 32
 
+        // Later additions.
+
+        /// A function, by its name in `value`, with its arguments: values.
+        case call
+
         // Tables: what is asked of groups of objects, or of each, instead of the objects themselves.
 
         /// Operands are values, perhaps `named`: objects with equal ones are a group. None: all objects are one.
-        case group = 34
+        case group
         /// Of a condition about groups.
         case having
         /// The columns of the table: values, perhaps `named`.

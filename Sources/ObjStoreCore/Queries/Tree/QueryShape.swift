@@ -68,7 +68,7 @@ extension QueryNode {
         case .arithmetic:
             operands == (choice == Arithmetic.negate.rawValue ? 1 : 2) && Arithmetic(rawValue: choice) != nil
         case .and, .or: operands >= 2
-        case .list: true
+        case .list, .call: true
         case .circle: operands == 3
         case .box: operands == 4
         case .polygon, .sort, .distinct, .query, .select: operands >= 1

@@ -80,6 +80,7 @@ from .errors import (
     WrongView,
 )
 from .json.json_text import parse_json
+from .models.calls import call
 from .models.expressions import Condition, Expression, all_, any_, expression, none_
 from .models.groups import group
 from .models.indexes import Index
@@ -207,6 +208,7 @@ __all__ = [
     "any_",
     "asc",
     "backlinks",
+    "call",
     "default_store",
     "delete_files",
     "desc",

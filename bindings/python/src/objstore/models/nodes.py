@@ -17,7 +17,7 @@ TRUTH, AND, OR, NOT, COMPARE, CONSTANT, LIST, ARITHMETIC, VARIABLE = range(1, 10
 PROPERTY, ELEMENT, KEY, INCOMING, ALL_INCOMING, NAME, KEYS, VALUES, TYPE = range(11, 20)
 COUNT, FILTER, AGGREGATE, QUANTIFIED = range(20, 24)
 SORT_KEY, SORT, DISTINCT, LIMIT, OFFSET, WHOLE = range(27, 33)
-GROUP, HAVING, SELECT, COLUMN = range(34, 38)
+CALL, GROUP, HAVING, SELECT, COLUMN = range(33, 38)
 
 EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, IN, BETWEEN = range(1, 9)
 BEGINS_WITH, ENDS_WITH, CONTAINS, LIKE, FULL_TEXT = range(9, 14)
@@ -95,6 +95,11 @@ def column(name: str) -> bytes:
 def incoming(class_name: str, name: str) -> bytes:
     """The objects of a class that link to the value before it by a property."""
     return _named(NAME, 0, class_name) + _named(INCOMING, 2, name)
+
+
+def call(name: str, operands: int) -> bytes:
+    """A function of the values before it."""
+    return _named(CALL, operands, name)
 
 
 def _named(kind: int, operands: int, name: str) -> bytes:

@@ -260,6 +260,8 @@ PROTOTYPES = {
     "objstore_bind_write_body": "wwwww",
     "objstore_bind_change_handler": "wwwww",
     "objstore_bound_close": "w",
+    "objstore_define_function": "wTTwww",
+    "objstore_undefine_function": "wT",
     "objstore_create_from_json": "wwwwTwwwww",
     "objstore_create_all_from_json": "wwwwTwwww",
     "objstore_create_all_from_json_stream": "wwwwwwwww",

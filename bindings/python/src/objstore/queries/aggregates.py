@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import WrongType, about
 from ..native import ffi
 from ..native.failures import check
+from ..reading.views import asked
 from ..values.c_values import give_back, take
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def aggregate(results: "Results[Any]", name: str, prop: "Property") -> Any:
     view = results._source._reader()  # kept during the call: another thread may move on meanwhile
     query = results._asked(view)
     s = take()
-    check(_aggregate(query.cell, view.handle, results._binding.ids[prop.index], KINDS[name], s.values.address))
+    property_id = results._binding.ids[prop.index]
+    check(asked(query, _aggregate, query.cell, view.handle, property_id, KINDS[name], s.values.address))
     value = s.values.get(prop)
     give_back(s)
     return value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import switch
 from ..native import ffi
 from ..native.failures import check
+from ..reading.views import asked
 
 if TYPE_CHECKING:
     from .results import Results
@@ -56,8 +57,8 @@ def plan(results: "Results[Any]", run: bool) -> Plan:
     runs = RUN * switch("run", run)
     view = results._source._reader()  # kept during the calls: another thread may move on meanwhile
     query = results._asked(view)
-    told = json.loads(_written(query.cell, view.handle, JSON | runs))
-    text = _written(query.cell, view.handle, 0).rstrip("\n")  # it is asked once
+    told = json.loads(_written(query, view.handle, JSON | runs))
+    text = _written(query, view.handle, 0).rstrip("\n")  # it is asked once
     found = told.get("found", {})
     if found:
         text += f"\nfound: {_counted(found['objects'], 'object', 'objects')} in {found['microseconds']} µs"
@@ -88,7 +89,7 @@ def _counted(count: int, noun: str, nouns: str) -> str:
 def _written(query: Any, view: int, flags: int) -> str:
     buffer, text = ffi.Buffer(), ffi.Text()
     try:
-        check(_explain(query, view, flags, ctypes.byref(buffer), ctypes.byref(text)))
+        check(asked(query, _explain, query.cell, view, flags, ctypes.byref(buffer), ctypes.byref(text)))
         return ffi.string(text)
     finally:
         _buffer_free(ctypes.byref(buffer))

@@ -1,6 +1,7 @@
 """Queries as handles of the library: made once, asked in any view of their store."""
 
 import ctypes
+import re
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,7 @@ _query_then = ffi.bind("objstore_query_then")
 _query_text = ffi.bind("objstore_query_text")
 _query_close = ffi.bind("objstore_query_close")
 
+_CALL = 33  # OBJSTORE_QUERY_CALL
 _NODE_BYTES, _VALUE_BYTES = ctypes.sizeof(ffi.QueryNode), ctypes.sizeof(ffi.Value)
 _WORDS, _VALUE = _NODE_BYTES // 8, ffi.QueryNode.value.offset // 8  # of a node, and before its value
 
@@ -28,13 +30,14 @@ class Query:
     """A class, a condition, and what is done with the objects that satisfy it. Never changes; any thread may ask it, as
     long as its store is open."""
 
-    __slots__ = ("cell", "key", "is_ascending", "shown", "__weakref__")
+    __slots__ = ("cell", "key", "is_ascending", "calls", "shown", "__weakref__")
     shown: str  # in messages, where it has no text
 
-    def __init__(self, key: Any, is_ascending: bool) -> None:
+    def __init__(self, key: Any, is_ascending: bool, calls: bool = False) -> None:
         self.cell = cell_of(self, _query_close)  # the handle, from when the library has made it
         self.key = key  # equal ones find the same
         self.is_ascending = is_ascending  # does it find objects in the order of their keys?
+        self.calls = calls  # does it call functions, which may be of Python?
 
     def text(self) -> str:
         """What filter() makes the same of. NotSupported: it has none."""
@@ -43,14 +46,41 @@ class Query:
         return ffi.string(text)
 
 
+class _Functions:
+    """What queries can call, by name, in any store; and how often one of them became another."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.pattern: re.Pattern[str] | None = None  # finds what may be a call in a text
+        self.generation = 0
+
+
+_functions = _Functions()
+
+
+def called(name: str) -> None:
+    """A function of that name was defined, or is not there any more."""
+    names = _functions.names | {name}
+    _functions.pattern = re.compile(rf"\b(?:{'|'.join(sorted(names))})\s*\(", re.ASCII)
+    _functions.names = names
+    _functions.generation += 1
+
+
+def calls_in(nodes: bytes) -> bool:
+    """Does a query of these nodes call functions?"""
+    return bool(_functions.names) and any(nodes[at] == _CALL for at in range(0, len(nodes), _NODE_BYTES))
+
+
 def key(class_id: int, nodes: bytes, texts: tuple[bytes, ...]) -> Any:
     """Of the query that is made of them."""
+    if calls_in(nodes):
+        return class_id, nodes, texts, _functions.generation
     return class_id, nodes, texts
 
 
 def of_nodes(view: int, class_id: int, nodes: bytes, texts: tuple[bytes, ...], is_ascending: bool = True) -> Query:
     """Of an expression; b"": all objects of the class."""
-    query = Query(key(class_id, nodes, texts), is_ascending)
+    query = Query(key(class_id, nodes, texts), is_ascending, calls_in(nodes))
     if status := make(view, class_id, nodes, texts, ctypes.addressof(query.cell)):
         raise failed(status)
     return query
@@ -81,7 +111,9 @@ def failed(status: int) -> Error:
 def of_text(view: int, class_id: int, text: str, arguments: Packed) -> Query:
     """Of a text and its arguments."""
     # Behind anything that may be a SORT the order is unknown.
-    query = Query((class_id, text, *arguments), "sort" not in text.lower())
+    calls = _functions.pattern is not None and _functions.pattern.search(text) is not None
+    generation = _functions.generation if calls else 0
+    query = Query((class_id, text, *arguments, generation), "sort" not in text.lower(), calls)
     parse(text, arguments, lambda *given: _query_parse(view, class_id, *given, ctypes.byref(query.cell)))
     return query
 
@@ -116,7 +148,8 @@ def of_incoming(view: int, property_id: int, head: int, key: int) -> Query | Non
 
 def then(first: Query, second: Query) -> Query:
     """What the second finds among what the first finds."""
-    query = Query((first.key, second.key), first.is_ascending and second.is_ascending)
+    is_ascending, calls = first.is_ascending and second.is_ascending, first.calls or second.calls
+    query = Query((first.key, second.key), is_ascending, calls)
     check(_query_then(first.cell, second.cell, ctypes.byref(query.cell)))
     return query
 

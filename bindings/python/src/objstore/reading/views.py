@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Status
 from ..native import ffi
+from ..native.callbacks import Calls
 from ..native.failures import check, failure
 from ..native.handles import Bag, cell_of
 from ..values import kinds
@@ -43,6 +44,16 @@ _view_version = ffi.bind("objstore_view_version")
 _view_freeze = ffi.bind("objstore_view_freeze")
 _view_close = ffi.bind("objstore_view_close")
 _NOTHING: frozenset[tuple[int, int]] = frozenset()
+
+
+def asked(query: Query, function: Any, *arguments: Any) -> int:
+    """The status of a call that asks a query. What functions of Python raised that it calls is raised."""
+    if not query.calls:
+        return int(function(*arguments))
+    calls = Calls()
+    status = calls.run(function, *arguments)
+    calls.check()
+    return status
 
 
 class Epoch:
@@ -147,11 +158,14 @@ class View:
 
     def count(self, binding: "Binding", query: Query | None) -> int:
         """How many objects there are; without a query: of the class."""
+        return self._count(query, binding.class_id)
+
+    def _count(self, query: Query | None, class_id: int = 0) -> int:
         s = take()
         if query is None:
-            status = _count(self.handle, binding.class_id, s.number_address)
+            status = _count(self.handle, class_id, s.number_address)
         else:
-            status = _query_count(query.cell, self.handle, s.number_address)
+            status = asked(query, _query_count, query.cell, self.handle, s.number_address)
         if status:
             raise failure(status)
         number = s.number.value
@@ -160,6 +174,8 @@ class View:
 
     def count_once(self, class_id: int, nodes: bytes, texts: tuple[bytes, ...]) -> int:
         """The same with a query that is made for this alone."""
+        if queries.calls_in(nodes):
+            return self._count(queries.of_nodes(self.handle, class_id, nodes, texts))
         s = take()  # which closes it, if a signal handler raises here
         status = queries.make(self.handle, class_id, nodes, texts, s.query_address)
         status = status or _query_count(s.query, self.handle, s.number_address)
@@ -180,7 +196,7 @@ class View:
         evaluation = self._evaluations.find(query.key)
         if evaluation is None:
             evaluation = Evaluation()
-            check(_query_find(query.cell, self.handle, evaluation.out))
+            check(asked(query, _query_find, query.cell, self.handle, evaluation.out))
             self._evaluations.keep(query.key, evaluation.made())
         return evaluation
 
@@ -190,7 +206,7 @@ class View:
         if evaluation is not None:
             return evaluation.keys(0, 1)[0] if evaluation.count else None
         s = take()
-        if status := _query_first(query.cell, self.handle, s.object_address, s.flag_address):
+        if status := asked(query, _query_first, query.cell, self.handle, s.object_address, s.flag_address):
             raise failure(status)
         found = s.key.value if s.flag.value else None
         give_back(s)

@@ -1,0 +1,37 @@
+public import CObjStore
+internal import ObjStoreCore
+
+// MARK: Functions that queries call
+
+/// The name of a function: not empty, valid UTF-8.
+private func functionName(_ text: objstore_text) throws(StoreError) -> String {
+    do throws(StoreError) { return try name(text) } catch { throw error.prefixed("name: ") }
+}
+
+@c @implementation
+public func objstore_define_function(
+    _ store: OpaquePointer?, _ name: objstore_text, _ signature: objstore_text, _ function: objstore_function?,
+    _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let function else { return failNull("function") }
+    return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
+        let own = try functionName(name)
+        let text = try naming("signature") { () throws(StoreError) -> UnsafeRawBufferPointer in
+            let (pointer, count) = try bytes(of: signature)
+            return UnsafeRawBufferPointer(start: pointer, count: count)
+        }
+        try box.store.define(
+            own, signature: text, function: function, userdata: userdata.pointer, around: userdata.around
+        ) { status in withExtendedLifetime(userdata) { handlerFailure(status, "it") } }
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_undefine_function(_ store: OpaquePointer?, _ name: objstore_text) -> objstore_status {
+    Handles.pin(store, .store, "store", [.notFound: "name"]) { (box: StoreBox) throws(StoreError) in
+        try box.store.undefine(try functionName(name))
+        return .OBJSTORE_OK
+    }
+}
