@@ -43,6 +43,18 @@ extension RealmExamples {
             }
         }
 
+        @Test func sections() throws {
+            let dogs = realm.objects(Dog.self), newest = [SortDescriptor(keyPath: "age", ascending: false)]
+            let sections = dogs.sectioned(by: \.alive)
+            XCTAssertEqual(sections.allKeys, [false, true])
+            XCTAssertEqual(dogs.sectioned(by: \.alive, ascending: false).allKeys, [true, false])
+            let named = dogs.sectioned(by: { String($0.name.suffix(1)) }, sortDescriptors: newest)
+            XCTAssertEqual(named.allKeys, ["4", "3", "2", "1"])
+            XCTAssertEqual(dogs.sectioned(by: \.age, sortDescriptors: newest).map { $0[0].age }, [4, 3, 2, 1])
+            XCTAssertEqual(dogs.sectioned(by: \.age, sortDescriptors: []).count, 4)
+            XCTAssertEqual(try sections.freeze().thaw()?.map { $0.map(\.id) } ?? [], [[1], [2, 3, 4]])
+        }
+
         @Test func observing() throws {
             let told = Mutex<[String]>([])
             let results = dogs.observe { change in told.withLock { $0.append("results \(change.modifications)") } }

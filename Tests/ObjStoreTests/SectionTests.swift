@@ -150,8 +150,14 @@ import Testing
         let names = ["", "ärger", "Ärger", "éa", "e\u{301}a", "ßa", "ẞa", "ﬁ", "ǆ", "1a", "🐶", "z", "Z", "K", "ı", "İ"]
         let store = try memoryStore([Q.Item.self, Q.Owner.self])
         try store.write { tx in
-            for (id, name) in names.enumerated() { try tx.create(Q.Item.self, value: ["id": id, "name": name]) }
-            try tx.create(Q.Item.self, value: ["id": 100, "nick": "rex"])
+            for (id, name) in names.enumerated() {
+                let item = Q.Item()
+                (item.id, item.name) = (id, name)
+                try tx.add(item)
+            }
+            let rex = Q.Item()
+            (rex.id, rex.nick) = (100, "rex")
+            try tx.add(rex)
         }
         let items = store.objects(Q.Item.self)
         let letters = items.where { $0.id < 100 }.sectioned(byFirstLetterOf: \.name, in: .ofAppearance)

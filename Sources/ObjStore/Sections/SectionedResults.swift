@@ -136,30 +136,25 @@ public struct SectionedResults<Key: CollectionElement, SectionElement: Object>: 
 
     /// By what a function answers; its error is thrown as it is.
     private func made(
-        by function: (SectionElement) throws -> Key, _ list: ObjStoreCore.Results, _ binding: ClassBinding
+        by function: @escaping (SectionElement) throws -> Key, _ list: ObjStoreCore.Results, _ binding: ClassBinding
     ) throws -> Sections {
-        var thrown: (any Error)?
-        let result = withoutActuallyEscaping(function) { function in
-            Result { () throws(StoreError) in
-                // The value of the last answer.
-                var kept: OwnedValue?
-                return try list.sections(flags) { (object) throws(StoreError) in
-                    let element = results.space.materialise(SectionElement.self, binding, object.key)
-                    let key: Key
-                    do { key = try function(element) } catch {
-                        thrown = error
-                        throw StoreError(.callback, "the function that says the key has failed")
-                    }
-                    let value = try withEncoded(CollectionOfOne(key)) { (values) throws(StoreError) in
-                        try OwnedValue(copying: values[0])
-                    }
-                    kept = value
-                    return withExtendedLifetime(kept) { value.value }
+        let space = results.space, last = LastAnswer()
+        do throws(StoreError) {
+            return try list.sections(flags) { (object) throws(StoreError) in
+                let key: Key
+                do { key = try function(space.materialise(SectionElement.self, binding, object.key)) } catch {
+                    last.error = error
+                    throw StoreError(.callback, "the function that says the key has failed")
                 }
+                let value = try withEncoded(CollectionOfOne(key)) { (values) throws(StoreError) in
+                    try OwnedValue(copying: values[0])
+                }
+                last.value = value
+                return value.value
             }
+        } catch {
+            throw last.error ?? ObjStoreError(error)
         }
-        if let thrown { throw thrown }
-        return try core { () throws(StoreError) in try result.get() }
     }
 
     private func reporting<T>(_ none: T, _ body: () throws -> T) -> T {
@@ -226,6 +221,12 @@ extension SectionedResults {
         walk(to: Self.index(index, distance, limit), from: index)
     }
     @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end.distance(from: start) }
+}
+
+/// What a function has answered last: its bytes are read until it is asked again.
+private final class LastAnswer {
+    var value: OwnedValue?
+    var error: (any Error)?
 }
 
 /// The sections of one list.
