@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 private typealias Map = FunctionModel.Map
+private typealias Place = FunctionModel.Place
 private typealias Raw = FunctionModel.Raw
 private let norms = FunctionModel.norms
 private let norm = FunctionModel.norm
@@ -55,11 +56,11 @@ private func lastError() throws -> objstore_error {
         func length(_ x: Double, _ y: Double) -> Double { (x * x + y * y).squareRoot() }
         let body: (OpaquePointer) throws -> Void = { view in
             for norm in ["norm", "norms"] {
-                try ask(view, map, "\(norm)(x, y) < 40", map.keys { $0.y.map { y in length($0.x, y) < 40 } ?? false })
+                try ask(view, map, "\(norm)(x, y) < 40", map.keys { p in p.y.map { length(p.x, $0) < 40 } ?? false })
                 try ask(
-                    view, map, "NOT \(norm)(x, y) < 40", map.keys { $0.y.map { y in length($0.x, y) >= 40 } ?? true })
+                    view, map, "NOT \(norm)(x, y) < 40", map.keys { p in p.y.map { length(p.x, $0) >= 40 } ?? true })
                 try ask(view, map, "\(norm)(x, y) == NULL", map.keys { $0.y == nil })
-                try ask(view, map, "\(norm)(x, y) != 0", map.keys { $0.y.map { y in length($0.x, y) != 0 } ?? true })
+                try ask(view, map, "\(norm)(x, y) != 0", map.keys { p in p.y.map { length(p.x, $0) != 0 } ?? true })
                 try ask(
                     view, map, "50 >= \(norm)(3, n)", map.keys { $0.n.map { length(3, Double($0)) <= 50 } ?? false })
                 try ask(
@@ -258,7 +259,7 @@ private func lastError() throws -> objstore_error {
         var pointer: Raw { Unmanaged.passUnretained(self).toOpaque() }
         var count: Int { freed.load(ordering: .sequentiallyConsistent) }
         /// Before a call returns.
-        var body: (@Sendable () -> objstore_status)?
+        var body: (() -> objstore_status)?
         static let free: objstore_free_userdata = { of($0).freed.add(1, ordering: .sequentiallyConsistent) }
         static func of(_ pointer: Raw) -> Counter { Unmanaged<Counter>.fromOpaque(pointer!).takeUnretainedValue() }
         /// "f64 -> f64": the same.
@@ -432,12 +433,12 @@ private func lastError() throws -> objstore_error {
         let right = Atomic<Int>(0)
         try frozen(map.store) { view in
             let queries = try ["norm", "norms"].map { try query(view, map.cls.id, "\($0)(x, y) < 30") }
-            nonisolated(unsafe) let shared = (view, queries)
+            nonisolated(unsafe) let shared = (view, queries, map.store)
             DispatchQueue.concurrentPerform(iterations: 16) { index in
                 var count: UInt64 = 0
                 if index % 4 == 0 {
                     // Others that are made meanwhile change nothing.
-                    _ = define(map.store, "norm", "f64, f64 -> f64", norm)
+                    _ = define(shared.2, "norm", "f64, f64 -> f64", norm)
                 }
                 if objstore_query_count(shared.1[index % 2], shared.0, &count) == .OBJSTORE_OK, count == wanted {
                     right.add(1, ordering: .relaxed)

@@ -130,7 +130,7 @@ def test_the_lines_are_those_of_the_library(store: objstore.Store) -> None:
     dogs = store.objects(Dog)
     for results in (dogs, dogs.where(Dog.weight > 4990), dogs.where(Dog.id == 1), dogs.where(Dog.age == 1).limit(2)):
         view = results._source._reader()
-        theirs = plans._written(results._asked(view).cell, view.handle, plans.RUN)
+        theirs = plans._written(results._asked(view), view.handle, plans.RUN)
         ours = str(results.explain(run=True)) + "\n"
         assert re.sub(r"\d+ µs", "µs", ours) == re.sub(r"\d+ µs", "µs", theirs)
 
