@@ -533,7 +533,7 @@ def test_functions_in_tables(store: objstore.Store) -> None:
 
     store.define_function("twice", twice, "i64 -> i64")
     store.define_function("initial", first, "str -> str")
-    store.define_function("plus", lambda values: numpy.asarray(values) + 1, "i64[] -> i64[]")
+    store.define_function("plus", lambda values: numpy.asarray(values) + 1, "i64[], n -> i64[]")
     things = list(store.objects(Thing))
     table = store.objects(Thing).table("SELECT(twice(small) AS a, initial(text) AS b, plus(number) AS c)")
     assert table["a"] == [None if thing.small is None else thing.small * 2 for thing in things]

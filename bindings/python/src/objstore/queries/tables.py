@@ -17,7 +17,7 @@ from ..native.handles import cell_of
 from ..objects import state
 from ..reading import packed_rows, queries
 from ..reading.queries import Query
-from ..reading.views import View
+from ..reading.views import View, asked
 from ..values import kinds
 from ..values.c_values import give_back, take
 from ..values.constants import ANYTHING
@@ -114,7 +114,7 @@ class Table:
         if self._cell is None:
             cell = cell_of(self, _table_close)
             view = self._source._reader()  # kept during the call: another thread may move on meanwhile
-            check(_query_table(self._query.cell, view.handle, ctypes.byref(cell)))
+            check(asked(self._query, _query_table, self._query.cell, view.handle, ctypes.byref(cell)))
             rows, columns = ctypes.c_uint64(), ctypes.c_size_t()
             check(_size(cell, ctypes.byref(rows), ctypes.byref(columns)))
             self._rows = rows.value
@@ -229,7 +229,7 @@ class Table:
         if self._cell is not None:
             return arrow.capsule(lambda stream: check(_table_arrow(self._cell, stream)))
         view = self._source._reader()
-        return arrow.capsule(lambda stream: check(_query_arrow(self._query.cell, view.handle, stream)))
+        return _streamed(self._query, view)
 
     def __repr__(self) -> str:
         if self._cell is None:
@@ -259,8 +259,11 @@ def of_query(results: "Results[Any]", view: View, query: Query, described: tuple
 def stream(results: "Results[Any]") -> object:
     """All properties of single values of results."""
     view = results._source._reader()
-    query = results._asked(view)
-    return arrow.capsule(lambda stream: check(_query_arrow(query.cell, view.handle, stream)))
+    return _streamed(results._asked(view), view)
+
+
+def _streamed(query: Query, view: View) -> object:
+    return arrow.capsule(lambda stream: check(asked(query, _query_arrow, query.cell, view.handle, stream)))
 
 
 _WIDTHS = {kinds.BOOL: 1, kinds.FLOAT: 4, kinds.TIMESTAMP: 16, kinds.DECIMAL: 16, kinds.UUID: 16, kinds.OBJECT_ID: 12}
