@@ -1,11 +1,14 @@
-// objstore: the questions of queries.h, through its C interface. A view is opened and frozen for each question, as in
-// peer_objstore.c, and closed with it: both are timed.
+// objstore: the questions of queries.h, through its C interface. A view is opened and frozen for each answer, as in
+// peer_objstore.c, and closed with it: both are timed. Questions are made in one that stays open.
 #include "queries.h"
 
 #include <objstore.h>
 #include <stdlib.h>
 
-struct database { objstore *handle; };
+struct database {
+    objstore *handle;
+    objstore_view *view;
+};
 
 struct question {
     database *of;
@@ -115,19 +118,6 @@ static void create_kennel(const char *dir, const kennel *k) {
     free(path);
 }
 
-static database *open_database(const char *dir, bool of_kennel) {
-    database *d = must_alloc(sizeof *d);
-    char *path = format_path("%s/%s.objstore", dir, of_kennel ? "kennel" : "people");
-    d->handle = open_store(path, NULL);
-    free(path);
-    return d;
-}
-
-static void close_database(database *d) {
-    check(objstore_close(d->handle));
-    free(d);
-}
-
 static objstore_view *begin_read(database *d) {
     objstore_view *live, *frozen;
     check(objstore_view_open(d->handle, &live));
@@ -136,13 +126,26 @@ static objstore_view *begin_read(database *d) {
     return frozen;
 }
 
+static database *open_database(const char *dir, bool of_kennel) {
+    database *d = must_alloc(sizeof *d);
+    char *path = format_path("%s/%s.objstore", dir, of_kennel ? "kennel" : "people");
+    d->handle = open_store(path, NULL);
+    d->view = begin_read(d);
+    free(path);
+    return d;
+}
+
+static void close_database(database *d) {
+    check(objstore_view_close(d->view));
+    check(objstore_close(d->handle));
+    free(d);
+}
+
 static question *prepare(database *d, const char *class_name, const char *text) {
     question *q = malloc(sizeof *q);
     if (!q) die("no memory");
-    objstore_view *view = begin_read(d);
-    *q = (question){.of = d, .class_id = class_of(view, class_name)};
-    check(objstore_query_parse(view, q->class_id, objstore_cstr(text), NULL, 0, &q->query));
-    check(objstore_view_close(view));
+    *q = (question){.of = d, .class_id = class_of(d->view, class_name)};
+    check(objstore_query_parse(d->view, q->class_id, objstore_cstr(text), NULL, 0, &q->query));
     return q;
 }
 
