@@ -24,7 +24,7 @@ help:
 	@echo 'make powercut  power cuts after any call that real processes made; SECONDS=$(SECONDS) SEED=$(SEED)'
 	@echo 'make queries   random queries, each asked in many ways, beside the oracle of queries; QUERIES=$(QUERIES) SEED=$(SEED)'
 	@echo 'make query-cases   captured queries with their answers; CASES=file'
-	@echo 'make bench     benchmarks beside SQLite, LMDB, RocksDB; CASES=commit_1,count_int N=100000,1000000 FIFO=1'
+	@echo 'make bench     benchmarks beside SQLite, LMDB, RocksDB, DuckDB; CASES=commit_1,count_int N=100000,1000000 FIFO=1'
 	@echo 'make docs      reference of the C and the Swift interface: build/docs/index.html'
 	@echo 'make fresh     run other targets in a bare Debian 12; TARGETS="demo test", as root'
 	@echo 'make clean     remove .build/ and build/'
@@ -85,6 +85,7 @@ install:
 
 # CASES=, N= and the other variables of Benchmarks/run go on to it.
 bench: lib
+	@scripts/setup-bench
 	@Benchmarks/run
 
 docs:

@@ -14,7 +14,7 @@ import math
 import sys
 from xml.sax.saxutils import escape
 
-ENGINES = {"objstore": "#0072b2", "sqlite": "#e69f00", "lmdb": "#009e73", "rocksdb": "#999999"}
+ENGINES = {"objstore": "#0072b2", "sqlite": "#e69f00", "lmdb": "#009e73", "rocksdb": "#999999", "duckdb": "#cc79a7"}
 LABEL_WIDTH, BAR_WIDTH, NUMBER_WIDTH = 250, 560, 80
 BAR, GAP, TOP, BOTTOM = 13, 11, 66, 40
 

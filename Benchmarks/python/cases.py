@@ -36,7 +36,7 @@ from peers import PEERS, Peer, Row
 GETS = 10_000
 BELOW = 50  # age
 LARGEST = 100_000
-ENGINES = ("objstore", "sqlite", "lmdb", "rocksdb")  # the keys of results.json
+ENGINES = ("objstore", "sqlite", "lmdb", "rocksdb", "duckdb")  # the keys of results.json
 
 
 def make_rows(count: int) -> list[Row]:

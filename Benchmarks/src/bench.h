@@ -5,6 +5,7 @@
 //      peer_*.c   one file an engine: a table of functions (struct peer)
 //      shapes_*.c the same for stores of another shape (struct shapes)
 //      async_*.c  writes that a loop does not wait for (struct async_writes)
+//      queries_*.c  questions (queries.h), with their floors in floors_query.c, floor_sort.cpp
 //      cases*.c   one function a case: what is timed, in which order, what must come out
 //      report.c   medians and percentiles → results.json, a Markdown table
 //      main.c     options, and the helper processes (recovery, notify_process_1)
@@ -341,7 +342,7 @@ uint64_t floor_open(const char *path);
 
 // -------------------------------------------------------------------------------------- report.c
 
-enum { FLOOR, OBJSTORE, SQLITE, LMDB, ROCKSDB, SLOTS };     // order of a repetition and of the table
+enum { FLOOR, OBJSTORE, SQLITE, LMDB, ROCKSDB, DUCKDB, SLOTS };     // order of a repetition and of the table
 extern const char *const slot_names[SLOTS];
 
 typedef struct {
@@ -377,6 +378,7 @@ typedef struct {
     people *data;
     update_sequence updates;    // over all of data
     const peer *peers[SLOTS];   // NULL: not in this run
+    const struct queries *queries[SLOTS];   // the same, of those that can be asked questions (queries.h)
     result *results;
     size_t result_count;
 } bench;

@@ -76,6 +76,7 @@ void run_wide_rows(bench *b, wanted_function *wanted);
 void run_big_values(bench *b, wanted_function *wanted);
 void run_lists(bench *b, wanted_function *wanted);
 void run_json(bench *b, wanted_function *wanted);
+void run_queries(bench *b, wanted_function *wanted);
 void run_graph(bench *b, wanted_function *wanted);
 void run_herd(bench *b, wanted_function *wanted);
 void run_many_classes(bench *b, wanted_function *wanted);

@@ -3,7 +3,7 @@
 //
 // Also started by itself as `bench --helper recovery|observe|futex|memory-…|many-stores PEER DIR N SHARED`: a
 // second process that works on a store until it is killed, told to end, or done.
-#include "bench.h"
+#include "queries.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -26,6 +26,22 @@ static const peer *const known_peers[SLOTS] = {
 #endif
 };
 
+static const queries *const known_queries[SLOTS] = {
+#ifdef HAVE_OBJSTORE
+    [OBJSTORE] = &queries_objstore,
+#endif
+    [SQLITE] = &queries_sqlite,
+#ifdef HAVE_DUCKDB
+    [DUCKDB] = &queries_duckdb,
+#endif
+};
+
+static bool is_known(int slot) { return known_peers[slot] || known_queries[slot]; }
+
+static const char *version_of(int slot) {
+    return known_peers[slot] ? known_peers[slot]->version() : known_queries[slot]->version();
+}
+
 static const char *wanted_cases;        // NULL: all
 
 static bool in_list(const char *list, const char *name) {
@@ -45,7 +61,7 @@ static bool is_case(const char *name, size_t length) {
 
 static bool is_peer(const char *name, size_t length) {
     for (int slot = FLOOR + 1; slot < SLOTS; slot++)
-        if (known_peers[slot] && strlen(slot_names[slot]) == length && !strncmp(slot_names[slot], name, length))
+        if (is_known(slot) && strlen(slot_names[slot]) == length && !strncmp(slot_names[slot], name, length))
             return true;
     return false;
 }
@@ -71,7 +87,7 @@ static void list(void) {
     for (size_t i = 0; i < case_count; i++) printf("%s\n", cases[i].name);
     printf("peers:");
     for (int slot = FLOOR + 1; slot < SLOTS; slot++)
-        if (known_peers[slot]) printf(" %s %s", slot_names[slot], known_peers[slot]->version());
+        if (is_known(slot)) printf(" %s %s", slot_names[slot], version_of(slot));
     printf("\n");
 }
 
@@ -80,9 +96,9 @@ static char *heading(const bench *b, const char *processor) {
     check_sys(uname(&system) == 0);
     char peers[256] = "";
     for (int slot = FLOOR + 1; slot < SLOTS; slot++)
-        if (b->peers[slot])
+        if (b->peers[slot] || b->queries[slot])
             snprintf(peers + strlen(peers), sizeof peers - strlen(peers), " · %s %s", slot_names[slot],
-                b->peers[slot]->version());
+                version_of(slot));
     return format_path(
         "N = %zu · %s × %ld · %s · Linux %s%s%s\n\nMedians of interleaved repetitions; x/floor is the median of the "
         "ratios within one repetition.",
@@ -150,7 +166,10 @@ int main(int count, char **arguments) {
     make_directory(b.directory);
     refuse_memory_file_system(b.directory);
     for (int slot = FLOOR; slot < SLOTS; slot++) {
-        if (known_peers[slot] && (!peers || in_list(peers, slot_names[slot]))) b.peers[slot] = known_peers[slot];
+        if (!peers || in_list(peers, slot_names[slot])) {
+            b.peers[slot] = known_peers[slot];
+            b.queries[slot] = known_queries[slot];
+        }
         char *path = format_path("%s/%s", b.directory, slot_names[slot]);
         remove_directory(path);     // what an earlier run left may have another N
         free(path);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const slot_names[SLOTS] = {"floor", "objstore", "sqlite", "lmdb", "rocksdb"};
+const char *const slot_names[SLOTS] = {"floor", "objstore", "sqlite", "lmdb", "rocksdb", "duckdb"};
 
 void result_extra(result *r, double value, const char *key_format, ...) {
     if (r->extra_count == sizeof r->extras / sizeof *r->extras) die("too many extras in %s", r->name);

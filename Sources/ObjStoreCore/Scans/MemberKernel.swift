@@ -23,16 +23,12 @@ struct MemberKernel {
                 let word = row &>> 6
                 var bits = mask[word]
                 if let nulls { bits &= ~nulls[word] }
-                var found: UInt64 = 0
                 if bits != 0 {
-                    try decoder.numbers(entry, first: row, count: min(64, rows &- row), into: values)
-                    while bits != 0 {
-                        let place = bits.trailingZeroBitCount
-                        if set.contains(values[place]) { found |= 1 &<< UInt64(place) }
-                        bits &= bits &- 1
-                    }
+                    let count = min(64, rows &- row)
+                    try decoder.numbers(entry, first: row, count: count, into: values)
+                    bits = set.among(values, count, bits)
                 }
-                mask[word] = found
+                mask[word] = bits
                 row &+= 64
             }
         }
@@ -80,6 +76,32 @@ final class NumberSet {
         }
         return search(key)
     }
+
+    /// Of `count` numbers, at most 64, those that are `wanted` and in the set.
+    @inline(__always)
+    func among(_ numbers: UnsafePointer<Int64>, _ count: Int, _ wanted: UInt64) -> UInt64 {
+        var found: UInt64 = 0
+        if let bits, wanted.nonzeroBitCount >= NumberSet.manyWanted {
+            // Whether a number is in the set is no branch: nobody could foresee it.
+            for place in 0..<count {
+                let bit = UInt64(bitPattern: numbers[place] &- first)
+                let inside = UInt64(unsafeBitCast(bit < width, to: UInt8.self))
+                let at = bit & (0 &- inside)
+                found |= (bits[Int(at &>> 6)] &>> (at & 63) & inside) &<< UInt64(place)
+            }
+            return found & wanted
+        }
+        var left = wanted
+        while left != 0 {
+            let place = left.trailingZeroBitCount
+            if contains(numbers[place]) { found |= 1 &<< UInt64(place) }
+            left &= left &- 1
+        }
+        return found
+    }
+
+    /// Looking at all 64 costs as much as at so many one by one.
+    private static let manyWanted = 16
 
     private func search(_ key: Int64) -> Bool {
         var low = 0, high = keys.count

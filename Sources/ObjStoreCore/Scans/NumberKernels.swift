@@ -304,11 +304,22 @@ enum NumberKernels {
     static func maskDoubles(
         _ part: UnsafeRawPointer, _ count: Int, low: Double, high: Double, into mask: UnsafeMutablePointer<UInt64>
     ) {
+        typealias Lanes = SIMD8<Double>
         let cells = part.assumingMemoryBound(to: Double.self)
+        let lows = Lanes(repeating: low), highs = Lanes(repeating: high)
         var row = 0
         while row < count {
             let rows = min(64, count &- row)
             var word: UInt64 = 0, bit = 0
+            while bit &+ 8 <= rows {
+                let eight = part.loadUnaligned(fromByteOffset: (row &+ bit) &<< 3, as: Lanes.self)
+                let inside =
+                    unsafeBitCast(eight .>= lows, to: SIMD8<Int64>.self)
+                    & unsafeBitCast(eight .<= highs, to: SIMD8<Int64>.self)
+                let bytes = unsafeBitCast(SIMD8<UInt8>(truncatingIfNeeded: inside), to: UInt64.self)
+                word |= bits(bytes) &<< UInt64(bit)
+                bit &+= 8
+            }
             while bit < rows {
                 let cell = cells[row &+ bit]
                 let inside = unsafeBitCast(cell >= low, to: UInt8.self) & unsafeBitCast(cell <= high, to: UInt8.self)
