@@ -174,6 +174,8 @@ const benchmark_case cases[] = {
     {"sort_from_index", run_queries},
     {"first_page", run_queries},
     {"query_parse", run_queries},
+    {"group_100", run_queries},
+    {"group_100k", run_queries},
     {"open_warm", run_open_warm},
     {"open_cold", run_open_cold},
     {"create_store", run_create_store},

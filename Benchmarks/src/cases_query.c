@@ -245,12 +245,85 @@ static void run_parse(session *s) {
         }
 }
 
+// ----------------------------------------------------------------------------------------- groups
+
+typedef struct {
+    const char *name;
+    question_store store;
+    const char *class_name, *objstore, *sql, *sqlite;   // sqlite: NULL: the same
+    group_floor *floor;
+} grouped;
+
+// By breeder SQLite would look up each dog in the order of the index.
+static const grouped groupings[] = {
+    {"group_100", PEOPLE, "Person", "", "SELECT age::BIGINT, count(*), sum(score) FROM person GROUP BY age",
+     "SELECT age, count(*), sum(score) FROM person GROUP BY age", floor_group_100},
+    {"group_100k", KENNEL, "Dog", "", "SELECT breeder::BIGINT, count(*), sum(weight) FROM dog GROUP BY breeder",
+     "SELECT breeder, count(*), sum(weight) FROM dog NOT INDEXED GROUP BY breeder", floor_group_100k},
+};
+
+static group_columns group_columns_make(size_t room) {
+    return (group_columns){must_alloc(room * 8), must_alloc(room * 8), must_alloc(room * 8)};
+}
+
+static void group_columns_free(group_columns *g) {
+    free(g->key);
+    free(g->count);
+    free(g->sum);
+}
+
+// Puts the groups at the places of their keys, which are less than `room`: none may be there twice.
+static void place_groups(const group_columns *g, size_t count, size_t room, group_columns *places, const char *name) {
+    memset(places->count, 0, room * 8);
+    for (size_t i = 0; i < count; i++) {
+        const int64_t key = g->key[i];
+        if (key < 0 || (size_t)key >= room || places->count[key]) die("%s: a group %ld that is not", name, key);
+        places->count[key] = g->count[i];
+        places->sum[key] = g->sum[i];
+    }
+}
+
+static void run_grouping(session *s, const grouped *what) {
+    bench *b = s->bench;
+    result *r = add_result(b, what->name, "us/case", false);
+    const size_t room = s->truth.kennel->breeders > 256 ? s->truth.kennel->breeders : 256;
+    group_columns found = group_columns_make(room), expected = group_columns_make(room),
+                  places = group_columns_make(room);
+    place_groups(&found, what->floor(&s->truth, found), room, &expected, "floor");
+    question *asking[SLOTS] = {0};
+    each_engine(b, slot) if (b->queries[slot]->groups) {
+        const char *text = slot == OBJSTORE ? what->objstore : slot == SQLITE ? what->sqlite : what->sql;
+        asking[slot] = b->queries[slot]->prepare(database_of(s, slot, what->store), what->class_name, text);
+    }
+    // The first round is not measured: first touches.
+    for (size_t i = 0, n = repetitions(b, 7); i <= n; i++)
+        for (int slot = FLOOR; slot < SLOTS; slot++) {
+            if (slot != FLOOR && !asking[slot]) continue;
+            const int64_t start = now_ns();
+            const size_t count = slot == FLOOR ? what->floor(&s->truth, found)
+                                               : b->queries[slot]->groups(asking[slot], room, found);
+            const int64_t time = now_ns() - start;
+            if (i) series_add(&r->tracks[slot].repetitions, microseconds(time));
+            place_groups(&found, count, room, &places, slot_names[slot]);
+            for (size_t key = 0; key < room; key++)     // sums of eighths are exact in any order
+                if (places.count[key] != expected.count[key] ||
+                    (places.count[key] && places.sum[key] != expected.sum[key]))
+                    die("%s: %s: group %zu is wrong", what->name, slot_names[slot], key);
+        }
+    each_engine(b, slot) if (asking[slot]) b->queries[slot]->finish(asking[slot]);
+    group_columns_free(&found);
+    group_columns_free(&expected);
+    group_columns_free(&places);
+}
+
 void run_queries(bench *b, wanted_function *wanted) {
     session s = {.bench = b, .truth = {.people = b->data, .kennel = kennel_make(b->data->count)}};
     choose_numbers(&s);
     for (size_t i = 0; i < question_count; i++)
         if (wanted(questions[i].of_case)) run_question(&s, &questions[i]);
     if (wanted("query_parse")) run_parse(&s);
+    for (size_t i = 0; i < sizeof groupings / sizeof *groupings; i++)
+        if (wanted(groupings[i].name)) run_grouping(&s, &groupings[i]);
     each_engine(b, slot)
         for (int store = 0; store < STORES; store++)
             if (s.open[slot][store]) b->queries[slot]->close(s.open[slot][store]);

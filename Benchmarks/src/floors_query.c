@@ -261,6 +261,50 @@ size_t floor_subquery_many(const truth *t, int64_t *ids) {
     return linked_more_than(t->kennel, t->kennel->breeder, t->kennel->breeders, 4, 2);
 }
 
+// ----------------------------------------------------------------------------------------- groups
+
+size_t floor_group_100(const truth *t, group_columns groups) {
+    const people *p = t->people;
+    struct { int64_t count; double sum; } by_age[256] = {0};
+    for (size_t i = 0; i < p->count; i++) {
+        by_age[p->age[i]].count++;
+        by_age[p->age[i]].sum += p->score[i];
+    }
+    size_t found = 0;
+    for (int age = 0; age < 256; age++) {
+        if (!by_age[age].count) continue;
+        groups.key[found] = age;
+        groups.count[found] = by_age[age].count;
+        groups.sum[found++] = by_age[age].sum;
+    }
+    return found;
+}
+
+size_t floor_group_100k(const truth *t, group_columns groups) {
+    typedef struct { int64_t key, count; double sum; } slot;
+    const kennel *k = t->kennel;
+    uint64_t size = 64;
+    while (size < 2 * k->breeders) size *= 2;
+    slot *slots = calloc(size, sizeof *slots);
+    if (!slots) die("no memory");
+    for (size_t i = 0; i < k->dogs; i++) {
+        uint64_t at = (k->breeder[i] * 0x9e3779b97f4a7c15u) >> 32 & (size - 1);
+        while (slots[at].count && slots[at].key != k->breeder[i]) at = (at + 1) & (size - 1);
+        slots[at].key = k->breeder[i];
+        slots[at].count++;
+        slots[at].sum += k->weight[i];
+    }
+    size_t found = 0;
+    for (uint64_t at = 0; at < size; at++) {
+        if (!slots[at].count) continue;
+        groups.key[found] = slots[at].key;
+        groups.count[found] = slots[at].count;
+        groups.sum[found++] = slots[at].sum;
+    }
+    free(slots);
+    return found;
+}
+
 // ------------------------------------------------------------------------------------------ steps
 
 // The first object of each age.

@@ -27,6 +27,9 @@ void kennel_free(kennel *k);
 typedef struct database database;       // each engine defines its own
 typedef struct question question;
 
+// What GROUP BY finds, as columns, in no order.
+typedef struct { int64_t *key, *count; double *sum; } group_columns;
+
 typedef struct queries {
     const char *(*version)(void);
     // The store of Person without an index on age; NULL: that of the engine's `peer`.
@@ -44,6 +47,8 @@ typedef struct queries {
     size_t (*list)(question *q, size_t room);
     // The ids of what `list` has found last.
     void (*ids)(question *q, int64_t *ids);
+    // Of a question that yields a key, a count and a sum of doubles for each group: how many groups there are.
+    size_t (*groups)(question *q, size_t room, group_columns groups);
 } queries;
 
 extern const queries queries_sqlite;
@@ -71,6 +76,11 @@ question_floor floor_link, floor_link_list, floor_link_many, floor_link_many_lis
 question_floor floor_inverse_count, floor_subquery, floor_subquery_many;
 question_floor floor_distinct, floor_from_index, floor_first_page;
 question_floor floor_sort_full, floor_sort_string, floor_top_100, floor_page_1000;
+
+// The groups of persons by age with the sums of scores, by an array; of dogs by breeder with the sums of weights, by an
+// open hash.
+typedef size_t group_floor(const truth *t, group_columns groups);
+group_floor floor_group_100, floor_group_100k;
 
 // floor_sort.cpp: C++'s std::sort of keys and positions, and a heap of the first ones.
 void sort_by_numbers(const uint8_t *age, const double *score, size_t count, int64_t *ids);

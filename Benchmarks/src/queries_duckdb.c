@@ -238,6 +238,24 @@ static uint64_t count(question *q) {
 
 static void ids(question *q, int64_t *found) { memcpy(found, q->found, q->count * sizeof *found); }
 
+static size_t groups(question *q, size_t room, group_columns found) {
+    duckdb_result result;
+    if (api.duckdb_execute_prepared(q->statement, &result)) die("duckdb: %s", api.duckdb_result_error(&result));
+    handle chunk;
+    size_t count = 0;
+    while ((chunk = api.duckdb_fetch_chunk(result))) {
+        const size_t rows = api.duckdb_data_chunk_get_size(chunk);
+        if (rows > room - count) die("duckdb: more than %zu groups", room);
+        void *const columns[] = {found.key + count, found.count + count, found.sum + count};
+        for (uint64_t i = 0; i < 3; i++)
+            memcpy(columns[i], api.duckdb_vector_get_data(api.duckdb_data_chunk_get_vector(chunk, i)), rows * 8);
+        count += rows;
+        api.duckdb_destroy_data_chunk(&chunk);
+    }
+    api.duckdb_destroy_result(&result);
+    return count;
+}
+
 const queries queries_duckdb = {
     .version = version,
     .create_people = create_people,
@@ -249,4 +267,5 @@ const queries queries_duckdb = {
     .count = count,
     .list = list,
     .ids = ids,
+    .groups = groups,
 };

@@ -144,6 +144,20 @@ static void ids(question *q, int64_t *found) {
     for (size_t i = 0; i < q->count; i++) found[i] = q->found[i];
 }
 
+static size_t groups(question *q, size_t room, group_columns found) {
+    size_t count = 0;
+    int status;
+    while ((status = sqlite3_step(q->statement)) == SQLITE_ROW) {
+        if (count == room) die("sqlite: more than %zu groups", room);
+        found.key[count] = sqlite3_column_int64(q->statement, 0);
+        found.count[count] = sqlite3_column_int64(q->statement, 1);
+        found.sum[count++] = sqlite3_column_double(q->statement, 2);
+    }
+    if (status != SQLITE_DONE) die("sqlite: %s", sqlite3_errmsg(q->of->handle));
+    check(q->of, sqlite3_reset(q->statement));
+    return count;
+}
+
 const queries queries_sqlite = {
     .version = sqlite3_libversion,
     .create_kennel = create_kennel,
@@ -154,4 +168,5 @@ const queries queries_sqlite = {
     .count = count,
     .list = list,
     .ids = ids,
+    .groups = groups,
 };
