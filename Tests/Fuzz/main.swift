@@ -2,7 +2,7 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// Hostile input: `fuzz [store|log|lock|signature|json|nested|all] [--seconds N] [--cases N] [--seed S] [--only SEED]`,
+/// Hostile input: `fuzz [store|log|lock|signature|json|nested|query|all] [--seconds N] [--cases N] [--seed S] [--only SEED]`,
 /// or `fuzz libfuzzer` with arguments of libFuzzer (see `LibFuzzer`).
 ///
 /// A case is made from its seed alone: a real store file, a real log, what killed processes shared, a signature, a JSON
@@ -48,7 +48,7 @@ struct Arguments {
 func usage() -> Never {
     print(
         """
-        usage: fuzz [store|log|lock|signature|json|nested|all] [--seconds N] [--cases N] [--seed S] [--only SEED]\n   \
+        usage: fuzz [store|log|lock|signature|json|nested|query|all] [--seconds N] [--cases N] [--seed S] [--only SEED]\n   \
             fuzz libfuzzer ARGUMENTS of libFuzzer
         """
     )

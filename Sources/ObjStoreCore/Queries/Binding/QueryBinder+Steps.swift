@@ -13,6 +13,7 @@ extension QueryBinder {
                 }
                 var key = try sortKey(operand - 1)
                 key.isDescending = nodes[operand].choice == 1
+                if InjectedBug.active(.queryDescentLost), !keys.isEmpty { key.isDescending = false }
                 key.modifiers = nodes[operand].modifiers
                 keys.append(key)
             }
