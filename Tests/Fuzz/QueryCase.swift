@@ -1,7 +1,7 @@
 import ObjStoreCore
 
-/// One query that may be anything: a text, or an array of nodes. What is refused is refused with a reason that a user can
-/// read; what is taken is asked in many ways, which must agree (`QueryProof`).
+/// One query that may be anything: a text, or an array of nodes. What is refused is refused with a reason; what is
+/// taken is asked in many ways, which must agree (`QueryProof`).
 ///
 /// ```
 ///  byte 0 % 8   7: the bytes behind it are the text
@@ -32,6 +32,9 @@ enum QueryCase {
         var numbers = InputNumbers(bytes.bindMemory(to: UInt8.self))
         return run(&numbers)
     }
+
+    /// One that is too large in one way or another.
+    static func monster(_ number: Int) -> String { QueryMonsters.run(number, store()) }
 
     static func run(_ random: inout some NumberSource) -> String {
         let kind = random.below(256) % 8, cls = random.chance(0.8) ? 0 : random.below(QueryWords.classes.count)

@@ -1,7 +1,7 @@
 import ObjStoreCore
 
-/// What must hold of every query that is taken: list, count, first object and plan agree; its text is the same query; so
-/// is what other ways of the engine answer, made of the same condition.
+/// What must hold of every query that is taken: list, count, first object and plan agree; its text is the same query;
+/// and other queries that mean the same find the same.
 ///
 /// ```
 ///  c, NOT NOT c, c AND true, false OR c, c OR c, c AND c       the same, by index or scan

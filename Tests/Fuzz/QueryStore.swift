@@ -1,7 +1,7 @@
 import ObjStoreCore
 
 /// A small store for queries: every kind of property, with and without index, links, lists, sets and maps of them,
-/// embedded objects, mixed values with anything inside, full text, names that are words of the language; keys with holes.
+/// embedded objects, mixed values with anything inside, full text, names that are words. Keys have gaps.
 ///
 /// One view as it was committed, and a transaction that has created, changed and deleted more.
 struct QueryStore {
@@ -80,6 +80,9 @@ struct QueryStore {
                 "{"
                 + (0..<number % 4).map { #""\#(["a", "b", "x y"][$0 % 3])":\#(self.mixed[$0])"# }.joined(separator: ",")
                 + "}"
+            let keys = ["a", "b", "c"]
+            let counts =
+                "{" + (0..<number % 3).map { "\"\(keys[$0])\":\($0 + number % 5)" }.joined(separator: ",") + "}"
             try create(
                 tx, thing,
                 """
@@ -87,13 +90,15 @@ struct QueryStore {
                 "n":\(number % 4 == 0 ? "null" : "\(number * 7 % 11)"),"f":\(number % 9).5,\
                 "d":\(number % 5 == 0 ? "null" : "\(number % 17 - 8).25"),"s":"\(text)",\
                 "r":\(number % 3 == 0 ? "null" : "\"\(texts[number % texts.count])\""),\
-                "w":"\(text) some words of \(number % 6)","m":\(mixed),"y":\(self.mixed[number * 5 % self.mixed.count]),\
+                "w":"\(text) some words of \(number % 6)","m":\(mixed),\
+                "y":\(self.mixed[number * 5 % self.mixed.count]),\
                 "ints":\(list(number % 4) { $0 == 2 ? "null" : "\($0 + number % 3)" }),\
                 "texts":\(list(number % 3) { "\"\(texts[($0 + number) % texts.count])\"" }),\
                 "doubles":\(list(number % 3) { "\($0).5" }),"notes":\(notes),\
-                "counts":{\((0..<number % 3).map { "\"\(["a", "b", "c"][$0])\":\($0 + number % 5)" }.joined(separator: ","))},\
+                "counts":\(counts),\
                 "things":\(list(number % 3) { self.mixed[($0 + number) % 5] }),\
-                "part":\(part(number % 3)),"parts":\(list(number % 3) { _ in part(1) }),"not":\(number % 2),"sort":"\(text)"}
+                "part":\(part(number % 3)),"parts":\(list(number % 3) { _ in part(1) }),\
+                "not":\(number % 2),"sort":"\(text)"}
                 """)
         }
         try finish(tx, thing, other, range)

@@ -4,8 +4,8 @@ internal import CSystem
 ///
 /// Named after what goes wrong; numbers C… and rows are those of `docs/state-machine.md`, which says which
 /// assertion catches each. A switch costs a load and a predicted branch; none is on a reader's path but those of
-/// queries, which are met once for a query or a leaf of 4,096 rows. Numbers and no enumeration, so that the library that is shipped has none of the names: `InjectedBug+Names.swift` of the simulation
-/// has them.
+/// queries, which are met once for a query or a leaf. Numbers and no enumeration, so that the library that is shipped
+/// has none of the names: `InjectedBug+Names.swift` of the simulation has them.
 package struct InjectedBug: Equatable, Sendable {
     package let number: Int32
 
