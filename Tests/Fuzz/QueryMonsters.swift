@@ -108,7 +108,13 @@ enum QueryMonsters {
             refused: "nested more than 100 deep"),
         Monster(name: "a path of 90 links", content: .text({ many("best.", 90) + "i == 1" })),
         Monster(name: "ALL of a path of 30 lists", content: .text({ "NONE " + many("best.", 30) + "friends.i == 1" })),
-        Monster(name: "SORT by 2,000 keys", content: .text({ "SORT(" + many("s ASC, ", 2000) + "i DESC)" })),
+        Monster(name: "SORT by 256 keys", content: .text({ "SORT(" + many("b ASC, ", 255) + "i DESC)" })),
+        Monster(
+            name: "SORT by 100,001 keys", content: .text({ "SORT(" + many("b ASC, ", 100_000) + "i DESC)" }),
+            refused: "SORT has 100001 keys: at most 256 are allowed"),
+        Monster(
+            name: "DISTINCT by 257 keys", content: .text({ "DISTINCT(" + many("b, ", 256) + "i)" }),
+            refused: "DISTINCT has 257 keys: at most 256 are allowed"),
         Monster(name: "2,000 LIMITs", content: .text({ many("LIMIT(5) OFFSET(0) ", 2000) })),
         Monster(
             name: "a name of 1 MiB", content: .text({ many("x", 1 << 20) + " == 1" }),

@@ -6,6 +6,7 @@ extension QueryBinder {
         case .limit: return .limit(try count(index))
         case .offset: return .offset(try count(index))
         case .sort:
+            try checkKeys(index, "SORT")
             var keys: [SortKey] = []
             for operand in operands(index) {
                 guard nodes[operand].kind == .sortKey else {
@@ -19,12 +20,21 @@ extension QueryBinder {
             }
             return .sort(keys)
         case .distinct:
+            try checkKeys(index, "DISTINCT")
             var keys: [SortKey] = []
             for operand in operands(index) { keys.append(try sortKey(operand)) }
             return .distinct(keys)
         default:
             throw error(
                 .invalidQuery, index, "SORT, DISTINCT, LIMIT or OFFSET is expected here, and not \(described(index))")
+        }
+    }
+
+    private func checkKeys(_ index: Int, _ step: StaticString) throws(StoreError) {
+        let count = nodes[index].operands
+        guard count <= QueryLimits.sortKeys else {
+            throw error(
+                .invalidQuery, index, "\(step) has \(count) keys: at most \(QueryLimits.sortKeys) are allowed")
         }
     }
 

@@ -113,6 +113,7 @@ final class RowOrder {
     private func sort(_ range: Range<Int>, by level: Int) throws(StoreError) {
         begins[range.lowerBound] = true
         if level == columns.count || range.count < 2 { return }
+        if level & 15 == 15 { try Stack.check() }
         let column = columns[level]
         for place in range { rows[place].prefix = column.prefixes[rows[place].index] }
         sortByPrefix(range)
