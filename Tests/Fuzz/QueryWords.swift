@@ -92,11 +92,14 @@ struct QueryWriter<Numbers: NumberSource> {
 
     init(_ random: Numbers) { self.random = random }
 
+    /// Whether one more comes: not when there is nothing left to decide by.
+    private mutating func again(_ chance: Double) -> Bool { !random.isExhausted && random.chance(chance) }
+
     private mutating func pick<T>(_ all: [T]) -> T { all[random.below(all.count)] }
 
     mutating func query(_ cls: QueryWords.Class) {
         if random.chance(0.9) { condition(cls, "", 3) }
-        while random.chance(0.3) { step(cls) }
+        while again(0.3) { step(cls) }
     }
 
     private mutating func step(_ cls: QueryWords.Class) {
@@ -109,14 +112,14 @@ struct QueryWriter<Numbers: NumberSource> {
                 _ = path(cls, "", 2)
                 if random.chance(0.1) { text += pick(["[c]", "[d]", "[cd]"]) }
                 text += random.chance(0.5) ? " ASC" : " DESC"
-            } while random.chance(0.4)
+            } while again(0.4)
             text += ")"
         case 1:
             text += "DISTINCT("
             repeat {
                 if text.last != "(" { text += ", " }
                 _ = path(cls, "", 2)
-            } while random.chance(0.4)
+            } while again(0.4)
             text += ")"
         default:
             text += "\(pick(["LIMIT", "OFFSET"]))(\(pick([0, 1, 2, 5, 20, 1000, Int.max])))"
@@ -144,7 +147,7 @@ struct QueryWriter<Numbers: NumberSource> {
         repeat {
             text += between
             condition(cls, root, depth - 1)
-        } while random.chance(0.3)
+        } while again(0.3)
         text += ")"
     }
 
