@@ -6,7 +6,7 @@ SECONDS ?= 60
 SEED ?= 1
 QUERIES ?= 20000
 
-.PHONY: help setup lib demo test install crash whole crash-controls threads sanitize fuzz faults powercut queries query-cases bench docs fresh clean
+.PHONY: help setup lib demo test install crash whole crash-controls threads sanitize fuzz faults powercut queries query-controls query-cases bench docs fresh clean
 
 help:
 	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
@@ -19,10 +19,11 @@ help:
 	@echo 'make crash-controls   injected bugs, each of which must be caught; SECONDS each'
 	@echo 'make threads   pinned scans while pages are reused, and a bug that they must find'
 	@echo 'make sanitize  threads, hostile files and tests under ThreadSanitizer and AddressSanitizer'
-	@echo 'make fuzz      hostile store files, logs and signatures, by chance and by libFuzzer; SECONDS=$(SECONDS) each, SEED=$(SEED)'
+	@echo 'make fuzz      hostile store files, logs, signatures, JSON and queries, by chance and by libFuzzer; SECONDS=$(SECONDS) each, SEED=$(SEED)'
 	@echo 'make faults    every system call of a history of two processes fails once, with every error'
 	@echo 'make powercut  power cuts after any call that real processes made; SECONDS=$(SECONDS) SEED=$(SEED)'
 	@echo 'make queries   random queries, each asked in many ways, beside the oracle of queries; QUERIES=$(QUERIES) SEED=$(SEED)'
+	@echo 'make query-controls   injected bugs of queries, each of which must be caught; SEED=$(SEED)'
 	@echo 'make query-cases   captured queries with their answers; CASES=file'
 	@echo 'make bench     benchmarks beside SQLite, LMDB, RocksDB, DuckDB; CASES=commit_1,count_int N=100000,1000000 FIFO=1'
 	@echo 'make docs      reference of the C and the Swift interface: build/docs/index.html'
@@ -62,6 +63,7 @@ sanitize:
 fuzz:
 	@scripts/fuzz all --seconds $(SECONDS) --seed $(SEED)
 	@scripts/fuzz libfuzzer --seconds $(SECONDS) --seed $(SEED)
+	@scripts/fuzz libfuzzer-query --seconds $(SECONDS) --seed $(SEED)
 	@scripts/fuzz control
 
 faults:
@@ -73,6 +75,9 @@ powercut:
 queries: lib
 	@Tests/QueryOracle/ask random --scalars --queries $(QUERIES) --seed $(SEED)
 	@Tests/QueryOracle/ask random --queries $$(( $(QUERIES) / 5 )) --seed $(SEED)
+
+query-controls: lib
+	@Tests/QueryOracle/ask controls --seed $(SEED)
 
 # A CASES= of `make bench` is another thing.
 query-cases: lib

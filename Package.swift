@@ -100,7 +100,7 @@ if isForTests {
             swiftSettings: withFoundation),
         .executableTarget(  // hostile files and signatures, by chance and by libFuzzer
             name: "fuzz", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Fuzz",
-            exclude: ["control", "found"], swiftSettings: settings),
+            exclude: ["control", "found", "query.dict"], swiftSettings: settings),
     ]
 }
 

@@ -2823,8 +2823,9 @@ typedef struct objstore_query_node {
 /** Makes a query from a text. `$0`, `$1` … stand for `arguments`; one that is a list (objstore_list_of) is followed by
  * its elements; `count` is how many values there are in all. A text without a condition, or of length 0, is about all
  * objects. The text and the arguments are copied.
- * Errors: NO_SUCH_CLASS, INVALID_UTF8. INVALID_QUERY: it cannot be read, NO_SUCH_PROPERTY, WRONG_TYPE, NOT_SUPPORTED:
- * of what stands at the `position` of objstore_error, in bytes. Cost: O(length of the text). */
+ * Errors: NO_SUCH_CLASS, INVALID_UTF8. INVALID_QUERY: it cannot be read, NO_SUCH_PROPERTY, WRONG_TYPE, NOT_SUPPORTED,
+ * NO_PRIMARY_KEY: of an `obj(…)`, WRONG_STORE: of a link: of what stands at the `position` of objstore_error, in bytes.
+ * Cost: O(length of the text). */
 OBJSTORE_API objstore_status objstore_query_parse(objstore_view *view, objstore_class_id class_id,
                                                   objstore_text text, const objstore_value *arguments, size_t count,
                                                   objstore_query **query)

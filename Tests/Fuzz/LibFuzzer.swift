@@ -15,7 +15,7 @@ import ObjStoreSimulation
 /// answer is right.
 ///
 /// With OBJSTORE_FUZZ_JSON in the environment the bytes are a `JSONCase`, with OBJSTORE_FUZZ_NESTED the decisions of a
-/// `NestedCase`.
+/// `NestedCase`, with OBJSTORE_FUZZ_QUERY a `QueryCase`.
 enum LibFuzzer {
     private enum Use: Int {
         /// Opened, read, written, compacted, closed, opened again.
@@ -55,6 +55,7 @@ enum LibFuzzer {
                 _ = NestedCase.run(&numbers)
             }
         }
+        if getenv("OBJSTORE_FUZZ_QUERY") != nil { return drive(words, driver) { _ = QueryCase.run($0) } }
         do {
             subjects = try Subject.small(folder)
             for index in subjects.indices { try subjects[index].readHistory(folder + "/base") }

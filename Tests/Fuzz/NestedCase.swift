@@ -19,7 +19,7 @@ enum NestedCase {
             let tx = try store.begin()
             var answer = "nothing"
             for _ in 0..<1 + random.below(6) { answer = try step(tx, &random) }
-            try tx.commit()
+            _ = try tx.commit()
             let view = try store.openView()
             let findings = try view.verify { (_, _) throws(StoreError) in }
             precondition(findings.isEmpty, "\(findings)")

@@ -4,7 +4,7 @@ import ObjStoreSimulation
 
 /// What a case is given to.
 enum Target: String, CaseIterable {
-    case store, log, lock, signature, json, nested
+    case store, log, lock, signature, json, nested, query
 
     /// Made of a store's files.
     var isFile: Bool { self == .store || self == .log || self == .lock }
@@ -27,6 +27,9 @@ enum Target: String, CaseIterable {
             return answer(subject, folder, isLong: seed % 16 < 2, isRead: seed % 8 < 2)
         case .signature: return signature(&mutation.random)
         case .nested: return NestedCase.run(&mutation.random)
+        case .query:
+            if seed % 128 == 0 { return QueryCase.monster(Int(seed / 128)) }
+            return QueryCase.run(&mutation.random)
         case .json: return JSONCase.random(&mutation.random).withUnsafeBytes { JSONCase.run($0) }
         }
     }

@@ -2,15 +2,15 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// Hostile input: `fuzz [store|log|lock|signature|json|nested|all] [--seconds N] [--cases N] [--seed S] [--only SEED]`,
-/// or `fuzz libfuzzer` with arguments of libFuzzer (see `LibFuzzer`).
+/// Hostile input: `fuzz [store|log|lock|signature|json|nested|query|all] [--seconds N] [--cases N] [--seed S]
+/// [--only SEED] [--bug NAME]`, or `fuzz libfuzzer` with arguments of libFuzzer (see `LibFuzzer`).
 ///
-/// A case is made from its seed alone: a real store file, a real log, what killed processes shared, a signature, a JSON
-/// text or nested values, changed in a few places with knowledge of the format. Hashes and refs are made to fit
-/// (`ForgedStore`, `ForgedLog`), or, in half of the cases, not compared (`InjectedBug.hashUnchecked`). Each file is
-/// verified, salvaged to a store that must be sound, opened, read in every way and written. Whatever the library
-/// answers is right, as long as it answers: a trap, a signal, a report of a sanitizer, or more than 20 seconds of work
-/// is a finding. `--only` runs one case in this process.
+/// A case is made from its seed alone: a query (`QueryCase`); or a real store file, a real log, what killed processes
+/// shared, a signature, a JSON text or nested values, changed in a few places with knowledge of the format. Hashes and
+/// refs are made to fit (`ForgedStore`, `ForgedLog`), or, in half of the cases, not compared
+/// (`InjectedBug.hashUnchecked`). Each file is verified, salvaged to a store that must be sound, opened, read in every
+/// way and written. Whatever the library answers is right, as long as it answers: a trap, a signal, a report of a
+/// sanitizer, or more than 20 seconds of work is a finding. `--only` runs one case in this process.
 struct Arguments {
     var targets = Target.allCases
     var seconds = Double.infinity
@@ -38,6 +38,9 @@ struct Arguments {
             case "--cases": cases = number()
             case "--seed": seed = number()
             case "--only": only = number()
+            case "--bug":
+                guard let bug = InjectedBug(named: value) else { usage() }
+                InjectedBug.set(bug, true)
             default: usage()
             }
         }
@@ -48,7 +51,8 @@ struct Arguments {
 func usage() -> Never {
     print(
         """
-        usage: fuzz [store|log|lock|signature|json|nested|all] [--seconds N] [--cases N] [--seed S] [--only SEED]\n   \
+        usage: fuzz [store|log|lock|signature|json|nested|query|all] [--seconds N] [--cases N] [--seed S]\n   \
+                [--only SEED] [--bug NAME]\n   \
             fuzz libfuzzer ARGUMENTS of libFuzzer
         """
     )

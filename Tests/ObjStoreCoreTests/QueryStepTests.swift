@@ -165,6 +165,44 @@ import ObjStoreCore
         #expect(throws: StoreError.self) { try limited.text() }
     }
 
+    /// Equal objects are sorted by the next key, a level deeper: as many keys as there may be fit a thread's stack of
+    /// 1 MiB, and more are refused.
+    @Test func manyKeys() throws {
+        var items = try QueryTests.Items(seed: 7)
+        let tx = try items.store.begin()
+        try items.create(100, tx)
+        try tx.commit()
+        let view = try items.store.openView()
+        func text(_ step: String, _ count: Int, _ direction: String) -> String {
+            step + "(" + Array(repeating: "b" + direction, count: count).joined(separator: ", ") + ")"
+        }
+        for (step, direction) in [("SORT", " ASC"), ("DISTINCT", "")] {
+            let most = try view.query(items.cls, parsing: text(step, QueryLimits.sortKeys, direction))
+            let one = try view.query(items.cls, parsing: text(step, 1, direction))
+            let found = try view.find(most).list(), expected = try view.find(one).list()
+            #expect((0..<found.count).map { found.keys[$0] } == (0..<expected.count).map { expected.keys[$0] })
+            for count in [QueryLimits.sortKeys + 1, 100_000] {
+                let error = #expect(throws: StoreError.self) {
+                    try view.query(items.cls, parsing: text(step, count, direction))
+                }
+                #expect(error?.code == .invalidQuery)
+                #expect(error?.message == "\(step) has \(count) keys: at most 256 are allowed")
+            }
+        }
+    }
+
+    /// A name that is no property may be as long as a text: what is said of it is not.
+    @Test func longNames() throws {
+        let items = try QueryTests.Items(seed: 8), view = try items.store.openView()
+        let name = String(repeating: "x", count: 1 << 20)
+        for (text, code) in [
+            ("\(name) == 1", StatusCode.noSuchProperty), ("@links.\(name).a.@count == 1", .noSuchClass),
+        ] {
+            let error = #expect(throws: StoreError.self) { try view.query(items.cls, parsing: text) }
+            #expect(error?.code == code && error!.message.utf8.count < 200)
+        }
+    }
+
     /// Sums of what a limited query finds are of those alone; it cannot be observed.
     @Test func aggregatesOfSteps() throws {
         var items = try QueryTests.Items(seed: 6)

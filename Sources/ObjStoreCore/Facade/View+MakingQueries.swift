@@ -3,8 +3,8 @@ extension View {
     /// The query of nodes; none: of all objects. Values are copied.
     ///
     /// Errors, with the place of the node: `.noSuchClass`, `.noSuchProperty`, `.wrongType`, `.invalidQuery`,
-    /// `.notSupported`, `.invalidUTF8`; `.invalidArgument`: they are no tree; `.outOfMemory`. Also `.invalidQuery`: it
-    /// gives a table.
+    /// `.notSupported`, `.invalidUTF8`, `.noPrimaryKey`, `.wrongStore`; `.invalidArgument`: they are no tree;
+    /// `.outOfMemory`. Also `.invalidQuery`: it gives a table.
     package func query(_ classID: UInt32, _ nodes: [QueryNode]) throws(StoreError) -> Query {
         try anyQuery(classID, nodes).ofObjects()
     }

@@ -137,7 +137,7 @@ extension ClassState {
         // The old value lies in the leaf, which does not change before the last step.
         if !InjectedBug.active(.inverseKept) || old.kind != .link { try index.remove(old, key) }
         do throws(StoreError) {
-            try index.insert(value, key)
+            if !InjectedBug.active(.queryEntryMissing) || index.kind == .link { try index.insert(value, key) }
             do throws(StoreError) {
                 try cluster.update(row, property, value)
             } catch {

@@ -3,16 +3,16 @@ internal import CSystem
 /// Mistakes that tests switch on to prove that the checks would find them; never set in production.
 ///
 /// Named after what goes wrong; numbers C… and rows are those of `docs/state-machine.md`, which says which
-/// assertion catches each. A switch costs a load and a predicted branch; none is on a reader's path. Numbers and no
-/// enumeration, so that the library that is shipped has none of the names: `InjectedBug+Names.swift` of the simulation
-/// has them.
+/// assertion catches each. A switch costs a load and a predicted branch; none is on a reader's path but those of
+/// queries, which are met once for a query or a leaf. Numbers and no enumeration, so that the library that is shipped
+/// has none of the names: `InjectedBug+Names.swift` of the simulation has them.
 package struct InjectedBug: Equatable, Sendable {
     package let number: Int32
 
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 91
+    package static let count: Int32 = 112
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -185,6 +185,51 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var silenceTold: InjectedBug { InjectedBug(89) }
     /// Positions do not follow a transaction that an observer is not told of.
     @inline(__always) package static var silenceUnplaced: InjectedBug { InjectedBug(90) }
+
+    // Of queries; found by `Tests/QueryOracle/ask controls`.
+
+    /// A bound is the other one: `<=` finds what is at least as great.
+    @inline(__always) package static var queryBoundTurned: InjectedBug { InjectedBug(91) }
+    /// A bound of an index is excluded that is not.
+    @inline(__always) package static var queryBoundOpen: InjectedBug { InjectedBug(92) }
+    /// What a null's cell has is compared as if it were a value.
+    @inline(__always) package static var queryNullForgotten: InjectedBug { InjectedBug(93) }
+    /// What is null is not unequal to anything.
+    @inline(__always) package static var queryNullEqual: InjectedBug { InjectedBug(94) }
+    /// A pattern is not folded, the texts are.
+    @inline(__always) package static var queryFoldHalf: InjectedBug { InjectedBug(95) }
+    /// The code that a constant has in one dictionary is looked for in the next one.
+    @inline(__always) package static var queryStaleDictionary: InjectedBug { InjectedBug(96) }
+    /// A value that changes gets no new entry in its index.
+    @inline(__always) package static var queryEntryMissing: InjectedBug { InjectedBug(97) }
+    /// What an index finds is not asked what else the condition says.
+    @inline(__always) package static var queryRestUnasked: InjectedBug { InjectedBug(98) }
+    /// The bounds of a leaf exclude what is just at its upper one.
+    @inline(__always) package static var queryZoneNarrow: InjectedBug { InjectedBug(99) }
+    /// What links may lead to lacks its last object.
+    @inline(__always) package static var queryTargetMissing: InjectedBug { InjectedBug(100) }
+    /// ALL is not the opposite of ANY of the opposite.
+    @inline(__always) package static var queryAllUnturned: InjectedBug { InjectedBug(101) }
+    /// NONE is ANY.
+    @inline(__always) package static var queryNoneIsAny: InjectedBug { InjectedBug(102) }
+    /// A limit counts before its sort.
+    @inline(__always) package static var queryCutUnsorted: InjectedBug { InjectedBug(103) }
+    /// Of a sort with a limit one too few stay to be sorted.
+    @inline(__always) package static var queryBestTooFew: InjectedBug { InjectedBug(104) }
+    /// A descending key behind the first one ascends.
+    @inline(__always) package static var queryDescentLost: InjectedBug { InjectedBug(105) }
+    /// Counting does not know what an offset leaves out.
+    @inline(__always) package static var queryOffsetUncounted: InjectedBug { InjectedBug(106) }
+    /// The first object is the first before the sort.
+    @inline(__always) package static var queryOldestIsFirst: InjectedBug { InjectedBug(107) }
+    /// Of objects with equal values the last one stays.
+    @inline(__always) package static var queryDistinctLate: InjectedBug { InjectedBug(108) }
+    /// A condition behind a limit is asked before it.
+    @inline(__always) package static var queryJoinedBefore: InjectedBug { InjectedBug(109) }
+    /// What a null's cell has is added up.
+    @inline(__always) package static var querySumOfNulls: InjectedBug { InjectedBug(110) }
+    /// The text of a query has no parentheses.
+    @inline(__always) package static var queryPrintedBare: InjectedBug { InjectedBug(111) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

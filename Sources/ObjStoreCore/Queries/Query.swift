@@ -77,7 +77,7 @@ package final class Query: Sendable {
                 .notSupported, "then: a part of an index is no condition that objects of another query can satisfy")
         }
         let tag = storeTag == 0 ? next.storeTag : storeTag
-        if stretch == nil && steps.allSatisfy(\.isSort) {
+        if stretch == nil && (steps.allSatisfy(\.isSort) || InjectedBug.active(.queryJoinedBefore)) {
             return Query(
                 classID, storeTag: tag, try predicate.and(next.predicate), steps: steps + next.steps,
                 tree: try joinedTree(next), names: next.names ?? names, parts: [self, next])

@@ -34,9 +34,12 @@ extension LeafMatcher {
                 if segment != dictionary.index {
                     let part = try reader.mainPart(head, entry, segment: segment, .strings),
                         isDictionary = StringSegment.isDictionary(part)
+                    let isKept = InjectedBug.active(.queryStaleDictionary) && dictionary.part != nil
                     dictionary = (
                         segment, isDictionary ? part : nil,
-                        isDictionary ? TextDictionary.code(part, of: constant.pointer, constant.count) : nil
+                        isKept
+                            ? dictionary.code
+                            : isDictionary ? TextDictionary.code(part, of: constant.pointer, constant.count) : nil
                     )
                 }
                 if let part = dictionary.part {

@@ -106,7 +106,7 @@ struct LeafMatcher {
         switch comparison {
         case .equal, .notEqual: return (value, value)
         case .less: return value == .min ? nil : (.min, value - 1)
-        case .lessOrEqual: return (.min, value)
+        case .lessOrEqual: return InjectedBug.active(.queryBoundTurned) ? (value, .max) : (.min, value)
         case .greater: return value == .max ? nil : (value + 1, .max)
         case .greaterOrEqual: return (value, .max)
         }
@@ -186,7 +186,10 @@ struct LeafMatcher {
 
     /// Whether the bounds say that no double of the part is in the range.
     private func excludes(_ entry: LeafEntry, _ low: Double, _ high: Double) -> Bool {
-        Double(bitPattern: UInt64(bitPattern: entry.max)) < low
+        if InjectedBug.active(.queryZoneNarrow), Double(bitPattern: UInt64(bitPattern: entry.max)) <= low {
+            return true
+        }
+        return Double(bitPattern: UInt64(bitPattern: entry.max)) < low
             || Double(bitPattern: UInt64(bitPattern: entry.base)) > high
     }
 
@@ -258,6 +261,11 @@ struct LeafMatcher {
                 presence.map { $0[word] } ?? (left >= 64 ? ~0 : left <= 0 ? 0 : 1 &<< UInt64(left) &- 1)
             mask[word] = existing & (complement ? ~mask[word] : mask[word])
         }
+        if InjectedBug.active(.queryNullEqual), complement, !constant.isNull,
+            let entry = LeafHead.entry(head, id: spec.id, hint: hint), !entry.isText
+        {
+            removeNulls(head, entry, rows, mask)
+        }
     }
 
     private static func fill(_ mask: UnsafeMutablePointer<UInt64>, _ rows: Int, _ on: Bool) {
@@ -315,7 +323,7 @@ struct LeafMatcher {
     private func removeNulls(
         _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>
     ) {
-        guard entry.hasAux else { return }
+        guard entry.hasAux, !InjectedBug.active(.queryNullForgotten) else { return }
         let nulls = (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self)
         for word in 0..<(LeafHead.bitmapBytes(rows: rows) / 8) { mask[word] &= ~nulls[word] }
     }

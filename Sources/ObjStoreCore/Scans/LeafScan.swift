@@ -189,7 +189,8 @@ package final class LeafScan {
                     return true
                 }
                 guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
-                let nulls = entry.hasAux ? (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self) : nil
+                let hasNulls = entry.hasAux && !InjectedBug.active(.querySumOfNulls)
+                let nulls = hasNulls ? (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self) : nil
                 let decoder = ColumnDecoder(reader.source, head)
                 var row = 0
                 while row < rows {

@@ -66,7 +66,9 @@ package struct TextPattern: @unchecked Sendable {
         bytes = UnsafeRawBufferPointer(copy)
         switch form {
         case .plain, .bytes: count = TextPattern.fill(units, bytes, operation) { ByteUnits($0, foldsCase: foldsCase) }
-        case .scalars: count = TextPattern.fill(units, bytes, operation) { ScalarUnits($0, foldsCase: foldsCase) }
+        case .scalars:
+            let foldsCase = foldsCase && !InjectedBug.active(.queryFoldHalf)
+            count = TextPattern.fill(units, bytes, operation) { ScalarUnits($0, foldsCase: foldsCase) }
         case .bases: count = TextPattern.fill(units, bytes, operation) { BaseUnits($0, foldsCase: foldsCase) }
         }
         let borders = (memory.start + room).bindMemory(to: UInt32.self, capacity: pattern.count &+ 1)

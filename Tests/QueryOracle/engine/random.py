@@ -28,6 +28,12 @@ def main() -> int:
         default=[],
         help="a form of comparison to leave out (with --scalars), such as text",
     )
+    parser.add_argument(
+        "--all-ways",
+        type=float,
+        default=1.0,
+        help="share of queries that are asked in all ways (with --scalars); the others by one store and version each",
+    )
     options = parser.parse_args()
     seed: int | None = options.seed
     if seed is None:
@@ -36,7 +42,8 @@ def main() -> int:
     library, tally = Library(), Tally()
     begun = time.process_time()
     if options.scalars:
-        run_rounds(library, seed, options.queries, tally, Wishes(options.objects, frozenset(options.without)))
+        wishes = Wishes(options.objects, frozenset(options.without), options.all_ways)
+        run_rounds(library, seed, options.queries, tally, wishes)
     else:
         run_generated(library, seed, options.queries, options.refused, tally)
     print("\n".join(tally.lines(time.process_time() - begun)))

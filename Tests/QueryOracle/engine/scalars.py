@@ -31,6 +31,9 @@ FEWER = 60
 SMALL = 300
 # How many queries of a round each comparison is for.
 USES = 8
+# Of a round whose queries are mostly asked in one way: so many times as many, and of each comparison.
+LIGHT = 10
+LIGHT_USES = 32
 # Up to so many objects this share of answers is computed by the oracle as a whole, too.
 FEW = 60
 CHECKED = 0.01
@@ -42,6 +45,13 @@ class Wishes:
 
     count: int | None = None
     without: frozenset[str] = frozenset()
+    # The share of queries that are asked in all ways; the others by one store and version each.
+    all_ways: float = 1.0
+
+    @property
+    def light(self) -> bool:
+        """Whether most are asked in one way."""
+        return self.all_ways < 1
 
 
 class Round:
@@ -66,7 +76,7 @@ class Round:
 
     def run(self, queries: int) -> None:
         """Ask all queries of the round."""
-        pool = self.pool(max(1, queries // USES))
+        pool = self.pool(max(1, queries // (LIGHT_USES if self.wishes.light else USES)))
         equatable = [column for column in self.things.columns if column.ordered]
         sortable = [column for column in equatable if column.described.kind != "binary"]
         texts = [column for column in sortable if column.described.kind == "string"]
@@ -74,8 +84,13 @@ class Round:
         drawer = QueryDrawer(self.rng, pool, names_of(sortable), names_of(equatable), flagged)
         asked = [ScalarQuery(atom) for atom in pool]
         asked.extend(drawer.query() for _ in range(queries - len(asked)))
+        whole: list[ScalarQuery] = []
         for query in asked:
             self.tally.queries += 1
+            if self.wishes.light and self.rng.random() >= self.wishes.all_ways:
+                self.ask_once(query)
+                continue
+            whole.append(query)
             self.report(query, self.ask)
             if isinstance(query.condition, Both) and self.rng.random() < 0.5:
                 self.split(query)
@@ -86,7 +101,7 @@ class Round:
             elif self.rng.random() < 0.1:
                 self.change(query)
         version = self.stores.reopen(self.rng)
-        for query in asked:
+        for query in whole:
             self.report(query, lambda query: self.stores.ask_again(self.question(query), version))
         self.tally.asked += self.stores.asked
         self.stores.close()
@@ -142,6 +157,18 @@ class Round:
         if len(self.worlds[0].keys) <= FEW and self.rng.random() < CHECKED:
             found += self.check(question)
         return found
+
+    def ask_once(self, query: ScalarQuery) -> None:
+        """Ask one query in one version of one store."""
+        number, version = self.rng.randrange(2), self.rng.randrange(3)
+
+        def ask(query: ScalarQuery) -> list[Difference]:
+            question = self.text(query)
+            question.expected = [None, None, None]
+            question.expected[version] = query.finds(self.worlds[version])
+            return self.stores.ask_in(question, number, version)
+
+        self.report(query, ask)
 
     def check(self, question: Question) -> list[Difference]:
         """Ask the oracle about the whole query, and about the text that the engine has written of it."""
@@ -260,7 +287,7 @@ def run_rounds(library: Library, seed: int, queries: int, tally: Tally, wishes: 
         try:
             with tempfile.TemporaryDirectory() as folder:
                 one = Round(library, seed, tally, Path(folder), wishes)
-                asked = ROUND if one.things.count <= SMALL else FEWER
+                asked = (ROUND if one.things.count <= SMALL else FEWER) * (LIGHT if wishes.light else 1)
                 one.run(asked)
         except Exception as error:
             error.add_note(f"in the round of seed {seed}")

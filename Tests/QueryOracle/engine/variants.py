@@ -107,6 +107,18 @@ class Stores:
             self.asker.close(query)
         return found
 
+    def ask_in(self, question: Question, number: int, version: int) -> list[Difference]:
+        """Ask in one version of one store."""
+        found: list[Difference] = []
+        expected = question.expected[version]
+        query = self.parse(number, question)
+        if expected is not None:
+            where = f"{STORES[number]}, {VERSIONS[version]}"
+            view = self.views[number][version]
+            self.compare(found, self.stores[number], question.class_name, query, view, expected, where)
+        self.asker.close(query)
+        return found
+
     def compare(
         self,
         found: list[Difference],

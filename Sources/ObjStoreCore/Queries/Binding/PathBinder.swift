@@ -174,7 +174,7 @@ struct PathBinder {
         let place = index - 1
         guard nodes[place].kind == .name, let number = classIndex(nodes[place]) else {
             let name = QueryBinder.text(nodes[place].value) ?? "of the id \(nodes[place].number)"
-            throw binder.placed(StoreError(.noSuchClass, "there is no class \(name)"), place)
+            throw binder.placed(StoreError(.noSuchClass, "there is no class \(QueryBinder.shortened(name))"), place)
         }
         let cls = schema.classes[number], position = try binder.position(index, in: cls)
         guard cls.columns[position].target == ClassID.of(target) || cls.mixedPosition(of: position) != nil else {

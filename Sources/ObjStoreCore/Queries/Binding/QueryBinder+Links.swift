@@ -33,10 +33,13 @@ extension QueryBinder {
             if QueryOperator(rawValue: nodes[index].choice) == .between { return nil }
             inner.lifted = quantifierNode ?? lifted
             let test = try exists(position, try inner.comparison(index), inner)
-            return quantifier == Quantifier.none ? [test, .not] : [test]
+            let isNone = quantifier == Quantifier.none && !InjectedBug.active(.queryNoneIsAny)
+            return isNone ? [test, .not] : [test]
         }
         if !end.isMany, !end.isCollection { inner.lifted = quantifierNode ?? -1 }
-        return [try exists(position, QueryBinder.not(try inner.comparison(index)), inner), .not]
+        let program = try inner.comparison(index)
+        let opposite = InjectedBug.active(.queryAllUnturned) ? program : QueryBinder.not(program)
+        return [try exists(position, opposite, inner), .not]
     }
 
     /// The side that is a path, and its quantifier; the other side is a constant, of IN and BETWEEN a list.

@@ -58,7 +58,9 @@ extension QueryBinder {
         guard let name = QueryBinder.text(nodes[index].value), let number = storedNames.classIndex(name, trees.schema)
         else {
             throw placed(
-                StoreError(.noSuchClass, "there is no class \(QueryBinder.text(nodes[index].value) ?? "")"), index)
+                StoreError(
+                    .noSuchClass,
+                    "there is no class \(QueryBinder.shortened(QueryBinder.text(nodes[index].value) ?? ""))"), index)
         }
         let cls = trees.schema.classes[number]
         guard case .constant(let key) = try operand(index - 1) else {
@@ -82,10 +84,15 @@ extension QueryBinder {
         }
         let name = QueryBinder.text(node.value) ?? ""
         if let position = storedNames.propertyIndex(name, cls) { return position }
-        var message = "class \(storedNames.name(cls)) does not have a property \(name)"
+        var message = "class \(storedNames.name(cls)) does not have a property \(QueryBinder.shortened(name))"
         let all = cls.properties.indices.map { storedNames.name(cls, $0) }
         if let nearest = NearestName.of(name, in: all) { message += ": did you mean \(nearest)?" }
         throw placed(StoreError(.noSuchProperty, message).at(class: cls.name, property: name), index)
+    }
+
+    /// For messages: a name that may be anything.
+    static func shortened(_ name: String) -> String {
+        name.utf8.count > 240 ? String(decoding: name.utf8.prefix(60), as: UTF8.self) + "…" : name
     }
 
     static func text(_ value: Value) -> String? {

@@ -7,6 +7,7 @@ extension QueryBinder {
         case .limit: return .limit(try count(index))
         case .offset: return .offset(try count(index))
         case .sort:
+            try checkKeys(index, "SORT")
             var keys: [SortKey] = []
             for operand in operands(index) {
                 guard nodes[operand].kind == .sortKey else {
@@ -14,17 +15,27 @@ extension QueryBinder {
                 }
                 var key = try sortKey(operand - 1)
                 key.isDescending = nodes[operand].choice == 1
+                if InjectedBug.active(.queryDescentLost), !keys.isEmpty { key.isDescending = false }
                 key.modifiers = nodes[operand].modifiers
                 keys.append(key)
             }
             return .sort(keys)
         case .distinct:
+            try checkKeys(index, "DISTINCT")
             var keys: [SortKey] = []
             for operand in operands(index) { keys.append(try sortKey(operand)) }
             return .distinct(keys)
         default:
             throw error(
                 .invalidQuery, index, "SORT, DISTINCT, LIMIT or OFFSET is expected here, and not \(described(index))")
+        }
+    }
+
+    private func checkKeys(_ index: Int, _ step: StaticString) throws(StoreError) {
+        let count = nodes[index].operands
+        guard count <= QueryLimits.sortKeys else {
+            throw error(
+                .invalidQuery, index, "\(step) has \(count) keys: at most \(QueryLimits.sortKeys) are allowed")
         }
     }
 

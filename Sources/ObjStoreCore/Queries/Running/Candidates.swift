@@ -75,7 +75,7 @@ extension QueryRun {
             }
         }
         let ascending = try found.ascending()
-        if candidates.isWhole { return ascending }
+        if candidates.isWhole || InjectedBug.active(.queryRestUnasked) { return ascending }
         let test = try RowTest(query, trees), keys = KeyBuffer()
         for index in 0..<ascending.count where try test.holds(ascending.keys[index]) {
             try keys.append(ascending.keys[index])
@@ -105,7 +105,7 @@ extension QueryRun {
                 try high.value.withIndexBytes { (to) throws(StoreError) in
                     let kind = reader.kind
                     let lower: IndexBound =
-                        low.comparison == .greater
+                        low.comparison == .greater || InjectedBug.active(.queryBoundOpen)
                         ? try .after(from, kind: kind) : try .before(from, kind: kind)
                     let upper: IndexBound =
                         high.comparison == .less ? try .before(to, kind: kind) : try .after(to, kind: kind)

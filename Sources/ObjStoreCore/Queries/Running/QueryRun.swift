@@ -60,7 +60,9 @@ struct QueryRun {
     /// The key of the first one.
     func first() throws(StoreError) -> Int64? {
         if _slowPath(!query.steps.isEmpty) {
-            let list = try list(query.steps + [.limit(1)])
+            let isUnsorted = InjectedBug.active(.queryOldestIsFirst)
+            let steps = isUnsorted ? query.steps.filter { !$0.isSort } : query.steps
+            let list = try list(steps + [.limit(1)])
             return list.count > 0 ? list.keys[0] : nil
         }
         if let stretch = query.stretch { return try trees.first(in: stretch) }
@@ -86,7 +88,8 @@ struct QueryRun {
 
     private func list(_ steps: [QueryStep]) throws(StoreError) -> KeyBuffer {
         if let first = try firstByIndex(steps) { return try apply(steps.dropFirst(), to: first) }
-        return try apply(steps[...], to: try satisfying(first: QueryRun.end(of: steps[...]) ?? .max))
+        let counted = InjectedBug.active(.queryCutUnsorted) ? steps.drop(while: \.isSort) : steps[...]
+        return try apply(steps[...], to: try satisfying(first: QueryRun.end(of: counted) ?? .max))
     }
 
     /// The first of all objects in the order of an index, where that is what the steps begin with.

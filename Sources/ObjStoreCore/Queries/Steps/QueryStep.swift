@@ -104,7 +104,7 @@ extension QueryRun {
             switch step {
             case .sort: break
             case .limit(let limit): count = min(count, limit)
-            case .offset(let offset): count -= min(count, offset)
+            case .offset(let offset): if !InjectedBug.active(.queryOffsetUncounted) { count -= min(count, offset) }
             case .distinct, .filter: return nil
             }
         }

@@ -54,7 +54,11 @@ final class RowOrder {
         try Memory.check(for: count, each: 1)
         var isFirst = [Bool](repeating: false, count: count)
         // Equal ones are in the order of the list.
-        for place in 0..<count where begins[place] { isFirst[rows[place].index] = true }
+        if InjectedBug.active(.queryDistinctLate) {
+            for place in 0..<count where place + 1 == count || begins[place + 1] { isFirst[rows[place].index] = true }
+        } else {
+            for place in 0..<count where begins[place] { isFirst[rows[place].index] = true }
+        }
         let keys = KeyBuffer()
         for index in 0..<count where isFirst[index] { try keys.append(list.keys[index]) }
         return keys
@@ -131,7 +135,7 @@ final class RowOrder {
             }
             if limit - 1 <= right { high = right } else if limit - 1 >= left { low = left } else { break }
         }
-        let threshold = words[limit - 1]
+        let threshold = words[max(0, limit - (InjectedBug.active(.queryBestTooFew) ? 2 : 1))]
         var kept = 0
         for index in 0..<count where prefixes[index] <= threshold {
             rows[kept] = Row(prefix: 0, index: index)
@@ -144,6 +148,7 @@ final class RowOrder {
     private func sort(_ range: Range<Int>, by level: Int) throws(StoreError) {
         begins[range.lowerBound] = true
         if level == columns.count || range.count < 2 { return }
+        if level & 15 == 15 { try Stack.check() }
         let column = columns[level]
         for place in range { rows[place].prefix = column.prefixes[rows[place].index] }
         sortByPrefix(range)

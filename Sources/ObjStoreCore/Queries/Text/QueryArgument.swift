@@ -14,6 +14,8 @@ package enum QueryLimits {
     package static let text = 16 << 20
     package static let arguments = 1 << 16
     package static let nodes = 1 << 20
+    /// Of one SORT or DISTINCT: objects that are equal by a key are sorted by the next one, a level deeper.
+    package static let sortKeys = 256
     /// Parentheses, NOTs and subqueries within one another, and levels of the tree. A chain of ANDs is one level; one
     /// of sums has a level for each of them, and a path one for each step.
     package static let depth = 100

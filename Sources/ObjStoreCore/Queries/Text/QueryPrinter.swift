@@ -101,7 +101,7 @@ package struct QueryPrinter {
     /// An operand needs parentheses.
     private func isWeaker(_ operand: Int, than index: Int, isLast: Bool) -> Bool {
         let outer = nodes[index].binding, inner = nodes[operand].binding
-        if inner == 0 || outer == 0 { return false }
+        if inner == 0 || outer == 0 || InjectedBug.active(.queryPrintedBare) { return false }
         // Of a chain of the same the first operand is the chain before; of AND and OR a chain is one node.
         return inner < outer || inner == outer && (isLast || nodes[index].kind != .arithmetic)
     }

@@ -17,6 +17,7 @@ from engine.library import ROOT, Handle, Library
 from engine.masks import Atom, World
 from engine.report import Tally
 from engine.scalars import Wishes, run_rounds
+from engine.variants import STORES, VERSIONS
 
 PATH = Path(os.environ.get("OBJSTORE_LIBRARY") or ROOT / "build/lib/libobjstore.so")
 pytestmark = pytest.mark.skipif(not PATH.exists(), reason="needs the library: make lib")
@@ -75,6 +76,31 @@ def test_a_wrong_answer_is_told(library: Library, case: dict[str, Any]) -> None:
     assert report.agreed == 0
     assert len(report.unexplained) == 1
     assert str(case["query"]) in report.unexplained[0]
+
+
+def light(library: Library) -> Tally:
+    """A round none of whose queries is asked in more than one version of one store."""
+    tally = Tally()
+    run_rounds(library, 5, 60, tally, Wishes(30, frozenset({"text"}), all_ways=0.0))
+    return tally
+
+
+@pytest.mark.parametrize("method", [None, "keys", "count", "first"])
+def test_asking_once(library: Library, monkeypatch: pytest.MonkeyPatch, method: str | None) -> None:
+    """The list, the count and the first object are compared there, too, in each version of each store."""
+    if method is not None:
+        right = getattr(Asker, method)
+
+        def wrong(asker: Asker, query: Handle, view: Handle) -> Any:
+            found = right(asker, query, view)
+            return found[1:] if method == "keys" else (found or 0) + 1
+
+        monkeypatch.setattr(Asker, method, wrong)
+    told = [words for found in light(library).differences.values() for words in found]
+    assert bool(told) == (method is not None)
+    if method is not None:
+        places = {(store, version) for store in STORES for version in VERSIONS}
+        assert {place for place in places if any(f"{place[0]}, {place[1]}" in words for words in told)} == places
 
 
 def rounds(library: Library) -> Tally:
