@@ -8,8 +8,8 @@ class Town: Object {
     @Persisted var lon: Double?
     @Persisted var name = ""
     @Persisted var nick: String?
-    @Persisted var seen: Timestamp
-    @Persisted var raw: [UInt8]
+    @Persisted var seen = Timestamp(seconds: 0)
+    @Persisted var raw: [UInt8] = []
     @Persisted var good = false
     @Persisted var small: Float = 0
     @Persisted var near: List<Town>
@@ -28,8 +28,7 @@ class Town: Object {
         try store.write { tx in
             var all: [Town] = []
             for id in 0..<5000 {
-                let town = try tx.create(Town.self)
-                town.id = id
+                let town = try tx.create(Town.self, value: ["id": id])
                 town.lat = Double(id * 7 % 90)
                 town.lon = id % 5 == 3 ? nil : Double(id * 11 % 180)
                 town.name = "town \(id % 10)"
@@ -177,7 +176,7 @@ class Town: Object {
         let store = store, refused = Atomic<Int>(0)
         try store.defineFunction("inside") { (id: Int) -> Bool in
             guard id < 3 else { return false }
-            let town = try #require(store.object(Town.self, forPrimaryKey: id))
+            let town = try #require(try store.object(ofType: Town.self, forPrimaryKey: id))
             #expect(town.id == id && store.objects(Town.self).where { $0.id < 10 }.count == 10)
             do { try Store.checked { town.lat = 1000 } } catch let error as ObjStoreError {
                 let codes: [ObjStoreError.Code] = [.inCallback, .notInWrite]
