@@ -88,13 +88,13 @@ class Town: Object {
     }
 
     @Test func everyType() throws {
-        try store.defineFunction("all") { (a: Bool, b: Int64, c: Float, d: String, e: [UInt8], f: Timestamp) -> Bool in
+        try store.defineFunction("every") { (a: Bool, b: Int64, c: Float, d: String, e: [UInt8], f: Timestamp) -> Bool in
             a && b == f.seconds && c > 1 && d.hasSuffix("4") && e == [UInt8(truncatingIfNeeded: b)]
                 && f.nanoseconds == 5
         }
         let wanted = ids { $0.good && $0.small > 1 && $0.name.hasSuffix("4") }
         #expect(!wanted.isEmpty)
-        #expect(try towns.filter("all(good, id, small, name, raw, seen) == true").map(\.id) == wanted)
+        #expect(try towns.filter("every(good, id, small, name, raw, seen) == true").map(\.id) == wanted)
         try store.defineFunction("orNot") { (a: String?) -> String? in a == "n1" ? nil : a ?? "none" }
         #expect(try towns.filter("orNot(nick) == NULL").map(\.id) == ids { $0.nick == "n1" })
         #expect(try towns.filter("orNot(nick) == 'none'").map(\.id) == ids { $0.nick == nil })
