@@ -41,6 +41,10 @@ enum QueryCase {
         switch kind {
         case 3: return ask(nodes: nodes(&random), cls)
         case 6: return ask(text: words(&random), cls)
+        case 7:
+            // As libFuzzer gives them: decisions may end at any place.
+            let bytes = (0..<random.below(60)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+            return bytes.withUnsafeBytes { run($0) }
         default: break
         }
         var writer = QueryWriter(random)
