@@ -114,8 +114,14 @@ import ObjStoreCore
             ("age > ", 6, "a value was expected at byte 6, not the end of the query"),
             ("age", 3, "an operator, as in `age > 2`, was expected at byte 3, not the end of the query"),
             ("a == 1 & b == 2", 7, "\"&\" has no meaning in a query, at byte 7"),
-            ("a == 1 b == 2", 7, "AND, OR, SORT, DISTINCT, LIMIT, OFFSET or the end was expected at byte 7, not \"b\""),
-            ("你好 == 1 )", 12, "AND, OR, SORT, DISTINCT, LIMIT, OFFSET or the end was expected at byte 12, not \")\""),
+            (
+                "a == 1 b == 2", 7,
+                "AND, OR, SORT, DISTINCT, LIMIT, OFFSET, GROUP, SELECT or the end was expected at byte 7, not \"b\""
+            ),
+            (
+                "你好 == 1 )", 12,
+                "AND, OR, SORT, DISTINCT, LIMIT, OFFSET, GROUP, SELECT or the end was expected at byte 12, not \")\""
+            ),
             ("(a == 1", 7, "\")\", or an operator was expected at byte 7, not the end of the query"),
             ("a == b == c", 7, "AND, OR or the end was expected at byte 7, not \"==\""),
             ("a == (b == c)", 2, "on the right side is a condition where a value was expected, at byte 2"),

@@ -88,7 +88,8 @@ class Town: Object {
     }
 
     @Test func everyType() throws {
-        try store.defineFunction("every") { (a: Bool, b: Int64, c: Float, d: String, e: [UInt8], f: Timestamp) -> Bool in
+        try store.defineFunction("every") {
+            (a: Bool, b: Int64, c: Float, d: String, e: [UInt8], f: Timestamp) -> Bool in
             a && b == f.seconds && c > 1 && d.hasSuffix("4") && e == [UInt8(truncatingIfNeeded: b)]
                 && f.nanoseconds == 5
         }

@@ -9,7 +9,7 @@ import pytest
 
 import objstore
 from conftest import store_of
-from objstore import Backlinks, EmbeddedModel, all_, any_, backlinks, desc, field, incoming, none_
+from objstore import Backlinks, EmbeddedModel, all_, any_, backlinks, desc, field, group, incoming, none_
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 
@@ -45,6 +45,7 @@ NAMES = {
     "Dog": Dog,
     "Person": Person,
     "any_": any_,
+    "group": group,
     "all_": all_,
     "none_": none_,
     "desc": desc,

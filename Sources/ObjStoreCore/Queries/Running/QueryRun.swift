@@ -88,6 +88,14 @@ struct QueryRun {
 
     private func list(_ steps: [QueryStep]) throws(StoreError) -> KeyBuffer {
         if let first = try firstByIndex(steps) { return try apply(steps.dropFirst(), to: first) }
+        if case .sort(let keys) = steps.first, let limit = QueryRun.end(of: steps.dropFirst()),
+            let few = try firstCandidates(keys, limit)
+        {
+            return try apply(steps[...], to: few)
+        }
+        if case .distinct(let keys) = steps.first, let firsts = try firstOfEach(keys, nil) {
+            return try apply(steps.dropFirst(), to: firsts)
+        }
         let counted = InjectedBug.active(.queryCutUnsorted) ? steps.drop(while: \.isSort) : steps[...]
         return try apply(steps[...], to: try satisfying(first: QueryRun.end(of: counted) ?? .max))
     }

@@ -67,6 +67,10 @@ extension QueryRun {
                 try order.sort(first: limit ?? list.count)
                 list = try order.keys(limit ?? list.count)
             case .distinct(let keys):
+                if let firsts = try firstOfEach(keys, list) {
+                    list = firsts
+                    continue
+                }
                 let order = try RowOrder(list, keys, trees, cls)
                 try order.sort(first: list.count)
                 list = try order.firstOfEach()

@@ -117,9 +117,19 @@ final class RowOrder {
             return
         }
         let prefixes = columns[0].prefixes
-        // The limit-th least prefix, by halving around one of them: the rows are in no order yet.
         let words = UnsafeMutableRawPointer(scratch).assumingMemoryBound(to: UInt64.self)
         for index in 0..<count { words[index] = prefixes[index] }
+        let threshold = RowOrder.least(limit, words, count)
+        var kept = 0
+        for index in 0..<count where prefixes[index] <= threshold {
+            rows[kept] = Row(prefix: 0, index: index)
+            kept += 1
+        }
+        count = kept
+    }
+
+    /// The limit-th least word, by halving around one of them; they come in another order.
+    static func least(_ limit: Int, _ words: UnsafeMutablePointer<UInt64>, _ count: Int) -> UInt64 {
         var low = 0, high = count - 1
         while low < high {
             let pivot = words[(low + high) >> 1]
@@ -135,13 +145,7 @@ final class RowOrder {
             }
             if limit - 1 <= right { high = right } else if limit - 1 >= left { low = left } else { break }
         }
-        let threshold = words[max(0, limit - (InjectedBug.active(.queryBestTooFew) ? 2 : 1))]
-        var kept = 0
-        for index in 0..<count where prefixes[index] <= threshold {
-            rows[kept] = Row(prefix: 0, index: index)
-            kept += 1
-        }
-        count = kept
+        return words[max(0, limit - (InjectedBug.active(.queryBestTooFew) ? 2 : 1))]
     }
 
     /// Rows that are equal by all keys before.

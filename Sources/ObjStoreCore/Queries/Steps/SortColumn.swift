@@ -99,7 +99,7 @@ final class SortColumn {
         }
     }
 
-    private static func prefix(_ value: Double) -> UInt64 {
+    static func prefix(_ value: Double) -> UInt64 {
         if value.isNaN { return 1 }
         let bits = (value == 0 ? 0 : value).bitPattern
         return bits >> 63 == 1 ? ~bits : bits | 1 &<< 63

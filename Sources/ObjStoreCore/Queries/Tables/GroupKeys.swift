@@ -318,6 +318,9 @@ struct GroupArray<Element>: ~Copyable {
         count = wanted
     }
 
+    /// The first ones.
+    mutating func cut(to fewer: Int) { count = min(count, fewer) }
+
     @inline(never)
     private mutating func reserve(_ wanted: Int) throws(StoreError) {
         let more = max(64, wanted, capacity * 2), bigger = try Memory.allocate(Element.self, more)

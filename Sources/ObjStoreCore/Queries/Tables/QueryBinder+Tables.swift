@@ -44,7 +44,7 @@ extension QueryBinder {
         var columns: [TableQuery.Column] = []
         if let select {
             for operand in operands(select) {
-                let (index, name) = try column(operand)
+                let (index, name) = try column(operand, isOfGroup: true)
                 columns.append(try groups.column(index, name))
             }
             try checkNames(columns, select)
@@ -70,12 +70,13 @@ extension QueryBinder {
     }
 
     /// The value of a column, and what it is called.
-    func column(_ index: Int) throws(StoreError) -> (value: Int, name: String) {
+    func column(_ index: Int, isOfGroup: Bool = false) throws(StoreError) -> (value: Int, name: String) {
         if nodes[index].kind == .named { return (index - 1, QueryBinder.text(nodes[index].value) ?? "") }
         let start = Int(shape.starts[index])
         return (
             index,
-            try QueryPrinter.text(Array(nodes[start...index]), names: QueryNames(trees.schema, storedNames).name)
+            try QueryPrinter.text(
+                Array(nodes[start...index]), ofGroup: isOfGroup, names: QueryNames(trees.schema, storedNames).name)
         )
     }
 
@@ -319,7 +320,8 @@ struct GroupBinder {
         return try slot(
             .aggregate(aggregate, value, sums),
             try QueryPrinter.text(
-                Array(nodes[range(index)]), names: QueryNames(binder.trees.schema, binder.storedNames).name),
+                Array(nodes[range(index)]), ofGroup: true,
+                names: QueryNames(binder.trees.schema, binder.storedNames).name),
             nil)
     }
 }

@@ -9,7 +9,7 @@ extension QueryPrinter {
             case .variable:
                 guard node.number >= 0, node.number <= level else { throw noText(index) }
                 // Of a group of objects.
-                if isBeforeTail, node.number == 0, level == 0 { return withoutDot() }
+                if isBeforeTail, node.number == 0, level == 0, index > firstOfGroups { return withoutDot() }
                 return variable(of: node)
             case .property, .element, .key, .incoming, .allIncoming, .keys, .values: parts.append(.step(index))
             case .count where isEnd, .type where isEnd: parts.append(.step(index))

@@ -23,17 +23,20 @@ package struct QueryPrinter {
     let nodes: [QueryNode]
     let shape: QueryShape
     private let names: Names
+    /// From this node on what is said is about groups of objects.
+    private(set) var firstOfGroups = 0
     var parts: [Part] = []
     var output: [UInt8] = []
 
-    /// The text of a query, or of one subtree that ends at `root`.
+    /// The text of a query, or of one subtree that ends at `root`. `ofGroup`: which is about a group of objects.
     ///
     /// Errors: `.invalidArgument` for nodes that are no tree, and for a name that nobody knows.
     package static func text(
-        _ nodes: [QueryNode], root: Int? = nil, names: Names = { _ in nil }
+        _ nodes: [QueryNode], root: Int? = nil, ofGroup: Bool = false, names: Names = { _ in nil }
     ) throws(StoreError) -> String {
         try withoutActuallyEscaping(names) { names throws(StoreError) in
             var printer = QueryPrinter(nodes: nodes, shape: try QueryShape(nodes), names: names)
+            printer.firstOfGroups = ofGroup ? 0 : nodes.firstIndex { $0.kind == .group } ?? nodes.count
             try printer.write(root ?? nodes.count - 1)
             return String(decoding: printer.output, as: UTF8.self)
         }

@@ -1,0 +1,162 @@
+/// Steps that need no sorting of everything: the first objects of an order, and the first of those with equal values.
+extension QueryRun {
+    /// The objects that satisfy the condition, before any step.
+    private func unorderedBlocks() throws(StoreError) -> RowBlocks {
+        let reader = try trees.objects(cls)
+        if query.predicate.isTrue { return try RowBlocks(reader, nil) }
+        if let few = try fewKeys() { return try RowBlocks(reader, few, isAscending: true) }
+        return try RowBlocks(reader, try scan())
+    }
+
+    // MARK: The first of an order
+
+    /// Of the objects that satisfy the condition those that can be among the first `limit` in the order of some keys,
+    /// in the order of creation: by eight bytes of the first key, of which more and more are too great. Nil: sort them
+    /// all.
+    func firstCandidates(_ keys: [SortKey], _ limit: Int) throws(StoreError) -> KeyBuffer? {
+        guard let key = keys.first, key.calls.isEmpty, key.path == nil, key.value.steps.count == 1,
+            key.modifiers.isEmpty, !key.isFirstLetter, query.stretch == nil
+        else { return nil }
+        let kind = key.value.kind
+        guard kind.isText || kind != .link && NumberColumn.has(kind),
+            try trees.objectCount(cls) >= max(2 * RowBlocks.most, 8 * limit)
+        else { return nil }
+        if limit == 0 { return KeyBuffer() }
+        let blocks = try unorderedBlocks(), position = try cls.position(key.properties[0])
+        let prefixes = try BlockPrefixes(blocks.reader, position, kind, isDescending: key.isDescending)
+        let least = try LeastRows(limit)
+        while try blocks.advance() { try least.add(blocks, try prefixes.read(blocks)) }
+        return try least.keys()
+    }
+
+    // MARK: The first of each value
+
+    /// Those whose values no object before them has; nil: they have to be sorted to find out.
+    func firstOfEach(_ keys: [SortKey], _ list: KeyBuffer?) throws(StoreError) -> KeyBuffer? {
+        guard query.stretch == nil || list != nil, !InjectedBug.active(.queryDistinctLate),
+            keys.allSatisfy({ $0.modifiers.isEmpty && $0.calls.isEmpty && GroupKeys.isExact($0.value.kind) })
+        else { return nil }
+        let reader = try trees.objects(cls)
+        let all: RowBlocks
+        if let list { all = try RowBlocks(reader, list, isAscending: false) } else { all = try unorderedBlocks() }
+        var columns: [NumberColumn] = []
+        let readers = try keys.map { (key) throws(StoreError) in try ObjectReader(key.of, trees, cls, &columns) }
+        let groups = GroupKeys(readers), numbers = try Memory.allocate(Int32.self, RowBlocks.most)
+        defer { numbers.deallocate() }
+        while try all.advance() {
+            for column in columns { try column.read(all) }
+            try groups.assign(all, into: numbers)
+        }
+        let found = try KeyBuffer(expecting: groups.count)
+        for group in 0..<groups.count { try found.append(groups.firsts[group]) }
+        return found
+    }
+}
+
+/// Eight bytes of a property of each object of a block, whose order is that of the values, where they differ: as
+/// `SortColumn` has them.
+private final class BlockPrefixes {
+    private let position: Int
+    private let kind: ValueKind
+    private let flip: UInt64
+    private let number: NumberColumn?
+    private let memory: UnsafeMutablePointer<UInt64>
+
+    init(_ reader: ClusterReader, _ position: Int, _ kind: ValueKind, isDescending: Bool) throws(StoreError) {
+        self.position = position
+        self.kind = kind
+        flip = isDescending ? ~0 : 0
+        number = kind.isText ? nil : try NumberColumn(reader, position)
+        memory = try Memory.allocate(UInt64.self, RowBlocks.most)
+    }
+
+    deinit { memory.deallocate() }
+
+    func read(_ block: RowBlocks) throws(StoreError) -> UnsafePointer<UInt64> {
+        if let number { try readNumbers(number, block) } else { try readTexts(block) }
+        return UnsafePointer(memory)
+    }
+
+    private func readNumbers(_ column: NumberColumn, _ block: RowBlocks) throws(StoreError) {
+        try column.read(block)
+        let values = column.values, count = block.count
+        switch kind {
+        case .double:
+            for index in 0..<count {
+                memory[index] = SortColumn.prefix(Double(bitPattern: UInt64(bitPattern: values[index]))) ^ flip
+            }
+        case .float:
+            for index in 0..<count {
+                let value = Float(bitPattern: UInt32(truncatingIfNeeded: values[index]))
+                memory[index] = SortColumn.prefix(Double(value)) ^ flip
+            }
+        default:
+            let sign = flip ^ 1 << 63
+            for index in 0..<count { memory[index] = UInt64(bitPattern: values[index]) ^ sign }
+        }
+        if column.hasNulls { for index in 0..<count where column.isNull(index) { memory[index] = flip } }
+    }
+
+    private func readTexts(_ block: RowBlocks) throws(StoreError) {
+        let reader = block.reader, spec = reader.columns[position]
+        guard let head = block.head, let entry = LeafHead.entry(head, id: spec.id, hint: position) else {
+            for index in 0..<block.count {
+                memory[index] = SortColumn.bytes(try reader.value(try block.row(index), position), from: 0) ^ flip
+            }
+            return
+        }
+        guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
+        let leaf = LeafReader(source: reader.source), slots = block.slots
+        for index in 0..<block.count {
+            let (pointer, length) = try leaf.text(head, entry, Int(slots[index]))
+            // Null has no bytes, either: what is equal is sorted by the values.
+            memory[index] = SortColumn.bytes(.string(pointer, length), from: 0) ^ flip
+        }
+    }
+}
+
+/// The objects with the least prefixes so far: all that are not greater than the `limit`-th of them.
+private final class LeastRows {
+    private let limit: Int
+    private var threshold = UInt64.max
+    private var prefixes = GroupArray<UInt64>()
+    private var objects = GroupArray<Int64>()
+    /// From so many on it is worth looking which are too great.
+    private var most: Int
+
+    init(_ limit: Int) throws(StoreError) {
+        self.limit = limit
+        most = max(1024, 4 * limit)
+    }
+
+    func add(_ block: RowBlocks, _ prefixes: UnsafePointer<UInt64>) throws(StoreError) {
+        for index in 0..<block.count where prefixes[index] <= threshold {
+            try self.prefixes.append(prefixes[index])
+            try objects.append(try block.row(index).key)
+            if _slowPath(objects.count >= most) { try cut() }
+        }
+    }
+
+    private func cut() throws(StoreError) {
+        let words = try Memory.allocate(UInt64.self, prefixes.count)
+        defer { words.deallocate() }
+        words.update(from: prefixes.elements, count: prefixes.count)
+        threshold = RowOrder.least(limit, words, prefixes.count)
+        var kept = 0
+        for index in 0..<prefixes.count where prefixes[index] <= threshold {
+            prefixes[kept] = prefixes[index]
+            objects[kept] = objects[index]
+            kept += 1
+        }
+        prefixes.cut(to: kept)
+        objects.cut(to: kept)
+        // Many may be equal.
+        if kept > most / 2 { most *= 2 }
+    }
+
+    func keys() throws(StoreError) -> KeyBuffer {
+        let found = try KeyBuffer(expecting: objects.count)
+        for index in 0..<objects.count { try found.append(objects[index]) }
+        return found
+    }
+}
