@@ -36,7 +36,7 @@ package struct QueryPrinter {
     ) throws(StoreError) -> String {
         try withoutActuallyEscaping(names) { names throws(StoreError) in
             var printer = QueryPrinter(nodes: nodes, shape: try QueryShape(nodes), names: names)
-            printer.firstOfGroups = ofGroup ? 0 : nodes.firstIndex { $0.kind == .group } ?? nodes.count
+            printer.firstOfGroups = ofGroup ? -1 : nodes.firstIndex { $0.kind == .group } ?? nodes.count
             try printer.write(root ?? nodes.count - 1)
             return String(decoding: printer.output, as: UTF8.self)
         }
