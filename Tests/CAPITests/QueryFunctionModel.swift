@@ -47,6 +47,7 @@ enum FunctionModel {
                             "small": objstore_float(Float(index % 16) / 4), "good": objstore_bool(index % 3 == 0),
                             "name": name.map { objstore_string(text($0)) } ?? objstore_null(), "any": mixed[index % 4],
                             "time": objstore_time(Int64(index), Int32(index % 10)),
+                            "raw": objstore_binary("", 0),
                         ])
                     return Place(
                         key: object.key, x: x, y: y, n: n, small: Float(index % 16) / 4, good: index % 3 == 0,
