@@ -80,7 +80,7 @@ extension QueryBinder {
         }
     }
 
-    private static func turned(_ comparison: Comparison) -> Comparison {
+    static func turned(_ comparison: Comparison) -> Comparison {
         switch comparison {
         case .equal, .notEqual: comparison
         case .less: .greater

@@ -62,6 +62,8 @@ struct BoundValues {
         case members(MemberKernel)
         /// With functions that take columns: see `narrow`.
         case columns(FunctionBatch)
+        /// Of what links to all objects, counted in one pass.
+        case origins(OriginValues)
     }
 
     /// Errors: `.noSuchProperty`.
@@ -103,7 +105,8 @@ struct BoundValues {
         self.test = .paths(test, try PathRun(trees, test.properties, levels: test.levels), cls)
         self.reader = reader
         positions = []
-        kernel = .none
+        let origins = try test.origins.flatMap { (test) throws(StoreError) in try OriginValues(test, trees, reader) }
+        kernel = origins.map { .origins($0) } ?? .none
         functions = nil
     }
 
@@ -134,6 +137,9 @@ struct BoundValues {
         case .columns(let batch):
             guard case .values(let test) = test else { return false }
             try batch.narrow(head, mask, test)
+        case .origins(let values):
+            if values.isLeft(mask) { return false }
+            try values.narrow(head, mask)
         }
         return true
     }

@@ -110,6 +110,8 @@ package final class PathTest: Sendable {
     let levels: Int
     /// Of functions.
     let calls: [FunctionCall]
+    /// The same, where one pass answers it for all objects.
+    let origins: OriginTest?
     /// Constants that were made for it.
     private let constants: [OwnedValue]
 
@@ -119,6 +121,7 @@ package final class PathTest: Sendable {
         condition = try paths.comparison(index)
         (properties, levels, constants) = (paths.properties, paths.most, paths.constants)
         calls = paths.calls
+        origins = calls.isEmpty ? try binder.originTest(index) : nil
     }
 }
 

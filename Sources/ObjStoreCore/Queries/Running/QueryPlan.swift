@@ -149,7 +149,8 @@ extension QueryRun {
             case .test(let test): stack.append(describe(test, names))
             case .values(let test): stack.append("computed of \(list(test.properties, names))\(by(test.calls))")
             case .paths(let test):
-                stack.append("followed object by object: \(list(test.properties, names))\(by(test.calls))")
+                let how = test.origins == nil ? "followed object by object" : "counted in one pass"
+                stack.append("\(how): \(list(test.properties, names))\(by(test.calls))")
             case .not: stack[stack.count - 1] = "!(\(stack[stack.count - 1]))"
             case .and, .or:
                 let last = stack.removeLast()
