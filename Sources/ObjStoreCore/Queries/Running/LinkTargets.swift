@@ -1,7 +1,11 @@
 /// What the links of a query's tests lead to, found once for each time that it is asked.
 final class LinkTargets {
+    /// Whose tests they are.
+    let cls: ClassSchema
     private var targets: [ObjectIdentifier: KeyBuffer] = [:]
     private var owners: [ObjectIdentifier: KeyBuffer] = [:]
+
+    init(_ cls: ClassSchema) { self.cls = cls }
 
     func targets(_ query: Query, _ find: () throws(StoreError) -> KeyBuffer) throws(StoreError) -> KeyBuffer {
         try LinkTargets.known(&targets, query, find)

@@ -4,19 +4,35 @@
 struct QueryRun {
     let query: Query
     let trees: TreeAccess
-    let cls: ClassSchema
-    /// Nil: it asks nothing about what links lead to.
-    let links: LinkTargets?
+    private let context: Context
+
+    /// The class, or what knows it: one word, so that a run is passed in registers.
+    private enum Context {
+        case plain(ClassSchema)
+        /// It asks about what links lead to.
+        case linking(LinkTargets)
+    }
+
+    @inline(__always) var cls: ClassSchema {
+        switch context {
+        case .plain(let cls): cls
+        case .linking(let links): links.cls
+        }
+    }
+
+    @inline(__always) var links: LinkTargets? {
+        if case .linking(let links) = context { links } else { nil }
+    }
 
     /// Errors: `.noSuchClass`: the version is older than the class, or it was dropped; `.wrongStore`.
     init(_ query: Query, _ trees: TreeAccess) throws(StoreError) {
         self.query = query
         self.trees = trees
-        links = query.predicate.hasTargets ? LinkTargets() : nil
         if query.storeTag != 0 && query.storeTag != trees.storeTag {
             throw StoreError(.wrongStore, "the query is of another store")
         }
-        cls = try trees.schema.cls(query.classID)
+        let cls = try trees.schema.cls(query.classID)
+        context = query.predicate.hasTargets ? .linking(LinkTargets(cls)) : .plain(cls)
     }
 
     // All of them may throw `.noSuchProperty` (the version is older than it, or it was dropped) and `.wrongType`.
