@@ -40,7 +40,7 @@ let package = Package(
         .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CObjStore", path: "include", publicHeadersPath: "."),  // include/objstore.h, header only
-        .target(name: "CSystem"),  // system calls and atomics the Glibc module does not show
+        .target(name: "CSystem"),  // system calls and atomics the Glibc module does not show; wide vectors
         .target(name: "CRuntime"),  // layout of classes, for the Swift interface
 
         // Swift.

@@ -256,9 +256,11 @@ typedef struct {
 
 // By breeder SQLite would look up each dog in the order of the index.
 static const grouped groupings[] = {
-    {"group_100", PEOPLE, "Person", "", "SELECT age::BIGINT, count(*), sum(score) FROM person GROUP BY age",
+    {"group_100", PEOPLE, "Person", "GROUP(age) SELECT(age, @count, @sum.score)",
+     "SELECT age::BIGINT, count(*), sum(score) FROM person GROUP BY age",
      "SELECT age, count(*), sum(score) FROM person GROUP BY age", floor_group_100},
-    {"group_100k", KENNEL, "Dog", "", "SELECT breeder::BIGINT, count(*), sum(weight) FROM dog GROUP BY breeder",
+    {"group_100k", KENNEL, "Dog", "GROUP(breeder) SELECT(breeder, @count, @sum.weight)",
+     "SELECT breeder::BIGINT, count(*), sum(weight) FROM dog GROUP BY breeder",
      "SELECT breeder, count(*), sum(weight) FROM dog NOT INDEXED GROUP BY breeder", floor_group_100k},
 };
 
@@ -291,14 +293,14 @@ static void run_grouping(session *s, const grouped *what) {
                   places = group_columns_make(room);
     place_groups(&found, what->floor(&s->truth, found), room, &expected, "floor");
     question *asking[SLOTS] = {0};
-    each_engine(b, slot) if (b->queries[slot]->groups) {
+    each_engine(b, slot) {
         const char *text = slot == OBJSTORE ? what->objstore : slot == SQLITE ? what->sqlite : what->sql;
         asking[slot] = b->queries[slot]->prepare(database_of(s, slot, what->store), what->class_name, text);
     }
     // The first round is not measured: first touches.
     for (size_t i = 0, n = repetitions(b, 7); i <= n; i++)
         for (int slot = FLOOR; slot < SLOTS; slot++) {
-            if (slot != FLOOR && !asking[slot]) continue;
+            if (slot != FLOOR && !b->queries[slot]) continue;
             const int64_t start = now_ns();
             const size_t count = slot == FLOOR ? what->floor(&s->truth, found)
                                                : b->queries[slot]->groups(asking[slot], room, found);
@@ -310,10 +312,49 @@ static void run_grouping(session *s, const grouped *what) {
                     (places.count[key] && places.sum[key] != expected.sum[key]))
                     die("%s: %s: group %zu is wrong", what->name, slot_names[slot], key);
         }
-    each_engine(b, slot) if (asking[slot]) b->queries[slot]->finish(asking[slot]);
+    each_engine(b, slot) b->queries[slot]->finish(asking[slot]);
     group_columns_free(&found);
     group_columns_free(&expected);
     group_columns_free(&places);
+}
+
+// ---------------------------------------------------------------------------------------- streams
+
+// All ids and names as columns; the floor copies the bytes that an Arrow stream has of them.
+static void run_stream(session *s) {
+    bench *b = s->bench;
+    const people *p = b->data;
+    result *r = add_result(b, "arrow_stream", "us/case", false);
+    const size_t id_bytes = p->count * 8, offset_bytes = id_bytes + 8, name_bytes = p->name_offset[p->count];
+    int64_t *offsets = must_alloc(offset_bytes);
+    char *copy = must_alloc(id_bytes + offset_bytes + name_bytes);
+    stream_digest expected = {0};
+    for (size_t i = 0; i < p->count; i++) digest_add(&expected, p->id[i], name_of(p, i), name_length(p, i));
+    for (size_t i = 0; i <= p->count; i++) offsets[i] = p->name_offset[i];
+    question *asking[SLOTS] = {0};
+    each_engine(b, slot) {
+        const char *text = slot == OBJSTORE ? "SELECT(id, name)" : "SELECT id, name FROM person";
+        asking[slot] = b->queries[slot]->prepare(database_of(s, slot, PEOPLE), "Person", text);
+    }
+    // The first round is not measured: first touches, and what has been read.
+    for (size_t i = 0, n = repetitions(b, 7); i <= n; i++) {
+        int64_t start = now_ns();
+        memcpy(copy, p->id, id_bytes);
+        memcpy(copy + id_bytes, offsets, offset_bytes);
+        memcpy(copy + id_bytes + offset_bytes, p->name_heap, name_bytes);
+        if (i) series_add(&r->tracks[FLOOR].repetitions, microseconds(now_ns() - start));
+        each_engine(b, slot) {
+            stream_digest digest = {0};
+            start = now_ns();
+            b->queries[slot]->stream(asking[slot], i ? NULL : &digest);
+            if (i) series_add(&r->tracks[slot].repetitions, microseconds(now_ns() - start));
+            else if (digest.rows != expected.rows || digest.mixed != expected.mixed)
+                die("arrow_stream: %s: %lu other rows", slot_names[slot], digest.rows);
+        }
+    }
+    each_engine(b, slot) b->queries[slot]->finish(asking[slot]);
+    free(offsets);
+    free(copy);
 }
 
 void run_queries(bench *b, wanted_function *wanted) {
@@ -324,6 +365,7 @@ void run_queries(bench *b, wanted_function *wanted) {
     if (wanted("query_parse")) run_parse(&s);
     for (size_t i = 0; i < sizeof groupings / sizeof *groupings; i++)
         if (wanted(groupings[i].name)) run_grouping(&s, &groupings[i]);
+    if (wanted("arrow_stream")) run_stream(&s);
     each_engine(b, slot)
         for (int store = 0; store < STORES; store++)
             if (s.open[slot][store]) b->queries[slot]->close(s.open[slot][store]);

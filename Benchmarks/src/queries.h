@@ -30,6 +30,15 @@ typedef struct question question;
 // What GROUP BY finds, as columns, in no order.
 typedef struct { int64_t *key, *count; double *sum; } group_columns;
 
+// What a stream of ids and names held: enough to tell it from another one.
+typedef struct { uint64_t rows, mixed; } stream_digest;
+
+static inline void digest_add(stream_digest *d, int64_t id, const char *name, size_t length) {
+    d->rows++;
+    d->mixed = (d->mixed ^ (uint64_t)id) * 0x9e3779b97f4a7c15u;
+    for (size_t i = 0; i < length; i++) d->mixed = (d->mixed ^ (uint8_t)name[i]) * 0x100000001b3u;
+}
+
 typedef struct queries {
     const char *(*version)(void);
     // The store of Person without an index on age; NULL: that of the engine's `peer`.
@@ -49,6 +58,9 @@ typedef struct queries {
     void (*ids)(question *q, int64_t *ids);
     // Of a question that yields a key, a count and a sum of doubles for each group: how many groups there are.
     size_t (*groups)(question *q, size_t room, group_columns groups);
+    // Of a question that yields ids and names: has all of them in memory as columns, batch by batch in the engine's own
+    // form. The values are looked at only for a digest; NULL: not wanted.
+    void (*stream)(question *q, stream_digest *digest);
 } queries;
 
 extern const queries queries_sqlite;

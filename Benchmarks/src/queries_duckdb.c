@@ -256,6 +256,23 @@ static size_t groups(question *q, size_t room, group_columns found) {
     return count;
 }
 
+// Chunks of its own columns: a string is its length and up to 12 bytes of it, or 4 and where all of them are.
+static void stream(question *q, stream_digest *digest) {
+    typedef struct { uint32_t length; char prefix[4]; const char *rest; } text;
+    duckdb_result result;
+    if (api.duckdb_execute_prepared(q->statement, &result)) die("duckdb: %s", api.duckdb_result_error(&result));
+    handle chunk;
+    while ((chunk = api.duckdb_fetch_chunk(result))) {
+        const size_t rows = api.duckdb_data_chunk_get_size(chunk);
+        const int64_t *ids = api.duckdb_vector_get_data(api.duckdb_data_chunk_get_vector(chunk, 0));
+        const text *names = api.duckdb_vector_get_data(api.duckdb_data_chunk_get_vector(chunk, 1));
+        for (size_t i = 0; digest && i < rows; i++)
+            digest_add(digest, ids[i], names[i].length > 12 ? names[i].rest : names[i].prefix, names[i].length);
+        api.duckdb_destroy_data_chunk(&chunk);
+    }
+    api.duckdb_destroy_result(&result);
+}
+
 const queries queries_duckdb = {
     .version = version,
     .create_people = create_people,
@@ -268,4 +285,5 @@ const queries queries_duckdb = {
     .list = list,
     .ids = ids,
     .groups = groups,
+    .stream = stream,
 };

@@ -4,6 +4,7 @@
 
 #include <objstore.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct database {
     objstore *handle;
@@ -190,6 +191,49 @@ static void ids(question *q, int64_t *found) {
     check(objstore_view_close(view));
 }
 
+static void copy_column(objstore_table *table, size_t index, objstore_kind kind, uint64_t rows, void *to) {
+    objstore_table_column column;
+    check(objstore_table_column_at(table, index, &column));
+    if (column.kind != kind || column.null_count) die("objstore: column %zu is another", index);
+    memcpy(to, column.values, rows * 8);
+}
+
+static size_t groups(question *q, size_t room, group_columns found) {
+    objstore_view *view = begin_read(q->of);
+    objstore_table *table;
+    uint64_t rows;
+    check(objstore_query_table(q->query, view, &table));
+    check(objstore_table_size(table, &rows, NULL));
+    if (rows > room) die("objstore: more than %zu groups", room);
+    objstore_table_column key;
+    check(objstore_table_column_at(table, 0, &key));    // ages, or breeders, whose keys are their ids
+    copy_column(table, 0, key.kind == OBJSTORE_KIND_LINK ? key.kind : OBJSTORE_KIND_INT, rows, found.key);
+    copy_column(table, 1, OBJSTORE_KIND_INT, rows, found.count);
+    copy_column(table, 2, OBJSTORE_KIND_DOUBLE, rows, found.sum);
+    check(objstore_table_close(table));
+    check(objstore_view_close(view));
+    return rows;
+}
+
+// As an Arrow stream.
+static void stream(question *q, stream_digest *digest) {
+    objstore_view *view = begin_read(q->of);
+    struct ArrowArrayStream batches;
+    struct ArrowArray batch;
+    check(objstore_query_arrow(q->query, view, &batches));
+    check(objstore_view_close(view));
+    for (;;) {
+        if (batches.get_next(&batches, &batch)) die("objstore: %s", batches.get_last_error(&batches));
+        if (!batch.release) break;
+        const int64_t *ids = batch.children[0]->buffers[1], *offsets = batch.children[1]->buffers[1];
+        const char *names = batch.children[1]->buffers[2];
+        for (int64_t i = 0; digest && i < batch.length; i++)
+            digest_add(digest, ids[i], names + offsets[i], (size_t)(offsets[i + 1] - offsets[i]));
+        batch.release(&batch);
+    }
+    batches.release(&batches);
+}
+
 const queries queries_objstore = {
     .version = version,
     .create_kennel = create_kennel,
@@ -200,4 +244,6 @@ const queries queries_objstore = {
     .count = count,
     .list = list,
     .ids = ids,
+    .groups = groups,
+    .stream = stream,
 };

@@ -3,14 +3,23 @@
 
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct database { sqlite3 *handle; };
+
+// Ids and names: name i is names[ends[i - 1] ..< ends[i]].
+typedef struct {
+    int64_t *ids;
+    size_t *ends, room, bytes;
+    char *names;
+} columns;
 
 struct question {
     database *of;
     sqlite3_stmt *statement;
     int64_t *found;
     size_t count, room;
+    columns columns;
 };
 
 #define check(d, call)                                                                       \
@@ -113,6 +122,9 @@ static question *prepare(database *d, const char *class_name, const char *text) 
 static void finish(question *q) {
     check(q->of, sqlite3_finalize(q->statement));
     free(q->found);
+    free(q->columns.ids);
+    free(q->columns.ends);
+    free(q->columns.names);
     free(q);
 }
 
@@ -158,6 +170,39 @@ static size_t groups(question *q, size_t room, group_columns found) {
     return count;
 }
 
+static void *grown(void *memory, size_t bytes) {
+    memory = realloc(memory, bytes);
+    if (!memory) die("no memory");
+    return memory;
+}
+
+// Into columns of this program.
+static void stream(question *q, stream_digest *digest) {
+    columns *c = &q->columns;
+    size_t count = 0, end = 0;
+    int status;
+    while ((status = sqlite3_step(q->statement)) == SQLITE_ROW) {
+        const int64_t id = sqlite3_column_int64(q->statement, 0);
+        const char *name = (const char *)sqlite3_column_text(q->statement, 1);
+        const size_t length = (size_t)sqlite3_column_bytes(q->statement, 1);
+        if (count == c->room) {
+            c->room = c->room ? 2 * c->room : 65536;
+            c->ids = grown(c->ids, c->room * sizeof *c->ids);
+            c->ends = grown(c->ends, c->room * sizeof *c->ends);
+        }
+        if (end + length > c->bytes) {
+            c->bytes = 2 * (end + length);
+            c->names = grown(c->names, c->bytes);
+        }
+        memcpy(c->names + end, name, length);
+        c->ids[count] = id;
+        c->ends[count++] = end += length;
+        if (digest) digest_add(digest, id, name, length);
+    }
+    if (status != SQLITE_DONE) die("sqlite: %s", sqlite3_errmsg(q->of->handle));
+    check(q->of, sqlite3_reset(q->statement));
+}
+
 const queries queries_sqlite = {
     .version = sqlite3_libversion,
     .create_kennel = create_kennel,
@@ -169,4 +214,5 @@ const queries queries_sqlite = {
     .list = list,
     .ids = ids,
     .groups = groups,
+    .stream = stream,
 };

@@ -77,6 +77,20 @@ package struct LeafReader {
         return try part(entry.main, kind, head, entry.mainBytes, entry.mainHash, entry.mainBorn)
     }
 
+    /// Calls `body` with each part of packed numbers, its first row (a multiple of 64) and its number of rows.
+    @inline(__always)
+    func forEachPart(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ body: (UnsafeRawPointer, Int, Int) -> Void
+    ) throws(StoreError) {
+        let segmentRows = entry.segmentRows
+        var row = 0
+        while row < rows {
+            let count = min(segmentRows, rows &- row)
+            body(try mainPart(head, entry, segment: entry.segmentIndex(row), .numbers), row, count)
+            row &+= count
+        }
+    }
+
     /// Segment `index` of a text column, holding at least `rows` rows.
     @inline(__always)
     package func textSegment(

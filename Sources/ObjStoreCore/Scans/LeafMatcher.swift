@@ -352,7 +352,7 @@ struct LeafMatcher {
             LeafMatcher.set(mask, slots)
         case .cells(let first, let span):
             mask.update(repeating: 0, count: 64)
-            try forEachPart(head, entry, rows) { (part, row, count) in
+            try LeafReader(source: source).forEachPart(head, entry, rows) { (part, row, count) in
                 NumberKernels.mask(part, count, width: entry.width, low: first, span: span, into: mask + row >> 6)
             }
         }
@@ -368,22 +368,8 @@ struct LeafMatcher {
         }
         mask.update(repeating: 0, count: 64)
         if excludes(entry, low, high) { return }
-        try forEachPart(head, entry, rows) { (part, row, count) in
+        try LeafReader(source: source).forEachPart(head, entry, rows) { (part, row, count) in
             NumberKernels.maskDoubles(part, count, low: low, high: high, into: mask + row >> 6)
-        }
-    }
-
-    /// Calls `body` with each part, its first row (a multiple of 64) and its number of rows.
-    @inline(__always)
-    private func forEachPart(
-        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ body: (UnsafeRawPointer, Int, Int) -> Void
-    ) throws(StoreError) {
-        let reader = LeafReader(source: source), segmentRows = entry.segmentRows
-        var row = 0
-        while row < rows {
-            let count = min(segmentRows, rows &- row)
-            body(try reader.mainPart(head, entry, segment: entry.segmentIndex(row), .numbers), row, count)
-            row &+= count
         }
     }
 

@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// Finds the rows of a leaf whose number, or whose link's key, is in a set.
 struct MemberKernel {
     let source: PageSource
@@ -16,6 +18,14 @@ struct MemberKernel {
         guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
         let rows = LeafHead.rows(head), decoder = ColumnDecoder(source, head)
         let nulls = entry.hasAux ? (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self) : nil
+        if cs_cells_level() > 0, entry.width > 1, entry.width <= 8 || set.count <= MemberKernel.few {
+            return try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 2 * LeafScan.words) {
+                (words) throws(StoreError) in
+                let found = words.baseAddress.unsafelyUnwrapped
+                try find(head, entry, rows, into: found)
+                for word in 0..<((rows &+ 63) &>> 6) { mask[word] &= found[word] & ~(nulls.map { $0[word] } ?? 0) }
+            }
+        }
         try withUnsafeTemporaryAllocation(of: Int64.self, capacity: 64) { (block) throws(StoreError) in
             let values = block.baseAddress.unsafelyUnwrapped
             var row = 0
@@ -31,6 +41,44 @@ struct MemberKernel {
                 mask[word] = bits
                 row &+= 64
             }
+        }
+    }
+
+    /// So many comparisons of whole leaves are cheaper than looking up each number.
+    private static let few = 16
+
+    /// The rows whose packed cells are those of numbers in the set, null aside. `found` has as many words again, for
+    /// intermediate results.
+    private func find(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, into found: UnsafeMutablePointer<UInt64>
+    ) throws(StoreError) {
+        let width = entry.width, base = entry.base, reader = LeafReader(source: source)
+        if width <= 8 {
+            return try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { (memory) throws(StoreError) in
+                let cells = memory.baseAddress.unsafelyUnwrapped
+                set.write(cells, from: base)
+                try reader.forEachPart(head, entry, rows) { part, row, count in
+                    let result = found + row >> 6, whole = count & ~63
+                    _ = cs_cells_in_set(part, count &>> 6, UInt32(width), cells, result)
+                    if whole == count { return }
+                    var last: UInt64 = 0
+                    for row in whole..<count where set.contains(NumberCodec.cell(part, row, width: width, base: base)) {
+                        last |= 1 &<< UInt64(row &- whole)
+                    }
+                    result[whole &>> 6] = last
+                }
+            }
+        }
+        found.update(repeating: 0, count: LeafScan.words)
+        let one = found + LeafScan.words
+        for index in 0..<set.count {
+            let number = set[index]
+            if number < base || number > entry.max { continue }
+            let cell = UInt64(bitPattern: width == 64 ? number : number &- base)
+            try reader.forEachPart(head, entry, rows) { part, row, count in
+                NumberKernels.mask(part, count, width: width, low: cell, span: 0, into: one + row >> 6)
+            }
+            for word in 0..<((rows &+ 63) &>> 6) { found[word] |= one[word] }
         }
     }
 }
@@ -68,6 +116,23 @@ final class NumberSet {
 
     deinit { bits?.deallocate() }
 
+    var count: Int { keys.count }
+
+    /// Ascending.
+    subscript(_ index: Int) -> Int64 { keys.keys[index] }
+
+    /// Those of `base ... base + 255`, as `cs_cells_in_set` wants them.
+    func write(_ cells: UnsafeMutablePointer<UInt8>, from base: Int64) {
+        cells.update(repeating: 0, count: 32)
+        var index = place(of: base)
+        while index < keys.count {
+            let cell = UInt64(bitPattern: keys.keys[index] &- base)
+            if cell > 255 { break }
+            cells[Int(cell & 15 | cell &>> 3 & 16)] |= 1 &<< UInt8(cell &>> 4 & 7)
+            index &+= 1
+        }
+    }
+
     @inline(__always)
     func contains(_ key: Int64) -> Bool {
         if let bits {
@@ -104,11 +169,17 @@ final class NumberSet {
     private static let manyWanted = 16
 
     private func search(_ key: Int64) -> Bool {
+        let place = place(of: key)
+        return place < keys.count && keys.keys[place] == key
+    }
+
+    /// How many are less.
+    private func place(of key: Int64) -> Int {
         var low = 0, high = keys.count
         while low < high {
             let middle = (low &+ high) &>> 1
             if keys.keys[middle] < key { low = middle &+ 1 } else { high = middle }
         }
-        return low < keys.count && keys.keys[low] == key
+        return low
     }
 }

@@ -4,7 +4,7 @@ internal import CSystem
 ///
 /// Every comparison of integers is a range of cells `low ... low + span` (unsigned), so there is one kernel
 /// a width. Compare results are used as lanes of -1, never turned into branches or `b ? 1 : 0`, which the
-/// compiler does not vectorise.
+/// compiler does not vectorise. Masks of whole words come from CSystem's cells.c where the processor has wider vectors.
 enum NumberKernels {
     typealias Bytes = SIMD32<UInt8>
 
@@ -204,6 +204,9 @@ enum NumberKernels {
         into mask: UnsafeMutablePointer<UInt64>
     ) {
         var row = 0
+        if cs_cells_in_range(part, count &>> 6, UInt32(truncatingIfNeeded: width), low, span, mask) {
+            row = count & ~63
+        }
         while row < count {
             let rows = min(64, count &- row)
             var word: UInt64 = 0
@@ -308,6 +311,7 @@ enum NumberKernels {
         let cells = part.assumingMemoryBound(to: Double.self)
         let lows = Lanes(repeating: low), highs = Lanes(repeating: high)
         var row = 0
+        if cs_cells_in_doubles(part, count &>> 6, low, high, mask) { row = count & ~63 }
         while row < count {
             let rows = min(64, count &- row)
             var word: UInt64 = 0, bit = 0

@@ -1,0 +1,30 @@
+/* Packed cells compared with the widest vectors that this processor has, 64 cells at a time.
+ *
+ * Swift is compiled for the processors of 2003 (SSE2 on x86-64), which compare 16 bytes at a time and cannot turn lanes
+ * into bits of words. What is here is compiled for AVX2 and for AVX-512, too, and chosen when first called: a shared
+ * library does not know its processor. Each function returns false where there is neither, or where the width is none
+ * of its widths: the kernels of Swift then do the same (Scans/NumberKernels.swift), as they do for the last cells.
+ *
+ *   cells of   1       2       4       8      16      32      64 bits, the first in the lowest bits
+ */
+#ifndef CCELLS_H
+#define CCELLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* 0: none, 1: AVX2, 2: AVX-512 (F, BW). */
+uint32_t cs_cells_level(void);
+/* For tests: no more than this level from now on. */
+void cs_cells_limit(uint32_t level);
+
+/* Bit i of `mask` says whether cell i lies in `low ... low + span`, unsigned. `words` words: 64 cells each. */
+bool cs_cells_in_range(const void *cells, size_t words, unsigned width, uint64_t low, uint64_t span, uint64_t *mask);
+/* The same of doubles in `low ... high`: NaN never is. */
+bool cs_cells_in_doubles(const void *cells, size_t words, double low, double high, uint64_t *mask);
+/* The same of cells of 2, 4 or 8 bits that are among some: byte `c & 15`, or 16 + that for c from 128 on, of `set` has
+ * bit `c >> 4 & 7` for each of them. */
+bool cs_cells_in_set(const void *cells, size_t words, unsigned width, const uint8_t set[32], uint64_t *mask);
+
+#endif

@@ -1,0 +1,127 @@
+import Testing
+
+import CSystem
+
+/// Comparisons of packed cells with wide vectors, by each level that this processor has, against a loop over the cells.
+@Suite(.serialized) struct CellKernelTests {
+    private static let words = 3
+    private static let widths = [2, 4, 8, 16, 32, 64]
+
+    /// Runs the body with each level, and fails where a processor has none that it should.
+    private func withLevels(_ body: (UInt32) throws -> Void) rethrows {
+        defer { cs_cells_limit(2) }
+        for level in 0...2 as ClosedRange<UInt32> {
+            cs_cells_limit(level)
+            if cs_cells_level() == level { try body(level) }
+        }
+    }
+
+    /// Cells at their least, their greatest and in between, packed as in a leaf, behind bytes that are not theirs.
+    private struct Cells {
+        let width: Int
+        var values: [UInt64] = []
+        var bytes: [UInt8]
+
+        init(_ width: Int, _ random: inout TestRandom) {
+            self.width = width
+            let count = 64 * CellKernelTests.words
+            bytes = Array(repeating: 0, count: count * width / 8)
+            let top = width == 64 ? UInt64.max : 1 << UInt64(width) - 1
+            for index in 0..<count {
+                let value: UInt64
+                switch random.below(6) {
+                case 0: value = 0
+                case 1: value = top
+                case 2: value = top / 2 &+ UInt64(random.below(3))
+                case 3: value = UInt64(random.below(20))
+                default: value = random.next()
+                }
+                values.append(value & top)
+                for bit in 0..<width where values[index] >> UInt64(bit) & 1 == 1 {
+                    bytes[(index * width + bit) / 8] |= 1 << UInt8((index * width + bit) % 8)
+                }
+            }
+        }
+
+        func expected(_ holds: (UInt64) -> Bool) -> [UInt64] {
+            (0..<CellKernelTests.words).map { word in
+                (0..<64).reduce(0) { $0 | (holds(values[word * 64 + $1]) ? 1 << UInt64($1) : 0) }
+            }
+        }
+    }
+
+    @Test(arguments: widths) func cellsInARange(width: Int) {
+        var random = TestRandom(UInt64(width))
+        let top = width == 64 ? UInt64.max : 1 << UInt64(width) - 1
+        for _ in 0..<6 {
+            let cells = Cells(width, &random)
+            let some = [0, 1, top / 2, top / 2 + 1, top - 1, top, random.next() & top, cells.values[7]]
+            for low in some {
+                for high in some where high >= low {
+                    let expected = cells.expected { low <= $0 && $0 <= high }
+                    withLevels { level in
+                        var mask = Array(repeating: UInt64(0x5555), count: CellKernelTests.words)
+                        let isKnown = cs_cells_in_range(
+                            cells.bytes, CellKernelTests.words, UInt32(width), low, high - low, &mask)
+                        #expect(isKnown == (level > 0))
+                        if isKnown { #expect(mask == expected, "level \(level): \(low)...\(high)") }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func doublesInARange() {
+        var random = TestRandom(3)
+        let edges: [Double] = [
+            .nan, -.nan, 0, -0.0, .infinity, -.infinity, 1, -1, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
+        ]
+        for _ in 0..<20 {
+            var values: [Double] = []
+            for _ in 0..<64 * CellKernelTests.words {
+                let isEdge = random.chance(50)
+                values.append(isEdge ? edges[random.below(edges.count)] : Double(bitPattern: random.next()))
+            }
+            for (low, high) in [(-.infinity, .infinity), (0, 0), (-0.0, 1), (values[5], values[9]), (1, -1)] {
+                let expected = (0..<CellKernelTests.words).map { word in
+                    (0..<64).reduce(UInt64(0)) { bits, row in
+                        let value = values[word * 64 + row]
+                        return bits | (low <= value && value <= high ? 1 << UInt64(row) : 0)
+                    }
+                }
+                withLevels { level in
+                    var mask = Array(repeating: UInt64.max, count: CellKernelTests.words)
+                    let isKnown = cs_cells_in_doubles(values, CellKernelTests.words, low, high, &mask)
+                    #expect(isKnown == (level > 0))
+                    if isKnown { #expect(mask == expected, "level \(level): \(low)...\(high)") }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [2, 4, 8]) func cellsInASet(width: Int) {
+        var random = TestRandom(UInt64(width))
+        for round in 0..<300 {
+            let cells = Cells(width, &random)
+            let most = round % 3 == 0 ? 3 : 256
+            // Cells that no cell of the width can be do not matter.
+            let wanted = round < 256 ? [UInt64(round)] : (0..<most).map { _ in UInt64(random.below(256)) }
+            var set = Array(repeating: UInt8(0), count: 32)
+            for cell in wanted { set[Int(cell & 15) + (cell >= 128 ? 16 : 0)] |= 1 << UInt8(cell >> 4 & 7) }
+            let expected = cells.expected { wanted.contains($0) }
+            withLevels { level in
+                var mask = Array(repeating: UInt64.max, count: CellKernelTests.words)
+                let isKnown = cs_cells_in_set(cells.bytes, CellKernelTests.words, UInt32(width), set, &mask)
+                #expect(isKnown == (level > 0))
+                if isKnown { #expect(mask == expected, "level \(level): \(wanted)") }
+            }
+        }
+    }
+
+    @Test func otherWidthsAreLeftToSwift() {
+        var mask: UInt64 = 7
+        #expect(!cs_cells_in_range([UInt8](repeating: 1, count: 8), 1, 1, 0, 0, &mask))
+        #expect(!cs_cells_in_set([UInt8](repeating: 1, count: 128), 1, 16, [UInt8](repeating: 1, count: 32), &mask))
+        #expect(mask == 7)
+    }
+}
