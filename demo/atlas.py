@@ -225,7 +225,7 @@ def ask(demo: Demo, path: pathlib.Path) -> None:
     demo.questions = [Question(line) for line in lines if not line.startswith("#")]
     for language, program in {
         "C": [path.parent / "ask-c"],
-        "Python": [sys.executable, pathlib.Path(__file__).with_name("ask.py")],
+        "Python": [sys.executable, "-X", "utf8", pathlib.Path(__file__).with_name("ask.py")],
         "Swift": [path.parent / "ask-swift"],
     }.items():
         with QUESTIONS.open() as questions:

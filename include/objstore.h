@@ -2885,8 +2885,8 @@ OBJSTORE_ENUM(objstore_aggregate_kind) {
  * asked of each, and which steps follow; with OBJSTORE_EXPLAIN_RUN also what it found, in what time. For people: lines
  * that later versions may write otherwise; with OBJSTORE_EXPLAIN_JSON an object with `query`, `class`, `objects`,
  * `leaves` (of 4,096 objects), `access` (all, scan, index, links, range, order), perhaps `by`, `estimate`, `filter`,
- * then `steps`, and `found` with `objects`, `microseconds`, of a scan `leavesRead` and `leavesSkipped`: bounds say all
- * of those. The text lies in the buffer. */
+ * then `steps`, and `found` with `objects`, of a table `rows`, `microseconds`, of a scan `leavesRead` and
+ * `leavesSkipped`: bounds say all of those. The text lies in the buffer. */
 OBJSTORE_API objstore_status objstore_query_explain(objstore_query *query, objstore_view *view, uint32_t flags,
                                                     objstore_buffer *buffer, objstore_text *text)
     OBJSTORE_CHECKS(null(query, view, buffer, text), closed(query, view), kind(query, view), flags(flags),

@@ -88,10 +88,7 @@ struct Atlas {
         case "cities that are also called Wien":
             { try names(cities.where { $0.alternateNames.contains("Wien") }.select { $0.name }) }
         case "Swiss cities of over 100,000 people":
-            {
-                let swiss = cities.where { $0.country.name == "Switzerland" && $0.population > 100_000 }
-                return try names(swiss.sorted(by: \.population, ascending: false).select { $0.name })
-            }
+            { "\(cities.where { $0.country.name == "Switzerland" && $0.population > 100_000 }.count)" }
         case "the ten largest cities":
             { try names(cities.sorted(by: \.population, ascending: false).limit(10).select { $0.name }) }
         case "countries of over 500 cities":

@@ -57,6 +57,17 @@ def test_all_of_them(store: objstore.Store) -> None:
     assert (store.objects(Person).explain().objects, store.objects(Person).explain().leaves) == (2, 1)
 
 
+def test_a_table(store: objstore.Store) -> None:
+    results = store.objects(Dog).filter("age < 4 GROUP(age) SELECT(age, @count)")
+    assert results.explain().rows is None
+    plan = results.explain(run=True)
+    assert (plan.found, plan.rows, plan.leaves_read) == (400, 4, None)
+    assert re.fullmatch(r"found: 400 objects, 4 rows in \d+ µs", str(plan).splitlines()[-1])
+    one = store.objects(Dog).filter("weight >= 0 GROUP() SELECT(@count)").explain(run=True)
+    assert (one.access, one.rows) == ("scan", 1) and f"{COUNT} objects, 1 row in" in str(one)
+    assert store.objects(Dog).explain(run=True).rows is None
+
+
 def test_a_scan(store: objstore.Store) -> None:
     results = store.objects(Dog).where(Dog.weight >= COUNT - 5)
     plan = results.explain()

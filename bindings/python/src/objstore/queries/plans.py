@@ -32,6 +32,7 @@ class Plan:
     steps     what comes then, such as "SORT(age DESC)"
     found     how many there were, with run=True, in so many microseconds. Of a scan, in how many leaves it looked, and
               how many it could leave out
+    rows      how many rows the table has, of a text with GROUP or SELECT, with run=True
     """
 
     query: str | None  # as query_text() has it; None: it has no text
@@ -47,6 +48,7 @@ class Plan:
     microseconds: int | None = None
     leaves_read: int | None = None
     leaves_skipped: int | None = None
+    rows: int | None = None
     text: str = field(default="", repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -61,7 +63,8 @@ def plan(results: "Results[Any]", run: bool) -> Plan:
     text = _written(query, view.handle, 0).rstrip("\n")  # it is asked once
     found = told.get("found", {})
     if found:
-        text += f"\nfound: {_counted(found['objects'], 'object', 'objects')} in {found['microseconds']} µs"
+        rows = f", {_counted(found['rows'], 'row', 'rows')}" if "rows" in found else ""
+        text += f"\nfound: {_counted(found['objects'], 'object', 'objects')}{rows} in {found['microseconds']} µs"
     if "leavesRead" in found:
         text += f", {_counted(found['leavesRead'], 'leaf', 'leaves')} read, {found['leavesSkipped']} skipped"
     return Plan(
@@ -78,6 +81,7 @@ def plan(results: "Results[Any]", run: bool) -> Plan:
         found.get("microseconds"),
         found.get("leavesRead"),
         found.get("leavesSkipped"),
+        found.get("rows"),
         text,
     )
 
