@@ -19,6 +19,9 @@ public func objstore_define_function(
         let own = try functionName(name)
         let text = try naming("signature") { () throws(StoreError) -> UnsafeRawBufferPointer in
             let (pointer, count) = try bytes(of: signature)
+            guard UTF8Check.isValid(pointer, count) else {
+                throw StoreError(.invalidUTF8, "the text is not valid UTF-8")
+            }
             return UnsafeRawBufferPointer(start: pointer, count: count)
         }
         try box.store.define(

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 FOLDERS = """Platform Values Texts Pages Schema Log Leaves Trees Transactions AsyncWrites Scans Objects Queries JSON
-             Assembly Observation Trampolines Verification Salvage Facade""".split()
+             Arrow Assembly Observation Trampolines Verification Salvage Facade""".split()
 
 # file that uses → file that is used: at most ten.
 EXCEPTIONS = {

@@ -64,7 +64,12 @@ package final class Sections: @unchecked Sendable {
             }
         case .function(let function):
             groups = try SectionGroups(
-                of: list, in: view, results.classID, isFirstLetter: flags.contains(.firstLetter), by: function)
+                of: list, isFirstLetter: flags.contains(.firstLetter),
+                storeTag: view.object(results.classID, 0).storeTag
+            ) { (key) throws(StoreError) in
+                let object = view.object(results.classID, key)
+                return try view.exists(object) ? try function(object) : nil
+            }
         }
         let order: SectionList.Order =
             flags.contains(.ascending) ? .ascending : flags.contains(.descending) ? .descending : .ofAppearance

@@ -50,3 +50,22 @@ def test_members(span: int, first: int) -> None:
             assert [thing.perhaps for thing in found] == expected
             found = store.objects(Thing).where(~Thing.perhaps.in_(wanted))
             assert found.count() == sum(row[1] is None or row[1] not in among for row in rows)
+
+
+@pytest.mark.parametrize("most", [2**60, MOST // 4, MOST - 1, MOST])
+def test_limits_at_the_end_of_the_numbers(most: int) -> None:
+    with objstore.open(memory="", models=[Thing]) as store:
+        with store.write():
+            for number in range(20):
+                store.create(Thing, {"number": (7 * number) % 20, "group": number % 3})
+        things = store.objects(Thing)
+        for text in (f"SORT(number ASC) LIMIT({most})", f"SORT(number ASC) OFFSET(0) LIMIT({most})"):
+            assert [thing.number for thing in things.filter(text)] == list(range(20))
+        assert [thing.number for thing in things.order_by(Thing.number).limit(most)] == list(range(20))
+        assert [thing.number for thing in things.order_by(Thing.number).offset(18).limit(most)] == [18, 19]
+        for text in (f"SORT(number ASC) OFFSET({most})", f"OFFSET({most}) OFFSET({most}) LIMIT({most})"):
+            assert list(things.filter(text)) == []
+        assert things.filter(f"DISTINCT(group) LIMIT({most})").count() == 3
+        assert len(things.table(f"GROUP(group) SORT(@count DESC) LIMIT({most}) SELECT(group)")) == 3
+        assert len(things.table(f"GROUP(group) OFFSET({most}) LIMIT({most}) SELECT(group)")) == 0
+        assert len(things.table(f"SORT(number ASC) LIMIT({most}) SELECT(number)")) == 20

@@ -40,19 +40,17 @@ final class SectionGroups {
 
     /// By what a function answers, which may do with the store what it likes: also delete objects that come later.
     ///
-    /// - Parameter function: its value is valid until it is called again.
+    /// - Parameter function: its value is valid until it is called again. Nil: the object is not there any more.
     convenience init(
-        of list: KeyBuffer, in view: View, _ classID: UInt32, isFirstLetter: Bool,
-        by function: (ObjectID) throws(StoreError) -> Value
+        of list: KeyBuffer, isFirstLetter: Bool, storeTag: UInt32,
+        by function: (_ key: Int64) throws(StoreError) -> Value?
     ) throws(StoreError) {
         try self.init(capacity: list.count)
         let texts = ByteBuffer(), values = try Memory.allocate(Value.self, max(1, list.count))
         defer { values.deallocate() }
         for index in 0..<list.count {
-            let object = view.object(classID, list.keys[index])
-            guard try view.exists(object) else { continue }
-            let value = try function(object)
-            try SectionGroups.check(value, isFirstLetter: isFirstLetter, object.storeTag)
+            guard let value = try function(list.keys[index]) else { continue }
+            try SectionGroups.check(value, isFirstLetter: isFirstLetter, storeTag)
             values[index] = try SectionGroups.copy(value, isFirstLetter: isFirstLetter, to: texts)
             positions[count] = index
             count += 1

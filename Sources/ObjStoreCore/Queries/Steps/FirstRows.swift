@@ -18,9 +18,9 @@ extension QueryRun {
             key.modifiers.isEmpty, !key.isFirstLetter, query.stretch == nil
         else { return nil }
         let kind = key.value.kind
-        guard kind.isText || kind != .link && NumberColumn.has(kind),
-            try trees.objectCount(cls) >= max(2 * RowBlocks.most, 8 * limit)
-        else { return nil }
+        guard kind.isText || kind != .link && NumberColumn.has(kind) else { return nil }
+        let count = try trees.objectCount(cls)
+        guard count >= 2 * RowBlocks.most, limit <= count / 8 else { return nil }
         if limit == 0 { return KeyBuffer() }
         let blocks = try unorderedBlocks(), position = try cls.position(key.properties[0])
         let prefixes = try BlockPrefixes(blocks.reader, position, kind, isDescending: key.isDescending)
