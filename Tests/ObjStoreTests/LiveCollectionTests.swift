@@ -831,10 +831,14 @@ extension Ways where C: LiveCollection {
     /// A thread that waited for another one, which has changed something, sees it. (One that learns it without waiting,
     /// because the other one has ended by then, looks like an algorithm that goes on.)
     @Test func generallyAfterAnotherThread() throws {
-        let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self), thread = gettid()
+        let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self)
+        // "process/task/thread"
+        let thread = String(unsafeUninitializedCapacity: 64) {
+            max(0, $0.withMemoryRebound(to: CChar.self) { readlink("/proc/thread-self", $0.baseAddress!, 64) })
+        }
         /// The kernel says S of a thread that waits: behind the name, which ends with the last parenthesis.
         @Sendable func isWaiting() -> Bool {
-            let file = open("/proc/self/task/\(thread)/stat", O_RDONLY)
+            let file = open("/proc/\(thread)/stat", O_RDONLY)
             defer { close(file) }
             let text = [UInt8](unsafeUninitializedCapacity: 512) { $1 = max(0, read(file, $0.baseAddress, 512)) }
             return text.lastIndex(of: UInt8(ascii: ")")).map { text[$0 + 2] == UInt8(ascii: "S") } ?? true
