@@ -58,14 +58,12 @@ struct MemberKernel {
                 let cells = memory.baseAddress.unsafelyUnwrapped
                 set.write(cells, from: base)
                 try reader.forEachPart(head, entry, rows) { part, row, count in
-                    let result = found + row >> 6, whole = count & ~63
-                    _ = cs_cells_in_set(part, count &>> 6, UInt32(width), cells, result)
-                    if whole == count { return }
-                    var last: UInt64 = 0
+                    let result = found + row >> 6
+                    let whole = cs_cells_in_set(part, count &>> 6, UInt32(width), cells, result) ? count & ~63 : 0
+                    for word in whole &>> 6..<(count &+ 63) &>> 6 { result[word] = 0 }
                     for row in whole..<count where set.contains(NumberCodec.cell(part, row, width: width, base: base)) {
-                        last |= 1 &<< UInt64(row &- whole)
+                        result[row &>> 6] |= 1 &<< UInt64(row & 63)
                     }
-                    result[whole &>> 6] = last
                 }
             }
         }
