@@ -2841,16 +2841,31 @@ OBJSTORE_API objstore_status objstore_query_new(objstore_view *view, objstore_cl
     OBJSTORE_CHECKS(null(view, query), nullable(nodes), closed(view), kind(view), class(class_id),
                     array(nodes, count), count(count));
 
+/** Makes a query of the objects that a list, set or map has links to: in its order, an object as often as it is there,
+ * without nulls. Narrow and sort it by objstore_query_then. Sums and counts are about all that it finds, an object that
+ * is there twice counts twice; changes are made to each object once. Like any query it is asked about what the view
+ * has: of the collection as it is there. Asked where the owner was deleted it finds nothing. It has no text. It cannot
+ * be observed (NOT_SUPPORTED). WRONG_TYPE: the elements are no links. Cost, when asked, of k links: O(k); of a
+ * condition O(k log n), where k is less than a fiftieth of the n objects of the class, else O(k) and that of the same
+ * condition asked of the class. */
+OBJSTORE_API objstore_status objstore_query_collection(objstore_view *view, objstore_collection collection,
+                                                       objstore_query **query)
+    OBJSTORE_CHECKS(null(view, query), closed(view), kind(view), store(collection), deleted(collection),
+                    property(collection), type(collection));
+
 /** Makes a query of a query: what `then` finds among what `query` finds. Their conditions become one where `query` has
  * neither LIMIT nor OFFSET nor DISTINCT; the steps of `then` follow those of `query`.
- * INVALID_ARGUMENT: they are of two classes. WRONG_STORE: of two stores. */
+ * INVALID_ARGUMENT: they are of two classes. WRONG_STORE: of two stores. NOT_SUPPORTED: `then` is a range of an index,
+ * or a query of a collection.
+ */
 OBJSTORE_API objstore_status objstore_query_then(objstore_query *query, objstore_query *then,
                                                  objstore_query **joined)
     OBJSTORE_CHECKS(null(query, then, joined), closed(query, then), kind(query, then));
 
 /** Writes a query as a text: objstore_query_parse makes the same query of it. Names are those that properties had when
  * the query was made; constants stand in the text. Borrowed when `buffer` is NULL, see "Text out".
- * NOT_SUPPORTED: it is a range of an index, or there is a condition behind a LIMIT, OFFSET or DISTINCT. */
+ * NOT_SUPPORTED: it is a range of an index or of a collection, or there is a condition behind a LIMIT, OFFSET or
+ * DISTINCT. */
 OBJSTORE_API objstore_status objstore_query_text(objstore_query *query, objstore_buffer *buffer,
                                                  objstore_text *text)
     OBJSTORE_CHECKS(null(query, text), nullable(buffer), closed(query), kind(query), buffer(buffer),
@@ -2884,8 +2899,8 @@ OBJSTORE_ENUM(objstore_aggregate_kind) {
 /** Tells how a query finds its objects in a view: which index, inverse or scan, how many objects that is about, what is
  * asked of each, and which steps follow; with OBJSTORE_EXPLAIN_RUN also what it found, in what time. For people: lines
  * that later versions may write otherwise; with OBJSTORE_EXPLAIN_JSON an object with `query`, `class`, `objects`,
- * `leaves` (of 4,096 objects), `access` (all, scan, index, links, range, order), perhaps `by`, `estimate`, `filter`,
- * then `steps`, and `found` with `objects`, of a table `rows`, `microseconds`, of a scan `leavesRead` and
+ * `leaves` (of 4,096 objects), `access` (all, scan, index, links, range, order, collection), perhaps `by`, `estimate`,
+ * `filter`, then `steps`, and `found` with `objects`, of a table `rows`, `microseconds`, of a scan `leavesRead` and
  * `leavesSkipped`: bounds say all of those. The text lies in the buffer. */
 OBJSTORE_API objstore_status objstore_query_explain(objstore_query *query, objstore_view *view, uint32_t flags,
                                                     objstore_buffer *buffer, objstore_text *text)
@@ -3513,8 +3528,8 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
                     class(class_id), flags(flags));
 
 /** Observes what a query finds, from now on: an object that begins to satisfy it is an insertion, one that stops a
- * deletion. Otherwise as objstore_observe. NOT_SUPPORTED: a range of an index, or a query with SORT, LIMIT …, or about
- * what lies behind a link or in a collection, but for ANY of its links being an object. */
+ * deletion. Otherwise as objstore_observe. NOT_SUPPORTED: a range of an index, a query of a collection, with SORT,
+ * LIMIT …, or about what lies behind a link or in a collection, but for ANY of its links being an object. */
 OBJSTORE_API objstore_status objstore_query_observe(objstore_query *query, objstore *store, uint32_t flags,
                                                     objstore_change_handler handler, void *userdata,
                                                     objstore_free_userdata free_userdata, objstore_token **token)

@@ -106,8 +106,8 @@ extension Map: LinkCollection where Value: _LinkElement {
 }
 
 /// What the values of a map of links are: an optional of a model class.
-public protocol _LinkElement: CollectionElement {}
-extension Optional: _LinkElement where Wrapped: Object {}
+public protocol _LinkElement: CollectionElement { associatedtype _Linked: Object }
+extension Optional: _LinkElement where Wrapped: Object { public typealias _Linked = Wrapped }
 
 /// Where the elements of a collection are.
 public struct _CollectionPlace {
@@ -276,11 +276,13 @@ extension ClassBinding {
 }
 
 extension ObjStoreCore.Results {
+    /// Each once: a query of a list may find an object several times.
     fileprivate var keys: [Int64] {
         let count = count
+        var seen: Set<Int64> = []
         return [ObjectID](unsafeUninitializedCapacity: count) { memory, filled in
             // The list does not change: its end is where it was.
             filled = (try? objects(from: 0, into: memory.baseAddress, capacity: count)) ?? 0
-        }.map(\.key)
+        }.map(\.key).filter { seen.insert($0).inserted }
     }
 }

@@ -92,6 +92,15 @@ public func objstore_collection_find(
 }
 
 @c @implementation
+public func objstore_query_collection(
+    _ view: OpaquePointer?, _ collection: objstore_collection, _ query: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    makeQuery(view, query, ofElements) { (view) throws(StoreError) in
+        try view.query(of: try collectionID(collection))
+    }
+}
+
+@c @implementation
 public func objstore_collection_remove(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ count: Int
 ) -> objstore_status {

@@ -115,6 +115,7 @@ extension InjectedBug: CustomStringConvertible {
         ("queryJoinedBefore", .queryJoinedBefore),
         ("querySumOfNulls", .querySumOfNulls),
         ("queryPrintedBare", .queryPrintedBare),
+        ("queryListSorted", .queryListSorted),
     ]
 
     package init?(named name: String) {

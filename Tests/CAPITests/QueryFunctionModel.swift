@@ -1,4 +1,5 @@
 import CObjStore
+import Foundation
 import Testing
 
 /// Places with nulls and holes, in a store and as an array, and functions in C about them.
@@ -134,11 +135,18 @@ enum FunctionModel {
             }
             return .OBJSTORE_OK
         }
-    /// Its memory is used again by the next call.
-    private nonisolated(unsafe) static let room = UnsafeMutablePointer<CChar>.allocate(capacity: 100)
+    /// Its memory is used again by the next call, of this thread: tests run side by side.
+    private static var room: UnsafeMutablePointer<CChar> {
+        let mine = Thread.current.threadDictionary
+        if let room = mine["doubled"] as? NSMutableData { return room.mutableBytes.assumingMemoryBound(to: CChar.self) }
+        let room = NSMutableData(length: 100)!
+        mine["doubled"] = room
+        return room.mutableBytes.assumingMemoryBound(to: CChar.self)
+    }
     static let doubled:
         @convention(c) (UnsafePointer<CChar>?, Int64, UnsafeMutablePointer<objstore_text>?, Raw) -> objstore_status = {
             bytes, length, result, _ in
+            let room = room
             for index in 0..<Int(length) {
                 room[index] = bytes![index]
                 room[index + Int(length)] = bytes![index]

@@ -274,7 +274,12 @@ SPECIAL = {
     ("objstore_bind_change_handler", "handler"): "keep_changes",
 }
 # Collections of links.
-LINKED = ("objstore_collection_assign_results", "objstore_collection_set_objects", "objstore_collection_delete_objects")
+LINKED = (
+    "objstore_collection_assign_results",
+    "objstore_collection_set_objects",
+    "objstore_collection_delete_objects",
+    "objstore_query_collection",
+)
 SPECIAL |= {(name, "collection"): "LINKS" for name in LINKED}
 # Paths lead into this one.
 MIXED = (

@@ -30,6 +30,17 @@ public struct DynamicCollection {
     /// The objects that the elements are; nil for a key of a map whose object was deleted.
     public var objects: [DynamicObject?] { all([]) { (_, value) throws(StoreError) in try linked(value) } }
 
+    /// The same as results, to be filtered and sorted: in their order, an object as often as it is there, without nil.
+    ///
+    /// Errors: `.wrongType`: the elements are no objects; `.noSuchObject`: the owner was deleted.
+    public func results() throws(ObjStoreError) -> DynamicResults {
+        let (query, name) = try core { () throws(StoreError) in
+            let query = try object.view.query(of: try place())
+            return (query, try object.view.classInfo(query.classID).name)
+        }
+        return DynamicResults(object.space, name) { () in query }
+    }
+
     /// The keys of a map, ascending.
     public var keys: [AnyValue] {
         all([], wantsKeys: true) { (key, _) throws(StoreError) in try AnyValue(copying: key, object.space) }

@@ -23,6 +23,10 @@ extension Results {
     /// Errors: `.invalidQuery`, `.noSuchProperty`, `.wrongType`, `.notSupported`, with the `position` in the text.
     @_disfavoredOverload
     public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Results {
+        try filter(text, arguments: arguments)
+    }
+
+    func filter(_ text: String, arguments: [Any?]) throws(ObjStoreError) -> Results {
         let found = filtered(text, arguments: arguments)
         if case .failed(let error) = found.question { throw error }
         return found

@@ -55,7 +55,7 @@ extension View {
     package func query(in stretch: IndexStretch) throws(StoreError) -> Query {
         try serialised { () throws(StoreError) in
             let trees = try trees
-            return Query(try trees.check(stretch).0.classID, storeTag: trees.storeTag, in: stretch)
+            return Query(try trees.check(stretch).0.classID, storeTag: trees.storeTag, of: .stretch(stretch))
         }
     }
 
@@ -67,6 +67,20 @@ extension View {
             throw StoreError(.wrongStore, "the results are of another store")
         }
         return try find(results.query)
+    }
+
+    /// The question for what a list, set or map has links to: in its order, an object as often as it is there, null
+    /// aside. Where its owner is not there any more it finds nothing.
+    ///
+    /// Errors: `.noSuchObject`; `.wrongType`: its elements are no objects of one class.
+    package func query(of id: CollectionID) throws(StoreError) -> Query {
+        try serialised { () throws(StoreError) in
+            let trees = try trees, cls = try classOf(id.owner, trees.schema)
+            let position = try cls.collectionOfLinks(id.propertyID)
+            _ = try trees.elements(of: id.owner.key, cls, position)
+            let target = cls.columns[position].target
+            return Query(target, storeTag: trees.storeTag, of: .collection(id))
+        }
     }
 
     // MARK: Links backwards

@@ -74,7 +74,7 @@ extension View {
             let cls = try trees.schema.cls(results.classID), reader = try trees.objects(cls)
             // In a transaction the version says little.
             let seen = try view.versionUnlocked(), isCurrent = view.kind != .transaction && seen == version
-            let isAscending = isCurrent && query.steps.isEmpty && query.stretch == nil
+            let isAscending = isCurrent && query.steps.isEmpty && query.origin.isObjects
             let blocks = try RowBlocks(reader, list, isAscending: isAscending, mayMiss: !isCurrent)
             return try ObjectRows(columns, cls, trees, blocks)
         }

@@ -61,6 +61,15 @@ extension ClassSchema {
         return position
     }
 
+    /// The same of one whose elements are objects of one class.
+    func collectionOfLinks(_ propertyID: UInt32) throws(StoreError) -> Int {
+        let position = try collection(propertyID), kind = elements(of: position).kind
+        guard kind == .link else {
+            throw wrongCollection(position, "a collection of links", "its elements are of type \(kind)")
+        }
+        return position
+    }
+
     func wrongCollection(_ position: Int, _ wanted: String, _ what: String) -> StoreError {
         named(
             StoreError(

@@ -112,11 +112,7 @@ extension ObjectWriter {
     func targets(
         _ owner: ClassState, _ key: Int64, _ propertyID: UInt32
     ) throws(StoreError) -> (state: ClassState, keys: KeyBuffer) {
-        let cls = owner.schema, position = try cls.collection(propertyID)
-        guard cls.elements(of: position).kind == .link else {
-            throw cls.wrongCollection(
-                position, "a collection of links", "its elements are of type \(cls.elements(of: position).kind)")
-        }
+        let cls = owner.schema, position = try cls.collectionOfLinks(propertyID)
         let keys = KeyBuffer()
         try owner.elements(key, position).forEach { (_, value) throws(StoreError) in
             if !value.isNull { try keys.append(value.low) }

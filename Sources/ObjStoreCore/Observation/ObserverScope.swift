@@ -12,8 +12,12 @@ package struct ObserverScope: Sendable {
 
     /// Errors: as of `QueryRun`; `.notSupported`: a query in the order of an index.
     func check(in snapshot: Snapshot) throws(StoreError) {
-        if query.stretch != nil {
+        switch query.origin {
+        case .objects: break
+        case .stretch:
             throw StoreError(.notSupported, "results in the order of an index cannot be observed by this version")
+        case .collection:
+            throw StoreError(.notSupported, "a query of a list, set or map cannot be observed by this version")
         }
         if !query.steps.isEmpty {
             throw StoreError(

@@ -230,6 +230,8 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var querySumOfNulls: InjectedBug { InjectedBug(110) }
     /// The text of a query has no parentheses.
     @inline(__always) package static var queryPrintedBare: InjectedBug { InjectedBug(111) }
+    /// What a query finds in a list is in the order of creation, each once.
+    @inline(__always) package static var queryListSorted: InjectedBug { InjectedBug(112) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

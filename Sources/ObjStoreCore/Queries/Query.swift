@@ -10,8 +10,8 @@ package final class Query: Sendable {
     /// Of the store that it was made for; 0: it was made inside, for a view.
     let storeTag: UInt32
     let predicate: Predicate
-    /// Not nil: a part of an index, in its order; then the predicate is true.
-    let stretch: IndexStretch?
+    /// Of a part of an index the predicate is true.
+    let origin: QueryOrigin
     let steps: [QueryStep]
     /// What it was made of, with the bytes that the predicate and the steps point to; nil: of no nodes.
     let tree: QueryTree?
@@ -23,13 +23,13 @@ package final class Query: Sendable {
     private let parts: [Query]
 
     init(
-        _ classID: UInt32, storeTag: UInt32 = 0, _ predicate: Predicate = .always, in stretch: IndexStretch? = nil,
+        _ classID: UInt32, storeTag: UInt32 = 0, _ predicate: Predicate = .always, of origin: QueryOrigin = .objects,
         steps: [QueryStep] = [], tree: QueryTree? = nil, names: QueryNames? = nil, parts: [Query] = []
     ) {
         self.classID = classID
         self.storeTag = storeTag
         self.predicate = predicate
-        self.stretch = stretch
+        self.origin = origin
         self.steps = steps
         self.tree = tree
         self.names = names
@@ -53,16 +53,18 @@ package final class Query: Sendable {
 
     /// A part of an index.
     package convenience init(_ classID: UInt32, in stretch: IndexStretch) {
-        self.init(classID, .always, in: stretch)
+        self.init(classID, .always, of: .stretch(stretch))
     }
 
     /// All objects of the class, in the order of creation.
-    var isAll: Bool { predicate.isTrue && stretch == nil && steps.isEmpty }
+    var isAll: Bool { isWhole && origin.isObjects }
+    /// All of its origin, in the order of that.
+    private var isWhole: Bool { predicate.isTrue && steps.isEmpty }
 
     /// What `next` finds among what this one finds, and in its order.
     ///
     /// Errors: `.invalidArgument`: they are of two classes; `.wrongStore`; `.invalidQuery`: the condition is too deep;
-    /// `.notSupported`: `next` is a part of an index.
+    /// `.notSupported`: `next` is of a part of an index, or of a collection.
     package func then(_ next: Query) throws(StoreError) -> Query {
         if storeTag != 0 && next.storeTag != 0 && storeTag != next.storeTag {
             throw StoreError(.wrongStore, "the queries are of two stores")
@@ -72,19 +74,19 @@ package final class Query: Sendable {
         }
         if next.isAll { return self }
         if isAll { return next }
-        guard next.stretch == nil else {
+        guard next.origin.isObjects else {
             throw StoreError(
-                .notSupported, "then: a part of an index is no condition that objects of another query can satisfy")
+                .notSupported, "then: \(next.origin.name) is no condition that objects of another query can satisfy")
         }
         let tag = storeTag == 0 ? next.storeTag : storeTag
-        if stretch == nil && (steps.allSatisfy(\.isSort) || InjectedBug.active(.queryJoinedBefore)) {
+        if origin.takesCondition && (steps.allSatisfy(\.isSort) || InjectedBug.active(.queryJoinedBefore)) {
             return Query(
-                classID, storeTag: tag, try predicate.and(next.predicate), steps: steps + next.steps,
+                classID, storeTag: tag, try predicate.and(next.predicate), of: origin, steps: steps + next.steps,
                 tree: try joinedTree(next), names: next.names ?? names, parts: [self, next])
         }
         let filter = next.predicate.isTrue ? [] : [QueryStep.filter(next.predicate)]
         return Query(
-            classID, storeTag: tag, predicate, in: stretch, steps: steps + filter + next.steps,
+            classID, storeTag: tag, predicate, of: origin, steps: steps + filter + next.steps,
             tree: filter.isEmpty ? try joinedTree(next) : nil, names: next.names ?? names,
             parts: [self, next])
     }
@@ -100,7 +102,7 @@ package final class Query: Sendable {
     /// Its first objects.
     package func limited(to count: Int) -> Query {
         Query(
-            classID, storeTag: storeTag, predicate, in: stretch, steps: steps + [.limit(count)], tree: nil,
+            classID, storeTag: storeTag, predicate, of: origin, steps: steps + [.limit(count)], tree: nil,
             parts: [self])
     }
 
@@ -108,9 +110,10 @@ package final class Query: Sendable {
 
     /// The canonical text: the same query is made of it.
     ///
-    /// Errors: `.notSupported`: it is a part of an index, or there is a condition behind a step that has to come first.
+    /// Errors: `.notSupported`: it is of a part of an index, or of a collection, or there is a condition behind a step
+    /// that has to come first.
     package func text() throws(StoreError) -> String {
-        if stretch != nil { throw StoreError(.notSupported, "a part of an index cannot be written as a text") }
+        try checkIsOfClass()
         guard let tree else {
             if isAll { return "TRUEPREDICATE" }
             throw StoreError(
@@ -125,6 +128,13 @@ package final class Query: Sendable {
         return try QueryPrinter.text(tree.nodes) { [names] node in names?.name(node) }
     }
 
+    /// Errors: `.notSupported`: what it begins with has no words.
+    func checkIsOfClass() throws(StoreError) {
+        guard origin.isObjects else {
+            throw StoreError(.notSupported, "a query of \(origin.name) cannot be written as a text")
+        }
+    }
+
     /// The same, followed by a NUL.
     package func ownedText() throws(StoreError) -> OwnedValue {
         try OwnedValue.text(try text())
@@ -132,8 +142,8 @@ package final class Query: Sendable {
 
     /// Condition and steps of the nodes, which end with a `query` or are a condition.
     private var split: (condition: ArraySlice<QueryNode>, steps: ArraySlice<QueryNode>, count: Int)? {
-        guard stretch == nil else { return nil }
-        guard let nodes = tree?.nodes else { return isAll ? ([], [], 0) : nil }
+        guard origin.takesCondition else { return nil }
+        guard let nodes = tree?.nodes else { return isWhole ? ([], [], 0) : nil }
         guard let last = nodes.last, last.kind == .query else { return (nodes[...], [], 0) }
         guard let shape = try? QueryShape(nodes) else { return nil }
         let first = shape.firstOperand(of: nodes.count - 1, in: nodes)

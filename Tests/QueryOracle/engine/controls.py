@@ -60,6 +60,7 @@ CONTROLS = (
     Control("queryJoinedBefore", "joined", r"(?i)(LIMIT|OFFSET|DISTINCT).*THEN"),
     Control("querySumOfNulls", "sum of|avg of|min of|max of"),
     Control("queryPrintedBare", "text"),
+    Control("queryListSorted", "^(find|count|first), of ", scalars=False),
 )
 
 

@@ -13,10 +13,11 @@ from queries.binding import Argument
 from queries.captured import argument
 from queries.data import Database, load
 from queries.errors import QueryError
-from queries.evaluate import run
+from queries.evaluate import linked, run, run_among
 from queries.generate_data import DataGenerator
 from queries.generate_queries import QueryGenerator
 from queries.nodes import Box, Circle, Polygon
+from queries.values import Link
 
 from . import mutations
 from .asking import ShapeArgument, pack_arguments
@@ -58,10 +59,12 @@ class GeneratedRound:
             elif self.rng.random() < 0.2:
                 self.join(class_name)
             else:
-                question = self.supported(class_name, self.generator.query(class_name))
+                written = self.generator.query(class_name)
+                question = self.supported(class_name, written)
                 if question is not None:
                     asked.append(question)
                     self.report(question, self.stores.ask)
+                    self.ask_collections(question, written, self.arguments())
         version = self.stores.reopen(self.rng)
         for question in asked:
             self.report(question, lambda question: self.stores.ask_again(question, version))
@@ -148,6 +151,34 @@ class GeneratedRound:
         then = Question(class_name, renamed(self.versions[0], two + steps), given, [])
         self.report(question, lambda _: self.stores.ask_joined(first, then, expected))
 
+    def ask_collections(self, question: Question, written: str, given: list[Argument]) -> None:
+        """Ask the same of what lists, sets and maps lead to."""
+        first = self.versions[0]
+        places = [
+            (row.link, described)
+            for name, table in first.tables.items()
+            for described in first.schema.classes[name].properties.values()
+            if described.collection and described.kind == "link" and described.target == question.class_name
+            for row in table.values()
+        ]
+        for owner, described in self.rng.sample(places, min(2, len(places))):
+            expected = [
+                found_among(
+                    database,
+                    question.class_name,
+                    written,
+                    given,
+                    [] if (row := database.find(owner)) is None else linked(described, row.fields[described.name]),
+                )
+                for database in self.versions
+            ]
+            self.report(
+                question,
+                lambda asked, owner=owner, name=described.name, expected=expected: self.stores.ask_collection(
+                    asked, owner, name, expected
+                ),
+            )
+
     def report(self, question: Question, ask: Callable[[Question], list[Difference]]) -> None:
         """Ask, and tell what is wrong."""
         try:
@@ -179,6 +210,16 @@ def found(database: Database, class_name: str, written: str, arguments: list[Arg
     """What the oracle finds; unknown where it refuses the query in this version: its objects are gone."""
     try:
         return run(database, class_name, written, arguments)
+    except QueryError:
+        return None
+
+
+def found_among(
+    database: Database, class_name: str, written: str, arguments: list[Argument], among: list[Link]
+) -> list[int] | None:
+    """What the oracle finds among certain objects; unknown as in `found`."""
+    try:
+        return run_among(database, class_name, written, arguments, among)
     except QueryError:
         return None
 

@@ -132,6 +132,7 @@ PARAMETERS: dict[str, tuple[type[ctypes._SimpleCData[Any] | ctypes.Structure], .
     "compact": (c_void_p, c_void_p, c_void_p, c_void_p),
     "query_parse": (c_void_p, c_uint32, Text, c_void_p, c_size_t, c_void_p),
     "query_then": (c_void_p, c_void_p, c_void_p),
+    "query_collection": (c_void_p, Collection, c_void_p),
     "query_text": (c_void_p, c_void_p, c_void_p),
     "query_count": (c_void_p, c_void_p, c_void_p),
     "query_first": (c_void_p, c_void_p, c_void_p, c_void_p),

@@ -11,11 +11,11 @@ from pathlib import Path
 from queries.binding import Argument
 from queries.data import Database
 from queries.schema import Property
-from queries.values import Value
+from queries.values import Link, Value
 
 from . import mutations, sums
 from .asking import Asker, pack_arguments
-from .library import Handle, Library, ids, text
+from .library import Collection, Handle, Library, ids, text
 from .loading import Store, everything, nothing
 from .packing import Packed
 
@@ -174,6 +174,27 @@ class Stores:
                 found.append(Difference(f"joined, {STORES[number]}", expected, there))
             for query in (one, two, joined):
                 self.asker.close(query)
+        return found
+
+    def ask_collection(
+        self, question: Question, owner: Link, name: str, expected: Sequence[list[int] | None]
+    ) -> list[Difference]:
+        """Ask what a list, set or map of an object leads to; `expected` is what is found in each version."""
+        found: list[Difference] = []
+        for number, store in enumerate(self.stores):
+            property_id = store.property_ids[(owner.class_name, name)]
+            collection = Collection(store.objects[owner], property_id, 0, 0)
+            # The first version has every object.
+            whole = self.library.made("query_collection", self.views[number][0], collection)
+            own = self.parse(number, question)
+            query = self.asker.then(whole, own)
+            for version, view in enumerate(self.views[number]):
+                wanted = expected[version]
+                if wanted is not None:
+                    where = f"of {name} of {owner.key}, {STORES[number]}, {VERSIONS[version]}"
+                    self.compare(found, store, question.class_name, query, view, wanted, where)
+            for one in (whole, own, query):
+                self.asker.close(one)
         return found
 
     def aggregate(self, question: Question, version: int, name: str, described: Property) -> list[Difference]:

@@ -25,9 +25,10 @@ from .bound import (
     TypeOf,
 )
 from .checks import STRING_OPERATORS
-from .data import Database
+from .data import Database, Stored
 from .errors import QueryError
 from .paths import Environment, Item, elements, reach, sizes, types, values
+from .schema import Property
 from .steps import apply_steps
 from .syntax import parse
 from .text import prepare, string_operator, text_matches
@@ -36,17 +37,30 @@ from .values import Link, MixedList, MixedMap, TypeNames, Value, compare, equal
 
 def run(database: Database, class_name: str, text: str, arguments: list[Argument]) -> list[int]:
     """The keys of the objects a query finds, in its order."""
-    query = parse(text)
     if class_name not in database.schema.classes:
         raise QueryError(0, "a class", repr(class_name))
+    return run_among(database, class_name, text, arguments, [row.link for row in database.tables[class_name].values()])
+
+
+def run_among(
+    database: Database, class_name: str, text: str, arguments: list[Argument], among: list[Link]
+) -> list[int]:
+    """The same of certain objects, in their order: those of a list, say, one of them as often as it is there."""
+    query = parse(text)
     scope = Scope(database, class_name, {}, arguments)
     condition = bind_predicate(scope, query.predicate)
-    found = [
-        link
-        for link in (row.link for row in database.tables[class_name].values())
-        if holds(database, condition, {"": link})
-    ]
+    found = [link for link in among if holds(database, condition, {"": link})]
     return [link.key for link in apply_steps(scope, query.steps, found)]
+
+
+def linked(described: Property, stored: Stored) -> list[Link]:
+    """What a list, set or map has links to, in its order: a list in its own, others by objects or keys."""
+    if isinstance(stored, dict):
+        values = [stored[key] for key in sorted(stored, key=lambda key: key.encode())]
+    else:
+        values = list(stored) if isinstance(stored, list) else []
+    links = [value for value in values if isinstance(value, Link)]
+    return sorted(set(links), key=lambda link: link.key) if described.collection == "set" else links
 
 
 def holds(database: Database, condition: Condition, environment: Environment) -> bool:

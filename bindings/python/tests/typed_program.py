@@ -143,6 +143,10 @@ def queries(store: objstore.Store) -> None:
     people = store.objects(Person).where(far, often > 2, incoming(Dog.owner).count == 0)
     print(people, expression(Dog.owner).boss.name == "Ann", Person.name == "Ann", expression(Person.named).keys)
     far.where(Dog.age > 2)  # error: attr-defined
+    if walked is not None:
+        young: objstore.Results[Dog] = walked.walked.where(Dog.age < 2).order_by(Dog.name)
+        years: int = walked.walked.objects().sum(Dog.age)
+        print(young, years)
     dogs.where("age < 2")  # error: arg-type
     dogs.filter(Dog.age < 2)  # error: arg-type
     dogs.limit("2")  # error: arg-type

@@ -13,7 +13,7 @@ extension QueryRun {
     /// leaves that they are in.
     func aggregate(_ propertyID: UInt32, _ aggregate: AggregateKind) throws(StoreError) -> Value {
         let position = try cls.position(propertyID)
-        if query.stretch != nil {
+        if query.origin.stretch != nil {
             throw StoreError(
                 .notSupported, "there are no sums and extremes of a part of an index in this version"
             ).at(class: cls.name)
@@ -71,43 +71,74 @@ extension QueryRun {
         }
     }
 
-    /// Nil: all objects.
-    private func matching() throws(StoreError) -> LeafScan? {
+    /// Whose values they are.
+    private enum Matching {
+        case all
+        case scan(LeafScan)
+        /// In any order, some of them more than once.
+        case list(KeyBuffer)
+    }
+
+    private func matching() throws(StoreError) -> Matching {
+        if query.origin.collection != nil { return .list(try keys()) }
         if !query.steps.isEmpty {
-            return try LeafScan(try trees.objects(cls), [.keys(try keys().ascending())], depth: 1)
+            return .scan(try LeafScan(try trees.objects(cls), [.keys(try keys().ascending())], depth: 1))
         }
-        if query.predicate.isTrue { return nil }
-        if let few = try fewKeys() { return try LeafScan(try trees.objects(cls), [.keys(few)], depth: 1) }
-        return try scan()
+        if query.predicate.isTrue { return .all }
+        if let few = try fewKeys() { return .scan(try LeafScan(try trees.objects(cls), [.keys(few)], depth: 1)) }
+        return .scan(try scan())
+    }
+
+    /// Calls `body` with what a column of numbers has for each object, null aside, as `LeafScan.forEachNumber`.
+    @inline(__always)
+    private func forEachNumber(_ list: KeyBuffer, _ column: Int, _ body: (Int64) -> Void) throws(StoreError) {
+        let reader = try trees.objects(cls)
+        let blocks = try RowBlocks(reader, list, isAscending: false), numbers = try NumberColumn(reader, column)
+        while try blocks.advance() {
+            try numbers.read(blocks)
+            for index in 0..<blocks.count where !numbers.isNull(index) { body(numbers.values[index]) }
+        }
     }
 
     private func integers(_ column: Int, extremes: Bool) throws(StoreError) -> IntegerSummary {
-        guard let scan = try matching() else { return try trees.objects(cls).integers(column, extremes: extremes) }
         var summary = IntegerSummary()
-        try scan.forEachNumber(column) { summary.add($0) }
+        switch try matching() {
+        case .all: return try trees.objects(cls).integers(column, extremes: extremes)
+        case .scan(let scan): try scan.forEachNumber(column) { summary.add($0) }
+        case .list(let list): try forEachNumber(list, column) { summary.add($0) }
+        }
         return summary
     }
 
     private func doubles(_ column: Int, extremes: Bool) throws(StoreError) -> DoubleSummary {
-        guard let scan = try matching() else { return try trees.objects(cls).doubles(column, extremes: extremes) }
         var summary = DoubleSummary()
-        try scan.forEachNumber(column) { summary.add(Double(bitPattern: UInt64(bitPattern: $0))) }
+        func add(_ bits: Int64) { summary.add(Double(bitPattern: UInt64(bitPattern: bits))) }
+        switch try matching() {
+        case .all: return try trees.objects(cls).doubles(column, extremes: extremes)
+        case .scan(let scan): try scan.forEachNumber(column) { add($0) }
+        case .list(let list): try forEachNumber(list, column) { add($0) }
+        }
         return summary
     }
 
     private func floats(_ column: Int) throws(StoreError) -> DoubleSummary {
-        guard let scan = try matching() else { return try trees.objects(cls).floats(column) }
         var summary = DoubleSummary()
-        try scan.forEachNumber(column) { summary.add(Double(Float(bitPattern: UInt32(truncatingIfNeeded: $0)))) }
+        func add(_ bits: Int64) { summary.add(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))) }
+        switch try matching() {
+        case .all: return try trees.objects(cls).floats(column)
+        case .scan(let scan): try scan.forEachNumber(column) { add($0) }
+        case .list(let list): try forEachNumber(list, column) { add($0) }
+        }
         return summary
     }
 
     private func isThere(_ value: Value, _ column: Int) throws(StoreError) -> Bool {
-        guard let scan = try matching() else {
-            return try trees.objects(cls).scan(column, .equal, value).first() != nil
-        }
         var isThere = false
-        try scan.forEachNumber(column) { if $0 == value.low { isThere = true } }
+        switch try matching() {
+        case .all: return try trees.objects(cls).scan(column, .equal, value).first() != nil
+        case .scan(let scan): try scan.forEachNumber(column) { if $0 == value.low { isThere = true } }
+        case .list(let list): try forEachNumber(list, column) { if $0 == value.low { isThere = true } }
+        }
         return isThere
     }
 
@@ -125,13 +156,19 @@ extension QueryRun {
     /// Calls `body` with the value of each object that the query finds.
     private func forEachValue(_ column: Int, _ body: (Value) throws(StoreError) -> Void) throws(StoreError) {
         let reader = try trees.objects(cls)
-        if let scan = try matching() {
+        func visit(_ keys: KeyBuffer) throws(StoreError) {
+            var finder = RowFinder(reader)
+            for index in 0..<keys.count {
+                if let row = try finder.find(keys.keys[index]) { try body(try reader.value(row, column)) }
+            }
+        }
+        switch try matching() {
+        case .list(let list): try visit(list)
+        case .scan(let scan):
             let keys = KeyBuffer()
             try scan.collect(into: keys)
-            for index in 0..<keys.count {
-                if let row = try reader.find(keys.keys[index]) { try body(try reader.value(row, column)) }
-            }
-        } else {
+            try visit(keys)
+        case .all:
             var next = try reader.seek(0)
             while let row = next {
                 try body(try reader.value(row, column))

@@ -13,6 +13,8 @@ package struct QueryPlan {
         case range
         /// The first of all objects in the order of an index.
         case order
+        /// What a list, set or map has links to, in its order.
+        case collection
     }
 
     /// As a text; nil: it has none.
@@ -53,6 +55,7 @@ package struct QueryPlan {
         case .index: lines.append("index: \(by ?? "")\(found)")
         case .links: lines.append("links: \(by ?? "")\(found)")
         case .range: lines.append("a part of an index, in its order\(found)")
+        case .collection: lines.append("the links of \(by ?? "")\(found)")
         case .order: lines.append("the first in the order of an index: \(by ?? "")\(found)")
         }
         if access != .scan, let filter { lines.append("of each: \(filter)") }
@@ -103,9 +106,17 @@ extension QueryRun {
             plan.estimate = limit
             return
         }
-        if let stretch = query.stretch {
+        switch query.origin {
+        case .objects: break
+        case .stretch(let stretch):
             plan.access = .range
             plan.estimate = try trees.count(in: stretch)
+            return
+        case .collection(let id):
+            plan.access = .collection
+            plan.estimate = try trees.count(in: id)
+            plan.by = names.name(of: id.propertyID)
+            if !query.predicate.isTrue { plan.filter = describe(query.predicate, names) }
             return
         }
         if query.predicate.isTrue {

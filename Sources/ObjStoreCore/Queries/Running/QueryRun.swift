@@ -62,7 +62,7 @@ struct QueryRun {
 
     /// How many satisfy the condition.
     private func found() throws(StoreError) -> Int {
-        if let stretch = query.stretch { return try trees.count(in: stretch) }
+        if _slowPath(!query.origin.isObjects) { return try foundElsewhere() }
         guard let test = query.predicate.single else {
             if query.predicate.isTrue { return try trees.objectCount(cls) }
             if let few = try fewKeys() { return few.count }
@@ -81,7 +81,7 @@ struct QueryRun {
             let list = try list(steps + [.limit(1)])
             return list.count > 0 ? list.keys[0] : nil
         }
-        if let stretch = query.stretch { return try trees.first(in: stretch) }
+        if _slowPath(!query.origin.isObjects) { return try firstElsewhere() }
         guard let test = query.predicate.single else {
             if query.predicate.isTrue { return try trees.objects(cls).seek(0)?.key }
             // Where there are many, the scan ends soon.
@@ -134,7 +134,7 @@ struct QueryRun {
     /// What an index is in the order of, and how many are wanted; nil: no index helps.
     func orderOfIndex(_ steps: [QueryStep]) throws(StoreError) -> (key: SortKey, limit: Int)? {
         guard case .sort(let keys) = steps.first, keys.count == 1, let key = keys.first, query.predicate.isTrue,
-            query.stretch == nil, !key.isDescending, key.modifiers.isEmpty, key.value.steps.count == 1,
+            query.origin.isObjects, !key.isDescending, key.modifiers.isEmpty, key.value.steps.count == 1,
             let limit = QueryRun.end(of: steps.dropFirst())
         else { return nil }
         // An index has NaN last.
@@ -147,8 +147,8 @@ struct QueryRun {
     }
 
     /// The first that satisfy the condition, before any step.
-    private func satisfying(first limit: Int) throws(StoreError) -> KeyBuffer {
-        if let stretch = query.stretch { return try trees.keys(in: stretch) }
+    func satisfying(first limit: Int) throws(StoreError) -> KeyBuffer {
+        if !query.origin.isObjects { return try keysElsewhere(first: limit) }
         if query.predicate.isTrue {
             let keys = try KeyBuffer(expecting: min(limit, try trees.objectCount(cls)))
             try scan().collect(into: keys, limit: limit)

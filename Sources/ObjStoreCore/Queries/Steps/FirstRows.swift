@@ -15,7 +15,7 @@ extension QueryRun {
     /// all.
     func firstCandidates(_ keys: [SortKey], _ limit: Int) throws(StoreError) -> KeyBuffer? {
         guard let key = keys.first, key.calls.isEmpty, key.path == nil, key.value.steps.count == 1,
-            key.modifiers.isEmpty, !key.isFirstLetter, query.stretch == nil
+            key.modifiers.isEmpty, !key.isFirstLetter, query.origin.isObjects
         else { return nil }
         let kind = key.value.kind
         guard kind.isText || kind != .link && NumberColumn.has(kind) else { return nil }
@@ -33,7 +33,7 @@ extension QueryRun {
 
     /// Those whose values no object before them has; nil: they have to be sorted to find out.
     func firstOfEach(_ keys: [SortKey], _ list: KeyBuffer?) throws(StoreError) -> KeyBuffer? {
-        guard query.stretch == nil || list != nil, !InjectedBug.active(.queryDistinctLate),
+        guard query.origin.isObjects || list != nil, !InjectedBug.active(.queryDistinctLate),
             keys.allSatisfy({ $0.modifiers.isEmpty && $0.calls.isEmpty && GroupKeys.isExact($0.value.kind) })
         else { return nil }
         let reader = try trees.objects(cls)

@@ -158,7 +158,7 @@ extension QueryRun {
     /// All objects that the query finds, in its order.
     func blocks() throws(StoreError) -> RowBlocks {
         let reader = try trees.objects(cls)
-        guard query.steps.isEmpty, query.stretch == nil else {
+        guard query.steps.isEmpty, query.origin.isObjects else {
             return try RowBlocks(reader, try keys(), isAscending: false)
         }
         if query.predicate.isTrue { return try RowBlocks(reader, nil) }

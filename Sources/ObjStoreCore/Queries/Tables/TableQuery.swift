@@ -77,9 +77,7 @@ package final class TableQuery: Sendable {
 
     /// The canonical text, as of `Query.text`.
     package func text() throws(StoreError) -> String {
-        if objects.stretch != nil {
-            throw StoreError(.notSupported, "a part of an index cannot be written as a text")
-        }
+        try objects.checkIsOfClass()
         return try QueryPrinter.text(tree.nodes) { [names] node in names?.name(node) }
     }
 }

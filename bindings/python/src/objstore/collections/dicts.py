@@ -1,7 +1,7 @@
 """Dicts of managed objects."""
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, MutableMapping, ValuesView
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ..native import ffi
 from ..native.failures import failure
@@ -47,7 +47,7 @@ class _Values(ValuesView[V]):
         return any(value is found or value == found for found in self)
 
 
-class Dict(LinkCollection, MutableMapping[K, V]):
+class Dict(LinkCollection[V], MutableMapping[K, V], Generic[K, V]):
     """A dict of a managed object, `notes: dict[str, str]`: everything that a builtin dict can do, in ascending order of
     the keys. A loop goes over the entries that were there when it began.
 

@@ -30,7 +30,7 @@ T = TypeVar("T")
 NOWHERE = 2**62  # an index that no list has
 
 
-class List(LinkCollection, MutableSequence[T]):
+class List(LinkCollection[T], MutableSequence[T]):
     """A list of a managed object, `toys: list[str]`: everything that a builtin list can do, and move().
 
     A loop goes over the elements that were there when it began. Declared as `toys: objstore.List[str]`, type checkers

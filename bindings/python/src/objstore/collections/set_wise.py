@@ -19,6 +19,7 @@ from ..values import kinds
 from ..values.kinds import LINK
 from . import filling
 from .collection import Collection
+from .queried import Queried, T_co
 
 if TYPE_CHECKING:
     from ..models.properties import Property
@@ -35,7 +36,7 @@ def update(results: "Results[Any]", values: dict[str, Any]) -> int:
     return change.make(
         transaction,
         lambda properties, row: transaction.set_results(evaluation.handle, change.binding, properties, row),
-        lambda: evaluation.keys(0, evaluation.count),
+        evaluation.distinct,
     )
 
 
@@ -45,11 +46,12 @@ def increment(results: "Results[Any]", deltas: dict[str, Any]) -> int:
     binding = results._binding
     properties = [property_named(binding.model, name) for name in deltas]
     converted = [prop.convert(delta) for prop, delta in zip(properties, deltas.values())]
-    evaluation = results._evaluate()[1]
+    view, evaluation = results._evaluate()
     with transaction.savepoint() if len(properties) > 1 else nullcontext():
         for prop, delta in zip(properties, converted):
             transaction.increment_results(evaluation.handle, binding, prop, delta)
-    return evaluation.count
+    # What is in a list twice was changed once.
+    return evaluation.count if results._asked(view).is_ascending else len(evaluation.distinct())
 
 
 def update_linked(collection: "Collection", values: dict[str, Any]) -> int:
@@ -75,7 +77,7 @@ def _links(collection: "Collection") -> "tuple[Transaction, Binding]":
     return transaction, collection._source._leading(shape.element.target)
 
 
-class LinkCollection(Collection):
+class LinkCollection(Queried[T_co]):
     """A collection whose elements may be links: what is done with all the objects that they lead to."""
 
     __slots__ = ()

@@ -20,7 +20,7 @@ _remove = ffi.bind("objstore_set_remove")
 T = TypeVar("T")
 
 
-class Set(LinkCollection, MutableSet[T]):
+class Set(LinkCollection[T], MutableSet[T]):
     """A set of a managed object, `seen: set[str]`: everything that a builtin set can do. Iterates in ascending order,
     None first, over the elements that were there when the loop began. |, &, - and ^ give builtin sets.
 

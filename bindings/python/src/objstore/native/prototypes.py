@@ -197,6 +197,7 @@ PROTOTYPES = {
     "objstore_query_range": "wwwwwwww",
     "objstore_incoming": "wOww",
     "objstore_incoming_count": "wOww",
+    "objstore_query_collection": "wCw",
     "objstore_query_incoming": "wOww",
     "objstore_results_count": "ww",
     "objstore_results_at": "www",

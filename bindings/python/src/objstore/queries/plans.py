@@ -24,8 +24,9 @@ class Plan:
     """What results.explain() returns; its str(), which is its text, are lines for people.
 
     access    "all", "scan" (each object is looked at), "index" (a comparison is looked up, also of inverses), "links"
-              (what links to the objects that another condition finds), "range" (a part of an index, in its order), or
-              "order" (the first ones in the order of an index)
+              (what links to the objects that another condition finds), "range" (a part of an index, in its order),
+              "order" (the first ones in the order of an index), or
+              "collection" (what a list, set or dict has links to, in its order)
     by        the comparisons that are looked up, or the index; None: nothing is
     estimate  how many objects the access finds, a bound where there are alternatives; None: nobody has counted
     filter    what is asked of each of these

@@ -55,6 +55,10 @@ class Evaluation:
         """The same as 64-bit numbers."""
         return memoryview(self.objects(start, count)).cast("B").cast("q")[1::2]
 
+    def distinct(self) -> list[int]:
+        """The same, each once: what a query of a list finds may be there twice."""
+        return list(dict.fromkeys(self.words(0, self.count)))
+
     def has(self, key: int) -> bool:
         """Is the object among them, if they are ascending? Looks at some of them only."""
         at = bisect_left(range(self.count), key, key=lambda index: self.keys(index, 1)[0])

@@ -16,6 +16,7 @@ from ..values.kinds import encode
 _query_new = ffi.bind("objstore_query_new")
 _query_parse = ffi.bind("objstore_query_parse")
 _query_range = ffi.bind("objstore_query_range")
+_query_collection = ffi.bind("objstore_query_collection")
 _query_incoming = ffi.bind("objstore_query_incoming")
 _query_then = ffi.bind("objstore_query_then")
 _query_text = ffi.bind("objstore_query_text")
@@ -143,6 +144,14 @@ def of_incoming(view: int, property_id: int, head: int, key: int) -> Query | Non
     if status == Status.NO_SUCH_OBJECT:
         return None
     check(status)
+    return query
+
+
+def of_collection(view: int, place: tuple[int, int, int], collection: Any) -> Query:
+    """Of the objects that a list, set or map, which is at a place, has links to. NoSuchObject: its owner was
+    deleted."""
+    query = Query(("collection", *place), False)
+    check(_query_collection(view, collection, ctypes.byref(query.cell)))
     return query
 
 

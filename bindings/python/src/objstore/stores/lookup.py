@@ -13,6 +13,7 @@ from ..objects.model_types import property_named
 from ..queries.results import Backlinks, Results
 from ..reading import index_ranges
 from ..reading.index_ranges import AFTER_FROM, BEFORE_TO
+from ..reading.queries import Query
 from ..reading.views import Block, Epoch, View
 from ..schema import redefinition
 from ..schema.bindings import Binding
@@ -163,6 +164,10 @@ class Source:
     def _backlinks(self, binding: Binding, link: "Property", obj: Any) -> Backlinks[Any]:
         """The objects of a class whose link leads to an object."""
         return Backlinks(self, binding, link, obj)
+
+    def _results(self, binding: Binding, query: Query) -> Results[Any]:
+        """What a query finds of a class."""
+        return Results(self, binding, query)
 
     def _binding(self, model: type) -> Binding:
         try:

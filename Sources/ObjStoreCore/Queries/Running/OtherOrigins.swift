@@ -1,0 +1,55 @@
+/// Queries of a part of an index, or of a collection: they begin with a list of objects, which have their order.
+extension QueryRun {
+    /// How many satisfy the condition.
+    func foundElsewhere() throws(StoreError) -> Int {
+        switch query.origin {
+        case .stretch(let stretch): return try trees.count(in: stretch)
+        case .collection(let id) where query.predicate.isTrue: return try trees.count(in: id)
+        case .collection, .objects: return try keysElsewhere(first: .max).count
+        }
+    }
+
+    /// The key of the first that satisfies the condition.
+    func firstElsewhere() throws(StoreError) -> Int64? {
+        if let stretch = query.origin.stretch { return try trees.first(in: stretch) }
+        let keys = try keysElsewhere(first: 1)
+        return keys.count > 0 ? keys.keys[0] : nil
+    }
+
+    /// Those that satisfy the condition, in the order of the origin: the first `limit`, perhaps more.
+    func keysElsewhere(first limit: Int) throws(StoreError) -> KeyBuffer {
+        switch query.origin {
+        case .objects: return try satisfying(first: limit)
+        case .stretch(let stretch): return try trees.keys(in: stretch)
+        case .collection(let id):
+            if query.predicate.isTrue { return try trees.keys(in: id, first: limit) }
+            if InjectedBug.active(.queryListSorted) {
+                return try satisfying(among: try trees.keys(in: id, first: .max).ascending(), first: limit)
+            }
+            return try satisfying(among: try trees.keys(in: id, first: .max), first: limit)
+        }
+    }
+
+    /// Those of a list, in its order.
+    private func satisfying(among list: KeyBuffer, first limit: Int) throws(StoreError) -> KeyBuffer {
+        let kept = KeyBuffer()
+        if limit == 0 || list.count == 0 { return kept }
+        // Looking at one object costs as much as scanning a few dozens.
+        if try list.count <= max(64, trees.objectCount(cls) / 50) {
+            let test = try RowTest(query, trees)
+            for index in 0..<list.count where try test.holds(list.keys[index]) {
+                try kept.append(list.keys[index])
+                if kept.count == limit { break }
+            }
+            return kept
+        }
+        var matching = KeyBuffer()
+        if let few = try fewKeys() { matching = few } else { try scan().collect(into: matching) }
+        let set = try NumberSet(matching)
+        for index in 0..<list.count where set.contains(list.keys[index]) {
+            try kept.append(list.keys[index])
+            if kept.count == limit { break }
+        }
+        return kept
+    }
+}
