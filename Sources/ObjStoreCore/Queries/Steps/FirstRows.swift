@@ -18,7 +18,7 @@ extension QueryRun {
             key.modifiers.isEmpty, !key.isFirstLetter, query.origin.isObjects
         else { return nil }
         let kind = key.value.kind
-        guard kind.isText || kind != .link && NumberColumn.has(kind) else { return nil }
+        guard BlockPrefixes.has(kind), kind != .link else { return nil }
         let count = try trees.objectCount(cls)
         guard count >= 2 * RowBlocks.most, limit <= count / 8 else { return nil }
         if limit == 0 { return KeyBuffer() }
@@ -50,68 +50,6 @@ extension QueryRun {
         let found = try KeyBuffer(expecting: groups.count)
         for group in 0..<groups.count { try found.append(groups.firsts[group]) }
         return found
-    }
-}
-
-/// Eight bytes of a property of each object of a block, whose order is that of the values, where they differ: as
-/// `SortColumn` has them.
-private final class BlockPrefixes {
-    private let position: Int
-    private let kind: ValueKind
-    private let flip: UInt64
-    private let number: NumberColumn?
-    private let memory: UnsafeMutablePointer<UInt64>
-
-    init(_ reader: ClusterReader, _ position: Int, _ kind: ValueKind, isDescending: Bool) throws(StoreError) {
-        self.position = position
-        self.kind = kind
-        flip = isDescending ? ~0 : 0
-        number = kind.isText ? nil : try NumberColumn(reader, position)
-        memory = try Memory.allocate(UInt64.self, RowBlocks.most)
-    }
-
-    deinit { memory.deallocate() }
-
-    func read(_ block: RowBlocks) throws(StoreError) -> UnsafePointer<UInt64> {
-        if let number { try readNumbers(number, block) } else { try readTexts(block) }
-        return UnsafePointer(memory)
-    }
-
-    private func readNumbers(_ column: NumberColumn, _ block: RowBlocks) throws(StoreError) {
-        try column.read(block)
-        let values = column.values, count = block.count
-        switch kind {
-        case .double:
-            for index in 0..<count {
-                memory[index] = SortColumn.prefix(Double(bitPattern: UInt64(bitPattern: values[index]))) ^ flip
-            }
-        case .float:
-            for index in 0..<count {
-                let value = Float(bitPattern: UInt32(truncatingIfNeeded: values[index]))
-                memory[index] = SortColumn.prefix(Double(value)) ^ flip
-            }
-        default:
-            let sign = flip ^ 1 << 63
-            for index in 0..<count { memory[index] = UInt64(bitPattern: values[index]) ^ sign }
-        }
-        if column.hasNulls { for index in 0..<count where column.isNull(index) { memory[index] = flip } }
-    }
-
-    private func readTexts(_ block: RowBlocks) throws(StoreError) {
-        let reader = block.reader, spec = reader.columns[position]
-        guard let head = block.head, let entry = LeafHead.entry(head, id: spec.id, hint: position) else {
-            for index in 0..<block.count {
-                memory[index] = SortColumn.bytes(try reader.value(try block.row(index), position), from: 0) ^ flip
-            }
-            return
-        }
-        guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
-        let leaf = LeafReader(source: reader.source), slots = block.slots
-        for index in 0..<block.count {
-            let (pointer, length) = try leaf.text(head, entry, Int(slots[index]))
-            // Null has no bytes, either: what is equal is sorted by the values.
-            memory[index] = SortColumn.bytes(.string(pointer, length), from: 0) ^ flip
-        }
     }
 }
 

@@ -4,12 +4,9 @@
 ///  list            rows: prefix of the first key, index in the list
 ///  k0 k1 k2 …  ──► radix sort ──► runs of equal prefixes ──► by what lies behind it ──► by the next key ──► …
 /// ```
-/// Memory: 16 bytes for each object and twice as much while it sorts, and 8 for each key: `.outOfMemory`.
+/// Memory: 16 bytes for each object and twice as much while it sorts, and 8 for each key, of texts 16: `.outOfMemory`.
 final class RowOrder {
-    private struct Row {
-        var prefix: UInt64
-        var index: Int
-    }
+    private typealias Row = PrefixedRow
 
     private let list: KeyBuffer
     private let columns: [SortColumn]
@@ -25,10 +22,16 @@ final class RowOrder {
     ) throws(StoreError) {
         self.list = list
         reader = try trees.objects(cls)
-        var columns: [SortColumn] = []
-        for key in keys { columns.append(try SortColumn(key, list, reader, trees, cls)) }
-        self.columns = columns
+        var columns: [SortColumn] = [], isAscending = true
         count = list.count
+        for index in stride(from: 1, to: count, by: 1) where list.keys[index - 1] >= list.keys[index] {
+            isAscending = false
+            break
+        }
+        for key in keys {
+            columns.append(try SortColumn(key, list, isAscending: isAscending, reader, trees, cls))
+        }
+        self.columns = columns
         rows = try Memory.allocate(Row.self, max(1, count))
         do throws(StoreError) { scratch = try Memory.allocate(Row.self, max(1, count)) } catch {
             rows.deallocate()
@@ -187,10 +190,9 @@ final class RowOrder {
         let column = columns[level]
         var finder = RowFinder(reader), areLonger = false
         for place in range {
-            let value = try column.value(rows[place].index, list, &finder)
-            let word = SortColumn.bytes(value, from: start)
-            if value.count > start { areLonger = true }
-            rows[place].prefix = column.key.isDescending ? ~word : word
+            let (word, isLonger) = try column.word(rows[place].index, from: start, list, &finder)
+            if isLonger { areLonger = true }
+            rows[place].prefix = word
         }
         // Null, "" and zero bytes have the same words.
         if !areLonger { return try sortByValue(range, by: level) }
@@ -240,40 +242,8 @@ final class RowOrder {
         }
     }
 
-    /// Stable: by eleven bits at a time, from the least on; what all have in common costs nothing.
+    /// Equal ones stay in order.
     private func sortByPrefix(_ range: Range<Int>) {
-        if range.count < 256 { return insert(range) }
-        let rows = rows + range.lowerBound, scratch = scratch + range.lowerBound, count = range.count
-        var differ: UInt64 = 0
-        let first = rows[0].prefix
-        for index in 1..<count { differ |= rows[index].prefix ^ first }
-        var source = rows, target = scratch
-        withUnsafeTemporaryAllocation(of: Int.self, capacity: 2048) { places in
-            for shift in stride(from: UInt64(0), to: 64, by: 11) where differ &>> shift & 2047 != 0 {
-                places.update(repeating: 0)
-                for index in 0..<count { places[Int(source[index].prefix &>> shift & 2047)] &+= 1 }
-                var sum = 0
-                for digit in 0..<2048 { (places[digit], sum) = (sum, sum &+ places[digit]) }
-                for index in 0..<count {
-                    let digit = Int(source[index].prefix &>> shift & 2047)
-                    target[places[digit]] = source[index]
-                    places[digit] &+= 1
-                }
-                swap(&source, &target)
-            }
-        }
-        if source != rows { rows.update(from: source, count: count) }
-    }
-
-    private func insert(_ range: Range<Int>) {
-        for place in range.dropFirst() {
-            let row = rows[place]
-            var left = place
-            while left > range.lowerBound, rows[left - 1].prefix > row.prefix {
-                rows[left] = rows[left - 1]
-                left -= 1
-            }
-            rows[left] = row
-        }
+        PrefixSort.sort(rows + range.lowerBound, scratch + range.lowerBound, range.count)
     }
 }

@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// One sort key of all objects of a list: of each eight bytes whose order is that of the values, where they differ. So
 /// most objects are compared without looking at them again.
 ///
@@ -24,9 +26,13 @@ final class SortColumn {
     private(set) var isExact = true
     /// Of a text: what lies behind the prefix decides next.
     let isText: Bool
+    /// Of a property of texts, where they lie.
+    private let places: UnsafeMutablePointer<TextPlace>?
 
+    /// - Parameter isAscending: the list is in the order of creation.
     init(
-        _ key: SortKey, _ list: KeyBuffer, _ reader: ClusterReader, _ trees: TreeAccess, _ cls: ClassSchema
+        _ key: SortKey, _ list: KeyBuffer, isAscending: Bool, _ reader: ClusterReader, _ trees: TreeAccess,
+        _ cls: ClassSchema
     ) throws(StoreError) {
         self.key = key
         self.cls = cls
@@ -35,12 +41,41 @@ final class SortColumn {
         positions = try cls.positions(key.properties)
         functions = key.calls.isEmpty ? nil : FunctionRun(trees)
         isText = key.value.kind.isText && key.modifiers.isEmpty && !key.isFirstLetter
+        let isProperty = BlockPrefixes.has(key.value.kind) && run == nil && functions == nil && !key.isFirstLetter
+        let isPlain = isProperty && key.value.steps.count == 1 && key.modifiers.isEmpty
         prefixes = try Memory.allocate(UInt64.self, max(1, list.count))
+        do throws(StoreError) {
+            places = isPlain && isText ? try Memory.allocate(TextPlace.self, max(1, list.count)) : nil
+        } catch {
+            prefixes.deallocate()
+            throw error
+        }
+        if isPlain {
+            try read(list, isAscending: isAscending)
+            return
+        }
         if let functions { try computeAll(list, functions) }
         try fill(list)
     }
 
-    deinit { prefixes.deallocate() }
+    deinit {
+        prefixes.deallocate()
+        places?.deallocate()
+    }
+
+    /// Of a property: a block at a time.
+    private func read(_ list: KeyBuffer, isAscending: Bool) throws(StoreError) {
+        let blocks = try RowBlocks(reader, list, isAscending: isAscending)
+        let block = try BlockPrefixes(
+            reader, positions[0], key.value.kind, isDescending: key.isDescending, wantsPlaces: isText)
+        while try blocks.advance() {
+            (prefixes + blocks.start).update(from: try block.read(blocks), count: blocks.count)
+            if let places, let read = block.places {
+                (places + blocks.start).update(from: read, count: blocks.count)
+            }
+        }
+        isExact = !isText && !(block.hasNull && block.hasLeast)
+    }
 
     private func fill(_ list: KeyBuffer) throws(StoreError) {
         var finder = RowFinder(reader), hasNull = false, hasLeast = false, hasOther = false
@@ -174,9 +209,38 @@ final class SortColumn {
     /// The order of the objects at two indexes of the list, as the key has it: null first, then NaN. A descending one
     /// turns it round.
     func compare(_ a: Int, _ b: Int, _ list: KeyBuffer, _ finder: inout RowFinder) throws(StoreError) -> Int {
-        let order = try SortColumn.compare(
-            try value(a, list, &finder), try value(b, list, &finder), key.modifiers)
+        let order: Int
+        if let places, !places[a].isLong, !places[b].isLong {
+            order = SortColumn.order(places[a], places[b])
+        } else {
+            order = try SortColumn.compare(try value(a, list, &finder), try value(b, list, &finder), key.modifiers)
+        }
         return key.isDescending ? -order : order
+    }
+
+    /// Eight bytes of a text from a place on, and whether there are more than these; of `isText`.
+    func word(
+        _ index: Int, from start: Int, _ list: KeyBuffer, _ finder: inout RowFinder
+    ) throws(StoreError) -> (word: UInt64, isLonger: Bool) {
+        let text: Value
+        if let places, !places[index].isLong {
+            text = .string(places[index].pointer, places[index].count)
+        } else {
+            text = try value(index, list, &finder)
+        }
+        let word = SortColumn.bytes(text, from: start)
+        return (key.isDescending ? ~word : word, text.count > start)
+    }
+
+    /// Bytewise; null first.
+    private static func order(_ a: TextPlace, _ b: TextPlace) -> Int {
+        if a.isNull || b.isNull { return a.isNull ? (b.isNull ? 0 : -1) : 1 }
+        let common = min(a.count, b.count)
+        if common > 0, let one = a.pointer, let other = b.pointer {
+            let order = Int(memcmp(one, other, common))
+            if order != 0 { return order }
+        }
+        return a.count - b.count
     }
 
     /// With what `[c]` and `[d]` leave of texts.

@@ -1,0 +1,172 @@
+/// Where a text lies, in one word: 48 bits of its address, and its length, of 65,535 bytes or more 65,535. Valid as long
+/// as the version, or until the next change.
+struct TextPlace {
+    private let word: UInt64
+
+    static let null = TextPlace(word: 0)
+    private init(word: UInt64) { self.word = word }
+
+    @inline(__always)
+    init(_ pointer: UnsafeRawPointer, _ count: Int) {
+        word = UInt64(UInt(bitPattern: pointer)) &<< 16 | UInt64(truncatingIfNeeded: min(count, 65_535))
+    }
+
+    @inline(__always) var isNull: Bool { word == 0 }
+    /// How long it is has to be asked elsewhere.
+    @inline(__always) var isLong: Bool { word & 65_535 == 65_535 }
+    @inline(__always) var count: Int { Int(word & 65_535) }
+    @inline(__always) var pointer: UnsafeRawPointer? { UnsafeRawPointer(bitPattern: UInt(word &>> 16)) }
+}
+
+/// Eight bytes of a property of each object of a block, whose order is that of the values, where they differ: as
+/// `SortColumn` has them. Leaf by leaf, segment by segment.
+final class BlockPrefixes {
+    private let position: Int
+    private let kind: ValueKind
+    private let flip: UInt64
+    private let number: NumberColumn?
+    private let memory: UnsafeMutablePointer<UInt64>
+    /// Of the block that was read: of texts, where they lie; nil: nobody wants to know.
+    let places: UnsafeMutablePointer<TextPlace>?
+    /// So far some value was null; and some other value had the prefix of null.
+    private(set) var hasNull = false
+    private(set) var hasLeast = false
+
+    /// A kind of which there are such prefixes.
+    static func has(_ kind: ValueKind) -> Bool { kind.isText || NumberColumn.has(kind) }
+
+    init(
+        _ reader: ClusterReader, _ position: Int, _ kind: ValueKind, isDescending: Bool, wantsPlaces: Bool = false
+    ) throws(StoreError) {
+        self.position = position
+        self.kind = kind
+        flip = isDescending ? ~0 : 0
+        number = kind.isText ? nil : try NumberColumn(reader, position)
+        memory = try Memory.allocate(UInt64.self, RowBlocks.most)
+        guard wantsPlaces else {
+            places = nil
+            return
+        }
+        do throws(StoreError) { places = try Memory.allocate(TextPlace.self, RowBlocks.most) } catch {
+            memory.deallocate()
+            throw error
+        }
+    }
+
+    deinit {
+        memory.deallocate()
+        places?.deallocate()
+    }
+
+    func read(_ block: RowBlocks) throws(StoreError) -> UnsafePointer<UInt64> {
+        if let number { try readNumbers(number, block) } else { try readTexts(block) }
+        return UnsafePointer(memory)
+    }
+
+    // MARK: Numbers
+
+    private func readNumbers(_ column: NumberColumn, _ block: RowBlocks) throws(StoreError) {
+        try column.read(block)
+        let values = column.values, count = block.count
+        switch kind {
+        case .double:
+            for index in 0..<count {
+                memory[index] = SortColumn.prefix(Double(bitPattern: UInt64(bitPattern: values[index]))) ^ flip
+            }
+        case .float:
+            for index in 0..<count {
+                let value = Float(bitPattern: UInt32(truncatingIfNeeded: values[index]))
+                memory[index] = SortColumn.prefix(Double(value)) ^ flip
+            }
+        default:
+            let sign = flip ^ 1 << 63
+            var least = 0
+            for index in 0..<count {
+                memory[index] = UInt64(bitPattern: values[index]) ^ sign
+                least &+= values[index] == .min ? 1 : 0
+            }
+            if least > 0 {
+                for index in 0..<count where values[index] == .min && !column.isNull(index) { hasLeast = true }
+            }
+        }
+        if column.hasNulls {
+            hasNull = true
+            for index in 0..<count where column.isNull(index) { memory[index] = flip }
+        }
+    }
+
+    // MARK: Texts
+
+    private func readTexts(_ block: RowBlocks) throws(StoreError) {
+        let reader = block.reader, spec = reader.columns[position]
+        guard let head = block.head, let entry = LeafHead.entry(head, id: spec.id, hint: position) else {
+            for index in 0..<block.count {
+                let value = try reader.value(try block.row(index), position)
+                set(index, value.pointer, value.count, isNull: value.isNull)
+            }
+            return
+        }
+        guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
+        let leaf = LeafReader(source: reader.source), slots = block.slots, count = block.count
+        let prints = places == nil ? nil : try leaf.fingerprints(head, entry).assumingMemoryBound(to: UInt8.self)
+        let shift = entry.isSegmented ? entry.segmentShift : LeafHead.log2Rows
+        var first = 0
+        while first < count {
+            let segment = Int(slots[first]) &>> shift
+            var end = block.isWhole ? min(count, first &+ 1 &<< shift) : first &+ 1
+            while end < count, Int(slots[end]) &>> shift == segment { end &+= 1 }
+            let row = Int(slots[end &- 1]) & (1 &<< shift &- 1)
+            let part = try leaf.textSegment(head, entry, segment: entry.segmentIndex(Int(slots[first])), rows: row &+ 1)
+            if StringSegment.isPlain(part) {
+                readPlain(part, slots, first..<end, 1 &<< shift &- 1)
+            } else {
+                for index in first..<end {
+                    let (pointer, length) = try leaf.text(head, entry, Int(slots[index]))
+                    set(index, pointer, length, isNull: false)
+                }
+            }
+            if let prints, let places, spec.nullable {
+                for index in first..<end where prints[Int(slots[index])] == 0 && places[index].count == 0 {
+                    places[index] = .null
+                }
+            }
+            first = end
+        }
+    }
+
+    /// Of a segment that has nothing but offsets and bytes.
+    private func readPlain(
+        _ part: UnsafeRawPointer, _ slots: UnsafePointer<Int32>, _ range: Range<Int>, _ mask: Int
+    ) {
+        let blob = part + StringSegment.blobOffset(part)
+        let offsets = (part + StringSegment.header).assumingMemoryBound(to: UInt16.self)
+        // Where eight bytes can be taken at once.
+        let last = StringSegment.offset(part, StringSegment.rows(part)) &- 8
+        for index in range {
+            let row = Int(slots[index]) & mask
+            let start = Int(offsets[row]), length = Int(offsets[row &+ 1]) &- start
+            if _fastPath(start <= last) {
+                let word = UInt64(bigEndian: (blob + start).loadUnaligned(as: UInt64.self))
+                // Of none of the bytes nothing.
+                let kept: UInt64 = length >= 8 ? ~0 : ~(~0 >> UInt64(8 &* length))
+                memory[index] = word & kept ^ flip
+            } else {
+                memory[index] = SortColumn.bytes(.string(blob + start, length), from: 0) ^ flip
+            }
+            if let places { places[index] = TextPlace(blob + start, length) }
+        }
+    }
+
+    @inline(__always)
+    private func set(_ index: Int, _ pointer: UnsafeRawPointer?, _ count: Int, isNull: Bool) {
+        // Null has no bytes, either: what is equal is sorted by the values.
+        memory[index] = isNull ? flip : SortColumn.bytes(.string(pointer, count), from: 0) ^ flip
+        guard let places else { return }
+        if isNull {
+            places[index] = .null
+        } else {
+            // An empty text may lie nowhere.
+            places[index] = TextPlace(pointer ?? UnsafeRawPointer(memory), count)
+        }
+    }
+}
