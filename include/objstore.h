@@ -1005,6 +1005,19 @@ OBJSTORE_API objstore_status objstore_schema_set_stored_class_name(objstore_sche
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, stored_name),
                     name(class_name, stored_name));
 
+/** Gives the way back from where a link leads a name, for queries: with `Person`, `dogs`, `Dog`, `owner` a query of
+ * people may say `dogs.@count > 2` for `@links.Dog.owner.@count > 2`. The link may be a property of links, a collection
+ * of them, or mixed. Like stored names it is in no file; each handle has those of its schema. objstore_query_text
+ * writes the long form.
+ *
+ * NO_SUCH_CLASS: `class_name` is not in the schema. INVALID_SCHEMA: a bad name, or one that a property or another
+ * inverse of the class has; from objstore_open: there is no such link to the class. */
+OBJSTORE_API objstore_status objstore_schema_add_inverse(objstore_schema *schema, objstore_text class_name,
+                                                         objstore_text name, objstore_text origin_class,
+                                                         objstore_text origin_property)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, origin_class, origin_property),
+                    name(class_name, name, origin_class, origin_property));
+
 /** Closes a schema. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_schema_close(objstore_schema *schema)
     OBJSTORE_CHECKS(nullable(schema), closed(schema), kind(schema));

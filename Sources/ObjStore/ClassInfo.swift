@@ -319,6 +319,10 @@ final class ClassInfo: @unchecked Sendable {
             for (property, formerName) in type.formerNames { try draft.addFormerName(name, property, formerName) }
             for (property, storedName) in type.storedNames { try draft.setStoredName(name, property, storedName) }
             if let storedName = type.storedName { try draft.setStoredName(name, storedName) }
+            for inverse in inverses {
+                try draft.addInverse(
+                    name, inverse.name, ofClass: ClassInfo.name(of: inverse.origin), inverse.originProperty)
+            }
             for index in type.indexes { try draft.addIndex(name, index.properties, index.flags) }
         } catch {
             throw ObjStoreError(error)

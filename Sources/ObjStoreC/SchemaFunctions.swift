@@ -224,6 +224,20 @@ public func objstore_schema_set_stored_name(
 }
 
 @c @implementation
+public func objstore_schema_add_inverse(
+    _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ origin_class: objstore_text,
+    _ origin_property: objstore_text
+) -> objstore_status {
+    changeSchema(schema, [:]) { (draft) throws(StoreError) in
+        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
+        let inverse = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
+        let origin = try naming("origin_class") { () throws(StoreError) in try ObjStoreC.name(origin_class) }
+        let property = try naming("origin_property") { () throws(StoreError) in try ObjStoreC.name(origin_property) }
+        try draft.addInverse(className, inverse, ofClass: origin, property)
+    }
+}
+
+@c @implementation
 public func objstore_schema_set_stored_class_name(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ stored_name: objstore_text
 ) -> objstore_status {

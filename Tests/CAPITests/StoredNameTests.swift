@@ -216,3 +216,110 @@ import Testing
         try ok(objstore_close(plain))
     }
 }
+
+/// Names of inverses, which queries know.
+@Suite struct InverseNameTests {
+    /// Person, and Dog with `owner`, which the file calls `boss`, `friends` and `extra`.
+    private func schema(_ more: (OpaquePointer) throws -> Void = { _ in }) throws -> OpaquePointer {
+        let schema = try makeSchema([])
+        for cls in ["Person", "Dog"] { try ok(objstore_schema_add_class(schema, text(cls))) }
+        try ok(objstore_schema_add_property(schema, text("Person"), text("name"), .OBJSTORE_KIND_STRING, 0))
+        try ok(objstore_schema_add_property(schema, text("Dog"), text("age"), .OBJSTORE_KIND_INT, 0))
+        try ok(objstore_schema_add_property(schema, text("Dog"), text("extra"), .OBJSTORE_KIND_MIXED, 0))
+        try ok(objstore_schema_add_link(schema, text("Dog"), text("owner"), text("Person"), 0))
+        try ok(objstore_schema_set_stored_name(schema, text("Dog"), text("owner"), text("boss")))
+        try more(schema)
+        return schema
+    }
+
+    private func add(
+        _ schema: OpaquePointer, _ cls: String, _ name: String, _ origin: String, _ property: String
+    ) -> objstore_status {
+        objstore_schema_add_inverse(schema, text(cls), text(name), text(origin), text(property))
+    }
+
+    @Test func inQueries() throws {
+        let schema = try schema { schema in
+            try ok(add(schema, "Person", "dogs", "Dog", "owner"))
+            try ok(add(schema, "Person", "mentions", "Dog", "extra"))
+        }
+        defer { _ = objstore_schema_close(schema) }
+        let store = try openStore(nil, schema)
+        defer { _ = objstore_close(store) }
+        var people: [objstore_object] = []
+        try writing(store) { tx in
+            let names = Names(tx), person = try names.cls("Person"), dog = try names.cls("Dog")
+            let owner = try names.property(dog, "owner"), extra = try names.property(dog, "extra")
+            for name in ["Ann", "Bob"] {
+                var made = objstore_object()
+                let value = objstore_string(text(name))
+                try ok(objstore_create(tx, person, [try names.property(person, "name")], [value], 1, &made))
+                people.append(made)
+            }
+            let age = try names.property(dog, "age")
+            for (years, of) in [(3, 0), (5, 1), (1, 0)] {
+                let values = [objstore_int(Int64(years)), objstore_link(people[of]), objstore_link(people[1])]
+                try ok(objstore_create(tx, dog, [age, owner, extra], values, 3, nil))
+            }
+        }
+        try reading(store) { view in
+            let person = try Names(view).cls("Person")
+            func ask(_ condition: String) throws -> [Int64] { try found(view, person, condition) }
+            let (ann, bob) = (people[0].key, people[1].key)
+            expect(try ask("dogs.@count > 1") == [ann])
+            expect(try ask("ANY dogs.age == 5") == [bob])
+            expect(try ask("dogs.owner.dogs.age == 1") == [ann])
+            expect(try ask("mentions.@count == 3") == [bob])
+            let long = try query(view, person, "dogs.@count > 1")
+            defer { _ = objstore_query_close(long) }
+            expect(try written(long) == "@links.Dog.owner.@count > 1")
+            // Nodes, too.
+            var nodes = [objstore_query_node](repeating: objstore_query_node(), count: 5)
+            let kinds: [objstore_query_kind] = [
+                .OBJSTORE_QUERY_VARIABLE, .OBJSTORE_QUERY_PROPERTY, .OBJSTORE_QUERY_COUNT, .OBJSTORE_QUERY_CONSTANT,
+                .OBJSTORE_QUERY_COMPARE,
+            ]
+            for (index, kind) in kinds.enumerated() { nodes[index].kind = UInt8(kind.rawValue) }
+            (nodes[1].operands, nodes[2].operands, nodes[4].operands) = (1, 1, 2)
+            nodes[1].value = objstore_string(text("dogs"))
+            nodes[3].value = objstore_int(1)
+            nodes[4].choice = UInt8(objstore_operator.OBJSTORE_EQUAL.rawValue)
+            var made: OpaquePointer?
+            try ok(objstore_query_new(view, person, nodes, nodes.count, &made))
+            defer { _ = objstore_query_close(made) }
+            expect(try found(made!, view) == [bob])
+        }
+    }
+
+    @Test func refused() throws {
+        let schema = try schema()
+        defer { _ = objstore_schema_close(schema) }
+        func refuse(_ status: objstore_status, _ code: objstore_status, _ words: String) {
+            #expect(CAPITests.refused(status, code).contains(words))
+        }
+        refuse(add(schema, "Cat", "dogs", "Dog", "owner"), .OBJSTORE_ERR_NO_SUCH_CLASS, "Cat")
+        refuse(add(schema, "Person", "name", "Dog", "owner"), .OBJSTORE_ERR_INVALID_SCHEMA, "Person.name")
+        refuse(add(schema, "Person", "1", "Dog", "owner"), .OBJSTORE_ERR_INVALID_SCHEMA, "1")
+        refuse(add(schema, "Person", "dogs", "9x", "owner"), .OBJSTORE_ERR_INVALID_SCHEMA, "9x")
+        try ok(add(schema, "Person", "dogs", "Dog", "owner"))
+        refuse(add(schema, "Person", "dogs", "Dog", "extra"), .OBJSTORE_ERR_INVALID_SCHEMA, "Person.dogs")
+        refuse(
+            objstore_schema_add_property(schema, text("Person"), text("dogs"), .OBJSTORE_KIND_INT, 0),
+            .OBJSTORE_ERR_INVALID_SCHEMA, "Person.dogs")
+        // What leads nowhere is found when a store is opened.
+        for (origin, property, words) in [
+            ("Cat", "owner", "class Cat"), ("Dog", "boss", "property boss"), ("Dog", "age", "Dog.age"),
+        ] {
+            let other = try self.schema { schema in try ok(add(schema, "Person", "dogs", origin, property)) }
+            defer { _ = objstore_schema_close(other) }
+            var config: OpaquePointer?, store: OpaquePointer?
+            try ok(objstore_config_new(&config))
+            defer { _ = objstore_config_close(config) }
+            try ok(objstore_config_set_memory(config, text("")))
+            let status = objstore_config_set_schema(config, other, 1)
+            refuse(
+                status == .OBJSTORE_OK ? objstore_open(config, &store) : status, .OBJSTORE_ERR_INVALID_SCHEMA, words)
+            #expect(store == nil)
+        }
+    }
+}

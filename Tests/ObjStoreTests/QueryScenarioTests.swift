@@ -221,6 +221,9 @@ import Testing
         for (text, count) in [
             ("@links.Project.items.quota > 10", 3), ("@links.Project.items.@count > 1", 1),
             ("@links.Project.items.@count == 0", 1), ("@links.@count == 0", 1),
+            // By the name of the inverse.
+            ("projects.quota > 10", 3), ("projects.@count > 1", 1), ("projects.@count == 0", 1),
+            ("SUBQUERY(projects, $p, $p.items.projects.@count > 1).@count == 2", 1),
         ] { #expect(try items.filter(text).count == count, "\(text)") }
         #expect(items.where { $0.projects.quota > 10 }.count == 3)
         #expect(items.where { $0.projects.count > 1 }.map(\.name) == ["Get coffee"])

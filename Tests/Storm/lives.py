@@ -22,7 +22,7 @@ import time
 import watched
 
 parser = argparse.ArgumentParser()
-parser.add_argument("program")
+parser.add_argument("program", type=os.path.realpath)  # another build may make its folder's link anew
 parser.add_argument("--replacements", type=int, default=150)
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--folder")

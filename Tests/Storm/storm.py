@@ -23,7 +23,7 @@ import watched
 from watched import read
 
 parser = argparse.ArgumentParser()
-parser.add_argument("program")
+parser.add_argument("program", type=os.path.realpath)  # another build may make its folder's link anew
 parser.add_argument("--kills", type=int, default=40)
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--folder")

@@ -41,7 +41,8 @@ extension View {
     private func anyQuery(_ classID: UInt32, _ tree: QueryTree?) throws(StoreError) -> AnyQuery {
         try serialised { () throws(StoreError) in
             let trees = try trees, cls = try trees.schema.cls(classID)
-            guard let tree else { return .objects(Query(classID, storeTag: trees.storeTag)) }
+            guard let given = tree else { return .objects(Query(classID, storeTag: trees.storeTag)) }
+            let tree = try InverseNaming.named(given, cls, trees.schema, store.names)
             let binder = try QueryBinder(tree.nodes, trees, cls, store.names, store.functions)
             let (predicate, steps, table) = try binder.bind()
             let names = QueryNames(trees.schema, store.names)

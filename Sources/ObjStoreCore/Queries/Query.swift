@@ -182,9 +182,13 @@ struct QueryNames: Sendable {
         self.stored = stored
     }
 
-    /// The name of a property that a node has by its id; nil: there is none.
+    /// The name of a property, or of a `name` a class, that a node has by its id; nil: there is none.
     func name(_ node: QueryNode) -> String? {
         guard let id = UInt32(exactly: node.number) else { return nil }
+        if node.kind == .name {
+            let index = ClassID.index(id)
+            return schema.classes.indices.contains(index) ? stored.name(schema.classes[index]) : nil
+        }
         let index = PropertyID.classIndex(id)
         guard schema.classes.indices.contains(index) else { return nil }
         let cls = schema.classes[index]

@@ -17,6 +17,8 @@ package struct SchemaDraft: Sendable {
         /// What the file calls the class, and properties by their names, where that differs.
         fileprivate(set) var storedName: String?
         fileprivate(set) var storedNames: [String: String] = [:]
+        /// Links that lead here, by the names that queries have for the way back.
+        fileprivate(set) var inverses: [String: StoredNames.InverseName] = [:]
         /// By the names of properties.
         fileprivate(set) var enumerations: [String: PropertyEnumerations] = [:]
         /// Lines that a leaf's directory needs for them: values of two words take two.
@@ -471,6 +473,38 @@ package struct SchemaDraft: Sendable {
         classes[index].storedNames[name] = storedName == name ? nil : storedName
     }
 
+    /// The way back from where a link leads has a name, in queries.
+    ///
+    /// Errors: `.noSuchClass`; `.invalidSchema`: the name is no name, or is taken. What it is the inverse of is looked
+    /// at when a store is opened.
+    package mutating func addInverse(
+        _ className: String, _ name: String, ofClass origin: String, _ property: String
+    ) throws(StoreError) {
+        let index = try classIndex(className)
+        try SchemaDraft.checkName(name, "inverse")
+        try checkIsNew(name, in: classes[index])
+        for (other, what) in [(origin, "class"), (property, "property")] { try SchemaDraft.checkName(other, what) }
+        classes[index].inverses[name] = StoredNames.InverseName(cls: origin, property: property)
+    }
+
+    /// `.invalidSchema`: there is no such link to the class.
+    func check(_ origin: StoredNames.InverseName, isInverseOf cls: Class, _ name: String) throws(StoreError) {
+        func invalid(_ what: String) -> StoreError {
+            StoreError(.invalidSchema, "\(cls.name).\(name): \(what)").at(class: cls.name, property: name)
+        }
+        guard let other = classes.first(where: { $0.name == origin.cls }) else {
+            throw invalid("the schema does not have a class \(origin.cls)")
+        }
+        guard let position = other.propertyIndex(named: origin.property) else {
+            throw invalid("the class \(origin.cls) does not have a property \(origin.property)")
+        }
+        let property = other.properties[position]
+        guard other.targets[origin.property] == cls.name || property.kind == .mixed || property.elements?.kind == .mixed
+        else {
+            throw invalid("\(origin.cls).\(origin.property) does not lead to \(cls.name)")
+        }
+    }
+
     func withNames(_ classNames: [String: String]) throws(StoreError) -> SchemaDraft {
         var result = self
         for index in classes.indices { result.classes[index] = try classes[index].withNames(classNames) }
@@ -482,6 +516,7 @@ package struct SchemaDraft: Sendable {
             StoreError(.invalidSchema, "\(cls.name).\(name): \(what)").at(class: cls.name, property: name)
         }
         if cls.propertyIndex(named: name) != nil { throw invalid("the class has a property of that name already") }
+        if cls.inverses[name] != nil { throw invalid("the class has an inverse of that name already") }
         if let other = cls.successor(of: name) { throw invalid("that is what \(other) was called before") }
     }
 

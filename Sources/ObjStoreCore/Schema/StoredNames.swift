@@ -5,7 +5,8 @@
 ///  Person.firstName ──► people.first_name
 /// ```
 /// Both names are accepted as arguments. Results have the program's: classes, properties, JSON. Each
-/// handle of a store has its own; nothing of them is in the file, and errors speak of what the file has.
+/// handle of a store has its own; nothing of them is in the file, and errors speak of what the file has. Names of
+/// inverses are a program's, too: `dogs` of a person, for queries.
 package struct StoredNames: Sendable {
     private struct ClassNames {
         var name: String
@@ -22,6 +23,25 @@ package struct StoredNames: Sendable {
         let told = Dictionary(uniqueKeysWithValues: properties.map { ($1, $0) })
         byStoredName[storedName] = ClassNames(name: name, stored: properties, told: told)
     }
+
+    /// By the file's name of a class, of each inverse that has a name there: the link, as the program calls it.
+    private var inverses: [String: [String: InverseName]] = [:]
+
+    struct InverseName: Sendable {
+        let cls: String
+        let property: String
+    }
+
+    mutating func addInverse(_ name: String, of storedName: String, _ origin: InverseName) {
+        inverses[storedName, default: [:]][name] = origin
+    }
+
+    var hasInverses: Bool { !inverses.isEmpty }
+    /// Of some class.
+    func hasInverse(named name: String) -> Bool { inverses.values.contains { $0[name] != nil } }
+    func inverseNames(_ cls: ClassSchema) -> [String] { inverses[cls.name]?.keys.sorted() ?? [] }
+    /// What an inverse of a class is the inverse of.
+    func inverse(_ name: String, _ cls: ClassSchema) -> InverseName? { inverses[cls.name]?[name] }
 
     func classIndex(_ name: String, _ schema: Schema) -> Int? { schema.classIndex(named: classes[name] ?? name) }
 
@@ -49,6 +69,12 @@ extension SchemaDraft {
         var names = StoredNames()
         for cls in classes where cls.storedName != nil || !cls.storedNames.isEmpty {
             names.add(cls.name, as: cls.storedName ?? cls.name, cls.storedNames)
+        }
+        for cls in classes {
+            for (name, origin) in cls.inverses {
+                try check(origin, isInverseOf: cls, name)
+                names.addInverse(name, of: cls.storedName ?? cls.name, origin)
+            }
         }
         return names
     }

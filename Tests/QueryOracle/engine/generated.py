@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from queries.binding import Argument
@@ -173,10 +174,7 @@ class GeneratedRound:
                 for database in self.versions
             ]
             self.report(
-                question,
-                lambda asked, owner=owner, name=described.name, expected=expected: self.stores.ask_collection(
-                    asked, owner, name, expected
-                ),
+                question, partial(self.stores.ask_collection, owner=owner, name=described.name, expected=expected)
             )
 
     def report(self, question: Question, ask: Callable[[Question], list[Difference]]) -> None:

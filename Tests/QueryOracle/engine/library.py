@@ -101,6 +101,7 @@ PARAMETERS: dict[str, tuple[type[ctypes._SimpleCData[Any] | ctypes.Structure], .
     "schema_add_property": (c_void_p, Text, Text, c_int32, c_uint32),
     "schema_add_collection": (c_void_p, Text, Text, c_int32, c_int32, c_int32, c_uint32),
     "schema_add_link": (c_void_p, Text, Text, Text, c_uint32),
+    "schema_add_inverse": (c_void_p, Text, Text, Text, Text),
     "schema_add_link_collection": (c_void_p, Text, Text, c_int32, c_int32, Text, c_uint32),
     "schema_add_index": (c_void_p, Text, c_void_p, c_size_t, c_uint32),
     "schema_close": (c_void_p,),

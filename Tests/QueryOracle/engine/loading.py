@@ -37,12 +37,10 @@ def stored_name(name: str) -> str:
 
 
 def renamed(database: Database, query: str) -> str:
-    """A query with the names that the store has, and declared inverses as it has them: by what leads here."""
+    """A query with the names that the store has."""
     for found in database.schema.classes.values():
-        for name, described in found.properties.items():
+        for name in found.properties:
             stored = stored_name(name)
-            if described.kind == "backlinks":
-                stored = f"@links.{described.target}.{stored_name(described.origin)}"
             if stored != name:
                 written = re.escape(re.sub(r"[ \t]", lambda m: "\\t" if m[0] == "\t" else "\\ ", name))
                 query = re.sub(rf"(?<![\w$-]){written}(?![\w$-])", stored, query)
@@ -71,9 +69,8 @@ class Store:
         self.keys: dict[str, dict[int, int]] = {name: {} for name in database.schema.classes}
         # For each class: whether the keys are the same.
         self.identical: dict[str, bool] = {}
-        schema = self.schema(indexed, compound)
-        self.handle = self.open(schema)
-        library.call("schema_close", schema)
+        self.indexed, self.compound = indexed, compound
+        self.handle = self.open()
         self.fill()
 
     def schema(self, indexed: Indexed, compound: Sequence[tuple[str, tuple[str, ...]]]) -> Handle:
@@ -93,10 +90,12 @@ class Store:
         return schema
 
     def add_property(self, schema: Handle, found: Class, described: Property, indexed: Indexed) -> None:
-        """One property; a declared inverse has none in the store."""
-        if described.kind == "backlinks":
-            return
+        """One property; a declared inverse has none in the store, but a name."""
         name, owner = text(stored_name(described.name)), text(found.name)
+        if described.kind == "backlinks":
+            origin = text(described.target), text(stored_name(described.origin))
+            self.library.call("schema_add_inverse", schema, owner, name, *origin)
+            return
         nullable = c.PROPERTY_NULLABLE if described.nullable else 0
         if described.collection:
             collection = KINDS[described.collection]
@@ -117,7 +116,7 @@ class Store:
                 flags |= c.PROPERTY_INDEXED
             self.library.call("schema_add_property", schema, owner, name, KINDS[described.kind], flags)
 
-    def open(self, schema: Handle | None) -> Handle:
+    def open(self) -> Handle:
         """Open the store; nothing is waited for, and no checkpoint comes by itself."""
         config = self.library.made("config_new")
         if self.path is None:
@@ -126,8 +125,9 @@ class Store:
             self.library.call("config_set_path", config, text(str(self.path)))
         self.library.call("config_set_durability", config, c.DURABILITY_NONE, 0)
         self.library.call("config_set_limit", config, c.LIMIT_CHECKPOINT_IDLE_MS, -1)
-        if schema is not None:
-            self.library.call("config_set_schema", config, schema, 1)
+        schema = self.schema(self.indexed, self.compound)
+        self.library.call("config_set_schema", config, schema, 1)
+        self.library.call("schema_close", schema)
         handle = self.library.made("open", config)
         self.library.call("config_close", config)
         return handle
@@ -135,7 +135,7 @@ class Store:
     def reopen(self) -> None:
         """Close the file and open it again; views and queries of before are gone."""
         self.library.call("close", self.handle)
-        self.handle = self.open(None)
+        self.handle = self.open()
 
     def close(self) -> None:
         """Close the store."""

@@ -85,7 +85,7 @@ extension QueryBinder {
         let name = QueryBinder.text(node.value) ?? ""
         if let position = storedNames.propertyIndex(name, cls) { return position }
         var message = "class \(storedNames.name(cls)) does not have a property \(QueryBinder.shortened(name))"
-        let all = cls.properties.indices.map { storedNames.name(cls, $0) }
+        let all = cls.properties.indices.map { storedNames.name(cls, $0) } + storedNames.inverseNames(cls)
         if let nearest = NearestName.of(name, in: all) { message += ": did you mean \(nearest)?" }
         throw placed(StoreError(.noSuchProperty, message).at(class: cls.name, property: name), index)
     }

@@ -10,9 +10,10 @@ package final class SectionKey: Sendable {
     /// Errors: `.invalidQuery`: they are none, or one that all objects have; `.noSuchProperty`, `.wrongType`,
     /// `.notSupported`.
     init(
-        _ tree: QueryTree, isFirstLetter: Bool, _ trees: TreeAccess, _ cls: ClassSchema, _ names: StoredNames,
+        _ given: QueryTree, isFirstLetter: Bool, _ trees: TreeAccess, _ cls: ClassSchema, _ names: StoredNames,
         _ functions: QueryFunctions
     ) throws(StoreError) {
+        let tree = try InverseNaming.named(given, cls, trees.schema, names)
         let binder = try QueryBinder(tree.nodes, trees, cls, names, functions), root = tree.nodes.count - 1
         var key = try binder.sortKey(root, takesLinks: true)
         if !key.calls.isEmpty {

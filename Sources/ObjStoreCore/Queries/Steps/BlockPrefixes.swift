@@ -1,5 +1,5 @@
-/// Where a text lies, in one word: 48 bits of its address, and its length, of 65,535 bytes or more 65,535. Valid as long
-/// as the version, or until the next change.
+/// Where a text lies, in one word: 48 bits of its address, and its length, of 65,535 bytes or more 65,535. Valid as
+/// long as the version, or until the next change.
 struct TextPlace {
     private let word: UInt64
 

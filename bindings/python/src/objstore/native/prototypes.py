@@ -49,6 +49,7 @@ PROTOTYPES = {
     "objstore_schema_set_enumeration": "wTTwww",
     "objstore_schema_add_former_name": "wTTT",
     "objstore_schema_set_stored_name": "wTTT",
+    "objstore_schema_add_inverse": "wTTTT",
     "objstore_schema_set_stored_class_name": "wTT",
     "objstore_schema_close": "w",
     "objstore_config_new": "w",

@@ -27,6 +27,7 @@ _schema_set_enumeration = ffi.bind("objstore_schema_set_enumeration")
 _schema_add_former_name = ffi.bind("objstore_schema_add_former_name")
 _schema_set_stored_name = ffi.bind("objstore_schema_set_stored_name")
 _schema_set_stored_class_name = ffi.bind("objstore_schema_set_stored_class_name")
+_schema_add_inverse = ffi.bind("objstore_schema_add_inverse")
 _schema_close = ffi.bind("objstore_schema_close")
 
 PRIMARY_KEY, INDEXED, NULLABLE, UNIQUE = 0x1, 0x2, 0x4, 0x8  # OBJSTORE_PROPERTY_…
@@ -108,6 +109,9 @@ class Schema:
         stored = model.__dict__.get("__stored_as__")
         if stored is not None:
             check(_schema_set_stored_class_name(self.handle, name, ffi.text(stored)))
+        for inverse in vars(model).get("_objstore_inverses", ()):
+            origin = ffi.text(inverse.origin.__name__), ffi.text(inverse.origin_property)
+            check(_schema_add_inverse(self.handle, name, ffi.text(inverse.name), *origin))
         for index in getattr(model, "__indexes__"):
             texts = [ffi.text(property_name) for property_name in index.properties]
             check(_schema_add_index(self.handle, name, (ffi.Text * len(texts))(*texts), len(texts), index._flags))
