@@ -13,6 +13,16 @@ void cs_return_memory(void) {
 #endif
 }
 
+void cs_prefer_large_pages(void *memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    const int saved = errno;
+    madvise(memory, bytes, MADV_HUGEPAGE);  // advice: nothing depends on it
+    errno = saved;
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
 int32_t cs_fallocate(int32_t fd, bool keep_size, int64_t offset, int64_t length) {
     int r;
     CS_UNCANCELLED(do r = fallocate(fd, keep_size ? FALLOC_FL_KEEP_SIZE : 0, (off_t)offset, (off_t)length);

@@ -100,6 +100,8 @@ static inline void cs_prefetch(const void *p) { __builtin_prefetch(p, 0, 3); }
 static inline int32_t cs_errno(void) { return errno; }
 /* Memory that was freed goes back to the system, as far as it is whole pages. */
 void cs_return_memory(void);
+/* Memory of 2 MiB and more that is about to be filled: where the system has large pages, it comes in such. */
+void cs_prefer_large_pages(void *memory, size_t bytes);
 /* For files that hold no locks and are closed at once; stores use cs_held_open. */
 static inline int32_t cs_open(const char *path, int32_t flags) {
     int fd; CS_UNCANCELLED(do fd = open(path, flags | O_CLOEXEC); while (fd < 0 && errno == EINTR)); return fd;

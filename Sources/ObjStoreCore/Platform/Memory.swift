@@ -17,10 +17,18 @@ package enum Memory {
         }
     }
 
+    /// So much comes in large pages, for filling 2,048 small ones for the first time costs a millisecond.
+    private static let large = 8 << 20, largePage = 2 << 20
+
     /// Memory of any content, aligned to 16 bytes, as `UnsafeMutableRawPointer.allocate` gives it: for `deallocate`.
     ///
     /// Errors: `.outOfMemory`.
     package static func allocate(_ bytes: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+        if _slowPath(bytes >= large) {
+            let memory = try allocateAligned(bytes, to: largePage)
+            cs_prefer_large_pages(memory, bytes)
+            return memory
+        }
         guard let memory = cs_try_malloc(bytes) else { throw none(bytes) }
         return memory
     }

@@ -24,10 +24,9 @@ package final class KeyBuffer {
 
     /// Of malloc, as what Swift allocates, but it may fail.
     private static func memory(_ capacity: Int) throws(StoreError) -> UnsafeMutablePointer<Int64> {
-        guard let memory = cs_try_malloc(capacity * 8) else {
+        do throws(StoreError) { return try Memory.allocate(Int64.self, capacity) } catch {
             throw StoreError(.outOfMemory, "no memory for the keys of \(capacity) objects")
         }
-        return memory.assumingMemoryBound(to: Int64.self)
     }
 
     private static let mostExpected = 1 << 24

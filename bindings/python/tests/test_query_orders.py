@@ -17,6 +17,7 @@ class Word(Model):
     raw: bytes | None
     number: int | None
     real: float | None
+    few: int | None
 
 
 class Shelf(Model):
@@ -26,7 +27,7 @@ class Shelf(Model):
 def texts(dice: random.Random) -> list[str | None]:
     long = ["x" * length + tail for length in LENGTHS for tail in ("", "a", "b", "\0")]
     odd = ["\0", "\0\0", "\0a", "ä", "äb", "zz", "\U0001f600", "\ue000", "\x7f", "\x80", "xxxxxxxx\0", "xxxxxxx"]
-    short = ["".join(dice.choices("abc", k=dice.randrange(12))) for _ in range(3000)]
+    short = ["".join(dice.choices("abc", k=dice.randrange(12))) for _ in range(5000)]
     return [*long, *odd, *long[::3], *short, *(None for _ in range(40))]
 
 
@@ -38,6 +39,10 @@ def reals(dice: random.Random) -> float | None:
     return dice.choice([None, 0.0, -0.0, float("inf"), float("-inf"), dice.uniform(-9, 9), 5e-324])
 
 
+def few(dice: random.Random) -> int | None:
+    return dice.choice([None, *(256 * number for number in range(-3, 9))])
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_orders(seed: int) -> None:
     dice = random.Random(seed)
@@ -47,7 +52,7 @@ def test_orders(seed: int) -> None:
         with store.write():
             for number, text in enumerate(words):
                 raw = None if text is None else text.encode()[::-1]
-                store.add(Word(id=number, text=text, raw=raw, number=numbers(dice), real=reals(dice)))
+                store.add(Word(id=number, text=text, raw=raw, number=numbers(dice), real=reals(dice), few=few(dice)))
         check(store, dice)
         with store.write():
             for word in dice.sample(list(store.objects(Word)), 500):
@@ -59,12 +64,13 @@ def test_orders(seed: int) -> None:
 
 
 def check(store: objstore.Store, dice: random.Random) -> None:
-    rows = [(w.id, w.text, w.raw, w.number, w.real) for w in store.objects(Word)]
+    rows = [(w.id, w.text, w.raw, w.number, w.real, w.few) for w in store.objects(Word)]
     keys = {
         Word.text: lambda row: (row[1] is not None, (row[1] or "").encode()),
         Word.raw: lambda row: (row[2] is not None, row[2] or b""),
         Word.number: lambda row: (row[3] is not None, row[3] or 0),
         Word.real: lambda row: (row[4] is not None, row[4] or 0.0),
+        Word.few: lambda row: (row[5] is not None, row[5] or 0),
     }
     for first, key in keys.items():
         ordered = sorted(rows, key=key)
@@ -85,7 +91,7 @@ def test_orders_of_a_list() -> None:
     dice = random.Random(4)
     with objstore.open(memory="orders_of_a_list", models=[Word, Shelf]) as store, store.write():
         words = [
-            store.add(Word(id=number, text=text, raw=None, number=numbers(dice), real=reals(dice)))
+            store.add(Word(id=number, text=text, raw=None, number=numbers(dice), real=reals(dice), few=few(dice)))
             for number, text in enumerate(texts(dice))
         ]
         shelf = store.add(Shelf(words=dice.choices(words, k=7000)))

@@ -59,6 +59,8 @@ enum PrefixSort {
     }
 
     private static let mostInserted = 24
+    /// A key with at most so many values is few values, for at least twice as many objects.
+    static let fewBits = 11, fewValues = 4096
     /// Fewer rows are not worth it.
     private static let leastCompressed = 4096
 

@@ -2,7 +2,7 @@
 ///
 /// ```
 ///  list            rows: prefix of the first key, index in the list
-///  k0 k1 k2 …  ──► radix sort ──► runs of equal prefixes ──► by what lies behind it ──► by the next key ──► …
+///  k0 k1 k2 …  ──► sort ──► runs of equal prefixes ──► by what lies behind it ──► by the next key ──► …
 /// ```
 /// Memory: 16 bytes for each object and twice as much while it sorts, and 8 for each key, of texts 16: `.outOfMemory`.
 final class RowOrder {
@@ -12,8 +12,12 @@ final class RowOrder {
     private let columns: [SortColumn]
     private let reader: ClusterReader
     private let rows: UnsafeMutablePointer<Row>
-    private let scratch: UnsafeMutablePointer<Row>
+    /// As far as it was needed.
+    private var scratch: UnsafeMutablePointer<Row>?
+    private var scratchCount = 0
     private var count: Int
+    /// Of a list of neighbours, which needs no looking up.
+    private let firstKey: Int64?
     /// Where runs of objects begin that no key distinguishes: a bit for each row.
     private var begins: [Bool] = []
 
@@ -32,23 +36,35 @@ final class RowOrder {
             columns.append(try SortColumn(key, list, isAscending: isAscending, reader, trees, cls))
         }
         self.columns = columns
+        let areNeighbours = isAscending && count > 0 && list.keys[count - 1] == list.keys[0] + Int64(count - 1)
+        firstKey = areNeighbours ? list.keys[0] : nil
         rows = try Memory.allocate(Row.self, max(1, count))
-        do throws(StoreError) { scratch = try Memory.allocate(Row.self, max(1, count)) } catch {
-            rows.deallocate()
-            throw error
-        }
-        for index in 0..<count { rows[index] = Row(prefix: 0, index: index) }
     }
 
     deinit {
         rows.deallocate()
-        scratch.deallocate()
+        scratch?.deallocate()
+    }
+
+    private func scratch(for count: Int) throws(StoreError) -> UnsafeMutablePointer<Row> {
+        if let scratch, count <= scratchCount { return scratch }
+        // Not a little more each time.
+        let room = min(max(count, 2 * scratchCount, 1024), max(count, list.count))
+        scratch?.deallocate()
+        (scratch, scratchCount) = (nil, 0)
+        let memory = try Memory.allocate(Row.self, room)
+        (scratch, scratchCount) = (memory, room)
+        return memory
     }
 
     /// The keys of the first objects.
     func keys(_ limit: Int) throws(StoreError) -> KeyBuffer {
         let limit = min(limit, count), keys = try KeyBuffer(expecting: limit)
-        for place in 0..<limit { try keys.append(list.keys[rows[place].index]) }
+        if let firstKey {
+            for place in 0..<limit { try keys.append(firstKey &+ Int64(rows[place].index)) }
+        } else {
+            for place in 0..<limit { try keys.append(list.keys[rows[place].index]) }
+        }
         return keys
     }
 
@@ -109,26 +125,68 @@ final class RowOrder {
         try Memory.check(for: count, each: 1)
         begins = [Bool](repeating: false, count: count)
         if count == 0 { return }
-        if limit < count / 8, columns.count > 0 { keepLeast(limit) }
-        try sort(0..<count, by: 0)
+        guard let first = columns.first else {
+            for index in 0..<count { rows[index] = Row(prefix: 0, index: index) }
+            begins[0] = true
+            return
+        }
+        if limit < count / 8 {
+            try keepLeast(limit, first)
+        } else if try sortByFewValues(first) {
+            return
+        } else {
+            for index in 0..<count { rows[index] = Row(prefix: first.prefixes[index], index: index) }
+        }
+        try sortLoaded(0..<count, by: 0)
     }
 
     /// Leaves out rows that come behind the `limit` least by their first prefix alone.
-    private func keepLeast(_ limit: Int) {
+    private func keepLeast(_ limit: Int, _ column: SortColumn) throws(StoreError) {
         if limit == 0 {
             count = 0
             return
         }
-        let prefixes = columns[0].prefixes
-        let words = UnsafeMutableRawPointer(scratch).assumingMemoryBound(to: UInt64.self)
-        for index in 0..<count { words[index] = prefixes[index] }
+        let prefixes = column.prefixes
+        let words = UnsafeMutableRawPointer(rows).assumingMemoryBound(to: UInt64.self)
+        words.update(from: prefixes, count: count)
         let threshold = RowOrder.least(limit, words, count)
         var kept = 0
         for index in 0..<count where prefixes[index] <= threshold {
-            rows[kept] = Row(prefix: 0, index: index)
+            rows[kept] = Row(prefix: prefixes[index], index: index)
             kept += 1
         }
         count = kept
+    }
+
+    /// By a first key of few values, such as an age, each of which gets its part of the rows at once, with the prefixes
+    /// of the next key, which are in the order of the list; false: it has too many.
+    private func sortByFewValues(_ column: SortColumn) throws(StoreError) -> Bool {
+        let prefixes = column.prefixes
+        guard column.isExact, count > PrefixSort.fewValues else { return false }
+        var differ: UInt64 = 0
+        for index in 0..<count { differ |= prefixes[index] ^ prefixes[0] }
+        let low = UInt64(differ == 0 ? 0 : differ.trailingZeroBitCount)
+        let bits = 64 - (differ &>> low).leadingZeroBitCount, mask = UInt64(1 &<< UInt64(bits & 63)) &- 1
+        guard bits <= PrefixSort.fewBits else { return false }
+        var ends = [Int](repeating: 0, count: 1 << bits)
+        let next = columns.count > 1 ? columns[1].prefixes : nil
+        ends.withUnsafeMutableBufferPointer { ends in
+            for index in 0..<count { ends[Int(prefixes[index] &>> low & mask)] &+= 1 }
+            var sum = 0
+            for digit in 0..<ends.count { (ends[digit], sum) = (sum, sum &+ ends[digit]) }
+            for index in 0..<count {
+                let digit = Int(prefixes[index] &>> low & mask)
+                rows[ends[digit]] = Row(prefix: next?[index] ?? 0, index: index)
+                ends[digit] &+= 1
+            }
+        }
+        var start = 0
+        for end in ends where end > start {
+            begins[start] = true
+            if next != nil { try sortLoaded(start..<end, by: 1) }
+            start = end
+        }
+        return true
     }
 
     /// The limit-th least word, by halving around one of them; they come in another order.
@@ -158,7 +216,13 @@ final class RowOrder {
         if level & 15 == 15 { try Stack.check() }
         let column = columns[level]
         for place in range { rows[place].prefix = column.prefixes[rows[place].index] }
-        sortByPrefix(range)
+        try sortLoaded(range, by: level)
+    }
+
+    /// Rows that have their prefixes.
+    private func sortLoaded(_ range: Range<Int>, by level: Int) throws(StoreError) {
+        let column = columns[level]
+        try sortByPrefix(range)
         try forEachRun(range) { (run) throws(StoreError) in
             if column.isExact {
                 try sort(run, by: level + 1)
@@ -196,25 +260,26 @@ final class RowOrder {
         }
         // Null, "" and zero bytes have the same words.
         if !areLonger { return try sortByValue(range, by: level) }
-        sortByPrefix(range)
+        try sortByPrefix(range)
         try forEachRun(range) { (run) throws(StoreError) in try sortTexts(run, by: level, from: start + 8) }
     }
 
     /// By the values themselves: merging, so that equal ones stay in order.
     private func sortByValue(_ range: Range<Int>, by level: Int) throws(StoreError) {
-        let column = columns[level]
+        let column = columns[level], rows = rows + range.lowerBound, count = range.count
+        let merged = try scratch(for: count)
         var finder = RowFinder(reader), other = RowFinder(reader)
         func isLess(_ a: Row, _ b: Row) throws(StoreError) -> Bool {
             try column.compare(a.index, b.index, list, &finder) < 0
         }
         var width = 1
-        while width < range.count {
-            var start = range.lowerBound
-            while start < range.upperBound {
-                let middle = min(start + width, range.upperBound), end = min(start + 2 * width, range.upperBound)
+        while width < count {
+            var start = 0
+            while start < count {
+                let middle = min(start + width, count), end = min(start + 2 * width, count)
                 // Many equal ones are in order already.
                 guard middle < end, try isLess(rows[middle], rows[middle - 1]) else {
-                    (scratch + start).update(from: rows + start, count: end - start)
+                    (merged + start).update(from: rows + start, count: end - start)
                     start = end
                     continue
                 }
@@ -222,20 +287,20 @@ final class RowOrder {
                 while left < middle || right < end {
                     var takesRight = left == middle
                     if !takesRight && right < end { takesRight = try isLess(rows[right], rows[left]) }
-                    scratch[place] = rows[takesRight ? right : left]
+                    merged[place] = rows[takesRight ? right : left]
                     if takesRight { right += 1 } else { left += 1 }
                     place += 1
                 }
                 start = end
             }
-            for place in range { rows[place] = scratch[place] }
+            rows.update(from: merged, count: count)
             width *= 2
         }
         var start = range.lowerBound
         while start < range.upperBound {
             var end = start + 1
             while end < range.upperBound,
-                try column.compare(rows[start].index, rows[end].index, list, &other) == 0
+                try column.compare(self.rows[start].index, self.rows[end].index, list, &other) == 0
             { end += 1 }
             try sort(start..<end, by: level + 1)
             start = end
@@ -243,7 +308,7 @@ final class RowOrder {
     }
 
     /// Equal ones stay in order.
-    private func sortByPrefix(_ range: Range<Int>) {
-        PrefixSort.sort(rows + range.lowerBound, scratch + range.lowerBound, range.count)
+    private func sortByPrefix(_ range: Range<Int>) throws(StoreError) {
+        PrefixSort.sort(rows + range.lowerBound, try scratch(for: range.count), range.count)
     }
 }

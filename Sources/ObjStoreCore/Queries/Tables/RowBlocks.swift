@@ -9,7 +9,7 @@ final class RowBlocks {
     private enum Source {
         /// All objects, or those that a scan lets through.
         case leaves(LeafScan?)
-        /// Ascending: neighbours are found in one leaf.
+        /// Ascending, each once: neighbours are found in one leaf.
         case list(KeyBuffer, isAscending: Bool)
     }
 
@@ -125,6 +125,11 @@ final class RowBlocks {
         guard next < list.count else { return false }
         start = next
         guard let row = try reader.find(list.keys[next]) else { throw RowBlocks.missing(list.keys[next]) }
+        if let rows = wholeLeaf(row.head, list) {
+            next += rows
+            (head, count, slots, isWhole) = (row.head, rows, UnsafePointer(memory), true)
+            return true
+        }
         let leaf = LeafKeys(reader.source, row.head), end = try leaf.end()
         var found = 0
         while next < list.count, list.keys[next] < end, found < RowBlocks.most {
@@ -135,6 +140,15 @@ final class RowBlocks {
         }
         (head, count, slots, isWhole) = (row.head, found, UnsafePointer(picked), false)
         return true
+    }
+
+    /// How many rows a leaf without holes has, where the list has all of them next.
+    private func wholeLeaf(_ head: UnsafeRawPointer, _ list: KeyBuffer) -> Int? {
+        guard !LeafHead.isSparse(head), LeafHead.presence(head) == nil else { return nil }
+        let rows = LeafHead.rows(head), base = LeafHead.keyBase(head), last = next + rows - 1
+        // Ascending: between them are all others.
+        guard last < list.count, list.keys[next] == base, list.keys[last] == base + Int64(rows - 1) else { return nil }
+        return rows
     }
 
     private static func missing(_ key: Int64) -> StoreError {
