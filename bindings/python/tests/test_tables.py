@@ -569,3 +569,55 @@ def test_functions_in_tables(store: objstore.Store) -> None:
             len(store.objects(Thing).table(text))
     with pytest.raises(Broken):
         store.objects(Thing).table("SELECT(fails(number))").to_arrow()
+
+
+class Cell(Model):
+    narrow: int | None = None  # a byte in each leaf, from another base
+    wide: int = 0
+    real: float | None = None
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_groups_of_whole_leaves(seed: int) -> None:
+    dice = random.Random(seed)
+    with objstore.open(memory="cells", models=[Cell]) as store:
+        with store.write():
+            for number in range(14_000):
+                narrow = 90 * (number // 4096) - 60 + dice.randrange(120)
+                real = math.nan if dice.random() < 0.01 else dice.randrange(1000) / 8
+                store.add(Cell(narrow=narrow, wide=dice.randrange(100_000), real=real))
+        check_cells(store)
+        cells = list(store.objects(Cell))
+        with store.write():
+            for cell in dice.sample(cells[5000:9000], 40):
+                cell.narrow = dice.choice([None, -(10**15), 10**15, 5])
+            for cell in dice.sample(cells[9000:], 40):
+                cell.real = None
+            check_cells(store)
+            for cell in dice.sample(cells[:4000], 300):
+                store.delete(cell)
+        check_cells(store)
+
+
+def check_cells(store: objstore.Store) -> None:
+    rows = [(cell.narrow, cell.wide, cell.real) for cell in store.objects(Cell)]
+    groups: dict[int | None, list[tuple[int, float | None]]] = {}
+    for narrow, wide, real in rows:
+        groups.setdefault(narrow, []).append((wide, real))
+    table = store.objects(Cell).table(
+        "GROUP(narrow) SELECT(narrow, @count, @sum.real, @sum.wide, @max.wide, @avg.real)"
+    )
+    expected = []
+    for narrow, members in groups.items():
+        reals = [real for _, real in members if real is not None and not math.isnan(real)]
+        average = sum(reals) / len(reals) if reals else None
+        wides = [wide for wide, _ in members]
+        expected.append((narrow, len(members), sum(reals), sum(wides), max(wides), average))
+    assert [tuple(row) for row in table] == expected
+    assert [cell.narrow for cell in store.objects(Cell).distinct(Cell.narrow)] == list(groups)
+    few = store.objects(Cell).where(Cell.wide < 50_000)
+    counts: dict[int | None, int] = {}
+    for narrow, wide, _ in rows:
+        if wide < 50_000:
+            counts[narrow] = counts.get(narrow, 0) + 1
+    assert [tuple(row) for row in few.table("GROUP(narrow) SELECT(narrow, @count)")] == list(counts.items())

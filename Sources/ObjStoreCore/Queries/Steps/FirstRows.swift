@@ -41,10 +41,9 @@ extension QueryRun {
         if let list { all = try RowBlocks(reader, list, isAscending: false) } else { all = try unorderedBlocks() }
         var columns: [NumberColumn] = []
         let readers = try keys.map { (key) throws(StoreError) in try ObjectReader(key.of, trees, cls, &columns) }
-        let groups = GroupKeys(readers), numbers = try Memory.allocate(Int32.self, RowBlocks.most)
+        let groups = GroupKeys(readers, isCounting: false), numbers = try Memory.allocate(Int32.self, RowBlocks.most)
         defer { numbers.deallocate() }
         while try all.advance() {
-            for column in columns { try column.read(all) }
             try groups.assign(all, into: numbers)
         }
         let found = try KeyBuffer(expecting: groups.count)

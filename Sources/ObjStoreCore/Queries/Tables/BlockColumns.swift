@@ -10,6 +10,7 @@ final class NumberColumn {
     /// A bit for each, 1: null. Only where there are nulls.
     let nulls: UnsafeMutablePointer<UInt64>
     private(set) var hasNulls = false
+    private var readBlock = 0
 
     init(_ reader: ClusterReader, _ position: Int) throws(StoreError) {
         self.reader = reader
@@ -52,7 +53,10 @@ final class NumberColumn {
     /// How many objects the class has; after `bounds`.
     private(set) var rows = 0
 
+    /// Nothing where it was read already: each who needs it may ask. All blocks are of one `RowBlocks`.
     func read(_ block: RowBlocks) throws(StoreError) {
+        if block.number == readBlock { return }
+        readBlock = block.number
         hasNulls = false
         guard let head = block.head else { return try readRows(block) }
         let count = block.count
@@ -82,6 +86,42 @@ final class NumberColumn {
                 hasNulls = true
             }
         }
+    }
+
+    // MARK: In place
+
+    /// The line of a block that is a whole leaf, where no row is null.
+    private func whole(_ block: RowBlocks) -> (head: UnsafeRawPointer, entry: LeafEntry)? {
+        guard block.isWhole, let head = block.head, let entry = LeafHead.entry(head, id: spec.id, hint: position),
+            !entry.isText, !entry.hasAux
+        else { return nil }
+        return (head, entry)
+    }
+
+    /// Of a whole leaf, where each value is `base` and a byte, these; nil: they lie otherwise.
+    func bytes(_ block: RowBlocks) throws(StoreError) -> (cells: UnsafePointer<UInt8>, base: Int64)? {
+        guard let (head, entry) = whole(block), entry.width == 8, !entry.isSegmented,
+            entry.encoding == LeafEncoding.frame.rawValue
+        else { return nil }
+        let part = try LeafReader(source: reader.source).mainPart(head, entry, segment: 0, .numbers)
+        return (part.assumingMemoryBound(to: UInt8.self), entry.base)
+    }
+
+    /// Of a whole leaf, where values are words, calls `body` with runs of them, and the index in the block where each
+    /// begins; false: they lie otherwise.
+    func forEachRun(
+        _ block: RowBlocks, _ body: (UnsafePointer<Int64>, _ first: Int, _ count: Int) -> Void
+    ) throws(StoreError) -> Bool {
+        guard let (head, entry) = whole(block), entry.width == 64 else { return false }
+        let leaf = LeafReader(source: reader.source), shift = entry.isSegmented ? entry.segmentShift : LeafHead.log2Rows
+        var first = 0
+        while first < block.count {
+            let part = try leaf.mainPart(head, entry, segment: first &>> shift, .numbers)
+            let count = min(1 &<< shift, block.count &- first)
+            body(part.assumingMemoryBound(to: Int64.self), first, count)
+            first &+= count
+        }
+        return true
     }
 
     private func setNulls() {

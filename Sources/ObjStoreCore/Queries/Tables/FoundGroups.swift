@@ -4,21 +4,19 @@ final class FoundGroups {
     private let keys: GroupKeys
     private let readers: [ObjectReader?]
     private let summaries: [GroupSummary?]
-    private let counts: GroupArray<Int64>
     private let functions: FunctionRun?
     private var finder: RowFinder
     private(set) var list: [Int32]
 
     init(
         _ grouping: Grouping, _ keys: GroupKeys, _ readers: [ObjectReader?], _ summaries: [GroupSummary?],
-        _ counts: consuming GroupArray<Int64>, _ reader: ClusterReader, _ functions: FunctionRun?
+        _ reader: ClusterReader, _ functions: FunctionRun?
     ) {
         self.functions = functions
         self.grouping = grouping
         self.keys = keys
         self.readers = readers
         self.summaries = summaries
-        self.counts = counts
         finder = RowFinder(reader)
         list = (0..<Int32(keys.count)).map { $0 }
     }
@@ -35,7 +33,7 @@ final class FoundGroups {
 
     private func slot(_ number: Int, _ group: Int) throws(StoreError) -> Value {
         switch grouping.slots[number] {
-        case .count: return .int(counts[group])
+        case .count: return .int(keys.counts[group])
         case .aggregate: return summaries[number].unsafelyUnwrapped.value(group)
         case .value:
             if number == 0, let word = keys.word(group) { return word }
@@ -46,7 +44,7 @@ final class FoundGroups {
     /// What a slot is of all groups, where that lies in one array of words; `null`: the group that has none, or -1.
     func words(_ number: Int) -> (words: UnsafePointer<Int64>, null: Int32)? {
         switch grouping.slots[number] {
-        case .count: (UnsafePointer(counts.elements), -1)
+        case .count: (UnsafePointer(keys.counts.elements), -1)
         case .aggregate: summaries[number].unsafelyUnwrapped.words.map { ($0, -1) }
         case .value: number == 0 ? keys.wordsAndNull : nil
         }

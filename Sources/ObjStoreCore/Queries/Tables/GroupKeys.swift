@@ -23,6 +23,9 @@ final class GroupKeys {
     private let way: Way
     /// How many groups there are.
     private(set) var count = 0
+    /// How many objects are in each; where they are counted.
+    private(set) var counts = GroupArray<Int64>()
+    private let isCounting: Bool
     /// Of each group the key of its first object.
     private(set) var firsts = GroupArray<Int64>()
     /// Of one word, what it is; -1 in `nullGroup`: none is null.
@@ -48,7 +51,8 @@ final class GroupKeys {
     private let scratch = TextBuffer(capacity: 256)
 
     /// - Parameter sorted: the number of each object of the list, where that is needed.
-    init(_ readers: [ObjectReader], sorted: [Int32]? = nil) {
+    init(_ readers: [ObjectReader], sorted: [Int32]? = nil, isCounting: Bool) {
+        self.isCounting = isCounting
         kind = readers.first?.value.kind ?? .null
         target = readers.first?.value.target.map { Int64(ClassID.of($0)) } ?? 0
         seed = UInt64(UInt(bitPattern: Unmanaged.passUnretained(scratch).toOpaque())) &* 0x9E37_79B9_7F4A_7C15
@@ -78,6 +82,7 @@ final class GroupKeys {
 
     /// The numbers of the groups of a block's objects.
     func assign(_ block: RowBlocks, into numbers: UnsafeMutablePointer<Int32>) throws(StoreError) {
+        if case .words(let column) = way, try assignBytes(column, block, numbers) { return }
         switch way {
         case .one:
             numbers.update(repeating: 0, count: block.count)
@@ -97,12 +102,17 @@ final class GroupKeys {
                 numbers[index] = number
             }
         }
+        if isCounting {
+            let counts = counts.elements
+            for index in 0..<block.count { counts[Int(numbers[index])] &+= 1 }
+        }
     }
 
     /// Where all are one, there is a group of no objects, too.
     func beginEmpty() throws(StoreError) {
         guard case .one = way, count == 0 else { return }
         try firsts.append(-1)
+        try counts.append(0)
         count = 1
     }
 
@@ -110,6 +120,7 @@ final class GroupKeys {
     private func begin(_ block: RowBlocks, _ index: Int) throws(StoreError) {
         guard count < Int(Int32.max) - 1 else { throw StoreError(.outOfRange, "there are more than 2 billion groups") }
         try firsts.append(try block.row(index).key)
+        if isCounting { try counts.append(0) }
         count += 1
     }
 
@@ -128,9 +139,41 @@ final class GroupKeys {
 
     // MARK: Words
 
+    /// Of bytes as they lie in the leaf, counted at once; false: they lie otherwise.
+    private func assignBytes(
+        _ column: NumberColumn, _ block: RowBlocks, _ numbers: UnsafeMutablePointer<Int32>
+    ) throws(StoreError) -> Bool {
+        guard kind == .int, let (cells, base) = try column.bytes(block) else { return false }
+        if near == nil { try beginNear(base &+ Int64(cells[0]), column) }
+        let (shift, isBeyond) = base.subtractingReportingOverflow(nearBase), count = block.count
+        guard let near, !isBeyond, shift >= 0 else { return false }
+        if shift > Int64(nearCount - 256) {
+            var most: UInt8 = 0
+            for index in 0..<count { most = max(most, cells[index]) }
+            if shift + Int64(most) >= Int64(nearCount) { return false }
+        }
+        let table = near + Int(shift)
+        var counts = counts.elements
+        for index in 0..<count {
+            let cell = Int(cells[index])
+            var number = table[cell]
+            if _slowPath(number == 0) {
+                number = Int32(truncatingIfNeeded: self.count &+ 1)
+                try words.append(base &+ Int64(cell))
+                try begin(block, index)
+                table[cell] = number
+                counts = self.counts.elements
+            }
+            numbers[index] = number &- 1
+            if isCounting { counts[Int(number &- 1)] &+= 1 }
+        }
+        return true
+    }
+
     private func assign(
         _ column: NumberColumn, _ block: RowBlocks, _ numbers: UnsafeMutablePointer<Int32>
     ) throws(StoreError) {
+        try column.read(block)
         let values = column.values, count = block.count
         if kind == .double {
             for index in 0..<count { values[index] = GroupKeys.canonical(values[index]) }

@@ -44,6 +44,12 @@ final class GroupSummary {
                 try add(value, Int(numbers[index]))
             }
         }
+        if way == .doubles, aggregate == .sum, reader.value.kind == .double,
+            try addInPlace(column, block, numbers)
+        {
+            return
+        }
+        try column.read(block)
         let count = block.count
         switch way {
         case .ints:
@@ -80,6 +86,20 @@ final class GroupSummary {
             let kind = reader.value.kind
             for index in 0..<count where !column.isNull(index) {
                 try add(Value(kind: kind, low: column.values[index]), Int(numbers[index]))
+            }
+        }
+    }
+
+    /// Doubles where they lie in the leaf; false: they lie otherwise.
+    private func addInPlace(
+        _ column: NumberColumn, _ block: RowBlocks, _ numbers: UnsafePointer<Int32>
+    ) throws(StoreError) -> Bool {
+        let sums = doubles.elements
+        return try column.forEachRun(block) { (words, first, count) in
+            for index in 0..<count {
+                let value = Double(bitPattern: UInt64(bitPattern: words[index]))
+                // NaN does not count.
+                sums[Int(numbers[first &+ index])] += value == value ? value : 0
             }
         }
     }

@@ -25,6 +25,8 @@ final class RowBlocks {
     private var rows: UnsafeMutablePointer<RowPosition>?
 
     private(set) var count = 0
+    /// Counted up: of the first block 1.
+    private(set) var number = 0
     /// Of a list: of the first object of the block.
     private(set) var start = 0
     /// Not nil: all of them are in this leaf, at `slots`.
@@ -66,6 +68,7 @@ final class RowBlocks {
 
     /// Goes on to the next block; false: there is none.
     func advance() throws(StoreError) -> Bool {
+        number += 1
         switch source {
         case .leaves(let scan): return try advance(scan)
         case .list(let list, isAscending: true): return try advanceInLeaf(list)

@@ -53,22 +53,16 @@ struct TableRun {
         }
         let keyReaders = readers.prefix(grouping.keys).compactMap { $0 }
         let (keys, blocks) = try keys(keyReaders)
-        var counts = GroupArray<Int64>()
         let assigned = try Memory.allocate(Int32.self, RowBlocks.most)
         defer { assigned.deallocate() }
         while try blocks.advance() {
-            for column in numbers { try column.read(blocks) }
             try keys.assign(blocks, into: assigned)
-            try counts.extend(to: keys.count, with: 0)
-            let elements = counts.elements
-            for index in 0..<blocks.count { elements[Int(assigned[index])] &+= 1 }
             for summary in summaries { try summary?.add(blocks, assigned, groups: keys.count) }
         }
         try keys.beginEmpty()
-        try counts.extend(to: keys.count, with: 0)
         for summary in summaries { try summary?.extend(to: keys.count) }
         let found = FoundGroups(
-            grouping, keys, readers, summaries, counts, reader, query.callsFunctions ? FunctionRun(trees) : nil)
+            grouping, keys, readers, summaries, reader, query.callsFunctions ? FunctionRun(trees) : nil)
         try found.apply(grouping.steps)
         let columns = try query.columns.map { (column) throws(StoreError) in
             try TableColumn(
@@ -87,13 +81,15 @@ struct TableRun {
 
     /// Who tells groups apart, and the objects to be told apart.
     private func keys(_ readers: [ObjectReader]) throws(StoreError) -> (GroupKeys, RowBlocks) {
-        if readers.allSatisfy({ GroupKeys.isExact($0.value.kind) }) { return (GroupKeys(readers), try run.blocks()) }
+        if readers.allSatisfy({ GroupKeys.isExact($0.value.kind) }) {
+            return (GroupKeys(readers, isCounting: true), try run.blocks())
+        }
         // Values that are equal in more than one form.
         let list = try run.keys()
         let order = try RowOrder(list, readers.map { SortKey(of: $0.value) }, trees, run.cls)
         try order.sort(first: list.count)
         return (
-            GroupKeys(readers, sorted: try order.groupNumbers()),
+            GroupKeys(readers, sorted: try order.groupNumbers(), isCounting: true),
             try RowBlocks(reader, list, isAscending: false)
         )
     }
