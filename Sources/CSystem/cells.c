@@ -245,6 +245,36 @@ AVX512 static void set5(const uint8_t *at, size_t words, unsigned width, const u
     }
 }
 
+/* What is left of a run: fewer places than a vector has. */
+static size_t pair1(const uint8_t *text, size_t place, size_t places, size_t distance, cs_byte_pair pair) {
+    for (; place < places; place++)
+        if ((text[place] | pair.first_bits) == pair.first && (text[place + distance] | pair.last_bits) == pair.last) break;
+    return place;
+}
+
+AVX2 static size_t pair2(const uint8_t *text, size_t place, size_t places, size_t distance, cs_byte_pair pair) {
+    const __m256i first = _mm256_set1_epi8((char)pair.first), first_bits = _mm256_set1_epi8((char)pair.first_bits),
+                  last = _mm256_set1_epi8((char)pair.last), last_bits = _mm256_set1_epi8((char)pair.last_bits);
+    for (; place + 32 <= places; place += 32) {
+        const __m256i a = _mm256_cmpeq_epi8(_mm256_or_si256(load2(text + place), first_bits), first),
+                      b = _mm256_cmpeq_epi8(_mm256_or_si256(load2(text + place + distance), last_bits), last);
+        const uint32_t fits = (uint32_t)_mm256_movemask_epi8(_mm256_and_si256(a, b));
+        if (fits) return place + (size_t)__builtin_ctz(fits);
+    }
+    return pair1(text, place, places, distance, pair);
+}
+
+AVX512 static size_t pair5(const uint8_t *text, size_t place, size_t places, size_t distance, cs_byte_pair pair) {
+    const __m512i first = _mm512_set1_epi8((char)pair.first), first_bits = _mm512_set1_epi8((char)pair.first_bits),
+                  last = _mm512_set1_epi8((char)pair.last), last_bits = _mm512_set1_epi8((char)pair.last_bits);
+    for (; place + 64 <= places; place += 64) {
+        const uint64_t a = _mm512_cmpeq_epi8_mask(_mm512_or_si512(load5(text + place), first_bits), first);
+        const uint64_t b = _mm512_cmpeq_epi8_mask(_mm512_or_si512(load5(text + place + distance), last_bits), last);
+        if (a & b) return place + (size_t)__builtin_ctzll(a & b);
+    }
+    return pair1(text, place, places, distance, pair);
+}
+
 /* ---------------------------------------------------------------------------------------------------------- choice */
 
 bool cs_cells_in_range(const void *cells, size_t words, unsigned width, uint64_t low, uint64_t span, uint64_t *mask) {
@@ -260,6 +290,14 @@ bool cs_cells_in_doubles(const void *cells, size_t words, double low, double hig
     switch (cs_cells_level()) {
     case 2: doubles5(cells, words, low, high, mask); return true;
     case 1: doubles2(cells, words, low, high, mask); return true;
+    default: return false;
+    }
+}
+
+bool cs_cells_find_pair(const void *text, size_t *place, size_t places, size_t distance, cs_byte_pair pair) {
+    switch (cs_cells_level()) {
+    case 2: *place = pair5(text, *place, places, distance, pair); return true;
+    case 1: *place = pair2(text, *place, places, distance, pair); return true;
     default: return false;
     }
 }
@@ -285,6 +323,11 @@ bool cs_cells_in_range(const void *cells, size_t words, unsigned width, uint64_t
 
 bool cs_cells_in_doubles(const void *cells, size_t words, double low, double high, uint64_t *mask) {
     (void)cells, (void)words, (void)low, (void)high, (void)mask;
+    return false;
+}
+
+bool cs_cells_find_pair(const void *text, size_t *place, size_t places, size_t distance, cs_byte_pair pair) {
+    (void)text, (void)place, (void)places, (void)distance, (void)pair;
     return false;
 }
 

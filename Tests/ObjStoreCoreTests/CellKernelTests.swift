@@ -2,6 +2,8 @@ import Testing
 
 import CSystem
 
+@testable import ObjStoreCore
+
 /// Comparisons of packed cells with wide vectors, by each level that this processor has, against a loop over the cells.
 @Suite(.serialized) struct CellKernelTests {
     private static let words = 3
@@ -123,5 +125,77 @@ import CSystem
         #expect(!cs_cells_in_range([UInt8](repeating: 1, count: 8), 1, 1, 0, 0, &mask))
         #expect(!cs_cells_in_set([UInt8](repeating: 1, count: 128), 1, 16, [UInt8](repeating: 1, count: 32), &mask))
         #expect(mask == 7)
+    }
+
+    // MARK: Pairs of bytes
+
+    @Test func pairsOfBytes() {
+        var random = TestRandom(8)
+        for _ in 0..<300 {
+            let count = random.below(200), letters = random.below(2) == 0 ? 3 : 150
+            let text = (0..<count).map { _ in UInt8(0x40 + random.below(letters)) }
+            let distance = random.below(9), places = max(0, count - distance)
+            let bits: UInt8 = random.below(2) == 0 ? 0x20 : 0
+            func one() -> UInt8 { UInt8(0x40 + random.below(letters)) | bits }
+            let pair = cs_byte_pair(first: one(), last: one(), first_bits: bits, last_bits: bits)
+            for from in stride(from: 0, through: places, by: 1 + random.below(20)) {
+                let expected = (from..<places).first {
+                    text[$0] | bits == pair.first && text[$0 + distance] | bits == pair.last
+                }
+                withLevels { level in
+                    var place = from
+                    let isKnown = cs_cells_find_pair(text, &place, places, distance, pair)
+                    #expect(isKnown == (level > 0))
+                    if isKnown { #expect(place == expected ?? places, "level \(level)") }
+                }
+            }
+        }
+    }
+
+    @Test func textsThatContainOne() throws {
+        var random = TestRandom(9)
+        for round in 0..<2000 {
+            let letters = round % 3 == 0 ? Array("aAb") : round % 3 == 1 ? Array("abcdefgK ") : Array("abä\u{212a}k")
+            func text(_ most: Int) -> [UInt8] {
+                Array(String((0..<random.below(most + 1)).map { _ in letters[random.below(letters.count)] }).utf8)
+            }
+            let texts = (0..<64 + random.below(100)).map { _ in text(random.below(4) == 0 ? 60 : 6) }
+            let wanted = text(random.below(3) == 0 ? 20 : 3), foldsCase = random.below(2) == 0
+            let foldsAccents = random.below(4) == 0
+            let pattern = try wanted.withUnsafeBytes {
+                try TextPattern(.contains, $0, foldsCase: foldsCase, foldsAccents: foldsAccents)
+            }
+            var bytes: [UInt8] = [], ends: [UInt16] = []
+            for text in texts {
+                bytes += text
+                ends.append(UInt16(bytes.count))
+            }
+            let expected = texts.indices.filter { index in
+                texts[index].withUnsafeBytes { pattern.matches($0.baseAddress, $0.count) }
+            }
+            withLevels { level in
+                var found: [Int] = []
+                let isKnown = bytes.withUnsafeBytes {
+                    pattern.find(in: $0.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!, ends: ends, ends.count) {
+                        found.append($0)
+                    }
+                }
+                #expect(level > 0 || !isKnown)
+                if isKnown { #expect(found == expected, "level \(level), round \(round): \(wanted)") }
+            }
+        }
+    }
+
+    /// Where everything looks right, it gives up instead of taking the product of the lengths.
+    @Test func muchThatLooksRight() throws {
+        let wanted = Array(repeating: UInt8(ascii: "a"), count: 400) + [UInt8(ascii: "b")] + [UInt8(ascii: "a")]
+        let pattern = try wanted.withUnsafeBytes {
+            try TextPattern(.contains, $0, foldsCase: false, foldsAccents: false)
+        }
+        let bytes = Array(repeating: UInt8(ascii: "a"), count: 60_000)
+        let isKnown = bytes.withUnsafeBytes {
+            pattern.find(in: $0.baseAddress!, ends: [30_000, 60_000], 2) { _ in Issue.record("found") }
+        }
+        #expect(!isKnown)
     }
 }

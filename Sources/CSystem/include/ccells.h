@@ -27,4 +27,14 @@ bool cs_cells_in_doubles(const void *cells, size_t words, double low, double hig
  * bit `c >> 4 & 7` for each of them. */
 bool cs_cells_in_set(const void *cells, size_t words, unsigned width, const uint8_t set[32], uint64_t *mask);
 
+/* Two bytes, and the bits that are set in others before these are compared with them: 0x20 takes A for a. */
+typedef struct cs_byte_pair {
+    uint8_t first, last;
+    uint8_t first_bits, last_bits;
+} cs_byte_pair;
+
+/* Sets `place` to the first one from `place` on, before `places`, where the first byte stands and, `distance` behind it,
+ * the last one; to `places` where there is none. `text` has `places` + `distance` bytes. */
+bool cs_cells_find_pair(const void *text, size_t *place, size_t places, size_t distance, cs_byte_pair pair);
+
 #endif

@@ -28,7 +28,7 @@ struct TextKernel {
             let part = try reader.textSegment(head, entry, segment: entry.segmentIndex(first), rows: count)
             if StringSegment.isDictionary(part) {
                 decide(part, first, count, fingerprints, mask)
-            } else {
+            } else if !search(part, first, count, mask) {
                 try look(reader, part, first, count, fingerprints, mask)
             }
         }
@@ -74,6 +74,29 @@ struct TextKernel {
                 }
                 return table[code] == Decision.yes
             }
+        }
+    }
+
+    /// A segment of nothing but texts as a whole, where most of its rows are asked for; false: each has to be looked
+    /// at.
+    private func search(
+        _ part: UnsafeRawPointer, _ first: Int, _ count: Int, _ mask: UnsafeMutablePointer<UInt64>
+    ) -> Bool {
+        // Words of the mask are those of the segment alone.
+        guard StringSegment.isPlain(part), first & 63 == 0, count & 63 == 0 || count > 64 else { return false }
+        let words = (count &+ 63) &>> 6, start = mask + first &>> 6
+        var asked = 0
+        for word in 0..<words { asked &+= start[word].nonzeroBitCount }
+        if asked &* 2 < count { return false }
+        let ends = (part + StringSegment.header).assumingMemoryBound(to: UInt16.self) + 1
+        return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: StringSegment.maximumRows / 64) { found in
+            found.update(repeating: 0)
+            let texts = part + StringSegment.blobOffset(part)
+            guard pattern.find(in: texts, ends: ends, count, { found[$0 &>> 6] |= 1 &<< UInt64($0 & 63) }) else {
+                return false
+            }
+            for word in 0..<words { start[word] &= found[word] }
+            return true
         }
     }
 

@@ -12,6 +12,13 @@ struct EndBytes {
     private static let low: UInt64 = 0x7f7f_7f7f_7f7f_7f7f
     static let highBits: UInt64 = ~low
 
+    /// The same for a vector.
+    var pair: cs_byte_pair {
+        cs_byte_pair(
+            first: UInt8(truncatingIfNeeded: first), last: UInt8(truncatingIfNeeded: last),
+            first_bits: UInt8(truncatingIfNeeded: firstBits), last_bits: UInt8(truncatingIfNeeded: lastBits))
+    }
+
     init(_ first: UInt8, _ last: UInt8, foldsCase: Bool) {
         func all(_ byte: UInt8) -> UInt64 { UInt64(byte) &* 0x0101_0101_0101_0101 }
         func bits(_ byte: UInt8) -> UInt64 { foldsCase && byte &- 0x61 < 26 ? all(0x20) : 0 }
@@ -60,6 +67,41 @@ extension TextPattern {
             place &+= 8
         }
         return false
+    }
+
+    // MARK: Many texts at once
+
+    /// Finds those of many texts, one behind the other, that contain the pattern: calls `body` with each. False: it is
+    /// another operation, or has to be asked of each text.
+    ///
+    /// - Parameter ends: of each text, where it ends.
+    func find(
+        in texts: UnsafeRawPointer, ends textEnds: UnsafePointer<UInt16>, _ count: Int, _ body: (Int) -> Void
+    ) -> Bool {
+        guard isBytewise, self.count > 0, count > 0 else { return false }
+        let bytes = Int(textEnds[count &- 1]), length = self.count, places = bytes &- length &+ 1
+        if places <= 0 { return true }
+        if form == .scalars || form == .bases, !UTF8Check.isASCII(texts, bytes) { return false }
+        let pair = ends.pair
+        var place = 0, row = 0, cost = 0
+        while true {
+            guard cs_cells_find_pair(texts, &place, places, length &- 1, pair) else { return false }
+            if place >= places { return true }
+            guard fits(texts + place) else {
+                // Where so much looks right the texts are searched one by one, which takes care of that.
+                cost &+= 8 &+ length &>> 2
+                if cost > 1024 &+ 2 &* place { return false }
+                place &+= 1
+                continue
+            }
+            while Int(textEnds[row]) <= place { row &+= 1 }
+            if place &+ length <= Int(textEnds[row]) {
+                body(row)
+                place = Int(textEnds[row])
+            } else {
+                place &+= 1
+            }
+        }
     }
 
     private func contains(

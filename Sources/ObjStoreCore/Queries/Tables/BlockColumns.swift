@@ -118,6 +118,8 @@ final class NumberColumn {
         while first < block.count {
             let part = try leaf.mainPart(head, entry, segment: first &>> shift, .numbers)
             let count = min(1 &<< shift, block.count &- first)
+            // The next part may lie anywhere: its beginning is fetched meanwhile.
+            if first &+ count < block.count { leaf.prefetch(head, entry, first &+ count) }
             body(part.assumingMemoryBound(to: Int64.self), first, count)
             first &+= count
         }

@@ -80,9 +80,13 @@ final class GroupKeys {
         }
     }
 
-    /// The numbers of the groups of a block's objects.
+    /// The numbers of the groups of a block's objects; not where they are `inPlace` afterwards.
     func assign(_ block: RowBlocks, into numbers: UnsafeMutablePointer<Int32>) throws(StoreError) {
-        if case .words(let column) = way, try assignBytes(column, block, numbers) { return }
+        inPlace = nil
+        if case .words(let column) = way {
+            inPlace = try assignBytes(column, block)
+            if inPlace != nil { return }
+        }
         switch way {
         case .one:
             numbers.update(repeating: 0, count: block.count)
@@ -139,35 +143,72 @@ final class GroupKeys {
 
     // MARK: Words
 
-    /// Of bytes as they lie in the leaf, counted at once; false: they lie otherwise.
-    private func assignBytes(
-        _ column: NumberColumn, _ block: RowBlocks, _ numbers: UnsafeMutablePointer<Int32>
-    ) throws(StoreError) -> Bool {
-        guard kind == .int, let (cells, base) = try column.bytes(block) else { return false }
+    /// The groups of a block whose key is a byte of each object, as it lies in the leaf.
+    struct Bytes {
+        let cells: UnsafePointer<UInt8>
+        /// By the byte: the number of the group, and 1.
+        let table: UnsafePointer<Int32>
+
+        @inline(__always) func number(_ index: Int) -> Int { Int(table[Int(cells[index])] &- 1) }
+    }
+    /// Of the block that was looked at last, if it is one: then the numbers were not written.
+    private(set) var inPlace: Bytes?
+
+    /// Writes the numbers of such a block.
+    func write(_ bytes: Bytes, _ count: Int, into numbers: UnsafeMutablePointer<Int32>) {
+        for index in 0..<count { numbers[index] = bytes.table[Int(bytes.cells[index])] &- 1 }
+    }
+
+    /// Of bytes as they lie in the leaf, which are counted first; nil: they lie otherwise.
+    private func assignBytes(_ column: NumberColumn, _ block: RowBlocks) throws(StoreError) -> Bytes? {
+        guard kind == .int, let (cells, base) = try column.bytes(block) else { return nil }
         if near == nil { try beginNear(base &+ Int64(cells[0]), column) }
         let (shift, isBeyond) = base.subtractingReportingOverflow(nearBase), count = block.count
-        guard let near, !isBeyond, shift >= 0 else { return false }
-        if shift > Int64(nearCount - 256) {
-            var most: UInt8 = 0
-            for index in 0..<count { most = max(most, cells[index]) }
-            if shift + Int64(most) >= Int64(nearCount) { return false }
-        }
-        let table = near + Int(shift)
-        var counts = counts.elements
-        for index in 0..<count {
-            let cell = Int(cells[index])
-            var number = table[cell]
-            if _slowPath(number == 0) {
-                number = Int32(truncatingIfNeeded: self.count &+ 1)
-                try words.append(base &+ Int64(cell))
-                try begin(block, index)
-                table[cell] = number
-                counts = self.counts.elements
+        guard let near, !isBeyond, shift >= 0 else { return nil }
+        return try withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 1024) { (parts) throws(StoreError) in
+            parts.update(repeating: 0)
+            // Equal ones that follow each other would wait for each other: each fourth counts for itself.
+            let counts = parts.baseAddress.unsafelyUnwrapped
+            var index = 0
+            while index &+ 4 <= count {
+                counts[Int(cells[index])] &+= 1
+                counts[256 &+ Int(cells[index &+ 1])] &+= 1
+                counts[512 &+ Int(cells[index &+ 2])] &+= 1
+                counts[768 &+ Int(cells[index &+ 3])] &+= 1
+                index &+= 4
             }
-            numbers[index] = number &- 1
-            if isCounting { counts[Int(number &- 1)] &+= 1 }
+            while index < count {
+                counts[Int(cells[index])] &+= 1
+                index &+= 1
+            }
+            let room = Int(min(256, Int64(nearCount) - shift)), table = near + Int(shift)
+            var hasNew = false
+            for cell in 0..<256 {
+                let sum = counts[cell] &+ counts[256 &+ cell] &+ counts[512 &+ cell] &+ counts[768 &+ cell]
+                counts[cell] = sum
+                if sum == 0 { continue }
+                if cell >= room { return nil }
+                if table[cell] == 0 { hasNew = true }
+            }
+            if hasNew { try beginGroups(of: cells, base, table, block) }
+            if isCounting {
+                let all = self.counts.elements
+                for cell in 0..<room where counts[cell] > 0 { all[Int(table[cell] &- 1)] &+= Int64(counts[cell]) }
+            }
+            return Bytes(cells: cells, table: table)
         }
-        return true
+    }
+
+    /// In the order in which they appear.
+    private func beginGroups(
+        of cells: UnsafePointer<UInt8>, _ base: Int64, _ table: UnsafeMutablePointer<Int32>, _ block: RowBlocks
+    ) throws(StoreError) {
+        for index in 0..<block.count where table[Int(cells[index])] == 0 {
+            let cell = Int(cells[index])
+            table[cell] = Int32(truncatingIfNeeded: count &+ 1)
+            try words.append(base &+ Int64(cell))
+            try begin(block, index)
+        }
     }
 
     private func assign(

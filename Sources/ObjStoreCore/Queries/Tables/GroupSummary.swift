@@ -44,11 +44,6 @@ final class GroupSummary {
                 try add(value, Int(numbers[index]))
             }
         }
-        if way == .doubles, aggregate == .sum, reader.value.kind == .double,
-            try addInPlace(column, block, numbers)
-        {
-            return
-        }
         try column.read(block)
         let count = block.count
         switch way {
@@ -90,16 +85,18 @@ final class GroupSummary {
         }
     }
 
-    /// Doubles where they lie in the leaf; false: they lie otherwise.
-    private func addInPlace(
-        _ column: NumberColumn, _ block: RowBlocks, _ numbers: UnsafePointer<Int32>
-    ) throws(StoreError) -> Bool {
+    /// The sum of doubles where they lie in the leaf; false: it is something else, or they lie otherwise.
+    func addInPlace(_ block: RowBlocks, _ bytes: GroupKeys.Bytes, groups: Int) throws(StoreError) -> Bool {
+        guard way == .doubles, aggregate == .sum, reader.value.kind == .double, let column = reader.number else {
+            return false
+        }
+        try extend(to: groups)
         let sums = doubles.elements
         return try column.forEachRun(block) { (words, first, count) in
             for index in 0..<count {
                 let value = Double(bitPattern: UInt64(bitPattern: words[index]))
                 // NaN does not count.
-                sums[Int(numbers[first &+ index])] += value == value ? value : 0
+                sums[bytes.number(first &+ index)] += value == value ? value : 0
             }
         }
     }

@@ -57,7 +57,13 @@ struct TableRun {
         defer { assigned.deallocate() }
         while try blocks.advance() {
             try keys.assign(blocks, into: assigned)
-            for summary in summaries { try summary?.add(blocks, assigned, groups: keys.count) }
+            var bytes = keys.inPlace
+            for case let summary? in summaries {
+                if let bytes, try summary.addInPlace(blocks, bytes, groups: keys.count) { continue }
+                if let read = bytes { keys.write(read, blocks.count, into: assigned) }
+                bytes = nil
+                try summary.add(blocks, assigned, groups: keys.count)
+            }
         }
         try keys.beginEmpty()
         for summary in summaries { try summary?.extend(to: keys.count) }
