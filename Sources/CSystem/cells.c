@@ -247,8 +247,10 @@ AVX512 static void set5(const uint8_t *at, size_t words, unsigned width, const u
 
 /* What is left of a run: fewer places than a vector has. */
 static size_t pair1(const uint8_t *text, size_t place, size_t places, size_t distance, cs_byte_pair pair) {
-    for (; place < places; place++)
-        if ((text[place] | pair.first_bits) == pair.first && (text[place + distance] | pair.last_bits) == pair.last) break;
+    for (; place < places; place++) {
+        const uint8_t first = text[place] | pair.first_bits, last = text[place + distance] | pair.last_bits;
+        if (first == pair.first && last == pair.last) break;
+    }
     return place;
 }
 

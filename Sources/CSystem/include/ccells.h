@@ -33,8 +33,8 @@ typedef struct cs_byte_pair {
     uint8_t first_bits, last_bits;
 } cs_byte_pair;
 
-/* Sets `place` to the first one from `place` on, before `places`, where the first byte stands and, `distance` behind it,
- * the last one; to `places` where there is none. `text` has `places` + `distance` bytes. */
+/* Sets `place` to the first one from `place` on, before `places`, where the first byte stands and, `distance` behind
+ * it, the last one; to `places` where there is none. `text` has `places` + `distance` bytes. */
 bool cs_cells_find_pair(const void *text, size_t *place, size_t places, size_t distance, cs_byte_pair pair);
 
 #endif
