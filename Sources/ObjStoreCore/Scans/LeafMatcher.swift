@@ -255,16 +255,25 @@ struct LeafMatcher {
                 mask, rows, try LeafMatcher.holds(complement ? .equal : comparison, spec.fill, constant, in: spec.kind))
         }
         let presence = LeafHead.presence(head)
-        for word in 0..<64 {
-            let left = rows &- word &<< 6
-            let existing: UInt64 =
-                presence.map { $0[word] } ?? (left >= 64 ? ~0 : left <= 0 ? 0 : 1 &<< UInt64(left) &- 1)
-            mask[word] = existing & (complement ? ~mask[word] : mask[word])
+        if presence == nil, rows == LeafHead.rowsPerLeaf {
+            if complement { for word in 0..<64 { mask[word] = ~mask[word] } }
+        } else {
+            limit(mask, to: rows, presence)
         }
         if InjectedBug.active(.queryNullEqual), complement, !constant.isNull,
             let entry = LeafHead.entry(head, id: spec.id, hint: hint), !entry.isText
         {
             removeNulls(head, entry, rows, mask)
+        }
+    }
+
+    /// To those that exist.
+    private func limit(_ mask: UnsafeMutablePointer<UInt64>, to rows: Int, _ presence: UnsafePointer<UInt64>?) {
+        for word in 0..<64 {
+            let left = rows &- word &<< 6
+            let existing: UInt64 =
+                presence.map { $0[word] } ?? (left >= 64 ? ~0 : left <= 0 ? 0 : 1 &<< UInt64(left) &- 1)
+            mask[word] = existing & (complement ? ~mask[word] : mask[word])
         }
     }
 

@@ -16,9 +16,15 @@ package final class LeafScan {
         case not, and, or
     }
 
+    /// Its own object: a value of that size would be copied for each leaf.
+    private final class Matcher {
+        let leaf: LeafMatcher
+        init(_ leaf: LeafMatcher) { self.leaf = leaf }
+    }
+
     private enum Operation {
         case truth(Bool)
-        case matcher(LeafMatcher)
+        case matcher(Matcher)
         case keys(KeyBuffer)
         case members(MemberKernel)
         case values(BoundValues)
@@ -72,7 +78,7 @@ package final class LeafScan {
             case .column(let position, let comparison, let constant):
                 let spec = reader.columns[position]
                 operations.append(
-                    .matcher(try LeafMatcher(reader.source, spec, hint: position, comparison, constant)))
+                    .matcher(Matcher(try LeafMatcher(reader.source, spec, hint: position, comparison, constant))))
                 if column == nil { (column, prefetchesTexts) = (position, constant.kind.isText || spec.kind == .mixed) }
             }
         }
@@ -218,7 +224,7 @@ package final class LeafScan {
         return operations.allSatisfy {
             switch $0 {
             case .truth, .keys, .not, .and, .or: true
-            case .matcher(let matcher): matcher.isDecided(head)
+            case .matcher(let matcher): matcher.leaf.isDecided(head)
             case .members, .values, .narrowing, .narrowingMembers: false
             }
         }
@@ -244,7 +250,7 @@ package final class LeafScan {
                 if truth { LeafScan.existing(head, top) } else { top.update(repeating: 0, count: LeafScan.words) }
             case .matcher(let matcher):
                 top += LeafScan.words
-                try matcher.matches(head, into: top)
+                try matcher.leaf.matches(head, into: top)
             case .keys(let keys):
                 top += LeafScan.words
                 try find(keys, head, top)

@@ -118,7 +118,7 @@ final class BlockPrefixes {
             let row = Int(slots[end &- 1]) & (1 &<< shift &- 1)
             let part = try leaf.textSegment(head, entry, segment: entry.segmentIndex(Int(slots[first])), rows: row &+ 1)
             if StringSegment.isPlain(part) {
-                readPlain(part, slots, first..<end, 1 &<< shift &- 1)
+                readPlain(part, slots, first..<end, 1 &<< shift &- 1, isWhole: block.isWhole)
             } else {
                 for index in first..<end {
                     let (pointer, length) = try leaf.text(head, entry, Int(slots[index]))
@@ -136,25 +136,39 @@ final class BlockPrefixes {
 
     /// Of a segment that has nothing but offsets and bytes.
     private func readPlain(
-        _ part: UnsafeRawPointer, _ slots: UnsafePointer<Int32>, _ range: Range<Int>, _ mask: Int
+        _ part: UnsafeRawPointer, _ slots: UnsafePointer<Int32>, _ range: Range<Int>, _ mask: Int, isWhole: Bool
     ) {
         let blob = part + StringSegment.blobOffset(part)
         let offsets = (part + StringSegment.header).assumingMemoryBound(to: UInt16.self)
         // Where eight bytes can be taken at once.
         let last = StringSegment.offset(part, StringSegment.rows(part)) &- 8
-        for index in range {
-            let row = Int(slots[index]) & mask
-            let start = Int(offsets[row]), length = Int(offsets[row &+ 1]) &- start
-            if _fastPath(start <= last) {
-                let word = UInt64(bigEndian: (blob + start).loadUnaligned(as: UInt64.self))
-                // Of none of the bytes nothing.
-                let kept: UInt64 = length >= 8 ? ~0 : ~(~0 >> UInt64(8 &* length))
-                memory[index] = word & kept ^ flip
-            } else {
-                memory[index] = SortColumn.bytes(.string(blob + start, length), from: 0) ^ flip
+        if isWhole {
+            var start = 0
+            for row in 0..<range.count {
+                let end = Int(offsets[row &+ 1])
+                memory[range.lowerBound &+ row] = word(blob, start, end &- start, last)
+                start = end
             }
-            if let places { places[index] = TextPlace(blob + start, length) }
+        } else {
+            for index in range {
+                let row = Int(slots[index]) & mask, start = Int(offsets[row])
+                memory[index] = word(blob, start, Int(offsets[row &+ 1]) &- start, last)
+            }
         }
+        guard let places else { return }
+        for index in range {
+            let row = Int(slots[index]) & mask, start = Int(offsets[row])
+            places[index] = TextPlace(blob + start, Int(offsets[row &+ 1]) &- start)
+        }
+    }
+
+    @inline(__always)
+    private func word(_ blob: UnsafeRawPointer, _ start: Int, _ length: Int, _ last: Int) -> UInt64 {
+        if _slowPath(start > last) { return SortColumn.bytes(.string(blob + start, length), from: 0) ^ flip }
+        let word = UInt64(bigEndian: (blob + start).loadUnaligned(as: UInt64.self))
+        // Of none of the bytes nothing.
+        let kept: UInt64 = length >= 8 ? ~0 : ~(~0 &>> UInt64(truncatingIfNeeded: 8 &* length))
+        return word & kept ^ flip
     }
 
     @inline(__always)
