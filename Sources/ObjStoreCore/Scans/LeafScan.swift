@@ -16,21 +16,21 @@ package final class LeafScan {
         case not, and, or
     }
 
-    /// Its own object: a value of that size would be copied for each leaf.
-    private final class Matcher {
-        let leaf: LeafMatcher
-        init(_ leaf: LeafMatcher) { self.leaf = leaf }
+    /// An object: values of these sizes would be copied for each leaf.
+    private final class Boxed<Content> {
+        let content: Content
+        init(_ content: Content) { self.content = content }
     }
 
     private enum Operation {
         case truth(Bool)
-        case matcher(Matcher)
+        case matcher(Boxed<LeafMatcher>)
         case keys(KeyBuffer)
-        case members(MemberKernel)
-        case values(BoundValues)
+        case members(Boxed<MemberKernel>)
+        case values(Boxed<BoundValues>)
         /// The same for the rows of the mask on top alone, which it narrows: `values and`.
-        case narrowing(BoundValues)
-        case narrowingMembers(MemberKernel)
+        case narrowing(Boxed<BoundValues>)
+        case narrowingMembers(Boxed<MemberKernel>)
         case not, and, or
     }
 
@@ -60,10 +60,12 @@ package final class LeafScan {
             case .members(let position, let set):
                 operations.append(
                     .members(
-                        MemberKernel(source: reader.source, spec: reader.columns[position], hint: position, set: set)))
+                        Boxed(
+                            MemberKernel(
+                                source: reader.source, spec: reader.columns[position], hint: position, set: set))))
                 if column == nil { (column, prefetchesTexts) = (position, false) }
             case .values(let test):
-                operations.append(.values(test))
+                operations.append(.values(Boxed(test)))
                 if column == nil, let first = test.positions.first {
                     (column, prefetchesTexts) = (first, reader.columns[first].kind.hasOffsets)
                 }
@@ -78,7 +80,7 @@ package final class LeafScan {
             case .column(let position, let comparison, let constant):
                 let spec = reader.columns[position]
                 operations.append(
-                    .matcher(Matcher(try LeafMatcher(reader.source, spec, hint: position, comparison, constant))))
+                    .matcher(Boxed(try LeafMatcher(reader.source, spec, hint: position, comparison, constant))))
                 if column == nil { (column, prefetchesTexts) = (position, constant.kind.isText || spec.kind == .mixed) }
             }
         }
@@ -224,7 +226,7 @@ package final class LeafScan {
         return operations.allSatisfy {
             switch $0 {
             case .truth, .keys, .not, .and, .or: true
-            case .matcher(let matcher): matcher.leaf.isDecided(head)
+            case .matcher(let matcher): matcher.content.isDecided(head)
             case .members, .values, .narrowing, .narrowingMembers: false
             }
         }
@@ -250,20 +252,20 @@ package final class LeafScan {
                 if truth { LeafScan.existing(head, top) } else { top.update(repeating: 0, count: LeafScan.words) }
             case .matcher(let matcher):
                 top += LeafScan.words
-                try matcher.leaf.matches(head, into: top)
+                try matcher.content.matches(head, into: top)
             case .keys(let keys):
                 top += LeafScan.words
                 try find(keys, head, top)
             case .members(let kernel):
                 top += LeafScan.words
                 LeafScan.existing(head, top)
-                try kernel.narrow(head, top)
+                try kernel.content.narrow(head, top)
             case .values(let test):
                 top += LeafScan.words
                 LeafScan.existing(head, top)
-                try narrow(top, test, head)
-            case .narrowing(let test): try narrow(top, test, head)
-            case .narrowingMembers(let kernel): try kernel.narrow(head, top)
+                try narrow(top, test.content, head)
+            case .narrowing(let test): try narrow(top, test.content, head)
+            case .narrowingMembers(let kernel): try kernel.content.narrow(head, top)
             case .not:
                 LeafScan.complement(head, top)
             case .and:
