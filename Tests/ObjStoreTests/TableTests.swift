@@ -44,6 +44,23 @@ import Testing
         }
     }
 
+    @Test func plans() throws {
+        let world = try P.World(), dogs = world.store.objects(Dog.self)
+        let text = "age > $0 GROUP(name) SELECT(name, @count)"
+        let rows = try dogs.table(text, 2).count
+        for plan in [
+            try dogs.explain(text, 2, running: true),
+            try dogs.where { $0.age > 2 }.group(by: { $0.name }).explain(running: true),
+        ] {
+            #expect(plan.contains("scan: age > 2") && plan.contains("then: GROUP(name"), "\(plan)")
+            #expect(plan.contains("\(rows) row"), "\(plan)")
+        }
+        #expect(try dogs.explain("age > 2").contains("scan: age > 2"))
+        #expect(try dogs.explain(text, 2, asJSON: true).contains(#""filter": "age > 2""#))
+        let error = #expect(throws: ObjStoreError.self) { try dogs.explain("agee > 2") }
+        #expect(error?.code == .noSuchProperty)
+    }
+
     @Test func stepsOfGroups() throws {
         let world = try P.World(), dogs = world.store.objects(Dog.self)
         let rows = try dogs.group(by: { ($0.owner, $0.good) })

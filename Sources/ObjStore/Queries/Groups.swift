@@ -59,6 +59,13 @@ public struct Groups<Element: Object>: Sendable {
     /// A table of the keys, and of how many objects there are.
     public func table() throws(ObjStoreError) -> Table { try results.table(steps) }
 
+    /// How the objects of the groups are found, and what is done with them; see ``Results/explain(running:asJSON:)``.
+    public func explain(running: Bool = false, asJSON: Bool = false) throws(ObjStoreError) -> String {
+        try results.explain(running, asJSON) { (view, binding) throws(ObjStoreError) in
+            try results.question(steps, view, binding)
+        }
+    }
+
     private func adding(_ step: (inout QueryNodes) throws(ObjStoreError) -> Void) -> Groups {
         var more = self
         more.steps.append(
@@ -170,10 +177,16 @@ extension Results {
     /// What a text with GROUP or SELECT says of these: `.table("GROUP(city) HAVING(@count > $0) SELECT(city, @count AS
     /// n)", 3)`. Errors: those of ``filter(_:_:)``.
     public func table(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Table {
-        try table { (view, binding) throws(ObjStoreError) in
-            try QueryNodes(arguments: arguments).withArguments { (arguments) throws(StoreError) in
-                try view.anyQuery(binding.classID, parsing: text, arguments: arguments)
-            }
+        try table { (view, binding) throws(ObjStoreError) in try question(text, arguments, view, binding) }
+    }
+
+    /// How what a text asks for of these is found, objects or a table: `.explain("GROUP(city)", running: true)`; see
+    /// ``explain(running:asJSON:)``. Errors: those of ``filter(_:_:)``.
+    public func explain(
+        _ text: String, _ arguments: Any?..., running: Bool = false, asJSON: Bool = false
+    ) throws(ObjStoreError) -> String {
+        try explain(running, asJSON) { (view, binding) throws(ObjStoreError) in
+            try question(text, arguments, view, binding)
         }
     }
 
@@ -194,12 +207,34 @@ extension Results {
     }
 
     func table(_ steps: [QueryNodes]) throws(ObjStoreError) -> Table {
-        try table { (view, binding) throws(ObjStoreError) in
-            var nodes = QueryNodes()
-            nodes.append(.truth, number: 1)
-            for step in steps { nodes.append(step) }
-            nodes.append(.query, operands: 1 + steps.count)
-            return try nodes.withNodes { (nodes) throws(StoreError) in try view.anyQuery(binding.classID, nodes) }
+        try table { (view, binding) throws(ObjStoreError) in try question(steps, view, binding) }
+    }
+
+    fileprivate func question(
+        _ steps: [QueryNodes], _ view: View, _ binding: ClassBinding
+    ) throws(ObjStoreError) -> AnyQuery {
+        var nodes = QueryNodes()
+        nodes.append(.truth, number: 1)
+        for step in steps { nodes.append(step) }
+        nodes.append(.query, operands: 1 + steps.count)
+        return try nodes.withNodes { (nodes) throws(StoreError) in try view.anyQuery(binding.classID, nodes) }
+    }
+
+    private func question(
+        _ text: String, _ arguments: [Any?], _ view: View, _ binding: ClassBinding
+    ) throws(ObjStoreError) -> AnyQuery {
+        try QueryNodes(arguments: arguments).withArguments { (arguments) throws(StoreError) in
+            try view.anyQuery(binding.classID, parsing: text, arguments: arguments)
+        }
+    }
+
+    fileprivate func explain(
+        _ running: Bool, _ asJSON: Bool, _ made: (View, ClassBinding) throws(ObjStoreError) -> AnyQuery
+    ) throws(ObjStoreError) -> String {
+        let view = space.current, other = try made(view, try space.binding(Element.self))
+        return try asking(view) { (view, _, query) throws(StoreError) in
+            let plan = try view.explain(try query.then(other), runs: running)
+            return asJSON ? try plan.json() : plan.text
         }
     }
 

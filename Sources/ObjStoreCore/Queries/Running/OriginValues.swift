@@ -73,17 +73,20 @@ final class OriginValues {
         defer { numbers.deallocate() }
         let blocks = try run.blocks(), room = room
         while try blocks.advance() {
-            for column in columns { try column.read(blocks) }
-            let counts = counts.elements
+            try link.read(blocks)
+            let counts = counts.elements, keys = link.values, limit = UInt64(room)
+            // Of nulls the keys are anything: they are nobody's, as is what a damaged file may say beyond.
+            if link.hasNulls { for index in 0..<blocks.count where link.isNull(index) { keys[index] = -1 } }
             for index in 0..<blocks.count {
-                let key = link.values[index]
-                // What a damaged file may say beyond is nobody's.
-                let isOne = !link.isNull(index) && key >= 0 && key < Int64(room)
-                let group = isOne ? Int(key) &+ 1 : 0
-                numbers[index] = Int32(truncatingIfNeeded: group)
-                counts[group] &+= 1
+                let key = UInt64(bitPattern: keys[index])
+                counts[key < limit ? Int(truncatingIfNeeded: key) &+ 1 : 0] &+= 1
             }
-            try summary?.add(blocks, numbers, groups: room + 1)
+            guard let summary else { continue }
+            for index in 0..<blocks.count {
+                let key = UInt64(bitPattern: keys[index])
+                numbers[index] = Int32(truncatingIfNeeded: key < limit ? key &+ 1 : 0)
+            }
+            try summary.add(blocks, numbers, groups: room + 1)
         }
     }
 }
