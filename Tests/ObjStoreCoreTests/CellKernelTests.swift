@@ -197,5 +197,14 @@ import CSystem
             pattern.find(in: $0.baseAddress!, ends: [30_000, 60_000], 2) { _ in Issue.record("found") }
         }
         #expect(!isKnown)
+        // What would go beyond the end of each text.
+        let short = try Array(repeating: UInt8(ascii: "a"), count: 300).withUnsafeBytes {
+            try TextPattern(.contains, $0, foldsCase: true, foldsAccents: false)
+        }
+        let ends = (1...64).map { UInt16($0 * 250) }
+        let found = bytes.withUnsafeBytes {
+            short.find(in: $0.baseAddress!, ends: ends, 64) { _ in Issue.record("found") }
+        }
+        #expect(found == (cs_cells_level() > 0))
     }
 }

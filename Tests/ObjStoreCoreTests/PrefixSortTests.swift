@@ -40,6 +40,24 @@ import Testing
                 Self.check((0..<count).map { _ in random.next() & mask | common }, name)
             }
         }
+        // Buckets that differ in other bits each, of which the first ends with what the next begins with, if the rest is
+        // left out.
+        let buckets: [(String, [(UInt64, [UInt64])])] = [
+            ("nulls", [(0, [0]), (1 << 63, [0, 4096, 8192]), (1 << 63 | 1 << 40, [0])]),
+            ("two lows", [(0, [0, 1 << 20]), (1 << 45, [1, 1 << 20]), (1 << 46, [0])]),
+            ("texts", [(0x4161_2d00, [0x3030_3030, 0x3030_3130]), (0x4261_2d00, [0x3030_3030, 0x3031_3030])]),
+        ]
+        for (name, parts) in buckets {
+            var prefixes: [UInt64] = []
+            for (high, lows) in parts {
+                for _ in 0..<5000 {
+                    prefixes.append(high << (name == "texts" ? 32 : 0) | lows.randomElement(using: &random)!)
+                }
+            }
+            for _ in 0..<5000 { prefixes.append(parts.last!.0 << (name == "texts" ? 32 : 0) | random.next() >> 20) }
+            prefixes.shuffle(using: &random)
+            Self.check(prefixes, name)
+        }
         for count in [30, 5000, 20_000] {
             Self.check((0..<count).map { UInt64($0) }, "ascending")
             Self.check((0..<count).map { UInt64(count - $0) << 20 }, "descending")

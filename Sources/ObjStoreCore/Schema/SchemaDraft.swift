@@ -482,7 +482,7 @@ package struct SchemaDraft: Sendable {
     ) throws(StoreError) {
         let index = try classIndex(className)
         try SchemaDraft.checkName(name, "inverse")
-        try checkIsNew(name, in: classes[index])
+        try checkIsFree(name, in: classes[index])
         for (other, what) in [(origin, "class"), (property, "property")] { try SchemaDraft.checkName(other, what) }
         classes[index].inverses[name] = StoredNames.InverseName(cls: origin, property: property)
     }
@@ -512,12 +512,20 @@ package struct SchemaDraft: Sendable {
     }
 
     private func checkIsNew(_ name: String, in cls: Class) throws(StoreError) {
+        try checkIsFree(name, in: cls)
+        if let other = cls.successor(of: name) {
+            throw StoreError(.invalidSchema, "\(cls.name).\(name): that is what \(other) was called before").at(
+                class: cls.name, property: name)
+        }
+    }
+
+    /// No property has the name now, and no inverse.
+    private func checkIsFree(_ name: String, in cls: Class) throws(StoreError) {
         func invalid(_ what: String) -> StoreError {
             StoreError(.invalidSchema, "\(cls.name).\(name): \(what)").at(class: cls.name, property: name)
         }
         if cls.propertyIndex(named: name) != nil { throw invalid("the class has a property of that name already") }
         if cls.inverses[name] != nil { throw invalid("the class has an inverse of that name already") }
-        if let other = cls.successor(of: name) { throw invalid("that is what \(other) was called before") }
     }
 
     private func classIndex(_ name: String) throws(StoreError) -> Int {

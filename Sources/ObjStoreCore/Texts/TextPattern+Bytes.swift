@@ -95,12 +95,9 @@ extension TextPattern {
                 continue
             }
             while Int(textEnds[row]) <= place { row &+= 1 }
-            if place &+ length <= Int(textEnds[row]) {
-                body(row)
-                place = Int(textEnds[row])
-            } else {
-                place &+= 1
-            }
+            // Where it goes beyond the end of its text, so does what begins behind it there.
+            if place &+ length <= Int(textEnds[row]) { body(row) }
+            place = Int(textEnds[row])
         }
     }
 

@@ -79,6 +79,28 @@ def test_elsewhere(store: objstore.Store) -> None:
     assert [(s.key, len(s)) for s in store.objects(Person).sections("dogs.@count")] == [(2, 1), (1, 1), (0, 1)]
 
 
+def test_a_key_of_groups_hides_an_inverse(store: objstore.Store) -> None:
+    people = store.objects(Person)
+    table = people.table("dogs.@count > 0 GROUP(name AS dogs) HAVING(dogs != 'x') SORT(dogs DESC) SELECT(dogs, @count)")
+    assert list(map(tuple, table)) == [("Bob", 1), ("Ann", 1)]
+
+
+class Owner(Model):
+    pets: int = field(default=0, formerly=["dogs"])
+    dogs: Backlinks["Pet"] = backlinks("owner")
+
+
+class Pet(Model):
+    owner: Owner | None = None
+
+
+def test_a_former_name_of_a_property() -> None:
+    with objstore.open(memory="former_names", models=[Owner, Pet]) as store:
+        with store.write():
+            store.add(Pet(owner=Owner(pets=3)))
+        assert [owner.pets for owner in store.objects(Owner).filter("dogs.@count == 1")] == [3]
+
+
 def test_what_is_wrong(store: objstore.Store) -> None:
     people = store.objects(Person)
     with pytest.raises(objstore.NoSuchProperty, match=r"a property dogz: did you mean dogs\?") as caught:

@@ -33,6 +33,8 @@ extension QueryRun {
     /// Those of a list, in its order.
     private func satisfying(among list: KeyBuffer, first limit: Int) throws(StoreError) -> KeyBuffer {
         let kept = KeyBuffer()
+        // What a version does not have is an error, however long the list.
+        try check()
         if limit == 0 || list.count == 0 { return kept }
         // Looking at one object costs as much as scanning a few dozens.
         if try list.count <= max(64, trees.objectCount(cls) / 50) {

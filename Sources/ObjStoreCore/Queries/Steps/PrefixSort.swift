@@ -19,6 +19,17 @@ enum PrefixSort {
     /// - Parameter scratch: room for as many rows. There are less than four billions.
     static func sort(_ rows: Rows, _ scratch: Rows, _ count: Int) {
         if count <= mostInserted { return insert(rows, count) }
+        guard var differ = difference(rows, count) else { return }
+        // Of all rows, or of none: in one bucket alone they would no longer differ from those of the next.
+        if count >= leastCompressed, let compressed = Compression(differ) {
+            for index in 0..<count { rows[index].prefix = compressed(rows[index].prefix) }
+            differ = ~0 &>> UInt64(64 &- compressed.bits)
+        }
+        part(rows, scratch, count, differ)
+    }
+
+    /// The bits in which they differ; nil: they are in order.
+    private static func difference(_ rows: Rows, _ count: Int) -> UInt64? {
         let first = rows[0].prefix
         var differ: UInt64 = 0, previous = first, isSorted = true
         for index in 1..<count {
@@ -27,11 +38,17 @@ enum PrefixSort {
             isSorted = isSorted && previous <= prefix
             previous = prefix
         }
-        if isSorted { return }
-        if count >= leastCompressed, let compressed = Compression(differ) {
-            for index in 0..<count { rows[index].prefix = compressed(rows[index].prefix) }
-            differ = ~0 &>> UInt64(64 &- compressed.bits)
-        }
+        return isSorted ? nil : differ
+    }
+
+    /// Of one bucket.
+    private static func sortBucket(_ rows: Rows, _ scratch: Rows, _ count: Int) {
+        if count <= mostInserted { return insert(rows, count) }
+        if let differ = difference(rows, count) { part(rows, scratch, count, differ) }
+    }
+
+    /// Into buckets, by the highest of the bits that differ.
+    private static func part(_ rows: Rows, _ scratch: Rows, _ count: Int, _ differ: UInt64) {
         let significant = 64 &- differ.leadingZeroBitCount
         // So that a bucket has a few rows.
         let wanted = min(11, max(4, (Int.bitWidth &- count.leadingZeroBitCount) &- 3))
@@ -52,7 +69,7 @@ enum PrefixSort {
             var start = 0
             for digit in 0..<1 &<< bits {
                 let end = Int(ends[digit])
-                if end &- start > 1 { sort(rows + start, scratch + start, end &- start) }
+                if end &- start > 1 { sortBucket(rows + start, scratch + start, end &- start) }
                 start = end
             }
         }

@@ -141,6 +141,8 @@ final class RowBlocks {
             found += 1
             next += 1
         }
+        // Of a damaged leaf, whose keys do not ascend.
+        if found == 0 { throw RowBlocks.missing(list.keys[next]) }
         (head, count, slots, isWhole) = (row.head, found, UnsafePointer(picked), false)
         return true
     }

@@ -8,6 +8,8 @@ struct InverseNaming {
     private var result: [QueryNode] = []
     /// By level, the class of what a variable stands for, as an index; nil: no objects of one class.
     private var levels: [Int?]
+    /// Behind GROUP: what it calls its keys, which hides other names.
+    private var aliases: [String] = []
 
     /// What a path has come to.
     private struct End {
@@ -49,6 +51,12 @@ struct InverseNaming {
             return End(cls: levels.indices.contains(level) ? levels[level] : nil)
         case .property:
             let before = try visit(index - 1)
+            if !aliases.isEmpty, nodes[index - 1].kind == .variable, levels.count == 1,
+                let name = QueryBinder.text(node.value), aliases.contains(name)
+            {
+                result.append(node)
+                return End()
+            }
             return property(node, before)
         case .incoming:
             for operand in operands { _ = try visit(operand) }
@@ -67,6 +75,11 @@ struct InverseNaming {
             }
             result.append(node)
             return node.kind == .filter ? End(cls: end.cls) : End()
+        case .group:
+            for operand in operands { _ = try visit(operand) }
+            result.append(node)
+            aliases += operands.compactMap { nodes[$0].kind == .named ? QueryBinder.text(nodes[$0].value) : nil }
+            return End()
         case .element, .key, .values, .quantified:
             var end = End()
             for (number, operand) in operands.enumerated() {
@@ -88,20 +101,18 @@ struct InverseNaming {
             return End(cls: before.cls)
         }
         let cls = schema.classes[number], name = QueryBinder.text(node.value)
-        let position =
-            name.map { names.propertyIndex($0, cls) }
-            ?? UInt32(exactly: node.number).flatMap { PropertyID.position($0, cls.id, cls.columns) }
-        if let position {
-            result.append(node)
-            let column = cls.columns[position]
-            return End(cls: column.target == 0 ? nil : ClassID.index(column.target), isMap: column.kind == .map)
-        }
+        // No property of the program has the name; one may be called so in the file.
         guard let name, let inverse = names.inverse(name, cls), let origin = names.classIndex(inverse.cls, schema),
             let link = names.propertyIndex(inverse.property, schema.classes[origin])
         else {
-            // The binder says what is wrong.
             result.append(node)
-            return End()
+            let position =
+                name.map { names.propertyIndex($0, cls) }
+                ?? UInt32(exactly: node.number).flatMap { PropertyID.position($0, cls.id, cls.columns) }
+            // Where there is none the binder says what is wrong.
+            guard let position else { return End() }
+            let column = cls.columns[position]
+            return End(cls: column.target == 0 ? nil : ClassID.index(column.target), isMap: column.kind == .map)
         }
         var cell = QueryNode(.name)
         (cell.number, cell.position) = (Int64(ClassID.of(origin)), node.position)
