@@ -2,7 +2,7 @@ import Testing
 
 import CSystem
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Comparisons of packed cells with wide vectors, by each level that this processor has, against a loop over the cells.
 @Suite(.serialized) struct CellKernelTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Sorting rows by eight bytes, against a stable sort of an array.
 @Suite struct PrefixSortTests {

@@ -75,7 +75,7 @@ extension TextPattern {
     /// another operation, or has to be asked of each text.
     ///
     /// - Parameter ends: of each text, where it ends.
-    func find(
+    package func find(
         in texts: UnsafeRawPointer, ends textEnds: UnsafePointer<UInt16>, _ count: Int, _ body: (Int) -> Void
     ) -> Bool {
         guard isBytewise, self.count > 0, count > 0 else { return false }

@@ -1,7 +1,13 @@
 /// An object that is being sorted: eight bytes of its value, and its index in the list.
-struct PrefixedRow {
-    var prefix: UInt64
-    var index: Int
+package struct PrefixedRow {
+    package var prefix: UInt64
+    package var index: Int
+
+    @inline(__always)
+    package init(prefix: UInt64, index: Int) {
+        self.prefix = prefix
+        self.index = index
+    }
 }
 
 /// Sorts rows by their prefixes; equal ones stay in order. From the highest bits on that differ, into buckets of a few
@@ -13,11 +19,11 @@ struct PrefixedRow {
 ///  each of them in the same way    few rows: by insertion
 /// ```
 /// Afterwards the prefixes are others, equal where they were equal, and in the same order.
-enum PrefixSort {
-    typealias Rows = UnsafeMutablePointer<PrefixedRow>
+package enum PrefixSort {
+    package typealias Rows = UnsafeMutablePointer<PrefixedRow>
 
     /// - Parameter scratch: room for as many rows. There are less than four billions.
-    static func sort(_ rows: Rows, _ scratch: Rows, _ count: Int) {
+    package static func sort(_ rows: Rows, _ scratch: Rows, _ count: Int) {
         if count <= mostInserted { return insert(rows, count) }
         guard var differ = difference(rows, count) else { return }
         // Of all rows, or of none: in one bucket alone they would no longer differ from those of the next.
