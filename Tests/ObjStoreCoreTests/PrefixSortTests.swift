@@ -40,8 +40,8 @@ import ObjStoreCore
                 Self.check((0..<count).map { _ in random.next() & mask | common }, name)
             }
         }
-        // Buckets that differ in other bits each, of which the first ends with what the next begins with, if the rest is
-        // left out.
+        // Buckets that differ in other bits each: without what tells them apart, the last of one would be the first of
+        // the next.
         let buckets: [(String, [(UInt64, [UInt64])])] = [
             ("nulls", [(0, [0]), (1 << 63, [0, 4096, 8192]), (1 << 63 | 1 << 40, [0])]),
             ("two lows", [(0, [0, 1 << 20]), (1 << 45, [1, 1 << 20]), (1 << 46, [0])]),
