@@ -62,7 +62,8 @@ import Testing
     }
 
     @Test func stepsOfGroups() throws {
-        let world = try P.World(), dogs = world.store.objects(Dog.self)
+        // So many that there are groups of two and more, whatever the seed.
+        let world = try P.World(300), dogs = world.store.objects(Dog.self)
         let rows = try dogs.group(by: { ($0.owner, $0.good) })
             .having { $0.count > 1 && $0.owner != nil }
             .sorted(by: { $0.count }, ascending: false)

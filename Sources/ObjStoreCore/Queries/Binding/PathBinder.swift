@@ -172,7 +172,7 @@ struct PathBinder {
             return
         }
         let place = index - 1
-        guard nodes[place].kind == .name, let number = classIndex(nodes[place]) else {
+        guard nodes[place].kind == .name, let number = binder.storedNames.classIndex(nodes[place], schema) else {
             let name = QueryBinder.text(nodes[place].value) ?? "of the id \(nodes[place].number)"
             throw binder.placed(StoreError(.noSuchClass, "there is no class \(QueryBinder.shortened(name))"), place)
         }
@@ -189,14 +189,6 @@ struct PathBinder {
         properties.append(id)
         path.steps.append(.incoming(id))
         end = End(kind: .link, target: number, collection: .origins, isMany: end.isMany)
-    }
-
-    /// By name or id.
-    private func classIndex(_ node: QueryNode) -> Int? {
-        if let name = QueryBinder.text(node.value) { return binder.storedNames.classIndex(name, schema) }
-        guard let id = UInt32(exactly: node.number) else { return nil }
-        let index = ClassID.index(id)
-        return schema.classes.indices.contains(index) && !schema.classes[index].isDropped ? index : nil
     }
 
     /// SUBQUERY(collection, $x, condition): those elements.

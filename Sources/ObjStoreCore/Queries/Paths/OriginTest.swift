@@ -47,7 +47,7 @@ extension QueryBinder {
         }
         guard nodes[of].kind == .incoming, nodes[of - 1].kind == .name,
             isRoot(shape.firstOperand(of: of, in: nodes)),
-            let number = classIndex(nodes[of - 1])
+            let number = storedNames.classIndex(nodes[of - 1], trees.schema)
         else { return nil }
         let origin = trees.schema.classes[number], position = try position(of, in: origin)
         guard origin.columns[position].kind == .link, origin.properties[position].target == Int(cls.id) else {
@@ -69,15 +69,6 @@ extension QueryBinder {
         return OriginTest(
             Query(origin.classID, where: predicate), origin.propertyID(position), aggregate,
             isTurned ? QueryBinder.turned(comparison) : comparison, constant)
-    }
-
-    /// By name or id.
-    func classIndex(_ node: QueryNode) -> Int? {
-        let schema = trees.schema
-        if let name = QueryBinder.text(node.value) { return storedNames.classIndex(name, schema) }
-        guard let id = UInt32(exactly: node.number) else { return nil }
-        let index = ClassID.index(id)
-        return schema.classes.indices.contains(index) && !schema.classes[index].isDropped ? index : nil
     }
 
     /// A subtree about the elements of a collection as if it were about the objects of their class; nil: it is about

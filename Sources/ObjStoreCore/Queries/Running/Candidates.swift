@@ -76,11 +76,7 @@ extension QueryRun {
         }
         let ascending = try found.ascending()
         if candidates.isWhole || InjectedBug.active(.queryRestUnasked) { return ascending }
-        let test = try RowTest(query, trees), keys = KeyBuffer()
-        for index in 0..<ascending.count where try test.holds(ascending.keys[index]) {
-            try keys.append(ascending.keys[index])
-        }
-        return keys
+        return try RowTest(query, trees).kept(of: ascending)
     }
 
     private func add(_ test: ColumnTest, to found: KeyBuffer) throws(StoreError) {

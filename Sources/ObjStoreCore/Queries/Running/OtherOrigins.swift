@@ -23,31 +23,24 @@ extension QueryRun {
         case .stretch(let stretch): return try trees.keys(in: stretch)
         case .collection(let id):
             if query.predicate.isTrue { return try trees.keys(in: id, first: limit) }
-            if InjectedBug.active(.queryListSorted) {
-                return try satisfying(among: try trees.keys(in: id, first: .max).ascending(), first: limit)
-            }
-            return try satisfying(among: try trees.keys(in: id, first: .max), first: limit)
+            let list = try trees.keys(in: id, first: .max)
+            let asked = InjectedBug.active(.queryListSorted) ? try list.ascending() : list
+            return try satisfying(among: asked, first: limit)
         }
     }
 
     /// Those of a list, in its order.
     private func satisfying(among list: KeyBuffer, first limit: Int) throws(StoreError) -> KeyBuffer {
-        let kept = KeyBuffer()
         // What a version does not have is an error, however long the list.
         try check()
-        if limit == 0 || list.count == 0 { return kept }
+        if limit == 0 || list.count == 0 { return KeyBuffer() }
         // Looking at one object costs as much as scanning a few dozens.
         if try list.count <= max(64, trees.objectCount(cls) / 50) {
-            let test = try RowTest(query, trees)
-            for index in 0..<list.count where try test.holds(list.keys[index]) {
-                try kept.append(list.keys[index])
-                if kept.count == limit { break }
-            }
-            return kept
+            return try RowTest(query, trees).kept(of: list, first: limit)
         }
         var matching = KeyBuffer()
         if let few = try fewKeys() { matching = few } else { try scan().collect(into: matching) }
-        let set = try NumberSet(matching)
+        let set = try NumberSet(matching), kept = KeyBuffer()
         for index in 0..<list.count where set.contains(list.keys[index]) {
             try kept.append(list.keys[index])
             if kept.count == limit { break }

@@ -108,6 +108,16 @@ struct RowTest {
         return stack & 1 != 0
     }
 
+    /// The objects of a list of which it is true, in its order: `limit` of them at most.
+    func kept(of list: KeyBuffer, first limit: Int = .max) throws(StoreError) -> KeyBuffer {
+        let kept = KeyBuffer()
+        for index in 0..<list.count where try holds(list.keys[index]) {
+            try kept.append(list.keys[index])
+            if kept.count == limit { break }
+        }
+        return kept
+    }
+
     /// Whether a link in a column leads to an object of which another test is true.
     private func holds(_ row: RowPosition, _ position: Int, _ test: RowTest) throws(StoreError) -> Bool {
         guard let reader, let cls else { return false }

@@ -77,9 +77,7 @@ extension QueryRun {
             case .limit(let count): list = try list.part(0..<min(count, list.count))
             case .offset(let count): list = try list.part(min(count, list.count)..<list.count)
             case .filter(let predicate):
-                let test = try RowTest(Query(query.classID, where: predicate), trees), kept = KeyBuffer()
-                for index in 0..<list.count where try test.holds(list.keys[index]) { try kept.append(list.keys[index]) }
-                list = kept
+                list = try RowTest(Query(query.classID, where: predicate), trees).kept(of: list)
             }
         }
         return list

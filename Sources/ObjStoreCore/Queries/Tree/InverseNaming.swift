@@ -61,7 +61,7 @@ struct InverseNaming {
         case .incoming:
             for operand in operands { _ = try visit(operand) }
             result.append(node)
-            return End(cls: classIndex(nodes[index - 1]))
+            return End(cls: names.classIndex(nodes[index - 1], schema))
         case .filter, .aggregate:
             var end = End()
             for (number, operand) in operands.enumerated() {
@@ -122,11 +122,14 @@ struct InverseNaming {
         result.append(incoming)
         return End(cls: origin)
     }
+}
 
-    private func classIndex(_ node: QueryNode) -> Int? {
-        if let name = QueryBinder.text(node.value) { return names.classIndex(name, schema) }
-        return UInt32(exactly: node.number).map { ClassID.index($0) }.flatMap {
-            schema.classes.indices.contains($0) ? $0 : nil
-        }
+extension StoredNames {
+    /// The class that a node names, or has by its id.
+    func classIndex(_ node: QueryNode, _ schema: Schema) -> Int? {
+        if let name = QueryBinder.text(node.value) { return classIndex(name, schema) }
+        guard let id = UInt32(exactly: node.number) else { return nil }
+        let index = ClassID.index(id)
+        return schema.classes.indices.contains(index) && !schema.classes[index].isDropped ? index : nil
     }
 }
