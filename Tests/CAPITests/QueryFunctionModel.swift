@@ -135,13 +135,17 @@ enum FunctionModel {
             }
             return .OBJSTORE_OK
         }
+    private static let roomKey = {
+        var key = pthread_key_t()
+        precondition(pthread_key_create(&key, { free($0) }) == 0)
+        return key
+    }()
     /// Its memory is used again by the next call, of this thread: tests run side by side.
     private static var room: UnsafeMutablePointer<CChar> {
-        let mine = Thread.current.threadDictionary
-        if let room = mine["doubled"] as? NSMutableData { return room.mutableBytes.assumingMemoryBound(to: CChar.self) }
-        let room = NSMutableData(length: 100)!
-        mine["doubled"] = room
-        return room.mutableBytes.assumingMemoryBound(to: CChar.self)
+        if let room = pthread_getspecific(roomKey) { return room.assumingMemoryBound(to: CChar.self) }
+        let room = malloc(100)!
+        pthread_setspecific(roomKey, room)
+        return room.assumingMemoryBound(to: CChar.self)
     }
     static let doubled:
         @convention(c) (UnsafePointer<CChar>?, Int64, UnsafeMutablePointer<objstore_text>?, Raw) -> objstore_status = {
