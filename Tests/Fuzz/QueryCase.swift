@@ -174,14 +174,12 @@ enum QueryCase {
 
     private static let arguments: [QueryArgument] = {
         let text = names[names.count - 3].value, path = names[names.count - 1].value
-        var numbers = [
-            QueryNode(.constant), QueryNode(.constant), QueryNode(.constant), QueryNode(.circle, operands: 3),
-        ]
-        for index in 0..<3 { numbers[index].value = .double(index == 2 ? 0.3 : 1) }
+        let circle: StaticString = "geoCircle([1, 1], 0.3)"
+        let place = Value.string(UnsafeRawPointer(circle.utf8Start), circle.utf8CodeUnitCount)
         let link = Value.link(ObjectID(classID: 1, storeTag: 0, key: 3))
         return [
             .value(.int(5)), .value(text), .list([.int(1), .null, text]), .value(link), .value(.null),
-            .value(.double(.nan)), .shape(numbers), .value(path),
+            .value(.double(.nan)), .value(place), .value(path),
         ]
     }()
 

@@ -26,14 +26,19 @@ import ObjStoreCore
         alarm(seconds)
     }
 
+    /// Another thread may have held a lock of the language's runtime, which does not know of fork: then the child waits
+    /// for ever, is ended, and another one tries.
     func inChild(_ body: () -> Int32) -> Int32 {
-        let child = Self.fork()
-        if child == 0 {
-            Self.limit(20)  // another thread may have held a lock of the runtime: fail, do not hang
-            _exit(body())
-        }
         var status: Int32 = 0
-        waitpid(child, &status, 0)
+        for _ in 0..<3 {
+            let child = Self.fork()
+            if child == 0 {
+                Self.limit(10)
+                _exit(body())
+            }
+            waitpid(child, &status, 0)
+            if status != SIGALRM { break }
+        }
         return status
     }
 

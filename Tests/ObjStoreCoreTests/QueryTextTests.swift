@@ -196,12 +196,32 @@ import ObjStoreCore
             "ALL a GEOWITHIN geoPolygon({[0, 0], [1, 0]}{[2, 3]}, {[4, 5]})",
             "(GEOWITHIN (all .a) (polygon (list 0.0 0.0 1.0 0.0) (list 2.0 3.0) (list 4.0 5.0)))",
             canonical: "ALL a GEOWITHIN geoPolygon({[0.0, 0.0], [1.0, 0.0]}, {[2.0, 3.0]}, {[4.0, 5.0]})")
-        let circle = try QueryTree(parsing: "a GEOWITHIN geoCircle([1, 2], 3)").nodes[2...5]
+        func place(_ text: StaticString) -> QueryArgument {
+            .value(Value(kind: .string, pointer: UnsafeRawPointer(text.utf8Start), count: text.utf8CodeUnitCount))
+        }
         try expect(
-            "a GEOWITHIN $0", "(GEOWITHIN .a (circle 1.0 2.0 3.0))",
-            canonical: "a GEOWITHIN geoCircle([1.0, 2.0], 3.0)", [.shape(Array(circle))])
-        for argument in [QueryArgument.value(.null), .shape([]), .shape(Array(circle.dropFirst())), .list([])] {
-            #expect(throws: StoreError.self) { try QueryTree(parsing: "a GEOWITHIN $0", arguments: [argument]) }
+            "a GEOWITHIN $1 AND b == $0", "(and (GEOWITHIN .a (circle 1.0 2.0 3.0)) (== .b 7))",
+            canonical: "a GEOWITHIN geoCircle([1.0, 2.0], 3.0) and b == 7",
+            [.value(.int(7)), place("geoCircle([1, 2], 3) ")])
+        try expect(
+            "a GEOWITHIN $0", "(GEOWITHIN .a (polygon (list 0.0 0.0 1.0 0.0) (list 2.0 3.0)))",
+            canonical: "a GEOWITHIN geoPolygon({[0.0, 0.0], [1.0, 0.0]}, {[2.0, 3.0]})",
+            [place("geoPolygon({[0, 0], [1, 0]}, {[2, 3]})")])
+        for (argument, message) in [
+            (QueryArgument.value(.null), "$0 is no text of a box, circle or polygon, at byte 12"),
+            (.list([]), "$0 is no text of a box, circle or polygon"), (.value(.int(3)), "$0 is no text of a box"),
+            (place(""), "in the argument for the place: geoBox, geoCircle, geoPolygon or an argument"),
+            (place("somewhere"), "in the argument for the place: geoBox"),
+            (place("geoBox([1, 2], [3, 4]"), "in the argument for the place: \")\" was expected"),
+            (place("geoBox([1, 2], [3, 4])) OR TRUEPREDICATE"), "in the argument for the place: the end was expected"),
+            (place("geoBox([$0, 2], [3, 4])"), "in the argument for the place: the query asks for argument"),
+            (place("$0"), "in the argument for the place: the query asks for argument"),
+        ] {
+            let error = #expect(throws: StoreError.self) {
+                try QueryTree(parsing: "a GEOWITHIN $0", arguments: [argument])
+            }
+            #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+            #expect(error?.code == .invalidQuery)
         }
     }
 }

@@ -6,6 +6,10 @@ extension QueryNodes {
     init(arguments: [Any?]) {
         self.init()
         for argument in arguments {
+            if let shape = argument.flatMap({ ClassInfo.unwrap($0) }) as? any GeoShape {
+                append(constant: shape.text._queryValue)
+                continue
+            }
             guard let given = argument.flatMap({ ClassInfo.unwrap($0) }), QueryNodes.constant(given) == nil,
                 let elements = ClassInfo.elements(of: given)
             else {

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from ctypes import byref, c_bool, c_size_t, c_uint64, c_void_p
 
 from queries.binding import Argument
+from queries.geo import shape_text
 from queries.nodes import Box, Circle, Polygon
 
 from .library import Buffer, Handle, Library, Object, Text, TextOut, read, text
 from .packing import INT, KINDS, Packed, Packer, typed
 
 EMPTY = Packed(b"", [])
-
-
-class ShapeArgument(Exception):
-    """A geographic shape as an argument: the engine's interface has no value of that kind."""
 
 
 def pack_arguments(packer: Packer, arguments: Sequence[Argument]) -> Packed:
@@ -26,7 +23,8 @@ def pack_arguments(packer: Packer, arguments: Sequence[Argument]) -> Packed:
     parts: list[bytes] = []
     for argument in arguments:
         if isinstance(argument, (Box, Circle, Polygon)):
-            raise ShapeArgument
+            parts.extend(packer.nested(shape_text(argument), kept))
+            continue
         if isinstance(argument, list):
             parts.append(INT(KINDS["list"], 0, len(argument)))
             parts.extend(packer.value(typed(element), kept) for element in argument)

@@ -14,7 +14,7 @@ from queries.data import Database, load
 from queries.errors import QueryError
 from queries.schema import public_name
 
-from .asking import Asker, ShapeArgument, pack_arguments, same_answers
+from .asking import Asker, pack_arguments, same_answers
 from .differences import DIFFERENCES, SYNTAX
 from .library import NOT_SUPPORTED, EngineError, Library, text
 from .loading import Store, renamed
@@ -78,13 +78,7 @@ class Cases:
             report.enter(case, "unasked")
             return
         store = self.store(case["dataset"])
-        try:
-            packed = pack_arguments(store.packer, arguments)
-        except ShapeArgument:
-            report.unasked["a shape as an argument"] += 1
-            report.enter(case, "unasked")
-            return
-        self.judge(report, case, store, packed)
+        self.judge(report, case, store, pack_arguments(store.packer, arguments))
 
     def judge(self, report: Report, case: dict[str, Any], store: Store, packed: Any) -> None:
         """Ask, then enter what was found."""

@@ -21,7 +21,7 @@ from queries.nodes import Box, Circle, Polygon
 from queries.values import Link
 
 from . import mutations
-from .asking import ShapeArgument, pack_arguments
+from .asking import pack_arguments
 from .library import NOT_SUPPORTED, EngineError, Library, text
 from .loading import renamed
 from .packing import typed
@@ -86,13 +86,9 @@ class GeneratedRound:
 
     def supported(self, class_name: str, written: str) -> Question | None:
         """A query with what the oracle finds; none where the engine does not evaluate it."""
-        try:
-            given = self.arguments()
-            question = Question(class_name, renamed(self.versions[0], written), self.renamed(written, given), [])
-            if not self.takes(question, written):
-                return None
-        except ShapeArgument:
-            self.tally.not_supported["a shape as an argument"] += 1
+        given = self.arguments()
+        question = Question(class_name, renamed(self.versions[0], written), self.renamed(written, given), [])
+        if not self.takes(question, written):
             return None
         expected = [found(database, class_name, written, given) for database in self.versions]
         return replace(question, expected=expected)

@@ -96,6 +96,19 @@ def number(value: nodes.Coordinate) -> float:
     return value if isinstance(value, (int, float)) else math.nan
 
 
+def shape_text(shape: nodes.Shape) -> str:
+    """A shape as a query writes it, all of whose numbers are known."""
+
+    def written(point: nodes.Point) -> str:
+        return f"[{number(point.longitude)!r}, {number(point.latitude)!r}]"
+
+    if isinstance(shape, nodes.Circle):
+        return f"geoCircle({written(shape.center)}, {number(shape.radius)!r})"
+    if isinstance(shape, nodes.Box):
+        return f"geoBox({written(shape.low)}, {written(shape.high)})"
+    return f"geoPolygon({', '.join('{' + ', '.join(map(written, ring)) + '}' for ring in shape.rings)})"
+
+
 def known(point: nodes.Point) -> Place:
     """A point of a bound shape."""
     return (number(point.longitude), number(point.latitude))

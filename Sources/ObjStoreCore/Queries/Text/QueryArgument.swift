@@ -1,11 +1,9 @@
 /// What `$0`, `$1` … stand for in the text of a query. Bytes are the caller's: the tree gets copies.
 package enum QueryArgument {
-    /// Null, a scalar, a link, or a document.
+    /// Null, a scalar, a link, or a document. Behind GEOWITHIN: the text of a shape.
     case value(Value)
     /// For IN, BETWEEN and what else takes `{…}`.
     case list([Value])
-    /// For GEOWITHIN: a `box`, a `circle` or a `polygon` in post-order.
-    case shape([QueryNode])
 }
 
 /// What the text of a query may have at most: `.invalidQuery` beyond.
@@ -35,7 +33,6 @@ struct QueryArguments {
         switch argument {
         case .value(let value): size(value)
         case .list(let values): values.reduce(0) { $0 + size($1) }
-        case .shape: 0
         }
     }
 
@@ -64,7 +61,6 @@ struct QueryArguments {
             switch argument {
             case .value(let value): try copy(value)
             case .list(let values): for value in values { try copy(value) }
-            case .shape: break
             }
         }
         self.starts = starts

@@ -93,7 +93,7 @@ extension QueryLexer {
 
     private func place(_ error: StoreError, _ position: Int) -> StoreError {
         if origin < 0 { return error.at(class: nil, position: position) }
-        return error.prefixed("in the argument for the key path: ").at(class: nil, position: origin)
+        return error.prefixed("in the argument for \(purpose): ").at(class: nil, position: origin)
     }
 
     /// For messages: on one line, and short.

@@ -33,8 +33,9 @@ struct QueryLexer {
     let base: UnsafePointer<UInt8>
     let count: Int
     var index = 0
-    /// Where this text is an argument, `$K0`: where that stands in the query; else -1.
+    /// Where this text is an argument: where that stands in the query, and what it is for; else -1.
     var origin = -1
+    var purpose: StaticString = "the key path"
 
     init(_ text: UnsafeRawBufferPointer) {
         // Never read where there is none.

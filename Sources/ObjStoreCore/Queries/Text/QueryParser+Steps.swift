@@ -177,25 +177,20 @@ extension QueryParser {
         nodes[nodes.count - 1].value = .double(double)
     }
 
+    /// The text of a shape, whose numbers are all in it.
     private mutating func shapeArgument() throws(StoreError) {
         let index = try argumentIndex(token.start + 1)
-        guard case .shape(let shape) = arguments.all[index], let last = shape.last,
-            [.box, .circle, .polygon].contains(last.kind),
-            shape.dropLast().allSatisfy({ $0.kind == .list || $0.kind == .constant && $0.value.kind == .double })
-        else {
-            throw lexer.error("$\(index) is no box, circle or polygon", at: token.start)
+        guard case .value(let value) = arguments.all[index], value.kind == .string else {
+            throw lexer.error("$\(index) is no text of a box, circle or polygon", at: token.start)
         }
-        do throws(StoreError) { _ = try QueryShape(shape) } catch {
-            throw lexer.error("$\(index): \(error.message)", at: token.start)
-        }
-        for node in shape {
-            var own = node
-            own.position = Int32(token.start)
-            own.value.pointer = nil
-            own.value.count = 0
-            try append(own)
-        }
-        depth = 3
+        let bytes = UnsafeMutableRawBufferPointer(start: arguments.start(index), count: value.count)
+        var inner = try QueryParser(
+            UnsafeRawBufferPointer(bytes), copy: arguments.start(index),
+            QueryArguments([], size: 0, to: arguments.start(index)), inside: (token.start, "the place"))
+        try inner.shape()
+        if inner.token.kind != .end { throw inner.lexer.expected("the end", inner.token) }
+        for node in inner.nodes { try append(node) }
+        depth = inner.depth
         try advance()
     }
 }

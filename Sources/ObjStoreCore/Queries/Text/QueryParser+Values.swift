@@ -119,7 +119,6 @@ extension QueryParser {
             var next = arguments.start(index)
             return try checked(QueryArguments.own(value, &next), index)
         case .list: throw lexer.error("$\(index) is a list where one value was expected", at: token.start)
-        case .shape: throw lexer.error("$\(index) is a place on the earth: that is for GEOWITHIN", at: token.start)
         }
     }
 

@@ -37,10 +37,15 @@ struct QueryParser {
     /// Behind GROUP: what is said is about groups.
     var isGrouped = false
 
-    /// - Parameter copy: of the text, as long.
-    init(_ text: UnsafeRawBufferPointer, copy: UnsafeMutableRawPointer, _ arguments: QueryArguments) throws(StoreError)
-    {
+    /// - Parameters:
+    ///   - copy: of the text, as long.
+    ///   - outer: where this text is an argument: where that stands in the query, and what it is for.
+    init(
+        _ text: UnsafeRawBufferPointer, copy: UnsafeMutableRawPointer, _ arguments: QueryArguments,
+        inside outer: (Int, StaticString)? = nil
+    ) throws(StoreError) {
         lexer = QueryLexer(text)
+        if let outer { (lexer.origin, lexer.purpose) = outer }
         self.copy = copy.assumingMemoryBound(to: UInt8.self)
         self.arguments = arguments
         try nodes.tryReserve(min(text.count / 4 + 8, 1 << 17))

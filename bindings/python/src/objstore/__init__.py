@@ -108,6 +108,7 @@ from .stores.store_info import Pin, Statistics
 from .values.counters import Counter
 from .values.kinds import Float32
 from .values.object_id import ObjectId
+from .values.places import GeoShape, geo_box, geo_circle, geo_polygon
 from .writing.savepoint import Savepoint
 from .writing.transaction import Transaction
 
@@ -138,6 +139,7 @@ __all__ = [
     "Float32",
     "Forked",
     "Frozen",
+    "GeoShape",
     "Groups",
     "HandlerFailed",
     "InCallback",
@@ -216,6 +218,9 @@ __all__ = [
     "expression",
     "field",
     "fields",
+    "geo_box",
+    "geo_circle",
+    "geo_polygon",
     "group",
     "incoming",
     "json_default",

@@ -5,6 +5,7 @@
 Nothing is asked here, and names and types are not looked at: the library does that when it makes a query of them.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,6 +14,7 @@ from ..errors import InvalidArgument, WrongType
 from ..messages import shown
 from ..values import constants, kinds
 from ..values.constants import ANYTHING, SINGLE, Packed
+from ..values.places import GeoShape
 from . import nodes, paths, roots
 from .paths import element_of
 from .roots import Roots
@@ -192,6 +194,13 @@ class Operand:
         """Are these words in the text, which is declared with field(full_text=True)? `"write -tests wri*"`: those with
         a minus are not; of those with a star only the beginning is given."""
         return _compare_text(self, nodes.FULL_TEXT, "{}.search({})", words, True, True)
+
+    def within(self, shape: GeoShape) -> Condition:
+        """Does the place lie in a box, a circle or a polygon? `Shop.home.within(geo_circle((7.45, 46.95),
+        kilometers=10))`. See geo_circle() for what a place is."""
+        if not isinstance(shape, GeoShape):
+            raise WrongType(f"within() takes a geo_box(), geo_circle() or geo_polygon(), not {shown(shape)}")
+        return _compare(self, nodes.GEO_WITHIN, (_shape(shape), ()), "{}.within({})", self, shape)
 
     # Computing
 
@@ -428,6 +437,19 @@ def _list(operand: Operand, values: list[Any]) -> Packed:
     packed = [_constant(described, value) for value in values]
     made = b"".join([constant for constant, _ in packed])
     return made + nodes.node(nodes.LIST, len(values)), tuple([text for _, texts in packed for text in texts])
+
+
+def _shape(shape: GeoShape) -> bytes:
+    def numbers(values: Iterable[float]) -> bytes:
+        return b"".join([nodes.CONSTANT_HEAD + constants.packed(ANYTHING, value)[0] for value in values])
+
+    rings = [numbers(itertools.chain.from_iterable(ring)) for ring in shape.rings]
+    if shape.name == "geoBox":
+        return rings[0] + nodes.node(nodes.BOX, 4)
+    if shape.radius is not None:
+        return rings[0] + numbers([shape.radius]) + nodes.node(nodes.CIRCLE, 3)
+    lists = [made + nodes.node(nodes.LIST, 2 * len(ring)) for made, ring in zip(rings, shape.rings)]
+    return b"".join(lists) + nodes.node(nodes.POLYGON, len(rings))
 
 
 def _compared(left: Operand, operator: int, right: object) -> Condition:

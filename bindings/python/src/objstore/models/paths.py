@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # What operands have besides comparisons: the names of these are names of properties where only those can be meant.
 NAMES = (
-    *("between", "contains", "starts_with", "ends_with", "like", "search", "length"),
+    *("between", "contains", "starts_with", "ends_with", "like", "search", "within", "length"),
     *("count", "sum", "min", "max", "avg", "where", "keys", "values", "type"),
 )
 METHODS = (*NAMES, "in_", "equals")

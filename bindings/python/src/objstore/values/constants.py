@@ -30,6 +30,7 @@ from .kinds import (
     STRING,
     Described,
 )
+from .places import GeoShape
 
 Packed = tuple[bytes, tuple[bytes, ...]]  # a constant, or several, and the texts in them
 
@@ -98,10 +99,12 @@ def beside(prop: Described, value: Any) -> Packed:
 
 def arguments(given: tuple[Any, ...]) -> Packed:
     """What `$0`, `$1` … stand for in the text of a query. Lists, sets and what else has elements, but for dicts, are
-    lists there."""
+    lists there, and shapes texts."""
     found: list[Packed] = []
     for value in given:
-        if isinstance(value, Iterable) and not isinstance(value, (*SINGLE, Mapping)):
+        if isinstance(value, GeoShape):
+            found.append(_text(STRING, repr(value).encode()))
+        elif isinstance(value, Iterable) and not isinstance(value, (*SINGLE, Mapping)):
             elements = list(value)
             found.append((_INT.pack(LIST, len(elements)), ()))
             found += map(_argument, elements)
