@@ -2834,8 +2834,8 @@ typedef struct objstore_query_node {
 } objstore_query_node;
 
 /** Makes a query from a text. `$0`, `$1` … stand for `arguments`; one that is a list (objstore_list_of) is followed by
- * its elements; `count` is how many values there are in all. Behind GEOWITHIN one is the text of a shape. A text without
- * a condition, or of length 0, is about all objects. The text and the arguments are copied.
+ * its elements; `count` is how many values there are in all. Behind GEOWITHIN one is the text of a shape. A text
+ * without a condition, or of length 0, is about all objects. The text and the arguments are copied.
  * Errors: NO_SUCH_CLASS, INVALID_UTF8. INVALID_QUERY: it cannot be read, NO_SUCH_PROPERTY, WRONG_TYPE, NOT_SUPPORTED,
  * NO_PRIMARY_KEY: of an `obj(…)`, WRONG_STORE: of a link: of what stands at the `position` of objstore_error, in bytes.
  * Cost: O(length of the text). */

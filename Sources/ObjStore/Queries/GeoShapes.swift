@@ -16,8 +16,8 @@ public struct GeoPoint: Hashable, Sendable {
 
 /// A ``GeoBox``, ``GeoCircle`` or ``GeoPolygon``: where ``Query/geoWithin(_:)`` looks for places.
 ///
-/// A place is an embedded object with a `type: String`, which is "Point", and `coordinates: List<Double>`, longitude and
-/// latitude, as GeoJSON has them. What is not whole, or not there, is nowhere.
+/// A place is an embedded object with a `type: String`, which is "Point", and `coordinates: List<Double>`, longitude
+/// and latitude, as GeoJSON has them. What is not whole, or not there, is nowhere.
 public protocol GeoShape: Hashable, Sendable {
     /// As the text of a query has it, also as an argument: `filter("home GEOWITHIN $0", box)`.
     var text: String { get }
@@ -81,8 +81,8 @@ public struct GeoDistance: Hashable, Sendable {
     public static func miles(_ miles: Double) -> GeoDistance { kilometers(miles * 1.609344) }
 }
 
-/// What is inside of a ring and of none of its holes, edges excluded; flat, as on a map. The last point of a ring is its
-/// first one, and may be left out.
+/// What is inside of a ring and of none of its holes, edges excluded; flat, as on a map. The last point of a ring is
+/// its first one, and may be left out.
 public struct GeoPolygon: GeoShape {
     public var outerRing: [GeoPoint]
     public var holes: [[GeoPoint]]
