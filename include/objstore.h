@@ -3944,6 +3944,22 @@ OBJSTORE_API objstore_status objstore_define_function(objstore *store, objstore_
 OBJSTORE_API objstore_status objstore_undefine_function(objstore *store, objstore_text name)
     OBJSTORE_CHECKS(null(store), closed(store), kind(store), text(name), name(name));
 
+/** Who is told how far the queries have come that are asked through a store's handle, in any view, from now on; NULL:
+ * nobody. What was given before is freed when no query is asked any more that tells it.
+ *
+ * `progress` is called on the thread that asks, by several at the same time if several ask: about each `interval_ms`
+ * milliseconds, not before so many have passed, so that short queries are not told; with 0 very often. `done` counts
+ * the objects that were looked at, also of classes that links lead to, `total` those of the class. Any other status
+ * than OK ends the query with OBJSTORE_ERR_CANCELLED, callback_code is the status; nothing is changed by an update or
+ * deletion that ends so, and the transaction goes on. It must not call the library (IN_CALLBACK).
+ *
+ * Told are count, first, find, aggregates, tables, sections, Arrow streams and results_update; not what observers ask.
+ * Sorting itself, behind the reading of its keys, is not interrupted: about 0.5 s for 10 million objects.
+ * OUT_OF_RANGE: `interval_ms` is negative. Cost: of a query that nobody watches, none. */
+OBJSTORE_API objstore_status objstore_watch_queries(objstore *store, int64_t interval_ms, objstore_progress progress,
+                                                    void *userdata, objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(store), nullable(progress, free_userdata), closed(store), kind(store));
+
 /* ================================================================================================
  *  21. JSON
  *

@@ -22,6 +22,7 @@ static void thread_ended(void *record) {
     leave_all(thread);
     __atomic_store_n(&thread->sleeps_for, (const void *)0, __ATOMIC_RELEASE);
     thread->silent = 0;
+    thread->watched = NULL;
     thread->handlers = 0;
     thread->frames = 0;
     thread->status = 0;
@@ -43,7 +44,14 @@ static void after_fork(void) {
 /* The other threads are gone, and inside nothing: also not in schemas and configurations, which stay alive. */
 static void after_fork_in_child(void) {
     for (struct cs_thread *t = records; t; t = t->next)
-        if (t != cs_thread_record) { leave_all(t); t->frames = 0; t->silent = 0; t->sleeps_for = 0; t->used = 0; }
+        if (t != cs_thread_record) {
+            leave_all(t);
+            t->frames = 0;
+            t->silent = 0;
+            t->watched = 0;
+            t->sleeps_for = 0;
+            t->used = 0;
+        }
     for (uint32_t i = 1; i < cs_handles_used; i++)
         if (cs_handles[i].pins != 0) cs_handles[i].pins = 0;
     if (cs_thread_record)

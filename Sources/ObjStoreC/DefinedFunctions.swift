@@ -3,6 +3,31 @@ internal import ObjStoreCore
 
 // MARK: Functions that queries call
 
+@c @implementation
+public func objstore_watch_queries(
+    _ store: OpaquePointer?, _ interval_ms: Int64, _ progress: objstore_progress?,
+    _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
+        guard interval_ms >= 0 else {
+            throw StoreError(.outOfRange, "interval_ms is \(interval_ms): 0 or more milliseconds")
+        }
+        guard let progress else {
+            try box.store.watchQueries(nil)
+            return .OBJSTORE_OK
+        }
+        let interval = interval_ms.multipliedReportingOverflow(by: 1_000_000)
+        try box.store.watchQueries(
+            QueryWatch(every: interval.overflow ? .max / 2 : interval.partialValue) {
+                (done, total) throws(StoreError) in
+                let status = try userdata.callSilently { progress(done, total, $0) }
+                if status != .OBJSTORE_OK { throw cancelled(by: "progress", status) }
+            })
+        return .OBJSTORE_OK
+    }
+}
+
 /// The name of a function: not empty, valid UTF-8.
 private func functionName(_ text: objstore_text) throws(StoreError) -> String {
     do throws(StoreError) { return try name(text) } catch { throw error.prefixed("name: ") }

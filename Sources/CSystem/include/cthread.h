@@ -35,6 +35,7 @@ struct cs_thread {
     /* A hub in whose objstore_wait it sleeps, or NULL; and how many ends of all asynchronous writes it knew then. */
     const void *sleeps_for;
     uint64_t ends_known;
+    const void *watched;                 /* the query that it asks, where somebody watches: see WatchedQuery.swift */
     uint32_t used;
     struct cs_thread *next;
     struct cs_frame *frames;             /* innermost first */
@@ -77,6 +78,11 @@ struct cs_thread *cs_thread_make(void);
 static inline struct cs_thread *cs_thread_current(void) {
     struct cs_thread *thread = cs_thread_record;
     return __builtin_expect(thread != NULL, 1) ? thread : cs_thread_make();
+}
+
+static inline const void *cs_watched(void) {
+    struct cs_thread *thread = cs_thread_record;
+    return thread != NULL ? thread->watched : NULL;
 }
 
 static inline void cs_enter(struct cs_thread *thread, int32_t place, const void *handle) {

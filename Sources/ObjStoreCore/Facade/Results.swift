@@ -22,9 +22,7 @@ package final class Results: @unchecked Sendable {
         func find(_ trees: TreeAccess) throws(StoreError) -> (KeyBuffer, UInt64) {
             (try QueryRun(query, trees).keys(), trees.version)
         }
-        let (new, version) =
-            query.callsFunctions
-            ? try view.calling(find) : try view.serialised { () throws(StoreError) in try find(try view.trees) }
+        let (new, version) = try view.asking(query.classID, query.callsFunctions, find)
         return lock.withLock {
             self.version = version
             let isSame = new.count == keys.count && (0..<new.count).allSatisfy { new.keys[$0] == keys.keys[$0] }

@@ -1,27 +1,26 @@
 /// Rows of objects of a view that is its own, read as they are asked for.
 final class RowsSource: ArrowSource {
     private let view: View
+    private let classID: UInt32
     private let rows: ObjectRows
     private let storeTag: UInt32
     private var isOver = false
     /// About so many rows a batch.
     static let batch = 1 << 16
 
-    init(_ view: View, _ rows: ObjectRows, storeTag: UInt32) {
+    init(_ view: View, _ classID: UInt32, _ rows: ObjectRows, storeTag: UInt32) {
         self.view = view
+        self.classID = classID
         self.rows = rows
         self.storeTag = storeTag
     }
 
     func next() throws(StoreError) -> Table? {
         if isOver { return nil }
-        return try view.serialised { () throws(StoreError) in
-            // It may have been closed with its store.
-            _ = try view.trees
-            let table = try rows.batch(storeTag)
-            isOver = table == nil
-            return table
-        }
+        // The view may have been closed with its store.
+        let table = try view.asking(classID, false) { (_) throws(StoreError) in try rows.batch(storeTag) }
+        isOver = table == nil
+        return table
     }
 
     func end() { view.close() }

@@ -58,9 +58,8 @@ package final class Sections: @unchecked Sendable {
         let list = results.list(), groups: SectionGroups
         switch key {
         case .value(let key):
-            groups = try view.serialised { () throws(StoreError) in
-                let trees = try view.trees
-                return try SectionGroups(of: list, by: key, trees, try trees.schema.cls(results.classID))
+            groups = try view.asking(results.classID, false) { (trees) throws(StoreError) in
+                try SectionGroups(of: list, by: key, trees, try trees.schema.cls(results.classID))
             }
         case .function(let function):
             groups = try SectionGroups(

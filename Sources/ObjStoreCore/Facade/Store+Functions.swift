@@ -20,6 +20,15 @@ extension Store {
         functions.define(function)
     }
 
+    /// Who is told how far queries that are asked from now on have come; nil: nobody. It is not called by two threads
+    /// for one query, but by several for several.
+    ///
+    /// Errors: `.closedHandle`.
+    package func watchQueries(_ watch: QueryWatch?) throws(StoreError) {
+        try checkOpen()
+        watcher.current = watch
+    }
+
     /// Queries that were made with it keep it. Errors: `.notFound`, `.closedHandle`.
     package func undefine(_ name: String) throws(StoreError) {
         try checkOpen()

@@ -35,6 +35,8 @@ package final class Store: @unchecked Sendable {
     let asking = CallGate()
     /// What queries can call, by the handle that they are made with.
     package let functions = QueryFunctions()
+    /// Who is told how far its queries have come.
+    let watcher = QueryWatcher()
     /// Cancelled when it is about to be closed, or the program does not want to wait longer: all its waits end.
     let waitCancellation: WaitCancellation
     /// Views that must be closed with the store; they do not keep themselves alive through it.
@@ -295,6 +297,7 @@ package final class Store: @unchecked Sendable {
         asking.waitForOthers()
         calls.waitForOthers()
         functions.removeAll()
+        watcher.current = nil
         try shared.leave()
     }
 

@@ -1,18 +1,24 @@
-/// Asking queries that call functions of the application, which may use the store meanwhile: whoever asks holds no lock
-/// then.
+/// Asking queries that call functions of the application, or are watched by one. These may use the store meanwhile:
+/// whoever asks holds no lock then.
 ///
 /// ```
 ///  live, frozen   the version that the view shows is pinned, and nothing is locked
 ///  transaction    its lock is left for each call; until the query is answered nobody can change it
 /// ```
 extension View {
-    /// Runs `body`, which asks such a query.
+    /// Runs `body`, which asks such a query about objects of a class, or one that is watched.
     ///
     /// Errors: `.inCallback`: the function has ended the transaction.
-    func calling<T>(_ body: (TreeAccess) throws(StoreError) -> T) throws(StoreError) -> T {
+    func calling<T>(
+        _ classID: UInt32, _ body: (TreeAccess) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         try store.asking.within { () throws(StoreError) in
-            if kind == .transaction { return try callingInWrite(body) }
-            return try body(.version(try pinnedSnapshot("ask")))
+            func watched(_ trees: TreeAccess) throws(StoreError) -> T {
+                guard let watch = store.watcher.current else { return try body(trees) }
+                return try watch.watching(trees, classID) { () throws(StoreError) in try body(trees) }
+            }
+            if kind == .transaction { return try callingInWrite(watched) }
+            return try watched(.version(try pinnedSnapshot("ask")))
         }
     }
 
@@ -68,7 +74,8 @@ extension Store {
     /// Errors: `.closedHandle`; `.inCallback`: a function of a query is closing the store that it was called by.
     func checkNotAsking() throws(StoreError) {
         if asking.isInside {
-            throw StoreError(.inCallback, "the store cannot be closed by a function that a query of it calls")
+            throw StoreError(
+                .inCallback, "the store cannot be closed by a function that a query of it calls, or that watches one")
         }
     }
 }

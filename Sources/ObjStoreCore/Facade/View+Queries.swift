@@ -3,8 +3,8 @@ extension View {
     private func run<T>(
         _ query: Query, _ body: (QueryRun) throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        if _slowPath(query.callsFunctions) {
-            return try calling { (trees) throws(StoreError) in try body(try QueryRun(query, trees)) }
+        if _slowPath(query.callsFunctions || store.watcher.isOn) {
+            return try calling(query.classID) { (trees) throws(StoreError) in try body(try QueryRun(query, trees)) }
         }
         return try serialised { () throws(StoreError) in try body(try QueryRun(query, try trees)) }
     }

@@ -3,19 +3,23 @@ extension View {
     /// Errors: `.wrongStore`; `.noSuchClass`, `.noSuchProperty`: the view is older than they, or they were dropped;
     /// `.outOfMemory`.
     package func table(_ query: TableQuery) throws(StoreError) -> Table {
-        try asking(query.callsFunctions) { (trees) throws(StoreError) in try TableRun(query, trees).table() }
+        try asking(query.objects.classID, query.callsFunctions) { (trees) throws(StoreError) in
+            try TableRun(query, trees).table()
+        }
     }
 
-    private func asking<T>(
-        _ callsFunctions: Bool, _ body: (TreeAccess) throws(StoreError) -> T
+    /// Runs `body`, which asks about objects of a class.
+    func asking<T>(
+        _ classID: UInt32, _ callsFunctions: Bool, _ body: (TreeAccess) throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        callsFunctions ? try calling(body) : try serialised { () throws(StoreError) in try body(try trees) }
+        callsFunctions || store.watcher.isOn
+            ? try calling(classID, body) : try serialised { () throws(StoreError) in try body(try trees) }
     }
 
     /// How the objects of the table are found, and what is done with them; with `runs` it is asked.
     package func explain(_ query: TableQuery, runs: Bool) throws(StoreError) -> QueryPlan {
         let names = QueryNames(try schema, store.names), machine = store.shared.database.machine
-        return try asking(query.callsFunctions) { (trees) throws(StoreError) in
+        return try asking(query.objects.classID, query.callsFunctions) { (trees) throws(StoreError) in
             var plan = try QueryRun(query.objects, trees).plan(names, nil)
             plan.query = try? query.text()
             plan.steps = try query.tree.stepTexts(names)
@@ -47,7 +51,8 @@ extension View {
         case .table(let query) where query.grouping != nil:
             return ArrowStream(try table(query))
         case .table(let query):
-            return try stream(query.columns, query.callsFunctions) { (view, trees) throws(StoreError) in
+            return try stream(query.objects.classID, query.columns, query.callsFunctions) {
+                (view, trees) throws(StoreError) in
                 try ObjectRows(query.columns, try QueryRun(query.objects, trees), trees)
             }
         case .objects(let query):
@@ -55,7 +60,7 @@ extension View {
                 try TableQuery.columns(
                     of: try trees.schema.cls(query.classID), UnsafeBufferPointer(start: nil, count: 0), store.names)
             }
-            return try stream(columns, query.callsFunctions) { (view, trees) throws(StoreError) in
+            return try stream(query.classID, columns, query.callsFunctions) { (view, trees) throws(StoreError) in
                 try ObjectRows(columns, try QueryRun(query, trees), trees)
             }
         }
@@ -70,7 +75,7 @@ extension View {
         let columns = try serialised { () throws(StoreError) in
             try TableQuery.columns(of: try trees.schema.cls(results.classID), properties, store.names)
         }
-        return try stream(columns, false) { (view, trees) throws(StoreError) in
+        return try stream(results.classID, columns, false) { (view, trees) throws(StoreError) in
             let cls = try trees.schema.cls(results.classID), reader = try trees.objects(cls)
             // In a transaction the version says little.
             let seen = try view.versionUnlocked(), isCurrent = view.kind != .transaction && seen == version
@@ -83,12 +88,12 @@ extension View {
     /// Of a version the rows are read when they are asked for; of a transaction now, for it goes on, and so is what
     /// functions are called for.
     private func stream(
-        _ columns: [TableQuery.Column], _ callsFunctions: Bool,
+        _ classID: UInt32, _ columns: [TableQuery.Column], _ callsFunctions: Bool,
         _ rows: (View, TreeAccess) throws(StoreError) -> ObjectRows
     ) throws(StoreError) -> ArrowStream {
         let shown = columns.map { ArrowColumn(name: $0.name, kind: $0.kind) }
         if kind == .transaction || callsFunctions {
-            let tables = try asking(callsFunctions) { (trees) throws(StoreError) in
+            let tables = try asking(classID, callsFunctions) { (trees) throws(StoreError) in
                 let rows = try rows(self, trees)
                 var tables: [Table] = []
                 while let table = try rows.batch(trees.storeTag) { tables.append(table) }
@@ -98,9 +103,8 @@ extension View {
         }
         let view = try freeze()
         do throws(StoreError) {
-            let source = try view.serialised { () throws(StoreError) in
-                let trees = try view.trees
-                return RowsSource(view, try rows(view, trees), storeTag: trees.storeTag)
+            let source = try view.asking(classID, false) { (trees) throws(StoreError) in
+                RowsSource(view, classID, try rows(view, trees), storeTag: trees.storeTag)
             }
             return ArrowStream(shown, source)
         } catch {

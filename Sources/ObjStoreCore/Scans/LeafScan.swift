@@ -117,6 +117,7 @@ package final class LeafScan {
         var cursor = LeafCursor(reader, from: from)
         while let head = try cursor.next() {
             if let column { try reader.prefetchAhead(cursor, column: column, aux: prefetchesTexts) }
+            if _slowPath(WatchedQuery.isOn) { try WatchedQuery.look(LeafHead.live(head)) }
             if !(try body(head)) { return }
         }
     }
@@ -131,6 +132,7 @@ package final class LeafScan {
             let key = keys.keys[index]
             var cursor = LeafCursor(reader, from: key)
             guard key >= from, let head = try cursor.next() else { index += 1; continue }
+            if _slowPath(WatchedQuery.isOn) { try WatchedQuery.look(LeafHead.live(head)) }
             if !(try body(head)) { return }
             let end = try LeafKeys(reader.source, head).end()
             repeat { index += 1 } while index < keys.count && keys.keys[index] < end

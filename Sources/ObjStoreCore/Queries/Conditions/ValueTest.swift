@@ -118,6 +118,7 @@ struct BoundValues {
         switch test {
         case .values(let test): return try holds(test, row)
         case .paths(let test, let run, let cls):
+            if _slowPath(WatchedQuery.isOn) { try WatchedQuery.look(0) }
             run.begin(row, cls)
             return try run.holds(test.condition)
         }

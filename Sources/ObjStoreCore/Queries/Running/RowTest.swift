@@ -111,7 +111,9 @@ struct RowTest {
     /// The objects of a list of which it is true, in its order: `limit` of them at most.
     func kept(of list: KeyBuffer, first limit: Int = .max) throws(StoreError) -> KeyBuffer {
         let kept = KeyBuffer()
-        for index in 0..<list.count where try holds(list.keys[index]) {
+        for index in 0..<list.count {
+            if _slowPath(WatchedQuery.isOn) { try WatchedQuery.look(1) }
+            guard try holds(list.keys[index]) else { continue }
             try kept.append(list.keys[index])
             if kept.count == limit { break }
         }

@@ -71,28 +71,33 @@ final class RowBlocks {
         number += 1
         switch source {
         case .leaves(let scan): return try advance(scan)
-        case .list(let list, isAscending: true): return try advanceInLeaf(list)
-        case .list(let list, isAscending: false):
-            start = next
-            count = min(RowBlocks.most, list.count - next)
-            guard count > 0, let rows else { return false }
-            var finder = RowFinder(reader)
-            for index in 0..<count {
-                let key = list.keys[next &+ index]
-                if mayMiss {
-                    rows[index] =
-                        try finder.find(key) ?? RowPosition(head: UnsafeRawPointer(memory), slot: -1, key: key)
-                } else {
-                    rows[index] = try finder.row(key)
-                }
-            }
-            next += count
-            return true
+        case .list(let list, let isAscending):
+            if _slowPath(WatchedQuery.isOn) { try WatchedQuery.look(0, work: RowBlocks.most) }
+            return try isAscending ? advanceInLeaf(list) : advanceByKey(list)
         }
+    }
+
+    private func advanceByKey(_ list: KeyBuffer) throws(StoreError) -> Bool {
+        start = next
+        count = min(RowBlocks.most, list.count - next)
+        guard count > 0, let rows else { return false }
+        var finder = RowFinder(reader)
+        for index in 0..<count {
+            let key = list.keys[next &+ index]
+            if mayMiss {
+                rows[index] =
+                    try finder.find(key) ?? RowPosition(head: UnsafeRawPointer(memory), slot: -1, key: key)
+            } else {
+                rows[index] = try finder.row(key)
+            }
+        }
+        next += count
+        return true
     }
 
     private func advance(_ scan: LeafScan?) throws(StoreError) -> Bool {
         while let head = try cursor.next() {
+            if _slowPath(WatchedQuery.isOn) { try WatchedQuery.look(LeafHead.live(head)) }
             self.head = head
             let mask: UnsafePointer<UInt64>
             if let scan {

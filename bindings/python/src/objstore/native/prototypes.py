@@ -264,6 +264,7 @@ PROTOTYPES = {
     "objstore_bound_close": "w",
     "objstore_define_function": "wTTwww",
     "objstore_undefine_function": "wT",
+    "objstore_watch_queries": "wwwww",
     "objstore_create_from_json": "wwwwTwwwww",
     "objstore_create_all_from_json": "wwwwTwwww",
     "objstore_create_all_from_json_stream": "wwwwwwwww",

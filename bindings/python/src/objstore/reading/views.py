@@ -43,12 +43,13 @@ _query_first = ffi.bind("objstore_query_first")
 _view_version = ffi.bind("objstore_view_version")
 _view_freeze = ffi.bind("objstore_view_freeze")
 _view_close = ffi.bind("objstore_view_close")
+watchers: dict[int, Any] = {}  # functions that are told how far queries of a store have come, by number
 _NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
 def asked(query: Query, function: Any, *arguments: Any) -> int:
     """The status of a call that asks a query. What functions of Python raised that it calls is raised."""
-    if not query.calls:
+    if not query.calls and not watchers:
         return int(function(*arguments))
     calls = Calls()
     status = calls.run(function, *arguments)
@@ -174,7 +175,7 @@ class View:
 
     def count_once(self, class_id: int, nodes: bytes, texts: tuple[bytes, ...]) -> int:
         """The same with a query that is made for this alone."""
-        if queries.calls_in(nodes):
+        if watchers or queries.calls_in(nodes):
             return self._count(queries.of_nodes(self.handle, class_id, nodes, texts))
         s = take()  # which closes it, if a signal handler raises here
         status = queries.make(self.handle, class_id, nodes, texts, s.query_address)

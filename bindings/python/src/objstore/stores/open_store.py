@@ -22,7 +22,7 @@ from ..values.c_values import give_back, take
 from ..writing import event_loops
 from ..writing.current_thread import OWN_REFERENCES, count_references, current_task, here, tell
 from ..writing.transaction import Transaction
-from . import idle_stores, query_functions, submitted
+from . import idle_stores, query_functions, query_watch, submitted
 from .creation import Factory
 from .frozen import Frozen, freeze
 
@@ -78,6 +78,7 @@ class OpenStore(Factory, ClosingBlock):
         self._is_inherited = False  # does the store belong to the parent process?
         self._frozen: Bag[Frozen] = Bag()
         self._functions: list[Any] = []  # that queries call, or called
+        self._watch = 0  # the number of what is told how far they have come
         self._blocks: dict[Binding, Block] = {}
         probe = self._open_probe()
         view = probe if opening is None else opening
@@ -153,6 +154,7 @@ class OpenStore(Factory, ClosingBlock):
             self._probe = None
             self._blocks.clear()  # they refer to the store
         query_functions.forget(self._functions)
+        query_watch.forget(self._watch)
         self._expire_frozen()
         for write in list(self._writes):
             if write.is_open:  # who waits is woken

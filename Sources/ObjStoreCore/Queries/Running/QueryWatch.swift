@@ -1,0 +1,66 @@
+internal import Synchronization
+
+/// Tells the application now and then how far a query has come, and ends it where the application wants that.
+///
+/// ```
+///  View.count(query) ─► QueryWatch.watching ─► LeafScan, RowBlocks, RowTest ─► WatchedQuery.look ─► progress
+/// ```
+package final class QueryWatch: Sendable {
+    private let interval: Int64
+    private let progress: @Sendable (UInt64, UInt64) throws(StoreError) -> Void
+
+    /// - Parameters:
+    ///   - interval: nanoseconds between two calls; 0: as often as something is looked at.
+    ///   - progress: called with how many objects were looked at, and how many the class has; what it throws ends the
+    ///     query.
+    package init(
+        every interval: Int64, _ progress: @escaping @Sendable (UInt64, UInt64) throws(StoreError) -> Void
+    ) {
+        self.interval = interval
+        self.progress = progress
+    }
+
+    /// Runs `body`, which asks a query about objects of a class.
+    ///
+    /// Errors: those of `progress`; `.inCallback`: it has ended, or changed, the transaction.
+    func watching<T>(
+        _ trees: TreeAccess, _ classID: UInt32, _ body: () throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        let total = UInt64(try trees.objectCount(try trees.schema.cls(classID))), progress = progress
+        var gate: (any TransactionGate)?
+        if case .transaction(let transaction) = trees { gate = transaction.gate }
+        let query = WatchedQuery(every: interval) { [gate] (done) throws(StoreError) in
+            guard let gate else { return try progress(done, total) }
+            let mark = gate.leave()
+            do throws(StoreError) { try progress(done, total) } catch {
+                try gate.enter(mark)
+                throw error
+            }
+            try gate.enter(mark)
+        }
+        return try withExtendedLifetime(query) { () throws(StoreError) in try query.watching(body) }
+    }
+}
+
+/// Who watches the queries of a store's handle: seldom anybody.
+final class QueryWatcher: @unchecked Sendable {
+    private let lock = Lock()
+    private var watch: QueryWatch?
+    private let isSet = Atomic<Bool>(false)
+
+    @inline(__always)
+    var isOn: Bool { isSet.load(ordering: .relaxed) }
+
+    var current: QueryWatch? {
+        get { isOn ? lock.withLock { watch } : nil }
+        set {
+            let old = lock.withLock { () -> QueryWatch? in
+                defer { watch = newValue }
+                isSet.store(newValue != nil, ordering: .relaxed)
+                return watch
+            }
+            // Let go outside of the lock: it may be the last reference to what the application gave.
+            withExtendedLifetime(old) {}
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import ObjStore
+import Synchronization
+import Testing
+
+class WatchedRow: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var number = 0
+    @Persisted var name = ""
+}
+
+/// Queries that say how far they have come, and are ended.
+@Suite struct QueryWatchTests {
+    private let store: Store
+    private static let count = 20_000
+
+    init() throws {
+        store = try memoryStore([WatchedRow.self])
+        try store.write { tx in
+            for id in 0..<Self.count {
+                _ = try tx.create(WatchedRow.self, value: ["id": id, "number": id % 1000, "name": "row \(id % 321)"])
+            }
+        }
+    }
+
+    private struct Stopped: Error, Equatable { var done: Int }
+
+    @Test func toldAndEnded() throws {
+        let rows = store.objects(WatchedRow.self), told = Mutex<[Int]>([])
+        try store.watchQueries(every: .zero) { done, total in
+            #expect(total == Self.count)
+            told.withLock { $0.append(done) }
+        }
+        #expect(try rows.where { $0.name.contains("7") && $0.number < 500 }.validate().count > 0)
+        #expect(told.withLock { $0 }.last ?? 0 >= Self.count)
+
+        try store.watchQueries(every: .zero) { done, _ in throw Stopped(done: done) }
+        let error = #expect(throws: ObjStoreError.self) { try rows.where { $0.name.contains("7") }.validate() }
+        #expect(error?.code == .cancelled && (error?.cause as? Stopped)?.done ?? 0 > 0)
+        #expect(throws: ObjStoreError.self) { try rows.sorted(by: \.name).explain(running: true) }
+        #expect(throws: ObjStoreError.self) { try rows.filter("name CONTAINS '7' SORT(number ASC)").validate() }
+
+        try store.watchQueries(every: .seconds(60)) { done, _ in throw Stopped(done: done) }
+        #expect(try rows.where { $0.number == 7 }.validate().count == Self.count / 1000)
+        try store.watchQueries(every: .zero, nil)
+        #expect(try rows.where { $0.number == 8 }.validate().count == Self.count / 1000)
+        #expect(throws: ObjStoreError.self) { try store.watchQueries(every: .seconds(-1), nil) }
+    }
+
+    @Test func inAWrite() throws {
+        try store.watchQueries(every: .zero) { done, _ in throw Stopped(done: done) }
+        try store.write { tx in
+            let rows = store.objects(WatchedRow.self)
+            #expect(throws: ObjStoreError.self) { try rows.where { $0.name.contains("7") }.validate() }
+            try tx.create(WatchedRow.self, value: ["id": -1])
+            try store.watchQueries(every: .zero, nil)
+            let count = try rows.validate().count
+            #expect(count == Self.count + 1)
+        }
+    }
+
+    /// It may read, also with the view that is asked; the query sees what it saw.
+    @Test func readsTheStore() throws {
+        let rows = store.objects(WatchedRow.self), read = Atomic<Int>(0)
+        try store.watchQueries(every: .zero) { [unowned store] _, _ in
+            guard try store.object(ofType: WatchedRow.self, forPrimaryKey: 7)?.name == "row 7" else { return }
+            read.add(1, ordering: .relaxed)
+        }
+        #expect(try rows.where { $0.number == 7 }.validate().count == Self.count / 1000)
+        let outside = read.load(ordering: .relaxed)
+        #expect(outside > 0)
+        try store.write { _ in
+            let found = try rows.where { $0.number == 8 }.validate().count
+            #expect(found == Self.count / 1000)
+        }
+        #expect(read.load(ordering: .relaxed) > outside)
+        try store.watchQueries(every: .zero, nil)
+    }
+
+    @Test func tasks() async throws {
+        try store.watchQueries(every: .zero) { _, _ in try Task.checkCancellation() }
+        let store = store
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try store.objects(WatchedRow.self).where { $0.name.contains("7") }.validate().count
+        }
+        let outcome = await task.result
+        #expect(throws: ObjStoreError.self) { try outcome.get() }
+        #expect(try store.objects(WatchedRow.self).where { $0.number == 7 }.validate().count == Self.count / 1000)
+    }
+}
