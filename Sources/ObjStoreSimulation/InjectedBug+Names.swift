@@ -116,6 +116,8 @@ extension InjectedBug: CustomStringConvertible {
         ("querySumOfNulls", .querySumOfNulls),
         ("queryPrintedBare", .queryPrintedBare),
         ("queryListSorted", .queryListSorted),
+        ("queryPartWhole", .queryPartWhole),
+        ("queryWalkUnasked", .queryWalkUnasked),
     ]
 
     package init?(named name: String) {

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 113
+    package static let count: Int32 = 115
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -232,6 +232,10 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var queryPrintedBare: InjectedBug { InjectedBug(111) }
     /// What a query finds in a list is in the order of creation, each once.
     @inline(__always) package static var queryListSorted: InjectedBug { InjectedBug(112) }
+    /// What lies in a part of an index satisfies the whole condition.
+    @inline(__always) package static var queryPartWhole: InjectedBug { InjectedBug(113) }
+    /// The first objects in the order of an index satisfy the condition.
+    @inline(__always) package static var queryWalkUnasked: InjectedBug { InjectedBug(114) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -94,6 +94,19 @@ package enum IndexInner {
         return Int(truncatingIfNeeded: sum)
     }
 
+    /// The child that has the entry with so many before it below the node; `rank` becomes how many of its own are.
+    static func child(_ node: UnsafeRawPointer, rank: inout Int) -> Int {
+        let counts = counts(node)
+        var child = 0
+        while child &+ 1 < NodeHeader.count(node) {
+            let entries = Int(truncatingIfNeeded: counts.offset(child))
+            if rank < entries { break }
+            rank &-= entries
+            child &+= 1
+        }
+        return child
+    }
+
     // MARK: Search
 
     @inline(__always)

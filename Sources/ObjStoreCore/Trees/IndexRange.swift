@@ -203,6 +203,29 @@ package struct IndexCursor {
         if position == entries { try nextLeaf() }
     }
 
+    /// Goes to the entry with so many before it. O(log n).
+    mutating func seek(rank: Int) throws(StoreError) {
+        leaf = nil
+        position = 0
+        entries = 0
+        if reader.root.isNull { return }
+        var node = try reader.source.node(reader.root, .indexInner), left = rank
+        levels = IndexInner.level(node)
+        var level = levels
+        while true {
+            try reader.checkEncoding(node)
+            let child = IndexInner.child(node, rank: &left)
+            path[level] = (UInt(bitPattern: node), child)
+            if level == 1 { break }
+            node = try reader.source.node(IndexInner.ref(node, child), .indexInner)
+            level -= 1
+            guard IndexInner.level(node) == level else { throw reader.wrongLevel() }
+        }
+        try enterLeaf()
+        guard left < entries else { throw reader.wrongLevel() }
+        position = left
+    }
+
     private mutating func enterLeaf() throws(StoreError) {
         let (address, child) = path[1]
         let leaf = try reader.source.node(IndexInner.ref(UnsafeRawPointer(bitPattern: address)!, child), .indexLeaf)

@@ -85,6 +85,19 @@ package final class IndexKey {
     @inline(__always)
     func append(objectKey: Int64) throws(StoreError) { try buffer.append(IndexBits.signed(objectKey).bigEndian) }
 
+    /// What all keys begin with whose next value is a text with this beginning.
+    func append(beginning bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        try buffer.append(UInt8(1))
+        try append(text: .string(bytes.baseAddress, bytes.count))
+        buffer.truncate(buffer.count - 2)
+    }
+
+    /// Of an index of texts alone, whose keys are the texts.
+    func append(bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        if let base = bytes.baseAddress { try buffer.append(bytes: base, count: bytes.count) }
+    }
+    var text: Value { .string(UnsafeRawPointer(buffer.base), buffer.count) }
+
     func append(text value: Value) throws(StoreError) {
         var start = value.pointer, rest = value.count
         while rest > 0, let here = start {

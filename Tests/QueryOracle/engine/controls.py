@@ -47,6 +47,8 @@ CONTROLS = (
     Control("queryStaleDictionary", "^(find|count|first), ", "string", objects=600, without=frozenset(BESIDE_EQUAL)),
     Control("queryEntryMissing", "with indexes, inside a transaction"),
     Control("queryRestUnasked", "find|count|first", "(?i)AND|&&"),
+    Control("queryPartWhole", "with indexes", "(?i)AND|&&"),
+    Control("queryWalkUnasked", "with indexes", "(?i)SORT"),
     Control("queryZoneNarrow", "find|count|first"),
     Control("queryTargetMissing", "find|count|first", r"\.|link", scalars=False),
     Control("queryAllUnturned", "find|count|first", "(?i)ALL |BETWEEN", scalars=False),

@@ -115,6 +115,25 @@ package struct Predicate: Sendable {
         return stack.last ?? []
     }
 
+    /// Operands of ANDs at the top that ask for the beginning of a text.
+    var beginnings: [ValueTest] {
+        var stack: [[ValueTest]] = []
+        for node in program {
+            switch node {
+            case .values(let test): stack.append(test.beginning == nil ? [] : [test])
+            case .truth, .test, .paths: stack.append([])
+            case .not: stack[stack.count - 1] = []
+            case .and:
+                let last = stack.removeLast()
+                stack[stack.count - 1] += last
+            case .or:
+                stack.removeLast()
+                stack[stack.count - 1] = []
+            }
+        }
+        return stack.last ?? []
+    }
+
     /// Comparisons of which one has to be true, and nothing else.
     var isOneOf: Bool {
         program.allSatisfy {

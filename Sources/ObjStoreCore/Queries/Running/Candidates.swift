@@ -7,6 +7,8 @@ struct Candidates {
         case between(ColumnTest, ColumnTest)
         /// One of them is true.
         case oneOf([ColumnTest])
+        /// Several comparisons, or the beginning of a text.
+        case part(IndexPart)
     }
 
     let source: Source
@@ -15,21 +17,38 @@ struct Candidates {
     /// Nothing else has to be asked: it is the whole condition.
     let isWhole: Bool
 
+    /// How many satisfy the whole condition; nil: it has to be asked of each.
+    var count: Int? {
+        guard isWhole else { return nil }
+        switch source {
+        case .part, .between: return estimate
+        case .comparison, .oneOf: return nil
+        }
+    }
+
     /// More alternatives are not looked up one by one.
     static let mostAlternatives = 64
 }
 
 extension QueryRun {
     /// Nil: a scan is the better way, or the only one.
-    func candidates() throws(StoreError) -> Candidates? {
-        let conjuncts = query.predicate.necessary
-        if conjuncts.isEmpty { return nil }
+    ///
+    /// - Parameter counting: what has to be asked of nothing is as good, however many that are.
+    func candidates(counting: Bool = false) throws(StoreError) -> Candidates? {
+        let conjuncts = query.predicate.necessary, beginnings = query.predicate.beginnings
+        if conjuncts.isEmpty && beginnings.isEmpty { return nil }
         // Looking at one object costs as much as scanning a few dozens.
         var best: Candidates?, most = max(64, try trees.objectCount(cls) / 50)
         func consider(_ source: Candidates.Source, _ estimate: Int?, isWhole: Bool) {
-            guard let estimate, estimate <= most else { return }
+            guard let estimate else { return }
+            let found = Candidates(source: source, estimate: estimate, isWhole: isWhole)
+            if counting, found.count != nil, best?.count == nil {
+                best = found
+                most = -1
+            }
+            guard estimate <= most else { return }
             most = estimate
-            best = Candidates(source: source, estimate: estimate, isWhole: isWhole)
+            best = found
         }
         for tests in conjuncts where tests.count > 1 && tests.count <= Candidates.mostAlternatives {
             var sum: Int? = 0
@@ -56,7 +75,18 @@ extension QueryRun {
                 consider(.between(low, high), count, isWhole: query.predicate.nodes.count == 3)
             }
         }
+        for part in try parts(single, beginnings) {
+            let count = try within(part) { (reader, range) throws(StoreError) in try reader.count(in: range) }
+            let isWhole = part.isExact && query.predicate.nodes.count == 2 * part.conjuncts - 1
+            consider(.part(part), count, isWhole: isWhole || InjectedBug.active(.queryPartWhole))
+        }
         return best
+    }
+
+    /// How many of them satisfy the whole condition.
+    func count(of candidates: Candidates) throws(StoreError) -> Int {
+        if let count = candidates.count { return count }
+        return try keys(of: candidates).count
     }
 
     /// Those that satisfy the whole condition, ascending.
@@ -65,6 +95,13 @@ extension QueryRun {
         switch candidates.source {
         case .comparison(let test): try add(test, to: found)
         case .oneOf(let tests): for test in tests { try add(test, to: found) }
+        case .part(let part):
+            _ = try within(part) { (reader, range) throws(StoreError) in
+                try reader.forEach(in: range) { (key) throws(StoreError) in
+                    try found.append(key)
+                    return true
+                }
+            }
         case .between(let low, let high):
             _ = try within(low, high) { (reader, range) throws(StoreError) in
                 guard let range else { return }

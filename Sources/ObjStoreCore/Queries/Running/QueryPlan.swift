@@ -100,11 +100,16 @@ extension QueryRun {
     }
 
     private func describeAccess(_ plan: inout QueryPlan, _ names: QueryNames) throws(StoreError) {
-        if let (key, limit) = try orderOfIndex(query.steps) {
-            plan.access = .order
-            plan.by = names.name(of: key.properties[0])
-            plan.estimate = limit
-            return
+        if let order = try indexOrder(query.steps) {
+            var few = try first(in: order)
+            if few == nil { few = try ends(of: order) }
+            if let few {
+                plan.access = .order
+                plan.by = names.name(of: order.key.properties[0])
+                plan.estimate = few.count
+                if !query.predicate.isTrue { plan.filter = describe(query.predicate, names) }
+                return
+            }
         }
         switch query.origin {
         case .objects: break
@@ -126,13 +131,15 @@ extension QueryRun {
         let condition = describe(query.predicate, names)
         if let test = query.predicate.single {
             let bound = try BoundTest(test, trees, cls, links)
-            guard let estimate = try bound.keysEstimate() else {
+            if let estimate = try bound.keysEstimate() {
+                plan.access = bound.source == .targets ? .links : .index
+                (plan.by, plan.estimate) = (condition, estimate)
+                return
+            }
+            if !cls.hasEncodedIndexes {
                 (plan.access, plan.filter) = (.scan, condition)
                 return
             }
-            plan.access = bound.source == .targets ? .links : .index
-            (plan.by, plan.estimate) = (condition, estimate)
-            return
         }
         guard let few = try candidates() else {
             (plan.access, plan.filter) = (.scan, condition)
@@ -146,6 +153,10 @@ extension QueryRun {
             plan.by = describe(test, names)
         case .between(let low, let high): plan.by = "\(describe(low, names)) and \(describe(high, names))"
         case .oneOf(let tests): plan.by = tests.map { describe($0, names) }.joined(separator: " or ")
+        case .part(let part):
+            let tests = (part.equal + [part.low, part.high].compactMap(\.self)).map { describe($0, names) }
+            plan.by = (tests + [part.beginning].compactMap { $0.map { describe($0, names) } }).joined(
+                separator: " and ")
         }
         if !few.isWhole { plan.filter = condition }
     }
@@ -158,7 +169,7 @@ extension QueryRun {
             switch node {
             case .truth(let truth): stack.append(truth ? "TRUEPREDICATE" : "FALSEPREDICATE")
             case .test(let test): stack.append(describe(test, names))
-            case .values(let test): stack.append("computed of \(list(test.properties, names))\(by(test.calls))")
+            case .values(let test): stack.append(describe(test, names))
             case .paths(let test):
                 let how = test.origins == nil ? "followed object by object" : "counted in one pass"
                 stack.append("\(how): \(list(test.properties, names))\(by(test.calls))")
@@ -173,6 +184,14 @@ extension QueryRun {
             }
         }
         return stack.last ?? ""
+    }
+
+    private func describe(_ test: ValueTest, _ names: QueryNames) -> String {
+        if let beginning = test.beginning {
+            let text = Value.string(beginning.baseAddress, beginning.count).text
+            return "\(list(test.properties, names)) BEGINSWITH \(text)"
+        }
+        return "computed of \(list(test.properties, names))\(by(test.calls))"
     }
 
     private func by(_ calls: [FunctionCall]) -> String {

@@ -65,11 +65,14 @@ struct QueryRun {
         if _slowPath(!query.origin.isObjects) { return try foundElsewhere() }
         guard let test = query.predicate.single else {
             if query.predicate.isTrue { return try trees.objectCount(cls) }
-            if let few = try fewKeys() { return few.count }
+            if let few = try candidates(counting: true) { return try count(of: few) }
             return try scan().count()
         }
         let bound = try BoundTest(test, trees, cls, links)
         if let count = try bound.count() { return count }
+        if _slowPath(cls.hasEncodedIndexes), let few = try candidates(counting: true) {
+            return try count(of: few)
+        }
         return try bound.scan(of: query).count()
     }
 
@@ -95,7 +98,12 @@ struct QueryRun {
         switch try bound.first() {
         case .key(let key): return key
         case .nothing: return nil
-        case .unknown: return try bound.scan(of: query).first()
+        case .unknown:
+            if let few = try candidates(), few.estimate <= BoundTest.fewMatches {
+                let keys = try keys(of: few)
+                return keys.count > 0 ? keys.keys[0] : nil
+            }
+            return try bound.scan(of: query).first()
         }
     }
 
@@ -103,7 +111,10 @@ struct QueryRun {
     func keys() throws(StoreError) -> KeyBuffer { try list(query.steps) }
 
     private func list(_ steps: [QueryStep]) throws(StoreError) -> KeyBuffer {
-        if let first = try firstByIndex(steps) { return try apply(steps.dropFirst(), to: first) }
+        if let order = try indexOrder(steps) {
+            if let first = try first(in: order) { return try apply(steps.dropFirst(), to: first) }
+            if let ends = try ends(of: order) { return try apply(steps[...], to: ends) }
+        }
         if case .sort(let keys) = steps.first, let limit = QueryRun.end(of: steps.dropFirst()),
             let few = try firstCandidates(keys, limit)
         {
@@ -114,36 +125,6 @@ struct QueryRun {
         }
         let counted = InjectedBug.active(.queryCutUnsorted) ? steps.drop(while: \.isSort) : steps[...]
         return try apply(steps[...], to: try satisfying(first: QueryRun.end(of: counted) ?? .max))
-    }
-
-    /// The first of all objects in the order of an index, where that is what the steps begin with.
-    private func firstByIndex(_ steps: [QueryStep]) throws(StoreError) -> KeyBuffer? {
-        guard let (key, limit) = try orderOfIndex(steps) else { return nil }
-        let position = try cls.position(key.properties[0]), found = KeyBuffer()
-        let isKnown = try trees.withIndex(cls, position, finding: .null) { (reader) throws(StoreError) in
-            if limit == 0 { return true }
-            try reader.forEach(in: IndexRange(lower: .start, upper: nil)) { (key) throws(StoreError) in
-                try found.append(key)
-                return found.count < limit
-            }
-            return true
-        }
-        return isKnown == true ? found : nil
-    }
-
-    /// What an index is in the order of, and how many are wanted; nil: no index helps.
-    func orderOfIndex(_ steps: [QueryStep]) throws(StoreError) -> (key: SortKey, limit: Int)? {
-        guard case .sort(let keys) = steps.first, keys.count == 1, let key = keys.first, query.predicate.isTrue,
-            query.origin.isObjects, !key.isDescending, key.modifiers.isEmpty, key.value.steps.count == 1,
-            let limit = QueryRun.end(of: steps.dropFirst())
-        else { return nil }
-        // An index has NaN last.
-        switch key.value.kind {
-        case .float, .double, .decimal128, .mixed: return nil
-        default: break
-        }
-        guard cls.indexPosition(of: try cls.position(key.properties[0])) != nil else { return nil }
-        return (key, limit)
     }
 
     /// The first that satisfy the condition, before any step.
@@ -162,7 +143,10 @@ struct QueryRun {
 
     /// All, ascending, where something else than a scan finds them.
     func fewKeys() throws(StoreError) -> KeyBuffer? {
-        if let test = query.predicate.single { return try BoundTest(test, trees, cls, links).keys() }
+        if let test = query.predicate.single {
+            if let keys = try BoundTest(test, trees, cls, links).keys() { return keys }
+            guard cls.hasEncodedIndexes else { return nil }
+        }
         return try candidates().map { (candidates) throws(StoreError) in try keys(of: candidates) }
     }
 
