@@ -3134,7 +3134,7 @@ typedef struct objstore_section {
 
 /** Makes sections by a value of each object: nodes that are one value, such as a path, as in objstore_query_new, or as
  * a sort key has it. `flags` are OBJSTORE_SECTIONS_…, or 0.
- * Unlike a sort key it may be a link.
+ * Unlike a sort key it may be a link. Functions that it calls (section 20) may use the view, and cannot close it.
  * INVALID_QUERY: the nodes are a condition, a query, many values, or a value that all objects have. INVALID_ARGUMENT:
  * they are no tree. WRONG_TYPE: a first letter of what is no text. Position as in objstore_query_new. */
 OBJSTORE_API objstore_status objstore_sections_new(objstore_results *results, const objstore_query_node *nodes,

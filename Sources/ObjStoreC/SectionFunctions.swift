@@ -31,9 +31,15 @@ private func make(
 ) -> objstore_status {
     guard let sections else { return failNull("sections") }
     sections.pointee = nil
-    return Handles.use(results, .results, "results", blame(source)) { (object: Results) throws(StoreError) in
-        let made = try body(object, try sectionFlags(flags))
-        sections.pointee = try Handles.open(.sections, made, parent: Handles.parent(results!))
+    guard let handle = results else { return failNull("results") }
+    // Functions that the key calls may use the view, and cannot close it.
+    return Handles.pin(handle, .results, "results") { (results: Results) throws(StoreError) in
+        let parent = Handles.parent(handle)
+        return Handles.pin(parent, .view, "results", blame(source)) { (_: View) throws(StoreError) in
+            let made = try body(results, try sectionFlags(flags))
+            sections.pointee = try Handles.open(.sections, made, parent: parent)
+            return .OBJSTORE_OK
+        }
     }
 }
 

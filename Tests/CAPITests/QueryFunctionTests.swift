@@ -415,6 +415,53 @@ private func lastError() throws -> objstore_error {
         }
     }
 
+    /// The key of sections calls a function, which may read, and cannot close the view.
+    @Test func keysOfSections() throws {
+        let map = try Map(count: 3000)
+        defer { _ = objstore_close(map.store) }
+        final class Closer {
+            var view: OpaquePointer?
+            var refused = 0, calls = 0
+        }
+        let closer = Closer()
+        let tens: @convention(c) (Int64, UnsafeMutablePointer<Int64>?, Raw) -> objstore_status = {
+            n, result, userdata in
+            let closer = Unmanaged<Closer>.fromOpaque(userdata!).takeUnretainedValue()
+            closer.calls += 1
+            if objstore_view_close(closer.view) == .OBJSTORE_ERR_IN_CALLBACK { closer.refused += 1 }
+            result!.pointee = n / 10
+            return .OBJSTORE_OK
+        }
+        try ok(define(map.store, "tens", "i64 -> i64", tens, Unmanaged.passUnretained(closer).toOpaque()))
+        for isWrite in [false, true] {
+            let body: (OpaquePointer) throws -> Void = { view in
+                let query = try query(view, map.cls.id, "n != NULL")
+                defer { _ = objstore_query_close(query) }
+                var results: OpaquePointer?, sections: OpaquePointer?, count: UInt64 = 0
+                try ok(objstore_query_find(query, view, &results))
+                (closer.view, closer.calls, closer.refused) = (view, 0, 0)
+                let ascending = UInt32(OBJSTORE_SECTIONS_ASCENDING)
+                try ok(objstore_sections_parse(results, text("tens(n)"), nil, 0, ascending, &sections))
+                let groups = Dictionary(grouping: map.all.compactMap(\.n), by: { $0 / 10 })
+                let keys = groups.keys.sorted()
+                try ok(objstore_sections_count(sections, &count))
+                #expect(count == UInt64(keys.count) && closer.calls == map.all.filter { $0.n != nil }.count)
+                #expect(closer.refused == closer.calls)
+                for (index, key) in keys.enumerated() {
+                    var section = objstore_section()
+                    try ok(objstore_sections_at(sections, UInt64(index), nil, &section))
+                    #expect(section.key.data.integer == key && section.count == UInt64(groups[key]!.count))
+                }
+                var changed = true
+                try ok(objstore_sections_update(sections, &changed))
+                #expect(!changed)
+                try ok(objstore_sections_close(sections))
+                try ok(objstore_results_close(results))
+            }
+            if isWrite { try writing(map.store, body) } else { try frozen(map.store, body) }
+        }
+    }
+
     @Test func endlessCallsEnd() throws {
         let map = try Map(count: 10)
         defer { _ = objstore_close(map.store) }

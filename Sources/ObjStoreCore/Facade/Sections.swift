@@ -58,7 +58,7 @@ package final class Sections: @unchecked Sendable {
         let list = results.list(), groups: SectionGroups
         switch key {
         case .value(let key):
-            groups = try view.asking(results.classID, false) { (trees) throws(StoreError) in
+            groups = try view.asking(results.classID, key.callsFunctions) { (trees) throws(StoreError) in
                 try SectionGroups(of: list, by: key, trees, try trees.schema.cls(results.classID))
             }
         case .function(let function):

@@ -591,3 +591,60 @@ def test_functions_of_ctypes(store, places):
     assert caught.value.callback_code == 77
     with pytest.raises(objstore.InvalidArgument, match="needs a signature"):
         store.define_function("scaled", scaled)
+
+
+def test_sections_by_functions(store, places):
+    store.define_function("tens", lambda n: None if n is None else n // 10, "i64? -> i64?")
+    store.define_function("label", lambda n: f"about {n // 10}", "i64 -> str")
+    rows = store.objects(Place)
+    for sections, key in (
+        (rows.sections("tens(n)"), lambda p: None if p["n"] is None else p["n"] // 10),
+        (rows.sections(call("tens", Place.n)), lambda p: None if p["n"] is None else p["n"] // 10),
+        (rows.sections("label(rank)"), lambda p: f"about {p['rank'] // 10}"),
+        (rows.sections("tens(n) + $0", 5), lambda p: None if p["n"] is None else p["n"] // 10 + 5),
+    ):
+        groups = {}
+        for place in places:
+            groups.setdefault(key(place), []).append(place["id"])
+        assert [(s.key, [p.id for p in s]) for s in sections] == list(groups.items())
+    with store.write():
+        assert rows.sections("label(rank)", order="ascending").keys() == sorted(
+            {f"about {p['rank'] // 10}" for p in places}
+        )
+
+    def fails(n):
+        raise KeyError(n)
+
+    store.define_function("fails", fails, "i64 -> i64")
+    for sections in (rows.sections("fails(rank)"), rows.sections(call("fails", Place.rank))):
+        with pytest.raises(KeyError):
+            len(sections)
+
+
+def test_orders_of_groups_by_functions(store, places):
+    asked = []
+
+    def reversed_digits(n):
+        asked.append(n)
+        return int(str(n)[::-1])
+
+    store.define_function("turned", reversed_digits, "i64 -> i64")
+    store.define_function("label", lambda n: str(n)[::-1] * 3, "i64 -> str")
+    counts = {}
+    for place in places:
+        counts[place["rank"]] = counts.get(place["rank"], 0) + 1
+    rows = store.objects(Place)
+    table = rows.table("GROUP(rank) SORT(turned(rank) DESC) SELECT(rank, @count AS n)")
+    wanted = sorted(counts, key=lambda rank: int(str(rank)[::-1]), reverse=True)
+    assert [tuple(row) for row in table] == [(rank, counts[rank]) for rank in wanted]
+    assert sorted(asked) == sorted(counts)  # once for each group
+    table = rows.group_by(Place.rank).order_by(call("label", Place.rank)).limit(7).select(Place.rank)
+    assert [row[0] for row in table] == sorted(counts, key=lambda rank: str(rank)[::-1] * 3)[:7]
+    table = rows.table("GROUP(rank) SORT(turned(@count) ASC, label(rank) DESC) SELECT(rank)")
+    first = sorted(counts, key=lambda rank: str(rank)[::-1] * 3, reverse=True)
+    assert [row[0] for row in table] == sorted(first, key=lambda rank: int(str(counts[rank])[::-1]))
+    with store.write():
+        assert len(rows.table("GROUP(rank) SORT(turned(rank) ASC) LIMIT(3)")) == 3
+    store.define_function("fails", lambda n: 1 // 0, "i64 -> i64")
+    with pytest.raises(ZeroDivisionError):
+        len(rows.table("GROUP(rank) SORT(fails(rank) ASC)"))

@@ -553,9 +553,8 @@ def test_functions_in_tables(store: objstore.Store) -> None:
     assert pyarrow.table(store.objects(Thing).table("twice(small) > 6 SELECT(number)")).column(0).to_pylist() == [
         thing.number for thing in things if thing.small is not None and thing.small * 2 > 6
     ]
-    for text in ("GROUP(small) SORT(twice(small) ASC)", "GROUP(small) SELECT(@max.twice)"):
-        with pytest.raises(objstore.Error):
-            len(store.objects(Thing).table(text))
+    with pytest.raises(objstore.Error):
+        len(store.objects(Thing).table("GROUP(small) SELECT(@max.twice)"))
 
     class Broken(Exception):
         pass

@@ -2,13 +2,13 @@
 /// any thread.
 package final class SectionKey: Sendable {
     let sortKey: SortKey
+    var callsFunctions: Bool { !sortKey.calls.isEmpty }
     /// With the bytes that constants point to.
     private let tree: QueryTree
 
     /// Of nodes that are one value.
     ///
-    /// Errors: `.invalidQuery`: they are none, or one that all objects have; `.noSuchProperty`, `.wrongType`,
-    /// `.notSupported`.
+    /// Errors: `.invalidQuery`: they are none, or one that all objects have; `.noSuchProperty`, `.wrongType`.
     init(
         _ given: QueryTree, isFirstLetter: Bool, _ trees: TreeAccess, _ cls: ClassSchema, _ names: StoredNames,
         _ functions: QueryFunctions
@@ -16,10 +16,6 @@ package final class SectionKey: Sendable {
         let tree = try InverseNaming.named(given, cls, trees.schema, names)
         let binder = try QueryBinder(tree.nodes, trees, cls, names, functions), root = tree.nodes.count - 1
         var key = try binder.sortKey(root, takesLinks: true)
-        if !key.calls.isEmpty {
-            throw binder.notSupported(
-                root, "functions in the key of sections: make sections by a function of the program")
-        }
         if isFirstLetter {
             guard key.value.kind == .string else {
                 throw binder.error(

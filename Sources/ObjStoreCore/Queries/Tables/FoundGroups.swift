@@ -96,6 +96,12 @@ final class FoundGroups {
         return stack & 1 != 0
     }
 
+    private func values(of value: GroupValue) throws(StoreError) -> FunctionValues {
+        let values = try FunctionValues(list.count)
+        for group in list { try values.append(try self.value(value, Int(group))) }
+        return values
+    }
+
     /// Stable. By numbers of the first key, where it is one; ties and everything else by comparing.
     private func sort(
         _ keys: [(value: GroupValue, isDescending: Bool, modifiers: QueryNode.Modifiers)]
@@ -103,19 +109,26 @@ final class FoundGroups {
         var rows: [(prefix: UInt64, place: Int32)] = []
         try Memory.check(for: list.count, each: 32)
         rows.reserveCapacity(list.count)
+        // What functions give of each group: they are called once.
+        let known = try keys.map { (key) throws(StoreError) in
+            try key.value.program.calls.isEmpty ? nil : values(of: key.value)
+        }
+        func value(_ key: Int, _ place: Int) throws(StoreError) -> Value {
+            if let known = known[key] { return known[place] }
+            return try self.value(keys[key].value, Int(list[place]))
+        }
         for place in list.indices {
-            let prefix = SortColumn.prefix(ofNumber: try value(keys[0].value, Int(list[place])))
+            let prefix = SortColumn.prefix(ofNumber: try value(0, place))
             rows.append((keys[0].isDescending ? ~prefix : prefix, Int32(truncatingIfNeeded: place)))
         }
         var failure: StoreError?
         rows.sort { a, b in
             if a.prefix != b.prefix { return a.prefix < b.prefix }
             do throws(StoreError) {
-                for key in keys {
-                    let left = try value(key.value, Int(list[Int(a.place)]))
-                    let right = try value(key.value, Int(list[Int(b.place)]))
-                    let order = try SortColumn.compare(left, right, key.modifiers)
-                    if order != 0 { return key.isDescending ? order > 0 : order < 0 }
+                for key in keys.indices {
+                    let left = try value(key, Int(a.place)), right = try value(key, Int(b.place))
+                    let order = try SortColumn.compare(left, right, keys[key].modifiers)
+                    if order != 0 { return keys[key].isDescending ? order > 0 : order < 0 }
                 }
             } catch { failure = error }
             return a.place < b.place

@@ -174,9 +174,6 @@ struct GroupBinder {
             }
             let value = try value(operand - 1)
             if value.program.kind == .link { throw binder.notSupported(operand - 1, "an order of links") }
-            if !value.program.calls.isEmpty {
-                throw binder.notSupported(operand - 1, "an order of groups by a function")
-            }
             keys.append((value, node.choice == 1, node.modifiers))
         }
         return keys

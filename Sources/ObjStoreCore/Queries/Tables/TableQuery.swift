@@ -98,8 +98,12 @@ struct Grouping: Sendable {
             }
         }
             || steps.contains { step in
-                guard case .having(let tests) = step else { return false }
-                return tests.contains { if case .values(let test, _) = $0 { !test.calls.isEmpty } else { false } }
+                switch step {
+                case .having(let tests):
+                    tests.contains { if case .values(let test, _) = $0 { !test.calls.isEmpty } else { false } }
+                case .sort(let keys): keys.contains { !$0.value.program.calls.isEmpty }
+                case .limit, .offset: false
+                }
             }
     }
 }

@@ -22,7 +22,7 @@ from ..native.failures import check, failure
 from ..native.handles import cell_of
 from ..objects import state
 from ..reading import packed_rows, queries
-from ..reading.views import Block
+from ..reading.views import Block, answered
 from ..values import constants
 from ..values.c_values import give_back, take
 from ..values.constants import ANYTHING
@@ -101,20 +101,20 @@ class Sections(Generic[K, M]):
         key, flags = self._key, self._flags
         if isinstance(key, tuple):
             text, arguments = key
-            queries.parse(
-                text, arguments, lambda *given: _parse(evaluation.handle, *given, flags, ctypes.byref(made.cell))
-            )
+            calls, handle, out = queries.calls_in_text(text), evaluation.handle, ctypes.byref(made.cell)
+            queries.parse(text, arguments, lambda *given: answered(calls, _parse, handle, *given, flags, out))
         elif isinstance(key, Operand):
             binding = results._about(key)  # type: ignore[arg-type]
             nodes = binding.nodes_of(key)  # type: ignore[arg-type]
             given, _texts = queries.with_addresses(nodes, key._texts)
-            if status := _new(evaluation.handle, given, queries.number_of(nodes), flags, ctypes.byref(made.cell)):
+            number, out = queries.number_of(nodes), ctypes.byref(made.cell)
+            if status := answered(queries.calls_in(nodes), _new, evaluation.handle, given, number, flags, out):
                 raise queries.failed(status)
         else:
             self._ask(key, made, evaluation.handle)
-        number = ctypes.c_uint64()
-        check(_count(made.cell, ctypes.byref(number)))
-        made.count = number.value
+        count = ctypes.c_uint64()
+        check(_count(made.cell, ctypes.byref(count)))
+        made.count = count.value
         self._kept = made
         return view, made
 

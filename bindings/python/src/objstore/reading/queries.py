@@ -72,6 +72,11 @@ def calls_in(nodes: bytes) -> bool:
     return bool(_functions.names) and any(nodes[at] == _CALL for at in range(0, len(nodes), _NODE_BYTES))
 
 
+def calls_in_text(text: str) -> bool:
+    """Does the query of a text perhaps call functions?"""
+    return _functions.pattern is not None and _functions.pattern.search(text) is not None
+
+
 def key(class_id: int, nodes: bytes, texts: tuple[bytes, ...]) -> Any:
     """Of the query that is made of them."""
     if calls_in(nodes):
@@ -112,7 +117,7 @@ def failed(status: int) -> Error:
 def of_text(view: int, class_id: int, text: str, arguments: Packed) -> Query:
     """Of a text and its arguments."""
     # Behind anything that may be a SORT the order is unknown.
-    calls = _functions.pattern is not None and _functions.pattern.search(text) is not None
+    calls = calls_in_text(text)
     generation = _functions.generation if calls else 0
     query = Query((class_id, text, *arguments, generation), "sort" not in text.lower(), calls)
     parse(text, arguments, lambda *given: _query_parse(view, class_id, *given, ctypes.byref(query.cell)))

@@ -49,7 +49,12 @@ _NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 def asked(query: Query, function: Any, *arguments: Any) -> int:
     """The status of a call that asks a query. What functions of Python raised that it calls is raised."""
-    if not query.calls and not watchers:
+    return answered(query.calls, function, *arguments)
+
+
+def answered(calls_functions: bool, function: Any, *arguments: Any) -> int:
+    """The same of any call that asks something."""
+    if not calls_functions and not watchers:
         return int(function(*arguments))
     calls = Calls()
     status = calls.run(function, *arguments)
