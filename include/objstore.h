@@ -1142,9 +1142,13 @@ OBJSTORE_ENUM(objstore_limit) {
     OBJSTORE_LIMIT_LOG_BYTES = 7,             /* the log file never grows past; 1 MiB to 4 GiB, default 64 MiB */
     OBJSTORE_LIMIT_TRANSACTION_BYTES = 8,     /* changed pages that a transaction keeps in memory, more are written into
                                                * the file ahead of its commit; 64 KiB to 1 TiB, default 64 MiB */
-    OBJSTORE_LIMIT_VERSIONS = 9               /* while more versions are alive, in all processes, the newest included,
+    OBJSTORE_LIMIT_VERSIONS = 9,              /* while more versions are alive, in all processes, the newest included,
                                                * no write of this handle begins: TOO_MANY_VERSIONS, with a message
                                                * that names who keeps them; from 1, default 2^63 - 1 */
+    OBJSTORE_LIMIT_QUERY_BYTES = 10           /* what a query of this handle may allocate for what it finds, sorts and
+                                               * groups, all in all, also what it has given back by then; more is
+                                               * OUT_OF_MEMORY, and nothing has happened. From 1, default 2^63 - 1.
+                                               * docs/query-language.md says how much an object needs */
 };
 /** Sets a limit. OUT_OF_RANGE: the value is not within the limit's range. */
 OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, objstore_limit limit,

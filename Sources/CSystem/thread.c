@@ -23,6 +23,7 @@ static void thread_ended(void *record) {
     __atomic_store_n(&thread->sleeps_for, (const void *)0, __ATOMIC_RELEASE);
     thread->silent = 0;
     thread->watched = NULL;
+    thread->budget = 0;
     thread->handlers = 0;
     thread->frames = 0;
     thread->status = 0;
@@ -49,6 +50,7 @@ static void after_fork_in_child(void) {
             t->frames = 0;
             t->silent = 0;
             t->watched = 0;
+            t->budget = 0;
             t->sleeps_for = 0;
             t->used = 0;
         }

@@ -46,6 +46,9 @@ extension Store {
         /// Bytes of changed pages that a transaction keeps in memory; more are written into the file ahead of its
         /// commit. From 64 KiB.
         public var transactionLimit = 64 << 20
+        /// Bytes that a query may allocate for what it finds, sorts and groups, all in all; more is `.outOfMemory`.
+        /// From 1; nil: any number.
+        public var queryLimit: Int?
         /// How many versions may be alive when a write begins: the newest one, and older ones that snapshots, frozen
         /// objects, observers that are not served, or stores that were not refreshed hold, in all processes. More are
         /// `.tooManyVersions` for the write, which says who holds them. Nil: any number. From 1.
@@ -153,6 +156,7 @@ extension Store.Configuration {
             let usual = Store.Configuration(path: "")
             if valueLimit != usual.valueLimit { try result.set(.valueBytes, Int64(valueLimit)) }
             if let seedSHA256 { result.steps.seedDigest = try SHA256(seedSHA256) }
+            if let queryLimit { try result.set(.queryBytes, Int64(queryLimit)) }
             if transactionLimit != usual.transactionLimit { try result.set(.transactionBytes, Int64(transactionLimit)) }
         } catch {
             throw ObjStoreError(error)

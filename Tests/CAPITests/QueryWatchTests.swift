@@ -204,4 +204,43 @@ private final class Watcher: @unchecked Sendable {
             #expect(dones[0] < dones[2] && dones[3] == UInt64(map.all.count))
         }
     }
+    /// A limit of the handle: what needs more is refused, and nothing has happened.
+    @Test func bytesOfAQuery() throws {
+        for (limit, isEnough) in [(Int64(20_000), false), (4 << 20, true), (.max, true)] {
+            let store = try openStore(nil, [FunctionModel.places]) {
+                try ok(objstore_config_set_limit($0, .OBJSTORE_LIMIT_QUERY_BYTES, limit))
+            }
+            defer { _ = objstore_close(store) }
+            let cls = try ClassOf(store, FunctionModel.places)
+            try writing(store) { tx in
+                for index in 0..<9000 {
+                    try cls.create(
+                        tx,
+                        [
+                            "x": objstore_double(Double(index * 37 % 1009)), "rank": objstore_int(Int64(index % 100)),
+                            "small": objstore_float(0), "good": objstore_bool(false),
+                            "time": FunctionModel.objstore_time(0, 0), "raw": objstore_binary("", 0),
+                        ])
+                }
+            }
+            try frozen(store) { view in
+                let sorted = try query(view, cls.id, "SORT(x DESC)"), few = try query(view, cls.id, "rank == 7")
+                defer { for query in [sorted, few] { _ = objstore_query_close(query) } }
+                var results: OpaquePointer?, count: UInt64 = 0
+                let status = objstore_query_find(sorted, view, &results)
+                #expect(status == (isEnough ? .OBJSTORE_OK : .OBJSTORE_ERR_OUT_OF_MEMORY))
+                if isEnough {
+                    try ok(objstore_results_count(results, &count))
+                    #expect(count == 9000)
+                    try ok(objstore_results_close(results))
+                } else {
+                    #expect(String(cString: objstore_last_message()).contains("OBJSTORE_LIMIT_QUERY_BYTES"))
+                }
+                try ok(objstore_query_count(few, view, &count))
+                #expect(count == 90)
+                try ok(objstore_query_count(sorted, view, &count))
+                #expect(count == 9000)
+            }
+        }
+    }
 }

@@ -88,3 +88,26 @@ class WatchedRow: Object {
         #expect(try store.objects(WatchedRow.self).where { $0.number == 7 }.validate().count == Self.count / 1000)
     }
 }
+
+/// What a query may allocate.
+@Suite struct QueryMemoryTests {
+    @Test func limited() throws {
+        let folder = Folder(), count = 20_000
+        var configuration = Store.Configuration(path: folder.file(), models: [WatchedRow.self])
+        try Store(configuration).write { tx in
+            for id in 0..<count {
+                _ = try tx.create(WatchedRow.self, value: ["id": id, "number": id % 1000, "name": "row \(id)"])
+            }
+        }
+        configuration.queryLimit = 300_000
+        let store = try Store(configuration), rows = store.objects(WatchedRow.self)
+        let error = #expect(throws: ObjStoreError.self) { try rows.sorted(by: \.name).explain(running: true) }
+        #expect(error?.code == .outOfMemory)
+        #expect(try rows.where { $0.number == 7 }.sorted(by: \.name).explain(running: true).contains("20 objects"))
+        configuration.queryLimit = nil
+        let other = try Store(configuration).objects(WatchedRow.self)
+        #expect(try other.sorted(by: \.name).explain(running: true).contains("\(count) objects"))
+        configuration.queryLimit = 0
+        #expect(throws: ObjStoreError.self) { try Store(configuration) }
+    }
+}

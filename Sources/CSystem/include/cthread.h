@@ -36,6 +36,7 @@ struct cs_thread {
     const void *sleeps_for;
     uint64_t ends_known;
     const void *watched;                 /* the query that it asks, where somebody watches: see WatchedQuery.swift */
+    uint64_t budget;                     /* 1 + the bytes that the query may still allocate; 0: any number */
     uint32_t used;
     struct cs_thread *next;
     struct cs_frame *frames;             /* innermost first */
@@ -83,6 +84,15 @@ static inline struct cs_thread *cs_thread_current(void) {
 static inline const void *cs_watched(void) {
     struct cs_thread *thread = cs_thread_record;
     return thread != NULL ? thread->watched : NULL;
+}
+
+/* Takes so much of what the query of this thread may allocate; false: it has not so much left. */
+static inline bool cs_take_budget(long bytes) {
+    struct cs_thread *thread = cs_thread_record;
+    if (__builtin_expect(thread == NULL || thread->budget == 0, 1)) return true;
+    if ((uint64_t)bytes >= thread->budget) return false;
+    thread->budget -= (uint64_t)bytes;
+    return true;
 }
 
 static inline void cs_enter(struct cs_thread *thread, int32_t place, const void *handle) {

@@ -36,7 +36,7 @@ package final class Store: @unchecked Sendable {
     /// What queries can call, by the handle that they are made with.
     package let functions = QueryFunctions()
     /// Who is told how far its queries have come.
-    let watcher = QueryWatcher()
+    let watcher: QueryWatcher
     /// Cancelled when it is about to be closed, or the program does not want to wait longer: all its waits end.
     let waitCancellation: WaitCancellation
     /// Views that must be closed with the store; they do not keep themselves alive through it.
@@ -57,6 +57,8 @@ package final class Store: @unchecked Sendable {
         durability = configuration.durability
         writeTimeout = configuration.writeTimeout
         maxVersions = configuration.limits[.versions] ?? StoreConfiguration.Limit.versions.standard
+        watcher = QueryWatcher(
+            mostBytes: configuration.limits[.queryBytes] ?? StoreConfiguration.Limit.queryBytes.standard)
         waitCancellation = WaitCancellation(asking: configuration.onWait)
         self.names = names
         order = DeclaredOrder(draft)

@@ -28,6 +28,7 @@ package struct StoreConfiguration: Sendable {
         case logBytes = 7
         case transactionBytes = 8
         case versions = 9
+        case queryBytes = 10
 
         package var range: ClosedRange<Int64> {
             switch self {
@@ -38,7 +39,7 @@ package struct StoreConfiguration: Sendable {
             case .checkpointIdle: -1...Int64.max
             case .logBytes: (1 << 20)...(4 << 30)
             case .transactionBytes: (64 << 10)...(1 << 40)
-            case .versions: 1...Int64.max
+            case .versions, .queryBytes: 1...Int64.max
             }
         }
 
@@ -54,12 +55,17 @@ package struct StoreConfiguration: Sendable {
             case .checkpointIdle: options.checkpointIdle < 0 ? -1 : options.checkpointIdle / 1_000_000
             case .logBytes: Int64(options.logBytesLimit)
             case .transactionBytes: Int64(options.transactionBytes)
-            case .versions: .max
+            case .versions, .queryBytes: .max
             }
         }
 
         /// Belongs to a handle, not to the store that several handles share.
-        var isOfHandle: Bool { self == .writeTimeout || self == .openTimeout || self == .versions }
+        var isOfHandle: Bool {
+            switch self {
+            case .writeTimeout, .openTimeout, .versions, .queryBytes: true
+            default: false
+            }
+        }
     }
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt32

@@ -14,8 +14,7 @@ extension View {
     ) throws(StoreError) -> T {
         try store.asking.within { () throws(StoreError) in
             func watched(_ trees: TreeAccess) throws(StoreError) -> T {
-                guard let watch = store.watcher.current else { return try body(trees) }
-                return try watch.watching(trees, classID) { () throws(StoreError) in try body(trees) }
+                try store.watcher.watching(trees, classID) { () throws(StoreError) in try body(trees) }
             }
             if kind == .transaction { return try callingInWrite(watched) }
             return try watched(.version(try pinnedSnapshot("ask")))

@@ -12,9 +12,25 @@ package enum Memory {
     @inline(__always)
     package static func check(for count: Int, each bytes: Int) throws(StoreError) {
         // So small a part that what several threads need at the same time fits.
-        if _slowPath(count > reserve / 16 / bytes), !cs_memory_has(count &* bytes) {
-            throw StoreError(.outOfMemory, "there is no memory for what \(count) elements need")
+        if _slowPath(count > reserve / 16 / bytes) {
+            if !cs_take_budget(count &* bytes) { throw beyondBudget }
+            if !cs_memory_has(count &* bytes) {
+                throw StoreError(.outOfMemory, "there is no memory for what \(count) elements need")
+            }
         }
+    }
+
+    /// Runs `body`, in which this thread may allocate so many bytes, in all.
+    static func limited<T>(to bytes: Int64, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        let thread = cs_thread_current().unsafelyUnwrapped, outer = thread.pointee.budget
+        // 0 is none: one more than there is.
+        thread.pointee.budget = UInt64(bytes) + 1
+        defer { thread.pointee.budget = outer }
+        return try body()
+    }
+
+    private static var beyondBudget: StoreError {
+        StoreError(.outOfMemory, "the query needs more memory than it may have (OBJSTORE_LIMIT_QUERY_BYTES)")
     }
 
     /// So much comes in large pages, for filling 2,048 small ones for the first time costs a millisecond.
@@ -24,6 +40,7 @@ package enum Memory {
     ///
     /// Errors: `.outOfMemory`.
     package static func allocate(_ bytes: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+        if _slowPath(!cs_take_budget(bytes)) { throw beyondBudget }
         if _slowPath(bytes >= large) {
             let memory = try allocateAligned(bytes, to: largePage)
             cs_prefer_large_pages(memory, bytes)
@@ -55,6 +72,7 @@ package enum Memory {
     package static func reallocate(
         _ memory: UnsafeMutableRawPointer, _ bytes: Int
     ) throws(StoreError) -> UnsafeMutableRawPointer {
+        if _slowPath(!cs_take_budget(bytes)) { throw beyondBudget }
         guard let larger = cs_try_realloc(memory, bytes) else { throw none(bytes) }
         return larger
     }

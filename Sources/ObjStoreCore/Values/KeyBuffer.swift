@@ -25,7 +25,7 @@ package final class KeyBuffer {
     /// Of malloc, as what Swift allocates, but it may fail.
     private static func memory(_ capacity: Int) throws(StoreError) -> UnsafeMutablePointer<Int64> {
         do throws(StoreError) { return try Memory.allocate(Int64.self, capacity) } catch {
-            throw StoreError(.outOfMemory, "no memory for the keys of \(capacity) objects")
+            throw error.prefixed("keys of \(capacity) objects: ")
         }
     }
 

@@ -42,21 +42,43 @@ package final class QueryWatch: Sendable {
     }
 }
 
-/// Who watches the queries of a store's handle: seldom anybody.
+/// Who watches the queries of a store's handle, and what they may allocate: seldom anybody, and as a rule anything.
 final class QueryWatcher: @unchecked Sendable {
     private let lock = Lock()
     private var watch: QueryWatch?
-    private let isSet = Atomic<Bool>(false)
+    private let isSet: Atomic<Bool>
+    private let mostBytes: Int64
 
+    init(mostBytes: Int64) {
+        self.mostBytes = mostBytes
+        isSet = Atomic(mostBytes < .max)
+    }
+
+    /// There is something to do around a query.
     @inline(__always)
     var isOn: Bool { isSet.load(ordering: .relaxed) }
 
+    /// Runs `body`, which asks a query about objects of a class.
+    ///
+    /// Errors: as of `QueryWatch.watching`; `.outOfMemory`: it needs more than it may.
+    func watching<T>(
+        _ trees: TreeAccess, _ classID: UInt32, _ body: () throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        guard isOn else { return try body() }
+        func watched() throws(StoreError) -> T {
+            guard let watch = current else { return try body() }
+            return try watch.watching(trees, classID, body)
+        }
+        if mostBytes == .max { return try watched() }
+        return try Memory.limited(to: mostBytes, watched)
+    }
+
     var current: QueryWatch? {
-        get { isOn ? lock.withLock { watch } : nil }
+        get { lock.withLock { watch } }
         set {
             let old = lock.withLock { () -> QueryWatch? in
                 defer { watch = newValue }
-                isSet.store(newValue != nil, ordering: .relaxed)
+                isSet.store(newValue != nil || mostBytes < .max, ordering: .relaxed)
                 return watch
             }
             // Let go outside of the lock: it may be the last reference to what the application gave.

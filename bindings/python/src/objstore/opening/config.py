@@ -44,6 +44,7 @@ LIMITS = {
     "checkpoint_idle_ms": 6,
     "log_bytes": 7,
     "transaction_bytes": 8,
+    "query_bytes": 10,
 }
 VERSIONS = 9
 _LIMIT = re.compile(r"(?<=\bthe limit )[a-z]+(?:[A-Z][a-z]+)+")
