@@ -144,8 +144,13 @@ def test_as_without(store):
         ("good == FALSE SORT(zip ASC) LIMIT(3)", "order", "zip"),
         ("zip > 50 SORT(zip ASC) LIMIT(3)", "order", "zip"),
         ("id < 0 SORT(zip ASC) LIMIT(3)", "index", "id < 0"),
+        ("good == FALSE SORT(zip DESC) LIMIT(3)", "order", "zip"),
+        ("city == 'Zug' SORT(zip DESC) LIMIT(3)", "order", 'zip where city == "Zug"'),
+        ("city == NULL SORT(zip ASC, name ASC) LIMIT(3)", "order", "zip where city == null"),
+        ("name != 'a' AND city == 'Zug' SORT(zip DESC) LIMIT(3)", "order", 'zip where city == "Zug"'),
+        ("zip == 7 AND city == 'Zug' SORT(good DESC) LIMIT(3)", "order", 'good where city == "Zug" and zip == 7'),
+        ("name == 'nobody' SORT(good DESC) LIMIT(3)", "index", 'name == "nobody"'),
         ("SORT(zip ASC)", "all", None),
-        ("SORT(city ASC) LIMIT(3)", "all", None),
     ],
 )
 def test_plans(store, text, access, by):

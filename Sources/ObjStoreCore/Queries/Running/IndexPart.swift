@@ -66,7 +66,7 @@ extension QueryRun {
     }
 
     /// Whether a comparison is one of a value as a compound index has it.
-    private func isOrdered(_ test: ColumnTest) throws(StoreError) -> Bool {
+    func isOrdered(_ test: ColumnTest) throws(StoreError) -> Bool {
         guard !test.hasTargets, !test.isInside, !test.value.isNaN, test.value.count <= IndexKey.longest / 4 else {
             return false
         }

@@ -105,9 +105,11 @@ extension QueryRun {
             if few == nil { few = try ends(of: order) }
             if let few {
                 plan.access = .order
-                plan.by = names.name(of: order.key.properties[0])
+                let name = names.name(of: order.key.properties[0]) ?? "?"
+                let equal = order.part.equal.map { describe($0, names) }.joined(separator: " and ")
+                plan.by = equal.isEmpty ? name : "\(name) where \(equal)"
                 plan.estimate = few.count
-                if !query.predicate.isTrue { plan.filter = describe(query.predicate, names) }
+                if order.isAsked { plan.filter = describe(query.predicate, names) }
                 return
             }
         }
