@@ -1146,7 +1146,8 @@ OBJSTORE_ENUM(objstore_limit) {
                                                * no write of this handle begins: TOO_MANY_VERSIONS, with a message
                                                * that names who keeps them; from 1, default 2^63 - 1 */
     OBJSTORE_LIMIT_QUERY_BYTES = 10           /* what a query of this handle may allocate for what it finds, sorts and
-                                               * groups, all in all, also what it has given back by then; more is
+                                               * groups, all in all, also what it has given back by then (of a
+                                               * stream each batch; not what its functions do); more is
                                                * OUT_OF_MEMORY, and nothing has happened. From 1, default 2^63 - 1.
                                                * docs/query-language.md says how much an object needs */
 };
@@ -3954,10 +3955,12 @@ OBJSTORE_API objstore_status objstore_undefine_function(objstore *store, objstor
  * `progress` is called on the thread that asks, by several at the same time if several ask: about each `interval_ms`
  * milliseconds, not before so many have passed, so that short queries are not told; with 0 very often. `done` counts
  * the objects that were looked at, also of classes that links lead to, `total` those of the class. Any other status
- * than OK ends the query with OBJSTORE_ERR_CANCELLED, callback_code is the status; nothing is changed by an update or
- * deletion that ends so, and the transaction goes on. It must not call the library (IN_CALLBACK).
+ * than OK ends the query with OBJSTORE_ERR_CANCELLED, callback_code is the status, or that of objstore_fail; nothing is
+ * changed by an update or deletion that ends so, and the transaction goes on. It must not call the library
+ * (IN_CALLBACK) but for objstore_fail and objstore_finish. What functions of a query ask is another query.
  *
- * Told are count, first, find, aggregates, tables, sections, Arrow streams and results_update; not what observers ask.
+ * Told are count, first, find, aggregates, tables, sections, each batch of an Arrow stream, which nothing comes behind
+ * then, and results_update; not what an observer asks after its begin.
  * Sorting itself, behind the reading of its keys, is not interrupted: about 0.5 s for 10 million objects.
  * OUT_OF_RANGE: `interval_ms` is negative. Cost: of a query that nobody watches, none. */
 OBJSTORE_API objstore_status objstore_watch_queries(objstore *store, int64_t interval_ms, objstore_progress progress,

@@ -22,8 +22,9 @@ static void thread_ended(void *record) {
     leave_all(thread);
     __atomic_store_n(&thread->sleeps_for, (const void *)0, __ATOMIC_RELEASE);
     thread->silent = 0;
-    thread->watched = NULL;
-    thread->budget = 0;
+    thread->asked.watched = NULL;
+    thread->asked.budget = 0;
+    thread->telling = 0;
     thread->handlers = 0;
     thread->frames = 0;
     thread->status = 0;
@@ -49,8 +50,9 @@ static void after_fork_in_child(void) {
             leave_all(t);
             t->frames = 0;
             t->silent = 0;
-            t->watched = 0;
-            t->budget = 0;
+            t->asked.watched = NULL;
+            t->asked.budget = 0;
+            t->telling = 0;
             t->sleeps_for = 0;
             t->used = 0;
         }

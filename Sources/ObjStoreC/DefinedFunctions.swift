@@ -22,7 +22,10 @@ public func objstore_watch_queries(
             QueryWatch(every: interval.overflow ? .max / 2 : interval.partialValue) {
                 (done, total) throws(StoreError) in
                 let status = try userdata.callSilently { progress(done, total, $0) }
-                if status != .OBJSTORE_OK { throw cancelled(by: "progress", status) }
+                if status == .OBJSTORE_OK { return }
+                guard status == .OBJSTORE_ERR_CALLBACK else { throw cancelled(by: "progress", status) }
+                let failure = handlerFailure(status.rawValue, "it")
+                throw StoreError(.cancelled, "progress: \(failure.message)").callback(failure.callbackCode)
             })
         return .OBJSTORE_OK
     }

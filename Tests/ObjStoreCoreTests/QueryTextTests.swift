@@ -212,7 +212,10 @@ import ObjStoreCore
             (.list([]), "$0 is no text of a box, circle or polygon"), (.value(.int(3)), "$0 is no text of a box"),
             (place(""), "in the argument for the place: geoBox, geoCircle, geoPolygon or an argument"),
             (place("somewhere"), "in the argument for the place: geoBox"),
-            (place("geoBox([1, 2], [3, 4]"), "in the argument for the place: \")\" was expected"),
+            (
+                place("geoBox([1, 2], [3, 4]"),
+                "in the argument for the place: \")\" was expected at byte 21, not the end of the place"
+            ),
             (place("geoBox([1, 2], [3, 4])) OR TRUEPREDICATE"), "in the argument for the place: the end was expected"),
             (place("geoBox([$0, 2], [3, 4])"), "in the argument for the place: the query asks for argument"),
             (place("$0"), "in the argument for the place: the query asks for argument"),

@@ -76,6 +76,20 @@ class WatchedRow: Object {
         try store.watchQueries(every: .zero, nil)
     }
 
+    /// What it asks itself is not watched, or it would be told of that.
+    @Test func asksInside() throws {
+        let rows = store.objects(WatchedRow.self), told = Mutex(0), found = Mutex<Set<Int>>([])
+        try store.watchQueries(every: .zero) { [unowned store] _, _ in
+            told.withLock { $0 += 1 }
+            let count = try store.objects(WatchedRow.self).where { $0.name.contains("7") }.validate().count
+            found.withLock { _ = $0.insert(count) }
+        }
+        let inside = try rows.where { $0.number == 7 }.validate().count
+        #expect(inside == Self.count / 1000 && told.withLock { $0 } < 20)
+        try store.watchQueries(every: .zero, nil)
+        #expect(try found.withLock { $0 } == [rows.where { $0.name.contains("7") }.validate().count])
+    }
+
     @Test func tasks() async throws {
         try store.watchQueries(every: .zero) { _, _ in try Task.checkCancellation() }
         let store = store

@@ -35,8 +35,11 @@ struct cs_thread {
     /* A hub in whose objstore_wait it sleeps, or NULL; and how many ends of all asynchronous writes it knew then. */
     const void *sleeps_for;
     uint64_t ends_known;
-    const void *watched;                 /* the query that it asks, where somebody watches: see WatchedQuery.swift */
-    uint64_t budget;                     /* 1 + the bytes that the query may still allocate; 0: any number */
+    struct cs_asked {                    /* about the query that it asks */
+        const void *watched;             /* where somebody watches: see WatchedQuery.swift */
+        uint64_t budget;                 /* 1 + the bytes that it may still allocate; 0: any number */
+    } asked;
+    uint32_t telling;                    /* > 0: somebody is being told, and what is asked meanwhile is not watched */
     uint32_t used;
     struct cs_thread *next;
     struct cs_frame *frames;             /* innermost first */
@@ -83,16 +86,32 @@ static inline struct cs_thread *cs_thread_current(void) {
 
 static inline const void *cs_watched(void) {
     struct cs_thread *thread = cs_thread_record;
-    return thread != NULL ? thread->watched : NULL;
+    return thread != NULL ? thread->asked.watched : NULL;
 }
 
 /* Takes so much of what the query of this thread may allocate; false: it has not so much left. */
 static inline bool cs_take_budget(long bytes) {
     struct cs_thread *thread = cs_thread_record;
-    if (__builtin_expect(thread == NULL || thread->budget == 0, 1)) return true;
-    if ((uint64_t)bytes >= thread->budget) return false;
-    thread->budget -= (uint64_t)bytes;
+    if (__builtin_expect(thread == NULL || thread->asked.budget == 0, 1)) return true;
+    if ((uint64_t)bytes >= thread->asked.budget) return false;
+    thread->asked.budget -= (uint64_t)bytes;
     return true;
+}
+
+/* Around what the application does meanwhile: that is none of the query's. */
+static inline struct cs_asked cs_leave_query(void) {
+    struct cs_asked asked = {NULL, 0};
+    struct cs_thread *thread = cs_thread_record;
+    if (thread != NULL) {
+        asked = thread->asked;
+        thread->asked.watched = NULL;
+        thread->asked.budget = 0;
+    }
+    return asked;
+}
+static inline void cs_enter_query(struct cs_asked asked) {
+    struct cs_thread *thread = cs_thread_record;
+    if (thread != NULL) thread->asked = asked;
 }
 
 static inline void cs_enter(struct cs_thread *thread, int32_t place, const void *handle) {

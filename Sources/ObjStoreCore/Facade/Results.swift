@@ -24,6 +24,8 @@ package final class Results: @unchecked Sendable {
         }
         let (new, version) = try view.asking(query.classID, query.callsFunctions, find)
         return lock.withLock {
+            // Another call has come before with what is newer.
+            if version < self.version { return false }
             self.version = version
             let isSame = new.count == keys.count && (0..<new.count).allSatisfy { new.keys[$0] == keys.keys[$0] }
             if !isSame { keys = new }

@@ -5,6 +5,8 @@ final class RowsSource: ArrowSource {
     private let rows: ObjectRows
     private let storeTag: UInt32
     private var isOver = false
+    /// Rows that it has read are gone: there is nothing behind an error.
+    private var failure: StoreError?
     /// About so many rows a batch.
     static let batch = 1 << 16
 
@@ -17,10 +19,16 @@ final class RowsSource: ArrowSource {
 
     func next() throws(StoreError) -> Table? {
         if isOver { return nil }
-        // The view may have been closed with its store.
-        let table = try view.asking(classID, false) { (_) throws(StoreError) in try rows.batch(storeTag) }
-        isOver = table == nil
-        return table
+        if let failure { throw failure }
+        do throws(StoreError) {
+            // The view may have been closed with its store.
+            let table = try view.asking(classID, false) { (_) throws(StoreError) in try rows.batch(storeTag) }
+            isOver = table == nil
+            return table
+        } catch {
+            failure = error
+            throw error
+        }
     }
 
     func end() { view.close() }

@@ -40,8 +40,8 @@ extension View {
             throw StoreError(
                 .inCallback,
                 """
-                a query that calls functions is being asked in the transaction: until it is answered the transaction \
-                \(what)
+                a query that calls functions, or is watched, is being asked in the transaction: until it is answered \
+                the transaction \(what)
                 """)
         }
     }
@@ -63,7 +63,8 @@ private final class ViewGate: TransactionGate {
         view.lock.lock()
         guard !view.isClosed, view.epoch == mark else {
             throw StoreError(
-                .inCallback, "the transaction was changed, or ended, while a query that calls functions was asked in it"
+                .inCallback,
+                "the transaction was changed, or ended, by a function that a query in it calls, or that watches one"
             )
         }
     }

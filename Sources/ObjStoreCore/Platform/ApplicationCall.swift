@@ -2,14 +2,16 @@ internal import CSystem
 
 /// Calls of the application's functions from inside of the library's.
 package enum ApplicationCall {
-    /// Runs one: `pthread_cancel` does not act in it, and its caller ends if it returned in a forked child, in which
+    /// Runs one: `pthread_cancel` does not act in it, what it asks and allocates is none of the query's that calls it,
+    /// and its caller ends if it returned in a forked child, in which
     /// nothing of the parent may continue.
     ///
     /// Errors: `.forked`.
     @discardableResult
     package static func run<T>(_ body: () -> T) throws(StoreError) -> T {
-        let generation = cs_fork_generation(), state = cs_cancel_off()
+        let generation = cs_fork_generation(), state = cs_cancel_off(), query = cs_leave_query()
         let result = body()
+        cs_enter_query(query)
         cs_cancel_restore(state)
         if cs_fork_generation() != generation {
             throw StoreError(

@@ -22,10 +22,10 @@ package enum Memory {
 
     /// Runs `body`, in which this thread may allocate so many bytes, in all.
     static func limited<T>(to bytes: Int64, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
-        let thread = cs_thread_current().unsafelyUnwrapped, outer = thread.pointee.budget
+        let thread = cs_thread_current().unsafelyUnwrapped, outer = thread.pointee.asked.budget
         // 0 is none: one more than there is.
-        thread.pointee.budget = UInt64(bytes) + 1
-        defer { thread.pointee.budget = outer }
+        thread.pointee.asked.budget = UInt64(bytes) + 1
+        defer { thread.pointee.asked.budget = outer }
         return try body()
     }
 

@@ -25,17 +25,14 @@ final class WatchedQuery {
 
     /// Runs `body`, which asks the query.
     func watching<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
-        try WatchedQuery.with(Unmanaged.passUnretained(self).toOpaque(), body)
-    }
-
-    private static func with<T>(
-        _ watched: UnsafeRawPointer?, _ body: () throws(StoreError) -> T
-    ) throws(StoreError) -> T {
-        let thread = cs_thread_current().unsafelyUnwrapped, outer = thread.pointee.watched
-        thread.pointee.watched = watched
-        defer { thread.pointee.watched = outer }
+        let thread = cs_thread_current().unsafelyUnwrapped, outer = thread.pointee.asked.watched
+        thread.pointee.asked.watched = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        defer { thread.pointee.asked.watched = outer }
         return try body()
     }
+
+    /// Somebody is being told on this thread: what he asks is not watched, or he would be told of that, and ask again.
+    static var isTelling: Bool { cs_thread_current().pointee.telling > 0 }
 
     /// Whether somebody watches what this thread asks.
     @inline(__always)
@@ -58,8 +55,10 @@ final class WatchedQuery {
             work = 0
             if cs_monotonic_ns() < next { return }
         }
-        // What is asked meanwhile is not watched.
-        try WatchedQuery.with(nil) { () throws(StoreError) in try tell(done) }
+        let thread = cs_thread_current().unsafelyUnwrapped
+        thread.pointee.telling += 1
+        defer { thread.pointee.telling -= 1 }
+        try tell(done)
         next = cs_monotonic_ns() &+ interval
     }
 }

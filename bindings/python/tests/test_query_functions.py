@@ -532,7 +532,7 @@ def test_the_store_inside_of_a_call(path):
 
         store.define_function("writes", writes, "i64 -> f64")
         with store.write():
-            with pytest.raises(objstore.InCallback, match="a query that calls functions is being asked"):
+            with pytest.raises(objstore.InCallback, match="is being asked in the transaction"):
                 store.objects(Place).filter("writes(id) == 1").count()
             store.add(Place(id=2000))
         assert store.objects(Place).count() == 21

@@ -90,3 +90,20 @@ def test_wrong_limits(filled):
     for wrong in (0, -1):
         with pytest.raises(OutOfRange):
             objstore.open(filled, models=[Row], query_bytes=wrong)
+
+
+def test_what_functions_do_is_not_counted(filled, tmp_path):
+    limited = objstore.open(filled, models=[Row], query_bytes=400_000)
+    with limited as store, objstore.open(tmp_path / "other", models=[Row]) as other:
+        asked = []
+
+        def uses(x):
+            if not asked:
+                with other.write():
+                    other.add_all([Row(id=i, number=-i) for i in range(20_000)])
+                asked.append([row.id for row in other.objects(Row).order_by(Row.number).limit(15_000)])
+            return x
+
+        store.define_function("uses", uses, "i64 -> i64")
+        assert store.objects(Row).filter("uses(number) == 5").count() == 1
+        assert asked == [list(range(19_999, 4_999, -1))]

@@ -199,3 +199,71 @@ def test_threads(store):
     for thread in threads:
         thread.join()
     assert ended.count("stopped") == 2 and ended.count(wanted) == 40
+
+
+class Other(Model):
+    id: int = field(primary_key=True)
+    text: str = ""
+
+
+@pytest.fixture
+def other(tmp_path):
+    with objstore.open(tmp_path / "other", models=[Other]) as other:
+        with other.write():
+            other.add_all([Other(id=i, text=f"x{i}") for i in range(9000)])
+        yield other
+
+
+@pytest.mark.parametrize("in_write", [False, True])
+def test_what_functions_ask_is_another_query(store, other, in_write):
+    """Of another store, which nobody watches: neither told of it, nor ended by it."""
+    inside, told, found = [], [], []
+
+    def asks(x):
+        if len(inside) < 3:
+            inside.append(True)
+            found.append(other.objects(Other).where(Other.text.contains("7")).count())
+            inside.append(False)
+        return x
+
+    def watch(done, total):
+        told.append((done, total))
+        assert not inside or not inside[-1]
+
+    store.define_function("asks", asks, "i64 -> i64")
+    store.watch_queries(watch, interval=0)
+    wanted = other.objects(Other).where(Other.text.contains("7")).count()
+
+    def ask():
+        return store.objects(Row).filter("asks(number) == 5").count()
+
+    if in_write:
+        with store.write():
+            assert ask() == COUNT / 1000
+            store.add(Row(id=-1, number=5))
+            assert store.objects(Row).count() == COUNT + 1
+            assert ask() == COUNT / 1000 + 1
+            store.delete(store.get(Row, -1))
+    else:
+        assert ask() == COUNT / 1000
+    assert found and set(found) == {wanted} and told and all(done <= total for done, total in told)
+
+
+def test_a_stream_ends_with_its_error(store):
+    pyarrow = pytest.importorskip("pyarrow")
+    told = []
+
+    def watch(done, total):
+        told.append(done)
+        if len(told) == 3:
+            raise Stopped("enough")
+
+    reader = pyarrow.RecordBatchReader.from_stream(store.objects(Row).where(Row.number >= 0))
+    store.watch_queries(watch, interval=0)
+    for _ in range(2):
+        with pytest.raises(OSError, match="Stopped: enough"):
+            reader.read_next_batch()
+    store.watch_queries(None)
+    with pytest.raises(OSError, match="Stopped: enough"):
+        reader.read_next_batch()
+    assert pyarrow.table(store.objects(Row)).num_rows == COUNT

@@ -66,7 +66,7 @@ final class QueryWatcher: @unchecked Sendable {
     ) throws(StoreError) -> T {
         guard isOn else { return try body() }
         func watched() throws(StoreError) -> T {
-            guard let watch = current else { return try body() }
+            guard !WatchedQuery.isTelling, let watch = current else { return try body() }
             return try watch.watching(trees, classID, body)
         }
         if mostBytes == .max { return try watched() }

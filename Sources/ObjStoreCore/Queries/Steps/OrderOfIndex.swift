@@ -28,7 +28,8 @@ extension QueryRun {
             case .property = key.value.steps[0], let limit = QueryRun.end(of: steps.dropFirst())
         else { return nil }
         let position = try cls.position(key.properties[0]), kind = cls.columns[position].kind
-        guard kind != .mixed, kind != .link else { return nil }
+        // How often functions are called is not known before.
+        guard kind != .mixed, kind != .link, !query.predicate.callsFunctions else { return nil }
         var order: IndexOrder?
         func use(_ part: IndexPart) {
             let isAsked = query.predicate.isTrue ? false : query.predicate.nodes.count != 2 * part.equal.count - 1
@@ -79,6 +80,7 @@ extension QueryRun {
     /// Asks the condition of one object after the other; false: there are too few of which it is true.
     private func walk(_ order: IndexOrder, into found: KeyBuffer) throws(StoreError) -> Bool {
         let id = order.key.properties[0], test = order.isAsked ? try RowTest(query, trees) : nil
+        if let test, test.columns == nil { try check() }
         var left = order.isAsked ? try mostWalked : Int.max, isEnough = false
         func visit(_ key: Int64) throws(StoreError) -> Bool {
             if left == 0 { return false }
@@ -115,6 +117,7 @@ extension QueryRun {
             if try candidates() != nil { return nil }
         }
         let rows = try trees.objects(cls), test = order.isAsked ? try RowTest(query, trees) : nil, found = KeyBuffer()
+        if let test, test.columns == nil { try check() }
         let mostAsked = order.isAsked ? try mostWalked : Int.max
         let mostEqual = order.isAsked ? mostAsked : max(64, count / 50)
         let isKnown = try within(order) { (index, range) throws(StoreError) -> Bool in

@@ -80,7 +80,7 @@ extension QueryLexer {
     func expected(_ what: String, _ token: QueryToken) -> StoreError {
         let found =
             token.kind == .end
-            ? origin < 0 ? "the end of the query" : "the end of the key path" : shown(token.start, token.end)
+            ? origin < 0 ? "the end of the query" : "the end of \(purpose)" : shown(token.start, token.end)
         return place(
             StoreError(.invalidQuery, "\(what) was expected at byte \(token.start), not \(found)"), token.start)
     }

@@ -8,12 +8,15 @@ import itertools
 from collections.abc import Callable
 
 from ..arguments import seconds
+from ..errors import Error
 from ..native import ffi
 from ..native.callbacks import FAILED, MUST_FINISH, entry, finish, lent, plain
 from ..native.failures import check
 from ..reading import views
 
 _watch = ffi.bind("objstore_watch_queries")
+
+_fail = ffi.bind("objstore_fail")
 
 _numbers = itertools.count(1)
 
@@ -46,9 +49,12 @@ def _told(done: int, total: int, number: int) -> int:
         if function is not None:  # it may have been replaced while a query is asked
             function(done, total)
     except BaseException as error:
-        status = FAILED
         if lent.calls is not None:
             lent.calls.raised.append(error)
+            status = FAILED
+        else:  # another library reads a stream: its error has the text
+            code = int(error.status) if isinstance(error, Error) else 0
+            status = int(_fail(code, ffi.text_of(f"{type(error).__name__}: {error}".encode(errors="replace"))))
     return finish(status)
 
 
