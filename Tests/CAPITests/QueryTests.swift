@@ -885,6 +885,10 @@ private func string(_ characters: String) -> objstore_value { objstore_string(te
     /// Views that are older than the class, or the property; and what was dropped since.
     @Test func olderViewsAndDroppedProperties() throws {
         let folder = TestFolder()
+        let dogs = TestClass(
+            name: "Dog",
+            properties: [("name", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, indexed)],
+            defaults: ["age": objstore_int(0)])
         let first = try openStore(folder.store, [dogs])
         let before = try liveView(first)
         try writing(first) { tx in
@@ -902,8 +906,11 @@ private func string(_ characters: String) -> objstore_value { objstore_string(te
             // A view of another handle of the same store.
             let legs = try query(view, dog.id, "legs == 4"), computed = try query(view, dog.id, "legs + 1 == 5"),
                 sorted = try query(view, dog.id, "SORT(legs ASC)"), age = try query(view, dog.id, "age == 7")
-            for query in [legs, computed, sorted, age] { expect(try found(query, view) == [0]) }
-            for query in [legs, computed, sorted] {
+            // In the order of an index, one after the other; and of the few that another index finds.
+            let walked = try query(view, dog.id, "NOT (legs == 5) SORT(age ASC) LIMIT(1)"),
+                picked = try query(view, dog.id, "NOT (legs == 5) AND age == 7")
+            for query in [legs, computed, sorted, age, walked, picked] { expect(try found(query, view) == [0]) }
+            for query in [legs, computed, sorted, walked, picked] {
                 for status in [
                     objstore_query_find(query, older, &results), objstore_query_first(query, older, &object, nil),
                 ] { refused(status, .OBJSTORE_ERR_NO_SUCH_PROPERTY) }
@@ -922,7 +929,9 @@ private func string(_ characters: String) -> objstore_value { objstore_string(te
                 refused(objstore_query_find(query, older, &results), .OBJSTORE_ERR_NO_SUCH_CLASS)
                 expect(try found(query, view) == [])
             }
-            for query in [legs, computed, sorted, age, named, all] { try ok(objstore_query_close(query)) }
+            for query in [legs, computed, sorted, age, walked, picked, named, all] {
+                try ok(objstore_query_close(query))
+            }
         }
         oldest = try query(older, try ClassOf(tx: older, dogs).id, "name == 'Rex' AND age == 7")
         // Dropped, and renamed: a query goes with the id.

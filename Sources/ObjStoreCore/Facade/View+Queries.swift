@@ -3,7 +3,7 @@ extension View {
     private func run<T>(
         _ query: Query, _ body: (QueryRun) throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        if _slowPath(query.callsFunctions || store.watcher.isOn) {
+        if _slowPath(query.callsFunctions || isWatched) {
             return try calling(query.classID) { (trees) throws(StoreError) in try body(try QueryRun(query, trees)) }
         }
         return try serialised { () throws(StoreError) in try body(try QueryRun(query, try trees)) }

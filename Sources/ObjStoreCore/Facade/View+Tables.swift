@@ -12,7 +12,7 @@ extension View {
     func asking<T>(
         _ classID: UInt32, _ callsFunctions: Bool, _ body: (TreeAccess) throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        callsFunctions || store.watcher.isOn
+        callsFunctions || isWatched
             ? try calling(classID, body) : try serialised { () throws(StoreError) in try body(try trees) }
     }
 

@@ -1,3 +1,4 @@
+internal import CSystem
 internal import Synchronization
 
 /// How a store is seen: live, frozen or inside a transaction.
@@ -52,6 +53,8 @@ package final class View: @unchecked Sendable {
     private let closed = Atomic<Bool>(false)
     /// Of live and frozen views: by it the store closes them.
     let tether = ViewTether()
+    /// That of the store's watcher.
+    private let watched: UnsafePointer<UInt64>
     /// Where the cells of mixed values are made that elements are compared with.
     let cells: CellBuffers
 
@@ -60,6 +63,7 @@ package final class View: @unchecked Sendable {
         self.kind = kind
         self.snapshot = snapshot
         lookUp = snapshot.trees
+        watched = UnsafePointer(store.watcher.flag)
         writer = nil
         cells = CellBuffers()
         shared = store.shared
@@ -73,6 +77,7 @@ package final class View: @unchecked Sendable {
         let writer = ObjectWriter(
             transaction, store.enumerations.isEmpty ? nil : EnumerationCheck(store.enumerations))
         self.writer = writer
+        watched = UnsafePointer(store.watcher.flag)
         cells = writer.cells
         shared = store.shared
         shared.didOpen(nil)
@@ -247,6 +252,9 @@ package final class View: @unchecked Sendable {
     package var canLend: Bool { kind != .live }
 
     // MARK: Access
+
+    /// Somebody watches the queries of the store, or their memory is limited.
+    @inline(__always) var isWatched: Bool { cs_load64_acquire(watched) != 0 }
 
     /// Runs `body` alone, where the view can move.
     @inline(__always)

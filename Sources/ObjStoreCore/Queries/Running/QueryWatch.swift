@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import CSystem
 
 /// Tells the application now and then how far a query has come, and ends it where the application wants that.
 ///
@@ -46,17 +46,18 @@ package final class QueryWatch: Sendable {
 final class QueryWatcher: @unchecked Sendable {
     private let lock = Lock()
     private var watch: QueryWatch?
-    private let isSet: Atomic<Bool>
+    /// Not 0: there is something to do around a query. Views read it where it lies, for a reference counted costs more.
+    let flag = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
     private let mostBytes: Int64
 
     init(mostBytes: Int64) {
         self.mostBytes = mostBytes
-        isSet = Atomic(mostBytes < .max)
+        flag.initialize(to: mostBytes < .max ? 1 : 0)
     }
 
-    /// There is something to do around a query.
-    @inline(__always)
-    var isOn: Bool { isSet.load(ordering: .relaxed) }
+    deinit { flag.deallocate() }
+
+    private var isOn: Bool { cs_load64_acquire(flag) != 0 }
 
     /// Runs `body`, which asks a query about objects of a class.
     ///
@@ -78,7 +79,7 @@ final class QueryWatcher: @unchecked Sendable {
         set {
             let old = lock.withLock { () -> QueryWatch? in
                 defer { watch = newValue }
-                isSet.store(newValue != nil || mostBytes < .max, ordering: .relaxed)
+                SharedWord(flag).store(newValue != nil || mostBytes < .max ? 1 : 0)
                 return watch
             }
             // Let go outside of the lock: it may be the last reference to what the application gave.

@@ -93,8 +93,11 @@ extension QueryLexer {
 
     private func place(_ error: StoreError, _ position: Int) -> StoreError {
         if origin < 0 { return error.at(class: nil, position: position) }
-        return error.prefixed("in the argument for \(purpose): ").at(class: nil, position: origin)
+        return error.prefixed("in the argument for \(purpose): ").at(class: nil, position: outer)
     }
+
+    /// Of an argument.
+    private var purpose: String { origin < QueryLexer.place ? "the key path" : "the place" }
 
     /// For messages: on one line, and short.
     func shown(_ start: Int, _ end: Int) -> String {

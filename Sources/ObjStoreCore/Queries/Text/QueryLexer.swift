@@ -33,9 +33,10 @@ struct QueryLexer {
     let base: UnsafePointer<UInt8>
     let count: Int
     var index = 0
-    /// Where this text is an argument: where that stands in the query, and what it is for; else -1.
+    /// Where this text is an argument: where that stands in the query, plus `place` of one for GEOWITHIN; else -1.
     var origin = -1
-    var purpose: StaticString = "the key path"
+    static let place = 1 << 32
+    var outer: Int { origin & (QueryLexer.place - 1) }
 
     init(_ text: UnsafeRawBufferPointer) {
         // Never read where there is none.

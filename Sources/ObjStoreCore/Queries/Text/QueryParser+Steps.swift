@@ -186,7 +186,7 @@ extension QueryParser {
         let bytes = UnsafeMutableRawBufferPointer(start: arguments.start(index), count: value.count)
         var inner = try QueryParser(
             UnsafeRawBufferPointer(bytes), copy: arguments.start(index),
-            QueryArguments([], size: 0, to: arguments.start(index)), inside: (token.start, "the place"))
+            QueryArguments([], size: 0, to: arguments.start(index)), origin: QueryLexer.place + token.start)
         try inner.shape()
         if inner.token.kind != .end { throw inner.lexer.expected("the end", inner.token) }
         for node in inner.nodes { try append(node) }

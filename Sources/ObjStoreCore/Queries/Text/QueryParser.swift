@@ -39,13 +39,12 @@ struct QueryParser {
 
     /// - Parameters:
     ///   - copy: of the text, as long.
-    ///   - outer: where this text is an argument: where that stands in the query, and what it is for.
+    ///   - origin: see `QueryLexer`.
     init(
-        _ text: UnsafeRawBufferPointer, copy: UnsafeMutableRawPointer, _ arguments: QueryArguments,
-        inside outer: (Int, StaticString)? = nil
+        _ text: UnsafeRawBufferPointer, copy: UnsafeMutableRawPointer, _ arguments: QueryArguments, origin: Int = -1
     ) throws(StoreError) {
         lexer = QueryLexer(text)
-        if let outer { (lexer.origin, lexer.purpose) = outer }
+        lexer.origin = origin
         self.copy = copy.assumingMemoryBound(to: UInt8.self)
         self.arguments = arguments
         try nodes.tryReserve(min(text.count / 4 + 8, 1 << 17))
@@ -98,7 +97,7 @@ struct QueryParser {
         _ kind: QueryNode.Kind, operands: Int, choice: UInt8 = 0, modifiers: QueryNode.Modifiers = [],
         number: Int64 = 0, value: Value = .null, at position: Int
     ) throws(StoreError) {
-        var node = QueryNode(kind, operands: operands, position: lexer.origin < 0 ? position : lexer.origin)
+        var node = QueryNode(kind, operands: operands, position: lexer.origin < 0 ? position : lexer.outer)
         node.choice = choice
         node.modifiers = modifiers
         node.number = number
