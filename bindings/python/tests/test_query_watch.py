@@ -120,12 +120,17 @@ def test_a_write_goes_on(store):
 
 
 def test_an_interrupt_ends_a_query(store):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background has not
+
     def interrupted(done, total):
         os.kill(os.getpid(), signal.SIGINT)
 
     store.watch_queries(interrupted, interval=0)
-    with pytest.raises(KeyboardInterrupt):
-        store.objects(Row).where(Row.name.contains("7")).count()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            store.objects(Row).where(Row.name.contains("7")).count()
+    finally:
+        signal.signal(signal.SIGINT, before)
     store.watch_queries(None)
     assert store.objects(Row).count() == COUNT
 
