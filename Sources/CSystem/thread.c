@@ -13,20 +13,21 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t locks[CS_LOCKS] = {
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 
+/* It is inside nothing any more, no call and no query. */
 static void leave_all(struct cs_thread *thread) {
     for (int place = 0; place < CS_PLACES; place++) cs_leave(thread, place);
+    thread->silent = 0;
+    thread->asked.watched = NULL;
+    thread->asked.budget = 0;
+    thread->telling = 0;
+    thread->frames = 0;
 }
 
 static void thread_ended(void *record) {
     struct cs_thread *thread = record;
     leave_all(thread);
     __atomic_store_n(&thread->sleeps_for, (const void *)0, __ATOMIC_RELEASE);
-    thread->silent = 0;
-    thread->asked.watched = NULL;
-    thread->asked.budget = 0;
-    thread->telling = 0;
     thread->handlers = 0;
-    thread->frames = 0;
     thread->status = 0;
     thread->text_length = 0;
     thread->stack_low = thread->stack_high = 0;
@@ -48,11 +49,6 @@ static void after_fork_in_child(void) {
     for (struct cs_thread *t = records; t; t = t->next)
         if (t != cs_thread_record) {
             leave_all(t);
-            t->frames = 0;
-            t->silent = 0;
-            t->asked.watched = NULL;
-            t->asked.budget = 0;
-            t->telling = 0;
             t->sleeps_for = 0;
             t->used = 0;
         }

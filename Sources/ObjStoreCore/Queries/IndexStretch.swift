@@ -112,6 +112,20 @@ extension TreeAccess {
         return (cls, position)
     }
 
+    /// What lies in an encoded index from one key on, and before another one; an empty one is its beginning, or its
+    /// end. Bounds are valid inside `body` only.
+    func within<T>(
+        _ cls: ClassSchema, at position: Int, from: IndexKey, to: IndexKey,
+        _ body: (IndexReader, IndexRange) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        let lower: IndexBound = from.value.count == 0 ? .start : try .before(from.value, kind: .binary)
+        let upper: IndexBound? = to.value.count == 0 ? nil : try .before(to.value, kind: .binary)
+        let longest = max(from.value.count, to.value.count)
+        return try withIndex(cls, at: position, asksLong: longest > IndexLimits.head) { (reader) throws(StoreError) in
+            try body(reader, IndexRange(lower: lower, upper: upper))
+        }
+    }
+
     /// Bounds point to the bytes of the values: they are valid inside `body` only.
     private func within<T>(
         _ stretch: IndexStretch, _ body: (IndexReader, IndexRange) throws(StoreError) -> T
@@ -124,13 +138,7 @@ extension TreeAccess {
             for (place, value) in stretch.to.enumerated() { try index.append(value.value, at: place, to: to) }
             if isAfter { from.becomeEnd() }
             if !isBefore { to.becomeEnd() }
-            let lower: IndexBound = stretch.from.isEmpty ? .start : try .before(from.value, kind: .binary)
-            let upper: IndexBound? = stretch.to.isEmpty ? nil : try .before(to.value, kind: .binary)
-            let longest = max(from.value.count, to.value.count)
-            return try withIndex(cls, at: position, asksLong: longest > IndexLimits.head) {
-                (reader) throws(StoreError) in
-                try body(reader, IndexRange(lower: lower, upper: upper))
-            }
+            return try within(cls, at: position, from: from, to: to, body)
         }
         let from = stretch.from.first?.value, to = stretch.to.first?.value
         let longest = max(from?.count ?? 0, to?.count ?? 0)

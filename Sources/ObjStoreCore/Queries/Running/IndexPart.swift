@@ -104,12 +104,6 @@ extension QueryRun {
         if let high = part.high { try to.append(high.value) }
         if part.low?.comparison == .greater { from.becomeEnd() }
         if part.high?.comparison != .less { to.becomeEnd() }
-        let lower: IndexBound = from.value.count == 0 ? .start : try .before(from.value, kind: .binary)
-        let upper: IndexBound? = to.value.count == 0 ? nil : try .before(to.value, kind: .binary)
-        let longest = max(from.value.count, to.value.count)
-        return try trees.withIndex(cls, at: part.position, asksLong: longest > IndexLimits.head) {
-            (reader) throws(StoreError) in
-            try body(reader, IndexRange(lower: lower, upper: upper))
-        }
+        return try trees.within(cls, at: part.position, from: from, to: to, body)
     }
 }
