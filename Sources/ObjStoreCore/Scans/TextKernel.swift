@@ -28,7 +28,8 @@ struct TextKernel {
             let part = try reader.textSegment(head, entry, segment: entry.segmentIndex(first), rows: count)
             if StringSegment.isDictionary(part) {
                 decide(part, first, count, fingerprints, mask)
-            } else if !search(part, first, count, mask) {
+            } else if !search(part, first, count, mask, for: pattern) {
+                narrow(part, first, count, mask)
                 try look(reader, part, first, count, fingerprints, mask)
             }
         }
@@ -77,10 +78,14 @@ struct TextKernel {
         }
     }
 
-    /// A segment of nothing but texts as a whole, where most of its rows are asked for; false: each has to be looked
-    /// at.
-    private func search(
-        _ part: UnsafeRawPointer, _ first: Int, _ count: Int, _ mask: UnsafeMutablePointer<UInt64>
+    // MARK: Segments as wholes
+
+    /// Leaves the rows that `find` finds, of a segment of nothing but texts, if so many of its rows are asked for that
+    /// it is worth looking at all of them. False: it is another segment, or `find` cannot tell.
+    @inline(__always)
+    private func narrow(
+        _ part: UnsafeRawPointer, _ first: Int, _ count: Int, _ mask: UnsafeMutablePointer<UInt64>,
+        _ find: (UnsafeRawPointer, _ offsets: UnsafePointer<UInt16>, _ found: UnsafeMutablePointer<UInt64>) -> Bool
     ) -> Bool {
         // Words of the mask are those of the segment alone.
         guard StringSegment.isPlain(part), first & 63 == 0, count & 63 == 0 || count > 64 else { return false }
@@ -88,16 +93,36 @@ struct TextKernel {
         var asked = 0
         for word in 0..<words { asked &+= start[word].nonzeroBitCount }
         if asked &* 2 < count { return false }
-        let ends = (part + StringSegment.header).assumingMemoryBound(to: UInt16.self) + 1
+        let offsets = (part + StringSegment.header).assumingMemoryBound(to: UInt16.self)
         return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: StringSegment.maximumRows / 64) { found in
             found.update(repeating: 0)
-            let texts = part + StringSegment.blobOffset(part)
-            guard pattern.find(in: texts, ends: ends, count, { found[$0 &>> 6] |= 1 &<< UInt64($0 & 63) }) else {
-                return false
-            }
+            let found = found.baseAddress.unsafelyUnwrapped
+            guard find(part + StringSegment.blobOffset(part), offsets, found) else { return false }
             for word in 0..<words { start[word] &= found[word] }
             return true
         }
+    }
+
+    /// Finds what is contained in the texts of a segment; false: each of them has to be looked at.
+    private func search(
+        _ part: UnsafeRawPointer, _ first: Int, _ count: Int, _ mask: UnsafeMutablePointer<UInt64>,
+        for pattern: TextPattern
+    ) -> Bool {
+        narrow(part, first, count, mask) { texts, offsets, found in
+            pattern.find(in: texts, ends: offsets + 1, count) { found[$0 &>> 6] |= 1 &<< UInt64($0 & 63) }
+        }
+    }
+
+    /// Takes rows away that begin with something else, or lack a part of what fits.
+    private func narrow(
+        _ part: UnsafeRawPointer, _ first: Int, _ count: Int, _ mask: UnsafeMutablePointer<UInt64>
+    ) {
+        if pattern.beginning != nil {
+            _ = narrow(part, first, count, mask) { texts, offsets, found in
+                pattern.findBeginnings(in: texts, offsets: offsets, count, into: found)
+            }
+        }
+        if let longest = pattern.part { _ = search(part, first, count, mask, for: longest) }
     }
 
     private func look(

@@ -92,6 +92,10 @@ def conditions(rng):
 def steps(rng):
     keys = rng.sample(["zip", "name", "share", "city", "good"], rng.choice([1, 1, 1, 2]))
     order = ", ".join(f"{key} {rng.choice(['ASC', 'DESC'])}" for key in keys)
+    if rng.random() < 0.3:  # as an index of several has them
+        keys = rng.choice(["city", "city zip", "city zip good", "zip good", "good name", "share city", "zip good name"])
+        way = rng.choice(["ASC", "DESC"])
+        order = ", ".join(f"{key} {way}" for key in keys.split())
     limit = rng.choice([0, 1, 2, 10, 63, 64, 65, 200, 4000, 10_000])
     offset = rng.choice(["", "", f"OFFSET({rng.randrange(80)}) "])
     return rng.choice(["", f"SORT({order}) {offset}LIMIT({limit})", f"SORT({order}) LIMIT({limit})"])
@@ -137,6 +141,12 @@ def test_as_without(store):
         ("city == 'Zug' AND zip > 295", "index", 'city == "Zug" and zip > 295'),
         ("city == 'Zug' AND zip > 100 AND zip <= 102", "index", 'city == "Zug" and zip > 100 and zip <= 102'),
         ("good == TRUE AND name BEGINSWITH 'ab1'", "index", 'good == true and name BEGINSWITH "ab1"'),
+        ("SORT(city DESC, zip DESC) LIMIT(3)", "order", "city, zip"),
+        ("SORT(city ASC, zip ASC, good ASC, name ASC) LIMIT(3)", "order", "city, zip, good"),
+        ("SORT(city ASC, zip DESC) LIMIT(3)", "all", None),  # too many in the first city
+        ("SORT(good ASC, name ASC) LIMIT(3)", "order", "good, name"),
+        ("city == 'Zug' SORT(zip ASC, good ASC) LIMIT(3)", "order", 'zip, good where city == "Zug"'),
+        ("zip == 7 SORT(good ASC, name ASC) LIMIT(3)", "index", "zip == 7"),
         ("zip + 0 == 7 OR city == 'Zug'", "scan", None),
         ("SORT(zip ASC) LIMIT(3)", "order", "zip"),
         ("SORT(zip DESC) LIMIT(3)", "order", "zip"),

@@ -105,7 +105,8 @@ extension QueryRun {
             if few == nil { few = try ends(of: order) }
             if let few {
                 plan.access = .order
-                let name = names.name(of: order.key.properties[0]) ?? "?"
+                let name = ([order.key] + order.further).map { names.name(of: $0.properties[0]) ?? "?" }
+                    .joined(separator: ", ")
                 let equal = order.part.equal.map { describe($0, names) }.joined(separator: " and ")
                 plan.by = equal.isEmpty ? name : "\(name) where \(equal)"
                 plan.estimate = few.count
