@@ -126,8 +126,8 @@ extension TextPattern {
         }
     }
 
-    /// Which of many texts, one behind the other, can fit, as far as their first bytes tell: a bit for each. False: they
-    /// tell nothing.
+    /// Which of many texts, one behind the other, can fit, as far as their first bytes tell: a bit for each. False:
+    /// they tell nothing.
     ///
     /// - Parameter offsets: of each text, where it begins, and the end of the last one.
     package func findBeginnings(
