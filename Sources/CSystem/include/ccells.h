@@ -54,4 +54,13 @@ void cs_heads_begin(const void *texts, const uint16_t *offsets, size_t count, cs
 void cs_heads_at_most(
     const void *texts, const uint16_t *offsets, size_t count, uint64_t flip, uint64_t most, uint64_t *mask);
 
+/* How many values a group has, and what they add up to: of doubles, NaN is counted and not added. */
+typedef struct cs_group_sum {
+    int64_t count;
+    double sum;
+} cs_group_sum;
+
+/* Adds each value to the group that its byte says, one after the other (sums.c). */
+void cs_sums_by_byte(const uint8_t *groups, const double *values, size_t count, cs_group_sum sums[256]);
+
 #endif
