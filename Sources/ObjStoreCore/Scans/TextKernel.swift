@@ -26,6 +26,7 @@ struct TextKernel {
             defer { first &+= count }
             if TextKernel.isEmpty(mask, first, count) { continue }
             let part = try reader.textSegment(head, entry, segment: entry.segmentIndex(first), rows: count)
+            if first &+ count < rows { reader.prefetchTexts(head, entry, first &+ count) }
             if StringSegment.isDictionary(part) {
                 decide(part, first, count, fingerprints, mask)
             } else if !search(part, first, count, mask, for: pattern) {

@@ -143,6 +143,7 @@ final class BlockPrefixes {
             while end < count, Int(slots[end]) &>> shift == segment { end &+= 1 }
             let row = Int(slots[end &- 1]) & (1 &<< shift &- 1)
             let part = try leaf.textSegment(head, entry, segment: entry.segmentIndex(Int(slots[first])), rows: row &+ 1)
+            if block.isWhole, end < count { leaf.prefetchTexts(head, entry, end) }
             if StringSegment.isPlain(part) {
                 readPlain(part, slots, first..<end, 1 &<< shift &- 1, isWhole: block.isWhole)
             } else {
@@ -173,6 +174,7 @@ final class BlockPrefixes {
         while first < count {
             let rows = min(entry.segmentRows, count &- first)
             let part = try leaf.textSegment(head, entry, segment: entry.segmentIndex(first), rows: rows)
+            if first &+ rows < count { leaf.prefetchTexts(head, entry, first &+ rows) }
             guard StringSegment.isPlain(part) else { return false }
             let blob = part + StringSegment.blobOffset(part), last = StringSegment.offset(part, rows) &- 8
             let offsets = (part + StringSegment.header).assumingMemoryBound(to: UInt16.self)

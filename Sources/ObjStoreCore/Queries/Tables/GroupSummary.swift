@@ -88,7 +88,9 @@ final class GroupSummary {
     }
 
     /// A sum of doubles, which `GroupKeys` can add up while it counts.
-    var isSumOfDoubles: Bool { way == .doubles && aggregate == .sum && reader.value.kind == .double && reader.number != nil }
+    var isSumOfDoubles: Bool {
+        way == .doubles && aggregate == .sum && reader.value.kind == .double && reader.number != nil
+    }
 
     /// Adds the values of a block where they lie in the leaf to what is there, by their cells; false: they lie otherwise.
     func add(
