@@ -92,7 +92,8 @@ final class GroupSummary {
         way == .doubles && aggregate == .sum && reader.value.kind == .double && reader.number != nil
     }
 
-    /// Adds the values of a block where they lie in the leaf to what is there, by their cells; false: they lie otherwise.
+    /// Adds the values of a block where they lie in the leaf to what is there, by their cells; false: they lie
+    /// otherwise.
     func add(
         _ block: RowBlocks, _ cells: UnsafePointer<UInt8>, to sums: UnsafeMutablePointer<cs_group_sum>
     ) throws(StoreError) -> Bool {
