@@ -172,3 +172,58 @@ def test_counts_of_many_are_of_the_index(store):
     """More than a scan would be as good for: the index says how many."""
     for text in ("city == 'Bern'", "city == NULL", "name BEGINSWITH 'a'", "good == FALSE AND name BEGINSWITH 'ab'"):
         assert store.objects(Indexed).filter(text).count() == store.objects(Plain).filter(text).count() > COUNT / 50
+
+
+class Card(Model):
+    id: int = field(primary_key=True)
+    suit: int | None = field(default=None, indexed=True)
+    rank: int = field(default=0, indexed=True)
+    name: str = field(default="", indexed=True)
+    worn: bool = False
+
+
+def test_two_indexes():
+    rng = random.Random(3)
+    rows = [
+        (i, rng.choice([None, *range(60)]), rng.randrange(70), f"{rng.randrange(80)}", rng.random() < 0.5)
+        for i in range(12_000)
+    ]
+    questions = {
+        "suit == 5 AND rank == 7": lambda suit, rank, name, worn: suit == 5 and rank == 7,
+        "rank == 7 AND name == '7'": lambda suit, rank, name, worn: rank == 7 and name == "7",
+        "suit == NULL AND rank == 9": lambda suit, rank, name, worn: suit is None and rank == 9,
+        "suit == 5 AND rank == 7 AND worn == TRUE": lambda suit, rank, name, worn: suit == 5 and rank == 7 and worn,
+        "suit == 5 AND NOT rank == 7": lambda suit, rank, name, worn: suit == 5 and rank != 7,
+        "suit == 5 AND (rank == 7 OR worn == FALSE)": lambda suit, rank, name, worn: (
+            suit == 5 and (rank == 7 or not worn)
+        ),
+        "rank == 7 AND suit >= 58": lambda suit, rank, name, worn: rank == 7 and suit is not None and suit >= 58,
+        "rank IN {1, 2} AND suit == 3": lambda suit, rank, name, worn: rank in (1, 2) and suit == 3,
+        "rank == 8 AND rank == 9": lambda suit, rank, name, worn: False,
+        "suit == 5 AND rank == 7 AND name == '12'": lambda suit, rank, name, worn: (suit, rank, name) == (5, 7, "12"),
+    }
+    with objstore.open(memory="cards", models=[Card]) as store:
+        with store.write():
+            store.create_all(
+                Card, [dict(zip(("id", "suit", "rank", "name", "worn"), row, strict=True)) for row in rows]
+            )
+
+        def check():
+            for text, holds in questions.items():
+                cards = [card for card in store.objects(Card) if holds(card.suit, card.rank, card.name, card.worn)]
+                found = store.objects(Card).filter(text)
+                assert list(found) == cards, text
+                assert (found.count(), found.first()) == (len(cards), cards[0] if cards else None), text
+
+        check()
+        plan = store.objects(Card).filter("suit == 5 AND rank == 7").explain(run=True)
+        assert (plan.access, plan.filter) == ("index", None)
+        assert sorted(plan.by.split(" and then by ")) == ["rank == 7", "suit == 5"]
+        plan = store.objects(Card).filter("suit == 5 AND rank == 7 AND worn == TRUE").explain()
+        assert (" and then by " in plan.by, plan.filter) == (True, "suit == 5 and rank == 7 and worn == true")
+        with store.write():
+            for card in list(store.objects(Card))[::3]:
+                card.suit, card.rank = 5, rng.choice([7, 8])
+            store.objects(Card).filter("id < 900 AND worn == TRUE").delete()
+            check()
+        check()
