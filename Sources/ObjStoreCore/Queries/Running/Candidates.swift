@@ -1,5 +1,6 @@
 /// What indexes and inverses find of the objects that a condition can be true of: the cheapest of its comparisons that
-/// must be true; or what two of them have in common. What else the condition says is asked of each object that it finds.
+/// must be true; or what two of them have in common. What else the condition says is asked of each object that it
+/// finds.
 struct Candidates {
     enum Source {
         case comparison(ColumnTest)
