@@ -18,8 +18,9 @@ struct TextKernel {
         }
         guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
         let reader = LeafReader(source: source), rows = LeafHead.rows(head), segmentRows = entry.segmentRows
-        // 0: null.
-        let fingerprints = try reader.fingerprints(head, entry).assumingMemoryBound(to: UInt8.self)
+        // 0: null. Where nothing is, they are not fetched.
+        let fingerprints =
+            spec.nullable ? try reader.fingerprints(head, entry).assumingMemoryBound(to: UInt8.self) : nil
         var first = 0
         while first < rows {
             let count = min(segmentRows, rows &- first)
@@ -45,7 +46,7 @@ struct TextKernel {
     /// Calls `body` for each row of the mask in a segment that is not null; where it is false the row goes.
     @inline(__always)
     private func filter<Failure: Error>(
-        _ first: Int, _ count: Int, _ fingerprints: UnsafePointer<UInt8>, _ mask: UnsafeMutablePointer<UInt64>,
+        _ first: Int, _ count: Int, _ fingerprints: UnsafePointer<UInt8>?, _ mask: UnsafeMutablePointer<UInt64>,
         _ body: (Int) throws(Failure) -> Bool
     ) throws(Failure) {
         for word in first &>> 6...(first &+ count &- 1) &>> 6 {
@@ -55,7 +56,7 @@ struct TextKernel {
                 bits ^= bit
                 // Segments of few rows share a word.
                 if slot < first || slot >= first &+ count { continue }
-                var fits = fingerprints[slot] != 0
+                var fits = fingerprints.map { $0[slot] != 0 } ?? true
                 if fits { fits = try body(slot &- first) }
                 if !fits { mask[word] ^= bit }
             }
@@ -63,7 +64,7 @@ struct TextKernel {
     }
 
     private func decide(
-        _ part: UnsafeRawPointer, _ first: Int, _ count: Int, _ fingerprints: UnsafePointer<UInt8>,
+        _ part: UnsafeRawPointer, _ first: Int, _ count: Int, _ fingerprints: UnsafePointer<UInt8>?,
         _ mask: UnsafeMutablePointer<UInt64>
     ) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: TextDictionary.mostValues) { table in
@@ -128,7 +129,7 @@ struct TextKernel {
 
     private func look(
         _ reader: LeafReader, _ part: UnsafeRawPointer, _ first: Int, _ count: Int,
-        _ fingerprints: UnsafePointer<UInt8>, _ mask: UnsafeMutablePointer<UInt64>
+        _ fingerprints: UnsafePointer<UInt8>?, _ mask: UnsafeMutablePointer<UInt64>
     ) throws(StoreError) {
         let blob = part + StringSegment.blobOffset(part), hasLong = StringSegment.hasLong(part)
         try filter(first, count, fingerprints, mask) { (row) throws(StoreError) in
