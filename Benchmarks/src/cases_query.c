@@ -297,7 +297,10 @@ static void run_grouping(session *s, const grouped *what) {
     place_groups(&found, what->floor(&s->truth, found), room, &expected, "floor");
     question *asking[SLOTS] = {0};
     each_engine_for(b, slot, what->name) {
-        const char *text = slot == OBJSTORE ? what->objstore : slot == LMDB ? what->name : slot == SQLITE ? what->sqlite : what->sql;
+        const char *text = slot == OBJSTORE ? what->objstore
+                           : slot == LMDB   ? what->name
+                           : slot == SQLITE ? what->sqlite
+                                            : what->sql;
         asking[slot] = b->queries[slot]->prepare(database_of(s, slot, what->store), what->class_name, text);
     }
     // The first round is not measured: first touches.
