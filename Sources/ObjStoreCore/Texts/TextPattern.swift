@@ -33,8 +33,7 @@ package struct TextPattern: @unchecked Sendable {
     /// What everything that fits begins with, where that is known.
     let beginning: HeadBytes?
     /// Of LIKE: a part between its stars that everything that fits contains, the longest one of two bytes or more.
-    private let longestPart: Boxed?
-    var part: TextPattern? { longestPart?.pattern }
+    var part: TextPattern? { memory.longestPart }
     /// `count` units, and the end behind them.
     let units: UnsafePointer<UInt32>
     let count: Int
@@ -86,9 +85,9 @@ package struct TextPattern: @unchecked Sendable {
         let areBytes = form == .plain || form == .bytes || form == .scalars && !foldsCase
         beginning =
             hasBeginning ? HeadBytes(units, count, foldsCase: foldsCase, areBytes: areBytes) : nil
-        longestPart =
-            operation == .like
-            ? try TextPattern.longestPart(units, count, foldsCase, foldsAccents, isBinary).map(Boxed.init) : nil
+        if operation == .like {
+            memory.longestPart = try TextPattern.longestPart(units, count, foldsCase, foldsAccents, isBinary)
+        }
     }
 
     /// A part of a pattern that is ASCII, and has no `*` or `?` in it.
@@ -201,15 +200,11 @@ package struct TextPattern: @unchecked Sendable {
     }
 }
 
-/// A pattern in a pattern.
-private final class Boxed: Sendable {
-    let pattern: TextPattern
-    init(_ pattern: TextPattern) { self.pattern = pattern }
-}
-
 /// Memory of a pattern, freed with the last copy of it.
 private final class PatternMemory {
     let start: UnsafeMutableRawPointer
+    /// Written before anybody else knows of it.
+    var longestPart: TextPattern?
     init(_ start: UnsafeMutableRawPointer) { self.start = start }
     deinit { start.deallocate() }
 }

@@ -72,19 +72,19 @@ extension PathBinder {
     private func joined(
         _ left: Side, _ relation: PathComparison.Relation, _ right: Side, isIn: Bool
     ) -> PathCondition {
-        var comparison = PathComparison(left: left.operand, relation: relation, right: right.operand)
+        var one = left.operand, other = right.operand, extent = PathComparison.Extent.values
         func expands(_ side: Side) -> Bool { side.kind == .mixed && !side.isMany && !side.isConstant }
         if isIn || left.operand.quantifier != nil || right.operand.quantifier != nil {
-            comparison.left.expands = expands(left) && left.operand.quantifier != nil
-            comparison.right.expands = expands(right)
+            one.expands = expands(left) && left.operand.quantifier != nil
+            other.expands = expands(right)
         } else if left.isMany && right.isMany {
-            comparison.extent = .wholes
+            extent = .wholes
         } else if left.isList && expands(right) {
-            comparison.extent = .wholesOfLists(leftIsMixed: false)
+            extent = .wholesOfLists(leftIsMixed: false)
         } else if right.isList && expands(left) {
-            comparison.extent = .wholesOfLists(leftIsMixed: true)
+            extent = .wholesOfLists(leftIsMixed: true)
         }
-        return .comparison(comparison)
+        return .comparison(PathComparison(left: one, relation: relation, right: other, extent: extent))
     }
 
     // MARK: Sides

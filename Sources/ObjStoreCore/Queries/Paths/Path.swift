@@ -60,8 +60,9 @@ struct PathOperand: Sendable {
     var expands = false
 }
 
-/// `Q1 left op Q2 right`: for Q1 of the left values it holds that for Q2 of the right ones they relate.
-struct PathComparison: Sendable {
+/// `Q1 left op Q2 right`: for Q1 of the left values it holds that for Q2 of the right ones they relate. An object: it
+/// has many parts, which would be copied for each value.
+final class PathComparison: Sendable {
     enum Relation: Sendable {
         /// `apart`: a text is never equal to a binary.
         case comparison(Comparison, apart: Bool)
@@ -86,10 +87,29 @@ struct PathComparison: Sendable {
         case wholesOfLists(leftIsMixed: Bool)
     }
 
-    var left: PathOperand
-    var relation: Relation
-    var right: PathOperand
-    var extent = Extent.values
+    let left: PathOperand
+    let relation: Relation
+    let right: PathOperand
+    let extent: Extent
+    /// Of a right side that is one constant, which it is.
+    let constant: Value?
+
+    init(left: PathOperand, relation: Relation, right: PathOperand, extent: Extent = .values) {
+        (self.left, self.relation, self.right, self.extent) = (left, relation, right, extent)
+        if case .constants(let values) = right.source, values.count == 1, right.quantifier == nil, !right.expands {
+            constant = values[0]
+        } else {
+            constant = nil
+        }
+    }
+
+    /// With mixed values, on the one side or the other, that count as their elements.
+    func expanding(left isLeft: Bool) -> PathComparison {
+        var left = left, right = right
+        left.expands = isLeft
+        right.expands = !isLeft
+        return PathComparison(left: left, relation: relation, right: right, extent: extent)
+    }
 }
 
 /// A condition about paths, true or false for an object.

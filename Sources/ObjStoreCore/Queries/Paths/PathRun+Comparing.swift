@@ -7,31 +7,35 @@ extension PathRun {
         case .wholesOfLists(let leftIsMixed):
             let mixed = try value((leftIsMixed ? comparison.left : comparison.right).source)
             if mixed.kind == .document, try MixedNode(mixed.pointer, mixed.count).kind == .list {
-                var whole = comparison
-                whole.left.expands = leftIsMixed
-                whole.right.expands = !leftIsMixed
-                return try areEqualWholes(whole)
+                return try areEqualWholes(comparison.expanding(left: leftIsMixed))
             }
         }
         return try quantified(comparison.left) { (left) throws(StoreError) in
-            try quantified(comparison.right) { (right) throws(StoreError) in
-                if case .within(let shape, let place) = comparison.relation { return try isWithin(left, shape, place) }
-                return try PathRun.relate(left, comparison.relation, right)
+            if let constant = comparison.constant { return try relates(left, comparison, constant) }
+            return try quantified(comparison.right) { (right) throws(StoreError) in
+                try PathRun.relate(left, comparison.relation, right)
             }
         }
     }
 
+    private func relates(_ left: Value, _ comparison: PathComparison, _ right: Value) throws(StoreError) -> Bool {
+        if case .within(let shape, let place) = comparison.relation { return try isWithin(left, shape, place) }
+        return try PathRun.relate(left, comparison.relation, right)
+    }
+
     private func isWithin(_ object: Value, _ shape: GeoShape, _ place: GeoProperties) throws(StoreError) -> Bool {
-        guard object.kind == .link, case .value(let type) = try property(place.type, of: .value(object)),
-            type.kind == .string,
-            UnsafeRawBufferPointer(start: type.pointer, count: type.count).elementsEqual("Point".utf8)
+        guard object.kind == .link, let row = try row(of: object, place.type),
+            case .value(let type) = try read(place.type, row), type.kind == .string, type.count == 5,
+            "Point".utf8.elementsEqual(UnsafeRawBufferPointer(start: type.pointer, count: type.count))
         else { return false }
-        var numbers: [Double] = []
-        _ = try forEachElement(try property(place.coordinates, of: .value(object))) { (number) throws(StoreError) in
-            numbers.append(ValueProgram.number(number) ?? .nan)
-            return numbers.count < 2
+        var longitude = Double.nan, latitude = Double.nan, count = 0
+        _ = try forEachElement(try read(place.coordinates, row)) { (number) throws(StoreError) in
+            let number = ValueProgram.number(number) ?? .nan
+            if count == 0 { longitude = number } else { latitude = number }
+            count += 1
+            return count < 2
         }
-        return numbers.count == 2 && shape.contains(GeoShape.Point(longitude: numbers[0], latitude: numbers[1]))
+        return count == 2 && shape.contains(GeoShape.Point(longitude: longitude, latitude: latitude))
     }
 
     /// ANY, also where nothing is said, ALL or NONE of the values.

@@ -230,6 +230,16 @@ final class PathRun {
         return cls.columns[position].kind.isCollection ? .nothing : .value(.null)
     }
 
+    /// Of an object, by a link to it; `id`: of one of its properties. Nil: it does not exist.
+    func row(of link: Value, _ id: UInt32) throws(StoreError) -> RowPosition? {
+        let cls = schema.classes[PropertyID.classIndex(id)]
+        return try trees.find(cls, link.low, try reader(cls))
+    }
+
+    func read(_ id: UInt32, _ row: RowPosition) throws(StoreError) -> Item {
+        try read(id, schema.classes[PropertyID.classIndex(id)], row)
+    }
+
     private func reader(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {
         if let reader = readers[Int(cls.id)] { return reader }
         let reader = try trees.objects(cls)
