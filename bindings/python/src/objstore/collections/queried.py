@@ -42,7 +42,8 @@ class Queried(Collection, Generic[T_co]):
         source, prop, element = self._source, self._prop, self._shape.element
         if element.kind != LINK:
             raise about(WrongType, prop, f"{prop.path} is {a(self._shape.type_name)}: it has no links to objects")
-        query = queries.of_collection(self._view().handle, self._place, self._c)
+        view = self._view()  # kept during the call
+        query = queries.of_collection(view.handle, self._place, self._c)
         query.shown = f"the objects of {prop.path}"
         return source._results(source._leading(element.target), query)
 
@@ -50,7 +51,8 @@ class Queried(Collection, Generic[T_co]):
         """The plain values as results. WrongType: they are objects. NoSuchObject: as of objects()."""
         from ..queries.value_results import ValueResults
 
-        return ValueResults(self, queries.of_values(self._view().handle, self._place, self._c))
+        view = self._view()  # kept during the call
+        return ValueResults(self, queries.of_values(view.handle, self._place, self._c))
 
     def _asked(self) -> "Results[Any] | ValueResults[Any]":
         return self.objects() if self._shape.element.kind == LINK else self.elements()

@@ -58,9 +58,9 @@ class ValueResults(Generic[T]):
         Results.filter."""
         if not isinstance(text, str):
             raise WrongType(f"a filter is a text such as '@self < $0', not {text!r}")
-        mine = self._collection
-        packed = constants.arguments(arguments)
-        query = queries.of_values_text(mine._view().handle, mine._place, mine._c, text, packed)
+        mine, packed = self._collection, constants.arguments(arguments)
+        view = mine._view()  # kept during the call
+        query = queries.of_values_text(view.handle, mine._place, mine._c, text, packed)
         return ValueResults(mine, queries.then(self._query, query))
 
     def order_by(self, *keys: object) -> "ValueResults[T]":
@@ -89,7 +89,8 @@ class ValueResults(Generic[T]):
                 f"'{part}' is about {part._properties[0].model_name}, and the elements of {mine._prop.path} are plain "
                 "values: objstore.value is one of them",
             )
-        query = queries.of_values(mine._view().handle, mine._place, mine._c, part._nodes, part._texts)
+        view = mine._view()  # kept during the call
+        query = queries.of_values(view.handle, mine._place, mine._c, part._nodes, part._texts)
         return ValueResults(mine, queries.then(self._query, query))
 
     # Versions
