@@ -35,7 +35,7 @@
  *      13. Queries: made once, asked as often as one likes
  *      14. Index ranges: objects between two bounds
  *      15. Inverses: which objects link to one
- *      16. Results: the objects that were found; sections of them
+ *      16. Results: the objects that were found; sections of them; plain values
  *      17. Columns: many objects in one call
  *      18. Observing
  *      19. Asynchronous writes

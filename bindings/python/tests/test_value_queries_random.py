@@ -101,7 +101,9 @@ def holds(sign: str, a: Any, b: Any) -> bool:
     if family(a) != family(b):
         return sign == "!="
     found = order(a, b)
-    return {"==": found == 0, "!=": found != 0, "<": found < 0, "<=": found <= 0, ">": found > 0, ">=": found >= 0}[sign]
+    return {"==": found == 0, "!=": found != 0, "<": found < 0, "<=": found <= 0, ">": found > 0, ">=": found >= 0}[
+        sign
+    ]
 
 
 @dataclass
@@ -146,9 +148,7 @@ def comparison(rnd: random.Random, kind: str) -> Condition:
 
 def member(rnd: random.Random, kind: str) -> Condition:
     some = rnd.choices([*POOLS[kind], None], k=rnd.choice([0, 1, 3, 12]))
-    return Condition(
-        "@self IN $0", [some], value.in_(some), lambda each: any(holds("==", each, one) for one in some)
-    )
+    return Condition("@self IN $0", [some], value.in_(some), lambda each: any(holds("==", each, one) for one in some))
 
 
 def between(rnd: random.Random, kind: str) -> Condition:

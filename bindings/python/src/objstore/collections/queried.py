@@ -1,7 +1,7 @@
 """Collections as questions: their objects, or their elements, filtered, sorted and added up."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from ..errors import WrongType, about
 from ..messages import a
@@ -18,9 +18,85 @@ if TYPE_CHECKING:
     from ..queries.value_results import ValueResults
 
     M = TypeVar("M", bound=Model)
+    R_co = TypeVar("R_co", covariant=True)
 
 T_co = TypeVar("T_co", covariant=True)
 V = TypeVar("V")
+
+
+def _where(self: "Queried[Any]", *conditions: "Condition | int") -> "Results[Any] | ValueResults[Any]":
+    """Those that satisfy a condition, or several; see Results.where, and ValueResults.where of plain values."""
+    return self._asked().where(*conditions)
+
+
+def _filter(self: "Queried[Any]", text: str, *arguments: Any) -> "Results[Any] | ValueResults[Any]":
+    """The same from text; see Results.filter. A plain value is @self there."""
+    return self._asked().filter(text, *arguments)
+
+
+def _order_by(self: "Queried[Any]", *keys: object) -> "Results[Any] | ValueResults[Any]":
+    """In another order; see Results.order_by. Plain values also without a key."""
+    return self._asked().order_by(*keys)
+
+
+def _distinct(self: "Queried[Any]", *values: object) -> "Results[Any] | ValueResults[Any]":
+    """The first of those whose properties have the same values; of plain values the first of equal ones."""
+    return self._asked().distinct(*values)
+
+
+def _limit(self: "Queried[Any]", count: int) -> "Results[Any] | ValueResults[Any]":
+    """The first ones, so many at most."""
+    return self._asked().limit(count)
+
+
+def _offset(self: "Queried[Any]", count: int) -> "Results[Any] | ValueResults[Any]":
+    """Those behind the first ones, so many."""
+    return self._asked().offset(count)
+
+
+if TYPE_CHECKING:
+    # What these return depends on what the elements are. A checker decides that for the instance of a descriptor, not
+    # for a `self` with a bound.
+
+    class _Conditions(Protocol[R_co]):
+        def __call__(self, *conditions: "Condition | int") -> R_co: ...
+
+    class _Text(Protocol[R_co]):
+        def __call__(self, text: str, *arguments: Any) -> R_co: ...
+
+    class _Values(Protocol[R_co]):
+        def __call__(self, *values: object) -> R_co: ...
+
+    class _Count(Protocol[R_co]):
+        def __call__(self, count: int) -> R_co: ...
+
+    class _OfConditions:
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Conditions[Results[M]]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Conditions[ValueResults[V]]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
+
+    class _OfText:
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Text[Results[M]]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Text[ValueResults[V]]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
+
+    class _OfValues:
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Values[Results[M]]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Values[ValueResults[V]]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
+
+    class _OfCount:
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Count[Results[M]]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Count[ValueResults[V]]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
 
 
 class Queried(Collection, Generic[T_co]):
@@ -49,65 +125,19 @@ class Queried(Collection, Generic[T_co]):
 
     def elements(self: "Queried[V]") -> "ValueResults[V]":
         """The plain values as results. WrongType: they are objects. NoSuchObject: as of objects()."""
-        from ..queries.value_results import ValueResults
-
         view = self._view()  # kept during the call
-        return ValueResults(self, queries.of_values(view.handle, self._place, self._c))
+        return self._source._value_results(self, queries.of_values(view.handle, self._place, self._c))
 
     def _asked(self) -> "Results[Any] | ValueResults[Any]":
         return self.objects() if self._shape.element.kind == LINK else self.elements()
 
-    @overload
-    def where(  # type: ignore[overload-overlap]
-        self: "Queried[M | None]", *conditions: "Condition | int"
-    ) -> "Results[M]": ...
-    @overload
-    def where(self: "Queried[V]", *conditions: "Condition | int") -> "ValueResults[V]": ...
-    def where(self, *conditions: "Condition | int") -> Any:
-        """Those that satisfy a condition, or several; see Results.where, and ValueResults.where of plain values."""
-        return self._asked().where(*conditions)
-
-    @overload
-    def filter(  # type: ignore[overload-overlap]
-        self: "Queried[M | None]", text: str, *arguments: Any
-    ) -> "Results[M]": ...
-    @overload
-    def filter(self: "Queried[V]", text: str, *arguments: Any) -> "ValueResults[V]": ...
-    def filter(self, text: str, *arguments: Any) -> Any:
-        """The same from text; see Results.filter. A plain value is @self there."""
-        return self._asked().filter(text, *arguments)
-
-    @overload
-    def order_by(self: "Queried[M | None]", *keys: object) -> "Results[M]": ...  # type: ignore[overload-overlap]
-    @overload
-    def order_by(self: "Queried[V]", *keys: object) -> "ValueResults[V]": ...
-    def order_by(self, *keys: object) -> Any:
-        """In another order; see Results.order_by. Plain values also without a key."""
-        return self._asked().order_by(*keys)
-
-    @overload
-    def distinct(self: "Queried[M | None]", *values: object) -> "Results[M]": ...  # type: ignore[overload-overlap]
-    @overload
-    def distinct(self: "Queried[V]", *values: object) -> "ValueResults[V]": ...
-    def distinct(self, *values: object) -> Any:
-        """The first of those whose properties have the same values; of plain values the first of equal ones."""
-        return self._asked().distinct(*values)
-
-    @overload
-    def limit(self: "Queried[M | None]", count: int) -> "Results[M]": ...  # type: ignore[overload-overlap]
-    @overload
-    def limit(self: "Queried[V]", count: int) -> "ValueResults[V]": ...
-    def limit(self, count: int) -> Any:
-        """The first ones, so many at most."""
-        return self._asked().limit(count)
-
-    @overload
-    def offset(self: "Queried[M | None]", count: int) -> "Results[M]": ...  # type: ignore[overload-overlap]
-    @overload
-    def offset(self: "Queried[V]", count: int) -> "ValueResults[V]": ...
-    def offset(self, count: int) -> Any:
-        """Those behind the first ones, so many."""
-        return self._asked().offset(count)
+    if TYPE_CHECKING:
+        where = _OfConditions()
+        filter = _OfText()
+        order_by = distinct = _OfValues()
+        limit = offset = _OfCount()
+    else:
+        where, filter, order_by, distinct, limit, offset = _where, _filter, _order_by, _distinct, _limit, _offset
 
     def select(self: "Queried[M | None]", *values: object, **names: object) -> "Table":
         """A table of values of each object; see Results.select."""

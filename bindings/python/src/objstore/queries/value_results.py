@@ -1,10 +1,10 @@
 """What is asked of lists, sets and dicts of plain values: their elements, filtered, sorted and added up."""
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from ..collections.collection import BLOCK, Collection, return_room, room, shown
+from ..collections.collection import BLOCK, Collection, return_room, room
 from ..errors import Error, IndexOutOfRange, WrongType, about
 from ..models import steps
 from ..models.element import value
@@ -14,7 +14,7 @@ from ..reading.queries import Query
 from ..values import constants
 from ..values.c_values import give_back, take
 from ..values.constants import ANYTHING
-from ..values.kinds import LINK, LIST, MIXED
+from ..values.kinds import MIXED
 from .aggregates import KINDS
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ SHOWN = 20  # elements in a repr
 
 
 class ValueResults(Generic[T]):
-    """A question to a list, set or dict of plain values, and its answer: in the order of the list, ascending of a set, in
-    the order of the keys of a dict, or that of order_by(). Live: each use looks at the elements that there are then. A
-    loop continues over those that it began with. Of an object that was deleted there are none.
+    """A question to a list, set or dict of plain values, and its answer: in the order of the list, ascending of a set,
+    in the order of the keys of a dict, or that of order_by(). Live: each use looks at the elements that there are then.
+    A loop continues over those that it began with. Of an object that was deleted there are none.
 
         for tag in dog.tags.where(value.starts_with("g")).order_by(value): …
         len(tags), tags[0], tags[-1], tags[10:20], "good" in tags, dog.rooms.where(value > 12).sum()
@@ -171,7 +171,8 @@ class ValueResults(Generic[T]):
 
     def first(self) -> T | None:
         """The first one, or None."""
-        return next(iter(self.limit(1)), None)
+        _view, found = self._find()
+        return next(iter(self._range(found, 0, min(1, found.count))), None)
 
     def __contains__(self, element: object) -> bool:
         return element in list(self)
