@@ -211,7 +211,7 @@ extension ValueResults {
     private func aggregated(_ kind: AggregateKind) throws(ObjStoreError) -> (FoundValues, Value) {
         let found = try found()
         guard case .query(let query) = question else { return (found, .null) }
-        return (found, try core { () throws(StoreError) in try space.current.aggregate(query, found, kind) })
+        return (found, try core { () throws(StoreError) in try query.aggregate(kind, of: found) })
     }
 }
 

@@ -33,6 +33,6 @@ package final class ValueResults: @unchecked Sendable {
     }
 
     package func aggregate(_ aggregate: AggregateKind) throws(StoreError) -> Value {
-        try view.aggregate(query, values(), aggregate)
+        try query.aggregate(aggregate, of: values())
     }
 }

@@ -30,8 +30,11 @@ extension View {
             let trees = try trees, cls = try classOf(id.owner, trees.schema)
             let position = try cls.collectionOfValues(id.propertyID)
             _ = try trees.elements(of: id.owner.key, cls, position)
-            guard let tree else { return ValueQuery(id, storeTag: trees.storeTag) }
-            return try ValueQuery(id, tree, trees, cls, position, store.names, store.functions)
+            let all = ValueQuery(id, trees, cls, position, store.names)
+            guard let tree else { return all }
+            do throws(StoreError) { return try all.then(tree, trees, cls, store.names, store.functions) } catch {
+                throw cls.named(error, position)
+            }
         }
     }
 
@@ -50,22 +53,6 @@ extension View {
             return try calling(of: { (trees) throws(StoreError) in try ValueRun(query, trees).total() }, find)
         }
         return try serialised { () throws(StoreError) in try find(try trees) }
-    }
-
-    /// An aggregate over what a query has found in a view of the store; nulls and NaN do not count. Of nothing the sum
-    /// is 0, the others are null. Bytes are those of `values`.
-    ///
-    /// Errors: `.wrongType`: the elements have none; `.outOfRange`: a sum of ints leaves 64 bits.
-    package func aggregate(
-        _ query: ValueQuery, _ values: FoundValues, _ aggregate: AggregateKind
-    ) throws(StoreError) -> Value {
-        let cls = try schema.cls(query.collection.owner.classID)
-        let position = try cls.collectionOfValues(query.collection.propertyID)
-        do throws(StoreError) {
-            return try values.aggregate(aggregate, of: cls.elements(of: position).kind)
-        } catch {
-            throw cls.named(error.prefixed("\(cls.name).\(cls.properties[position].name): "), position)
-        }
     }
 
     static func notOfValues(_ what: StaticString) -> StoreError {

@@ -7,6 +7,10 @@
 /// ```
 package final class ValueQuery: Sendable {
     package let collection: CollectionID
+    /// What the elements are.
+    let kind: ValueKind
+    /// For messages: class and property.
+    private let path: String
     let storeTag: UInt32
     /// Conditions are steps, too. Of each filter the predicate is one test of paths that begin with an element.
     let steps: [QueryStep]
@@ -15,12 +19,22 @@ package final class ValueQuery: Sendable {
     /// They own the bytes that the steps point to.
     private let trees: [QueryTree]
 
-    init(_ collection: CollectionID, storeTag: UInt32, steps: [QueryStep] = [], trees: [QueryTree] = []) {
+    private init(_ other: ValueQuery, then steps: [QueryStep], _ trees: [QueryTree]) {
+        (collection, kind, path, storeTag) = (other.collection, other.kind, other.path, other.storeTag)
+        self.steps = other.steps + steps
+        self.trees = other.trees + trees
+        callsFunctions = other.callsFunctions || steps.contains(where: \.callsFunctions)
+    }
+
+    /// All elements.
+    init(
+        _ collection: CollectionID, _ trees: TreeAccess, _ cls: ClassSchema, _ position: Int, _ names: StoredNames
+    ) {
         self.collection = collection
-        self.storeTag = storeTag
-        self.steps = steps
-        self.trees = trees
-        callsFunctions = steps.contains(where: \.callsFunctions)
+        kind = cls.elements(of: position).kind
+        path = "\(names.name(cls)).\(names.name(cls, position))"
+        storeTag = trees.storeTag
+        (steps, self.trees, callsFunctions) = ([], [], false)
     }
 
     /// What `next` finds among what this one finds, and in its order.
@@ -30,29 +44,31 @@ package final class ValueQuery: Sendable {
         if storeTag != next.storeTag { throw StoreError(.wrongStore, "the queries are of two stores") }
         guard collection.propertyID == next.collection.propertyID, collection.owner.key == next.collection.owner.key
         else { throw StoreError(.invalidArgument, "then: the queries are of two collections") }
-        return ValueQuery(collection, storeTag: storeTag, steps: steps + next.steps, trees: trees + next.trees)
+        return ValueQuery(self, then: next.steps, next.trees)
     }
-}
 
-extension ValueQuery {
-    /// Of nodes, which are a condition, or a `query` of one and steps.
+    /// What nodes find among these: a condition, or a `query` of one and steps.
     ///
     /// Errors: as of a query of objects, with the name of the collection.
-    convenience init(
-        _ collection: CollectionID, _ tree: QueryTree, _ trees: TreeAccess, _ cls: ClassSchema, _ position: Int,
-        _ storedNames: StoredNames, _ functions: QueryFunctions
-    ) throws(StoreError) {
-        let steps: [QueryStep]
+    func then(
+        _ tree: QueryTree, _ trees: TreeAccess, _ cls: ClassSchema, _ names: StoredNames, _ functions: QueryFunctions
+    ) throws(StoreError) -> ValueQuery {
         do throws(StoreError) {
-            var binder = try QueryBinder(tree.nodes, trees, cls, storedNames, functions)
-            binder.element = cls.elements(of: position).kind
-            steps = try binder.bindElements()
-        } catch {
-            let name = "\(storedNames.name(cls)).\(storedNames.name(cls, position))"
-            throw cls.named(error.prefixed("\(name): "), position)
-        }
-        self.init(collection, storeTag: trees.storeTag, steps: steps, trees: [tree])
+            var binder = try QueryBinder(tree.nodes, trees, cls, names, functions)
+            binder.element = kind
+            return ValueQuery(self, then: try binder.bindElements(), [tree])
+        } catch { throw named(error) }
     }
+
+    /// An aggregate over what it has found; nulls and NaN do not count. Of nothing the sum is 0, the others are null.
+    /// Bytes are those of `values`.
+    ///
+    /// Errors: `.wrongType`: values of the kind have none; `.outOfRange`: a sum of ints leaves 64 bits.
+    package func aggregate(_ aggregate: AggregateKind, of values: FoundValues) throws(StoreError) -> Value {
+        do throws(StoreError) { return try values.aggregate(aggregate, of: kind) } catch { throw named(error) }
+    }
+
+    private func named(_ error: StoreError) -> StoreError { error.prefixed("\(path): ") }
 }
 
 extension QueryBinder {
