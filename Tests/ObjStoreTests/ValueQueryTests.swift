@@ -91,8 +91,8 @@ import Testing
         #expect(try Array(dog.numbers.filter("@self > $0 AND NOT @self IN $1 SORT(@self DESC)", 0, [8])) == [5, 3, 3])
         #expect(try Array(dog.weights.sorted(ascending: true)).first?.isNaN == true)
         #expect(try dog.numbers.where { $0 == 3 }.places == [1, 3])
-        #expect(try dog.scores.sorted(ascending: true).places == ["c", "b", "a"])
-        #expect(try dog.byNumber.where { $0 == "x" }.places == [7])
+        #expect(try dog.scores.sorted(ascending: true).keys == ["c", "b", "a"])
+        #expect(try dog.byNumber.where { $0 == "x" }.keys == [7] && dog.byNumber.where { $0 == "x" }.places == [1])
         #expect(try dog.things.filter("@self[0] == 1").first?.list?.count == 2)
         #expect(try dog.things.filter("id == 1").first?.object?.isSameObject(as: dog) == true)
     }

@@ -16,16 +16,20 @@ extension Optional: PlainElement where Wrapped: PlainElement & _SingleElement {}
 /// ``ValueResults``.
 public protocol ValueCollection {
     associatedtype QueriedElement: PlainElement
-    associatedtype QueriedPlace
+    associatedtype QueriedKey
     /// All its elements as results: for what cannot be asked here, such as sums.
-    func results() throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedPlace>
+    func results() throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedKey>
 }
 
 extension List: ValueCollection where Element: PlainElement {
-    public func results() throws(ObjStoreError) -> ValueResults<Element, Int> { try CollectionPlace.values(of: place) }
+    public func results() throws(ObjStoreError) -> ValueResults<Element, Never> {
+        try CollectionPlace.values(of: place)
+    }
 }
 extension MutableSet: ValueCollection where Element: PlainElement {
-    public func results() throws(ObjStoreError) -> ValueResults<Element, Int> { try CollectionPlace.values(of: place) }
+    public func results() throws(ObjStoreError) -> ValueResults<Element, Never> {
+        try CollectionPlace.values(of: place)
+    }
 }
 extension Map: ValueCollection where Value: PlainElement {
     public func results() throws(ObjStoreError) -> ValueResults<Value, Key> { try CollectionPlace.values(of: place) }
@@ -35,44 +39,44 @@ extension ValueCollection {
     /// Those for which a condition is true, which is given the element; see ``Results/where(_:)``.
     public func `where`(
         _ condition: (Query<QueriedElement>) -> Query<Bool>
-    ) throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedPlace> { try results().where(condition) }
+    ) throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedKey> { try results().where(condition) }
 
     /// The same as text, in which `@self` is the element, and steps behind it; see ``Results/filter(_:_:)``.
     @_disfavoredOverload
     public func filter(
         _ text: String, _ arguments: Any?...
-    ) throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedPlace> {
+    ) throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedKey> {
         try results().filter(text, arguments: arguments)
     }
 
     /// In their order: nil first, texts by code point, with `.caseInsensitive` without regard to upper and lower case.
     public func sorted(
         ascending: Bool, options: StringOptions = []
-    ) throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedPlace> {
+    ) throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedKey> {
         try results().sorted(ascending: ascending, options: options)
     }
 
     /// Of equal ones the first.
-    public func distinct() throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedPlace> {
+    public func distinct() throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedKey> {
         try results().distinct()
     }
 
     /// So many at most.
-    public func limit(_ count: Int) throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedPlace> {
+    public func limit(_ count: Int) throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedKey> {
         try results().limit(count)
     }
 
     /// Without the first ones.
-    public func offset(_ count: Int) throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedPlace> {
+    public func offset(_ count: Int) throws(ObjStoreError) -> ValueResults<QueriedElement, QueriedKey> {
         try results().offset(count)
     }
 }
 
 extension CollectionPlace {
     /// - Parameter place: nil: of an unmanaged object.
-    fileprivate static func values<Element, Place>(
+    fileprivate static func values<Element, Key>(
         of place: CollectionPlace?
-    ) throws(ObjStoreError) -> ValueResults<Element, Place> {
+    ) throws(ObjStoreError) -> ValueResults<Element, Key> {
         guard let place else {
             throw ObjStoreError(
                 .wrongView, "a collection of an unmanaged object is in no store: only what is there can be asked")

@@ -9,8 +9,8 @@ internal import ObjStoreCore
 /// were there when it began. Where the owner was deleted there are none. Like the collection it is not `Sendable`.
 ///
 /// It cannot throw: what goes wrong is treated as in ``Results``. ``validate()`` checks beforehand.
-/// `Place` is where an element is: its index in a list, or in the order of a set; the key of a map.
-public struct ValueResults<Element: PlainElement, Place> {
+/// `Key` is that of a map; of lists and sets it is `Never`.
+public struct ValueResults<Element: PlainElement, Key> {
     let place: CollectionPlace
     let question: Question
     private let cache = ValueCache<Element>()
@@ -77,8 +77,8 @@ public struct ValueResults<Element: PlainElement, Place> {
 
 // MARK: Places
 
-extension ValueResults where Place == Int {
-    /// Where each of them is in the list, or in the order of the set.
+extension ValueResults {
+    /// Where each of them is: its index in the list, or in the order of the set or map.
     public var places: [Int] {
         reporting([]) { () throws(ObjStoreError) in
             let found = try found()
@@ -87,10 +87,9 @@ extension ValueResults where Place == Int {
     }
 }
 
-extension ValueResults where Place: CollectionElement {
-    /// The keys that they have in the map.
-    @_disfavoredOverload
-    public var places: [Place] {
+extension ValueResults where Key: CollectionElement {
+    /// The key of each in the map.
+    public var keys: [Key] {
         reporting([]) { () throws(ObjStoreError) in
             let found = try found()
             return (0..<found.count).map { place.element(found.key($0), at: .index($0)) }
