@@ -24,18 +24,23 @@ extension PathBinder {
         case .truth: return .truth(node.number != 0)
         case .not: return .not(try condition(index - 1))
         case .and, .or:
-            var joined: PathCondition?
-            for operand in binder.operands(index) {
-                let next = try condition(operand)
-                joined = joined.map { node.kind == .and ? .and($0, next) : .or($0, next) } ?? next
-            }
-            return joined.unsafelyUnwrapped
+            var conditions: [PathCondition] = []
+            for operand in binder.operands(index) { conditions.append(try condition(operand)) }
+            return PathBinder.joined(conditions[...], by: node.kind)
         case .compare: return try comparison(index)
         default:
             throw binder.error(
                 .invalidQuery, index,
                 "a condition is expected here, such as a comparison, and not \(binder.described(index))")
         }
+    }
+
+    /// In halves: a long chain is no deep tree.
+    private static func joined(_ conditions: ArraySlice<PathCondition>, by kind: QueryNode.Kind) -> PathCondition {
+        if conditions.count == 1 { return conditions[conditions.startIndex] }
+        let middle = (conditions.startIndex + conditions.endIndex) / 2
+        let first = joined(conditions[..<middle], by: kind), last = joined(conditions[middle...], by: kind)
+        return kind == .and ? .and(first, last) : .or(first, last)
     }
 
     mutating func comparison(_ index: Int) throws(StoreError) -> PathCondition {

@@ -22,6 +22,9 @@ struct QueryBinder {
     var root = -1
     /// A quantifier that was taken care of.
     var lifted = -1
+    /// Of a query of plain values: what its elements are. `cls` is the class of the collection's owner then, and paths
+    /// begin with an element.
+    var element: ValueKind?
 
     /// A path to what conditions are about.
     func isRoot(_ index: Int) -> Bool {

@@ -143,6 +143,15 @@ package final class PathTest: Sendable {
         calls = paths.calls
         origins = calls.isEmpty ? try binder.originTest(index) : nil
     }
+
+    /// The condition at a node, which is about elements of a collection: see `QueryBinder.element`.
+    init(ofElements index: Int, _ binder: QueryBinder) throws(StoreError) {
+        var paths = PathBinder(binder)
+        condition = try paths.condition(index)
+        (properties, levels, constants) = (paths.properties, paths.most, paths.constants)
+        calls = paths.calls
+        origins = nil
+    }
 }
 
 /// One value of an object that lies behind a path.
@@ -162,6 +171,9 @@ final class PathValue: Sendable {
     init(of index: Int, _ binder: QueryBinder) throws(StoreError) {
         var paths = PathBinder(binder)
         let side = try paths.side(index)
+        if side.isConstant {
+            throw binder.error(.invalidQuery, index, "\(binder.described(index)) is the same for all elements")
+        }
         guard !side.isMany, side.operand.quantifier == nil else {
             throw binder.error(.invalidQuery, index, "\(binder.described(index)) is not one value of each object")
         }

@@ -28,6 +28,12 @@ final class PathRun {
         objects[0] = Value(kind: .link, low: row.key, high: Int64(cls.classID))
     }
 
+    /// The element of a collection of plain values that is asked about from now on.
+    func begin(_ element: Value) {
+        functions?.begin()
+        objects[0] = element
+    }
+
     // MARK: Values
 
     /// Calls `body` with all values, until it returns false; returns false then.
