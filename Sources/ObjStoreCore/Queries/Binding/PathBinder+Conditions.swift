@@ -326,7 +326,7 @@ extension PathBinder {
         guard let values = right.constants, values.count == 1, let value = values.first, value.kind.isText else {
             return .text(operation, modifiers)
         }
-        return .pattern(try TextPattern(operation, value, modifiers), of: value.kind)
+        return .pattern(PathComparison.Shared(try TextPattern(operation, value, modifiers)), of: value.kind)
     }
 
     /// Every value lies in the range.

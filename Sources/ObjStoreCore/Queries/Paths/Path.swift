@@ -67,7 +67,7 @@ final class PathComparison: Sendable {
         /// `apart`: a text is never equal to a binary.
         case comparison(Comparison, apart: Bool)
         /// With a text or a binary that is the same for all objects.
-        case pattern(TextPattern, of: ValueKind)
+        case pattern(Shared<TextPattern>, of: ValueKind)
         /// With a text of the object.
         case text(TextPattern.Operation, QueryNode.Modifiers)
         /// `==[c]` and its like, of values that need not be texts.
@@ -75,9 +75,15 @@ final class PathComparison: Sendable {
         /// Of kinds.
         case type(isEqual: Bool)
         /// It has words.
-        case search(TextSearch)
+        case search(Shared<TextSearch>)
         /// A place lies in a shape; the right side says nothing.
-        case within(GeoShape, GeoProperties)
+        case within(Shared<GeoShape>, GeoProperties)
+    }
+
+    /// What a relation needs: one reference, which is less to copy.
+    final class Shared<Content: Sendable>: Sendable {
+        let content: Content
+        init(_ content: Content) { self.content = content }
     }
 
     /// Whether collections are compared as wholes: pair by pair, and as many on both sides.

@@ -19,7 +19,9 @@ extension PathRun {
     }
 
     private func relates(_ left: Value, _ comparison: PathComparison, _ right: Value) throws(StoreError) -> Bool {
-        if case .within(let shape, let place) = comparison.relation { return try isWithin(left, shape, place) }
+        if case .within(let shape, let place) = comparison.relation {
+            return try isWithin(left, shape.content, place)
+        }
         return try PathRun.relate(left, comparison.relation, right)
     }
 
@@ -77,7 +79,8 @@ extension PathRun {
         case .comparison(let comparison, let apart):
             if apart, left.kind.isText, right.kind.isText, left.kind != right.kind { return comparison == .notEqual }
             return try ValueTest.holds(comparison, left, right)
-        case .pattern(let pattern, let kind): return left.kind == kind && pattern.matches(left.pointer, left.count)
+        case .pattern(let pattern, let kind):
+            return left.kind == kind && pattern.content.matches(left.pointer, left.count)
         case .text(let operation, let modifiers): return try matches(left, operation, right, modifiers)
         case .folded(let comparison, let modifiers):
             guard left.kind.isText, right.kind.isText else { return try ValueTest.holds(comparison, left, right) }
@@ -90,7 +93,8 @@ extension PathRun {
             case .greaterOrEqual: return try matches(left, .greaterOrEqual, right, modifiers)
             }
         case .type(let isEqual): return (left.low & right.low != 0) == isEqual
-        case .search(let search): return left.kind == .string && search.matches(left.pointer, left.count)
+        case .search(let search):
+            return left.kind == .string && search.content.matches(left.pointer, left.count)
         case .within: return false
         }
     }
