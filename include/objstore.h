@@ -3258,8 +3258,8 @@ OBJSTORE_API objstore_status objstore_sections_close(objstore_sections *sections
  *
  * They are copies: they stand still until objstore_values_update, whatever is written, keep no version, and belong to
  * the view. Where the owner of the collection was deleted there are none. Cost: O(n) of the n elements, O(k log k) of k
- * that are sorted; of each element that a condition leaves 48 bytes and its own, of a map twice that, and of each that is
- * found again as much. */
+ * that are sorted; while they are asked for about 160 bytes for each element that a condition leaves, of a map 290, and
+ * 90 more where it is sorted; afterwards 48 bytes for each that was found, of a map 88, and what it has itself. */
 
 /** Finds what a query of objstore_query_values asks for, in its order. INVALID_QUERY: it is for objects. */
 OBJSTORE_API objstore_status objstore_query_find_values(objstore_query *query, objstore_view *view,
@@ -3288,8 +3288,8 @@ OBJSTORE_API objstore_status objstore_values_aggregate(objstore_values *values, 
                                                        objstore_value *value)
     OBJSTORE_CHECKS(null(values, value), closed(values), kind(values), enum(aggregate));
 
-/** Asks the query again in the view as it stands now. `changed` (NULL: not wanted) says whether anything is different: a
- * value, a place, a key. Where it fails, the values are as they were. */
+/** Asks the query again in the view as it stands now. `changed` (NULL: not wanted) says whether anything is different:
+ * a value, a place, a key. Where it fails, the values are as they were. */
 OBJSTORE_API objstore_status objstore_values_update(objstore_values *values, bool *changed)
     OBJSTORE_CHECKS(null(values), nullable(changed), closed(values), kind(values));
 

@@ -5,8 +5,8 @@ internal import ObjStoreCore
 /// ```swift
 /// for tag in try dog.tags.where({ $0.starts(with: "g") }).sorted(ascending: true) { … }
 /// ```
-/// Live: it shows what the collection has, and is asked again when that may have changed. A loop visits the elements that
-/// were there when it began. Where the owner was deleted there are none. Like the collection it is not `Sendable`.
+/// Live: it shows what the collection has, and is asked again when that may have changed. A loop visits the elements
+/// that were there when it began. Where the owner was deleted there are none. Like the collection it is not `Sendable`.
 ///
 /// It cannot throw: what goes wrong is treated as in ``Results``. ``validate()`` checks beforehand.
 /// `Key` is that of a map; of lists and sets it is `Never`.

