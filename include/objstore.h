@@ -35,7 +35,7 @@
  *      13. Queries: made once, asked as often as one likes
  *      14. Index ranges: objects between two bounds
  *      15. Inverses: which objects link to one
- *      16. Results: the objects that were found; sections of them
+ *      16. Results: the objects that were found; sections of them; plain values
  *      17. Columns: many objects in one call
  *      18. Observing
  *      19. Asynchronous writes
@@ -130,11 +130,11 @@
  *
  *  Handles
  *      objstore, objstore_schema, objstore_config, objstore_view, objstore_query, objstore_results, objstore_table,
- *      objstore_sections, objstore_changes, objstore_token and objstore_bound are handles: they own something, and you
- *      release each with the close function of its type. Closing NULL is allowed and does nothing. A handle is an
- *      opaque word: compare it with == and nothing else. Using a closed one gives OBJSTORE_ERR_CLOSED_HANDLE, using
- *      one where another type is due OBJSTORE_ERR_WRONG_KIND. Closing a store closes the views, queries, results,
- *      sections and tokens that came from that handle.
+ *      objstore_sections, objstore_values, objstore_changes, objstore_token and objstore_bound are handles: they own
+ *      something, and you release each with the close function of its type. Closing NULL is allowed and does nothing.
+ *      A handle is an opaque word: compare it with == and nothing else. Using a closed one gives
+ *      OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is due OBJSTORE_ERR_WRONG_KIND. Closing a store closes
+ *      the views, queries, results, sections, values and tokens that came from that handle.
  *
  *      *Objects are not handles*: an objstore_object is 16 bytes of plain value, free to copy, to keep and to send to
  *      another thread. It is resolved in whatever view of its store you use it with. Class and property ids are plain
@@ -756,6 +756,7 @@ typedef struct objstore_query objstore_query;     /* a class, a condition, an or
 typedef struct objstore_results objstore_results; /* objects that were found */
 typedef struct objstore_table objstore_table;     /* values of objects, or of groups of them */
 typedef struct objstore_sections objstore_sections; /* the same, those with equal keys together */
+typedef struct objstore_values objstore_values;   /* elements of a collection that were found */
 typedef struct objstore_changes objstore_changes; /* a change set */
 typedef struct objstore_token objstore_token;     /* an observer */
 typedef struct objstore_bound objstore_bound;     /* owns a function made at run time */
@@ -2871,10 +2872,30 @@ OBJSTORE_API objstore_status objstore_query_collection(objstore_view *view, objs
     OBJSTORE_CHECKS(null(view, query), closed(view), kind(view), store(collection), deleted(collection),
                     property(collection), type(collection));
 
+/** Makes a query of the elements of a list, set or map of plain values, which objstore_query_find_values asks: those
+ * that a text finds among them, as objstore_query_parse has it. An element is @self: `@self > 3 AND NOT @self IN {5, 6}
+ * SORT(@self DESC) LIMIT(3)`. A text of length 0 is about all of them, in their order. It is narrowed by
+ * objstore_query_then; other functions of queries do not take it (INVALID_QUERY, NOT_SUPPORTED).
+ * WRONG_TYPE: also of a collection whose elements are objects of one class; objstore_query_collection takes these.
+ * NO_SUCH_PROPERTY: also of a name in the text, since a value has no properties. */
+OBJSTORE_API objstore_status objstore_query_values(objstore_view *view, objstore_collection collection,
+                                                   objstore_text text, const objstore_value *arguments, size_t count,
+                                                   objstore_query **query)
+    OBJSTORE_CHECKS(null(view, query), nullable(arguments), closed(view), kind(view), store(collection),
+                    deleted(collection), property(collection), type(collection), text(text), array(arguments, count),
+                    count(count));
+
+/** The same from nodes, as objstore_query_new has them: an OBJSTORE_QUERY_VARIABLE of level 0 is an element. */
+OBJSTORE_API objstore_status objstore_query_values_new(objstore_view *view, objstore_collection collection,
+                                                       const objstore_query_node *nodes, size_t count,
+                                                       objstore_query **query)
+    OBJSTORE_CHECKS(null(view, query), nullable(nodes), closed(view), kind(view), store(collection),
+                    deleted(collection), property(collection), type(collection), array(nodes, count), count(count));
+
 /** Makes a query of a query: what `then` finds among what `query` finds. Their conditions become one where `query` has
  * neither LIMIT nor OFFSET nor DISTINCT; the steps of `then` follow those of `query`.
- * INVALID_ARGUMENT: they are of two classes. WRONG_STORE: of two stores. NOT_SUPPORTED: `then` is a range of an index,
- * or a query of a collection.
+ * INVALID_ARGUMENT: they are of two classes, or of plain values of two collections. WRONG_STORE: of two stores.
+ * NOT_SUPPORTED: `then` is a range of an index, or a query of a collection of links.
  */
 OBJSTORE_API objstore_status objstore_query_then(objstore_query *query, objstore_query *then,
                                                  objstore_query **joined)
@@ -3033,7 +3054,7 @@ OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objsto
                     property(property_id), type(property_id));
 
 /* ================================================================================================
- *  16. Results: the objects that were found; sections of them
+ *  16. Results: the objects that were found; sections of them; plain values
  *
  *  Results are a list of objects, together with the query that found them. The list stands still until
  *  objstore_results_update, whatever is written and refreshed meanwhile: a loop over it visits each object once even if
@@ -3229,6 +3250,52 @@ OBJSTORE_API objstore_status objstore_sections_update(objstore_sections *section
 /** Closes sections. The results stay. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_sections_close(objstore_sections *sections)
     OBJSTORE_CHECKS(nullable(sections), closed(sections), kind(sections));
+
+/* Values: the elements of a list, set or map of plain values that a query has found (objstore_query_values).
+ *
+ *      tags  "old"  "big"  "odd"  "big"       @self BEGINSWITH "o" SORT(@self DESC)       "old"  "odd"
+ *            0      1      2      3                                                       0      2      places
+ *
+ * They are copies: they stand still until objstore_values_update, whatever is written, keep no version, and belong to
+ * the view. Where the owner of the collection was deleted there are none. Cost: O(n) of the n elements, O(k log k) of k
+ * that are sorted; of each element that a condition leaves 48 bytes and its own, of a map twice that, and of each that is
+ * found again as much. */
+
+/** Finds what a query of objstore_query_values asks for, in its order. INVALID_QUERY: it is for objects. */
+OBJSTORE_API objstore_status objstore_query_find_values(objstore_query *query, objstore_view *view,
+                                                        objstore_values **values)
+    OBJSTORE_CHECKS(null(query, view, values), closed(query, view), kind(query, view));
+
+/** Counts these values. */
+OBJSTORE_API objstore_status objstore_values_count(objstore_values *values, uint64_t *count)
+    OBJSTORE_CHECKS(null(values, count), closed(values), kind(values));
+
+/** Gives up to `capacity` of them from index `start` on, and sets `count` to how many. `elements` gets the values,
+ * `places` the index of each in the list, or in the order of the set or map, `keys` those of a map, which are null of
+ * others; each may be NULL: not wanted. Bytes stay until the values are updated or closed. `start` = their count is
+ * allowed; beyond it OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_values_read(objstore_values *values, uint64_t start, size_t capacity,
+                                                  objstore_value *elements, uint64_t *places, objstore_value *keys,
+                                                  size_t *count)
+    OBJSTORE_CHECKS(null(values, count), nullable(elements, places, keys), closed(values), kind(values), range(start),
+                    count(capacity));
+
+/** Computes an aggregate over them; nulls and NaN are skipped. Over nothing the sum is 0 and the others are null. Bytes
+ * of `value` stay as those of objstore_values_read.
+ * WRONG_TYPE: there is none of elements of this kind: sums and averages are of numbers, extremes of all but binaries.
+ * Of mixed values what is no number counts in extremes only. OUT_OF_RANGE: a sum of INTs does not fit 64 bits. */
+OBJSTORE_API objstore_status objstore_values_aggregate(objstore_values *values, objstore_aggregate_kind aggregate,
+                                                       objstore_value *value)
+    OBJSTORE_CHECKS(null(values, value), closed(values), kind(values), enum(aggregate));
+
+/** Asks the query again in the view as it stands now. `changed` (NULL: not wanted) says whether anything is different: a
+ * value, a place, a key. Where it fails, the values are as they were. */
+OBJSTORE_API objstore_status objstore_values_update(objstore_values *values, bool *changed)
+    OBJSTORE_CHECKS(null(values), nullable(changed), closed(values), kind(values));
+
+/** Closes values. NULL is allowed. */
+OBJSTORE_API objstore_status objstore_values_close(objstore_values *values)
+    OBJSTORE_CHECKS(nullable(values), closed(values), kind(values));
 
 /* ================================================================================================
  *  17. Columns: many objects in one call

@@ -103,6 +103,9 @@ typedef struct {
 } session;
 
 #define each_engine(b, slot) for (int slot = FLOOR + 1; slot < SLOTS; slot++) if ((b)->queries[slot])
+#define each_engine_for(b, slot, name) each_engine(b, slot) if (answers((b)->queries[slot], name))
+
+static bool answers(const queries *engine, const char *name) { return !engine->answers || engine->answers(name); }
 
 static char *directory_of(session *s, int slot, question_store store) {
     bench *b = s->bench;
@@ -127,7 +130,7 @@ static database *database_of(session *s, int slot, question_store store) {
 
 // The words for an engine; the caller frees them.
 static char *words_for(const session *s, int slot, const asked *a) {
-    const char *words = slot == OBJSTORE ? a->objstore : a->sql;
+    const char *words = slot == OBJSTORE ? a->objstore : slot == LMDB ? a->name : a->sql;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (slot == others[i].slot && !strcmp(others[i].name, a->name)) words = others[i].sql;
     const char *place = strcmp(a->name, "count_in_10000") ? NULL : strchr(words, '%');
@@ -209,7 +212,7 @@ static void run_question(session *s, const asked *what) {
         qsort(a.ages, a.expected_count, sizeof *a.ages, compare_ids);
     }
     question *asking[SLOTS] = {0};
-    each_engine(b, slot) {
+    each_engine_for(b, slot, what->name) {
         char *words = words_for(s, slot, what);
         asking[slot] = b->queries[slot]->prepare(database_of(s, slot, what->store), what->class_name, words);
         free(words);
@@ -217,10 +220,10 @@ static void run_question(session *s, const asked *what) {
     }
     for (size_t i = 0, n = repetitions(b, 7); i < n; i++) {
         if (what->is_floor) series_add(&r->tracks[FLOOR].repetitions, timed_answer(&a, FLOOR, NULL, NULL));
-        each_engine(b, slot) series_add(
+        each_engine_for(b, slot, what->name) series_add(
             &r->tracks[slot].repetitions, timed_answer(&a, slot, b->queries[slot], asking[slot]));
     }
-    each_engine(b, slot) b->queries[slot]->finish(asking[slot]);
+    each_engine_for(b, slot, what->name) b->queries[slot]->finish(asking[slot]);
     free(a.expected);
     free(a.found);
     free(a.scratch);
@@ -233,7 +236,7 @@ static void run_parse(session *s) {
     bench *b = s->bench;
     result *r = add_result(b, "query_parse", "us/query", false);
     for (size_t i = 0, n = repetitions(b, 30); i <= n; i++)
-        each_engine(b, slot) {
+        each_engine_for(b, slot, "query_parse") {
             const queries *engine = b->queries[slot];
             database *d = database_of(s, slot, PEOPLE);
             const char *text = slot == OBJSTORE ? "age < 20 AND name BEGINSWITH \"ab\""
@@ -293,14 +296,17 @@ static void run_grouping(session *s, const grouped *what) {
                   places = group_columns_make(room);
     place_groups(&found, what->floor(&s->truth, found), room, &expected, "floor");
     question *asking[SLOTS] = {0};
-    each_engine(b, slot) {
-        const char *text = slot == OBJSTORE ? what->objstore : slot == SQLITE ? what->sqlite : what->sql;
+    each_engine_for(b, slot, what->name) {
+        const char *text = slot == OBJSTORE ? what->objstore
+                           : slot == LMDB   ? what->name
+                           : slot == SQLITE ? what->sqlite
+                                            : what->sql;
         asking[slot] = b->queries[slot]->prepare(database_of(s, slot, what->store), what->class_name, text);
     }
     // The first round is not measured: first touches.
     for (size_t i = 0, n = repetitions(b, 7); i <= n; i++)
         for (int slot = FLOOR; slot < SLOTS; slot++) {
-            if (slot != FLOOR && !b->queries[slot]) continue;
+            if (slot != FLOOR && (!b->queries[slot] || !answers(b->queries[slot], what->name))) continue;
             const int64_t start = now_ns();
             const size_t count = slot == FLOOR ? what->floor(&s->truth, found)
                                                : b->queries[slot]->groups(asking[slot], room, found);
@@ -312,7 +318,7 @@ static void run_grouping(session *s, const grouped *what) {
                     (places.count[key] && places.sum[key] != expected.sum[key]))
                     die("%s: %s: group %zu is wrong", what->name, slot_names[slot], key);
         }
-    each_engine(b, slot) b->queries[slot]->finish(asking[slot]);
+    each_engine_for(b, slot, what->name) b->queries[slot]->finish(asking[slot]);
     group_columns_free(&found);
     group_columns_free(&expected);
     group_columns_free(&places);
@@ -333,7 +339,7 @@ static void run_stream(session *s, const char *name, bool views) {
     for (size_t i = 0; i < p->count; i++) digest_add(&expected, p->id[i], name_of(p, i), name_length(p, i));
     for (size_t i = 0; i <= p->count; i++) offsets[i] = p->name_offset[i];
     question *asking[SLOTS] = {0};
-    each_engine(b, slot) {
+    each_engine_for(b, slot, "arrow_stream") {
         const char *text = slot == OBJSTORE ? "SELECT(id, name)" : "SELECT id, name FROM person";
         asking[slot] = b->queries[slot]->prepare(database_of(s, slot, PEOPLE), "Person", text);
     }
@@ -344,7 +350,7 @@ static void run_stream(session *s, const char *name, bool views) {
         memcpy(copy + id_bytes, offsets, offset_bytes);
         memcpy(copy + id_bytes + offset_bytes, p->name_heap, name_bytes);
         if (i) series_add(&r->tracks[FLOOR].repetitions, microseconds(now_ns() - start));
-        each_engine(b, slot) {
+        each_engine_for(b, slot, "arrow_stream") {
             stream_digest digest = {0};
             start = now_ns();
             b->queries[slot]->stream(asking[slot], views, i ? NULL : &digest);
@@ -353,7 +359,7 @@ static void run_stream(session *s, const char *name, bool views) {
                 die("%s: %s: %lu other rows", name, slot_names[slot], digest.rows);
         }
     }
-    each_engine(b, slot) b->queries[slot]->finish(asking[slot]);
+    each_engine_for(b, slot, "arrow_stream") b->queries[slot]->finish(asking[slot]);
     free(offsets);
     free(copy);
 }

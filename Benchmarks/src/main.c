@@ -31,6 +31,7 @@ static const queries *const known_queries[SLOTS] = {
     [OBJSTORE] = &queries_objstore,
 #endif
     [SQLITE] = &queries_sqlite,
+    [LMDB] = &queries_lmdb,
 #ifdef HAVE_DUCKDB
     [DUCKDB] = &queries_duckdb,
 #endif

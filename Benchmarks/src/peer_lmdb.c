@@ -1,21 +1,10 @@
 // LMDB: one record an object under an integer key, and a DUPSORT database age → id as the index.
 #include "bench.h"
+#include "record_lmdb.h"
 
 #include <lmdb.h>
 #include <stdlib.h>
 #include <string.h>
-
-// Packed, because LMDB aligns a value to two bytes only.
-typedef struct __attribute__((packed)) {
-    int64_t id;
-    double score;
-    int32_t age;
-    uint16_t name_length;
-    int16_t email_length;       // −1: null
-    char text[46];              // name, then email
-} record;
-
-enum { record_head = offsetof(record, text) };
 
 struct store {
     MDB_env *environment;

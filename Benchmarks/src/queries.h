@@ -41,6 +41,8 @@ static inline void digest_add(stream_digest *d, int64_t id, const char *name, si
 
 typedef struct queries {
     const char *(*version)(void);
+    // Whether it answers a question of this name; NULL: all.
+    bool (*answers)(const char *name);
     // The store of Person without an index on age; NULL: that of the engine's `peer`.
     void (*create_people)(const char *dir, const people *data);
     void (*create_kennel)(const char *dir, const kennel *data);
@@ -64,6 +66,7 @@ typedef struct queries {
 } queries;
 
 extern const queries queries_sqlite;
+extern const queries queries_lmdb;      // its questions are names, for it has no language
 #ifdef HAVE_OBJSTORE
 extern const queries queries_objstore;
 #endif

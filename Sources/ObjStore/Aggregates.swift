@@ -48,6 +48,23 @@ extension Timestamp: Aggregatable {
     }
 }
 
+extension _QueryValue {
+    /// Nil: of nothing.
+    init?(aggregate value: Value) {
+        switch value.kind {
+        case .int: self = .int(value.low)
+        case .float: self = .float(value.asFloat)
+        case .double: self = .double(value.asDouble)
+        case .decimal128: self = .decimal128(Decimal128(value.asDecimal))
+        case .objectID: self = .objectId(ObjectId(value))
+        case .uuid: self = .uuid(value.low, value.high)
+        case .timestamp:
+            self = .timestamp(Timestamp(seconds: value.low, nanoseconds: Int32(truncatingIfNeeded: value.high)))
+        default: return nil
+        }
+    }
+}
+
 /// Over all results, without making objects: a scan of one column, or after `where` and `filter` a read of one value
 /// for each result. Nulls are skipped.
 ///

@@ -262,7 +262,7 @@ extension Optional: Persistable where Wrapped: _OptionalPersistable {
 }
 
 /// Values: the optional of one holds the value itself.
-public protocol _PersistableValue: Persistable, _OptionalPersistable, _SingleElement
+public protocol _PersistableValue: Persistable, _OptionalPersistable, _SingleElement, PlainElement
 where _Storage == Self, _OptionalStorage == Self? {}
 
 extension _PersistableValue {

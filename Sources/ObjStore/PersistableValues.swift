@@ -139,7 +139,7 @@ extension String: _PersistableValue {
 public protocol _Byte {}
 extension UInt8: _Byte {}
 
-extension Array: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _PersistableValue
+extension Array: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, PlainElement, _PersistableValue
 where Element: _Byte {
     public typealias _OptionalStorage = [Element]?
     public static var _initial: [Element] { @inlinable get { [] } }

@@ -87,16 +87,7 @@ public struct Results<Element: Object>: Sendable {
         let value = try asking(space.current) { (view, binding, query) throws(StoreError) in
             try view.aggregate(query, binding.properties[Int(property.index)], kind)
         }
-        return switch value.kind {
-        case .int: .int(value.low)
-        case .float: .float(value.asFloat)
-        case .double: .double(value.asDouble)
-        case .decimal128: .decimal128(Decimal128(value.asDecimal))
-        case .objectID: .objectId(ObjectId(value))
-        case .uuid: .uuid(value.low, value.high)
-        case .timestamp: .timestamp(Timestamp(seconds: value.low, nanoseconds: Int32(truncatingIfNeeded: value.high)))
-        default: nil
-        }
+        return _QueryValue(aggregate: value)
     }
 
     private func find() throws(ObjStoreError) -> Element? {

@@ -15,15 +15,16 @@ enum HandleKind: UInt64 {
     case query = 9
     case table = 10
     case sections = 11
+    case values = 12
 
     var name: String {
         [
             "closed handle", "store", "schema", "config", "view", "results", "change set", "token", "bound function",
-            "query", "table", "sections",
+            "query", "table", "sections", "values",
         ][
             Int(rawValue)]
     }
-    var isPlural: Bool { self == .results || self == .sections }
+    var isPlural: Bool { self == .results || self == .sections || self == .values }
     /// Nothing but memory: the child of a fork uses its own copy.
     var survivesFork: Bool { self == .schema || self == .config || self == .table }
 }

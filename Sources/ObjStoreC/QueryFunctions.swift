@@ -55,7 +55,7 @@ func makeQuery(
 }
 
 /// Makes a query in a view, as a handle of its store.
-private func makeAnyQuery(
+func makeAnyQuery(
     _ view: OpaquePointer?, _ query: UnsafeMutablePointer<OpaquePointer?>?, _ blame: @autoclosure () -> Blame,
     _ body: (View) throws(StoreError) -> AnyQuery
 ) -> objstore_status {
@@ -167,11 +167,13 @@ public func objstore_query_then(
 ) -> objstore_status {
     guard let joined else { return failNull("joined") }
     joined.pointee = nil
-    return Handles.pin(query, .query, "query", [.invalidQuery: "query"]) { (first: QueryBox) throws(StoreError) in
-        Handles.pin(then, .query, "then", [.wrongStore: "then", .invalidArgument: "then", .notSupported: "then"]) {
-            (next: QueryBox) throws(StoreError) in
+    let blame: Blame = [
+        .wrongStore: "then", .invalidArgument: "then", .notSupported: "then", .invalidQuery: "query",
+    ]
+    return Handles.pin(query, .query, "query") { (first: QueryBox) throws(StoreError) in
+        Handles.pin(then, .query, "then", blame) { (next: QueryBox) throws(StoreError) in
             joined.pointee = try Handles.open(
-                .query, QueryBox(try first.query.then(next.any)), parent: Handles.parent(query!))
+                .query, QueryBox(try first.any.then(next.any)), parent: Handles.parent(query!))
             return .OBJSTORE_OK
         }
     }

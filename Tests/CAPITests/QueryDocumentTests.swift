@@ -233,6 +233,42 @@ struct DocumentedDogs {
         }
     }
 
+    @Test(arguments: ["rooms", "tags"]) func valuesAreWhatTheDocumentSays(_ name: String) throws {
+        let data = try DocumentedDogs(), examples = try examples("values \(name)")
+        defer { _ = objstore_close(data.store) }
+        #expect(examples.count > 3)
+        try frozen(data.store) { view in
+            let names = Names(view), isOfDog = name == "tags"
+            let cls = try isOfDog ? data.dog : names.cls("Home")
+            var owner = data.dogs[0], found = false
+            if !isOfDog {
+                var home = objstore_value()
+                let lives = try names.property(try names.cls("Person"), "home")
+                try ok(objstore_get(view, data.persons[0], lives, nil, &home))
+                (owner, found) = (home.data.link, true)
+            }
+            #expect(found != isOfDog)
+            let collection = objstore_collection_of(owner, try names.property(cls, name))
+            for example in examples {
+                let place: Comment = "line \(example.line): \(example.query)"
+                var query: OpaquePointer?, error = objstore_error_init()
+                let status = objstore_query_values(
+                    view, collection, text(example.query), data.arguments, data.arguments.count, &query)
+                defer { _ = objstore_query_close(query) }
+                guard status == .OBJSTORE_OK else {
+                    try ok(objstore_last_error(&error))
+                    let told = String(cString: objstore_status_name(status)).dropFirst("OBJSTORE_ERR_".count)
+                    expect("\(told) \(error.position)" == example.expected, place)
+                    let message = String(cString: objstore_last_message())
+                    expect(message.contains(isOfDog ? "Dog.tags: " : "Home.rooms: "), place)
+                    continue
+                }
+                let shown = try values(query!, view).map(shown).joined(separator: ", ")
+                expect((shown.isEmpty ? "nothing" : shown) == example.expected, place)
+            }
+        }
+    }
+
     /// `1, a | 2, b`.
     private func rows(_ query: OpaquePointer, _ view: OpaquePointer) throws -> String {
         var table: OpaquePointer?, rows: UInt64 = 0, columns = 0

@@ -186,6 +186,79 @@ import ObjStoreCore
         }
     }
 
+    /// Whatever matches is found; and of ASCII texts of eight bytes or more nothing else by a pattern of up to eight.
+    @Test func textsThatBegin() throws {
+        var random = TestRandom(10)
+        for round in 0..<2000 {
+            let letters =
+                round % 3 == 0 ? Array("aAb") : round % 3 == 1 ? Array("ab*?K\\ ") : Array("abä\u{212a}ks\u{17f}")
+            func text(_ most: Int) -> [UInt8] {
+                Array(String((0..<random.below(most + 1)).map { _ in letters[random.below(letters.count)] }).utf8)
+            }
+            let texts = (0..<1 + random.below(200)).map { _ in text(random.below(4) == 0 ? 30 : 6) }
+            let operation = [TextPattern.Operation.beginsWith, .like, .equal, .contains, .endsWith][random.below(5)]
+            let wanted = text(random.below(3) == 0 ? 12 : 3), foldsCase = random.below(2) == 0
+            let pattern = try wanted.withUnsafeBytes {
+                try TextPattern(operation, $0, foldsCase: foldsCase, foldsAccents: random.below(4) == 0)
+            }
+            var bytes: [UInt8] = [], offsets: [UInt16] = [0], mask = [UInt64](repeating: 0, count: 4)
+            for text in texts {
+                bytes += text
+                offsets.append(UInt16(bytes.count))
+            }
+            let matches = texts.map { text in text.withUnsafeBytes { pattern.matches($0.baseAddress, $0.count) } }
+            withLevels { level in
+                let isKnown = bytes.withUnsafeBytes {
+                    pattern.findBeginnings(
+                        in: $0.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!, offsets: offsets, texts.count,
+                        into: &mask)
+                }
+                if !isKnown { return }
+                for (index, text) in texts.enumerated() {
+                    let isFound = mask[index / 64] >> UInt64(index % 64) & 1 == 1
+                    #expect(isFound || !matches[index], "level \(level), round \(round): \(text), \(wanted)")
+                    let isDecided =
+                        operation == .beginsWith && wanted.count <= 8 && text.count >= 8
+                        && Int(offsets[index]) <= bytes.count - 8 && (text + wanted).allSatisfy { $0 < 0x80 }
+                    if isDecided {
+                        #expect(isFound == matches[index], "level \(level), round \(round): \(text), \(wanted)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func headsInOrder() {
+        var random = TestRandom(11)
+        for round in 0..<500 {
+            let letters = round % 3 == 0 ? Array(0...255) : [0, 1, 0x61, 0x62, 0x80, 0xff]
+            let texts = (0..<1 + random.below(200)).map { _ in
+                (0..<random.below(12)).map { _ in UInt8(letters[random.below(letters.count)]) }
+            }
+            var bytes: [UInt8] = [], offsets: [UInt16] = [0], mask = [UInt64](repeating: 0, count: 4)
+            for text in texts {
+                bytes += text
+                offsets.append(UInt16(bytes.count))
+            }
+            let flip: UInt64 = round % 2 == 0 ? 0 : ~0
+            func head(_ text: [UInt8]) -> UInt64 {
+                (0..<8).reduce(0) { $0 << 8 | UInt64($1 < text.count ? text[$1] : 0) } ^ flip
+            }
+            let most = [0, .max, head(texts[random.below(texts.count)]), random.next()][random.below(4)]
+            withLevels { level in
+                bytes.withUnsafeBytes {
+                    cs_heads_at_most(
+                        $0.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!, offsets, texts.count, flip, most, &mask)
+                }
+                for (index, text) in texts.enumerated() {
+                    let isFound = mask[index / 64] >> UInt64(index % 64) & 1 == 1
+                    let isLast = Int(offsets[index]) > bytes.count - 8
+                    #expect(isFound == (isLast || head(text) <= most), "level \(level), \(round): \(text), \(most)")
+                }
+            }
+        }
+    }
+
     /// Where everything looks right, it gives up instead of taking the product of the lengths.
     @Test func muchThatLooksRight() throws {
         let wanted = Array(repeating: UInt8(ascii: "a"), count: 400) + [UInt8(ascii: "b")] + [UInt8(ascii: "a")]

@@ -1,11 +1,11 @@
 import ObjStore
 import Testing
 
-/// A62 to A70 and A91 to A97, but for full text: typed as far as there is an expression for it, and as text.
+/// A62 to A70 and A91 to A98: typed as far as there is an expression for it, and as text.
 @Suite struct QueryScenarioTests {
     final class Item: Object {
         @Persisted(primaryKey: true) var _id = ObjectId.generate()
-        @Persisted var name = ""
+        @Persisted(fullText: true) var name = ""
         @Persisted var isComplete = false
         @Persisted var assignee: String?
         @Persisted var priority = 0
@@ -263,6 +263,10 @@ import Testing
         #expect(items.where { 2 * $0.priority > 6 }.count == 5)
         #expect(items.where { $0.priority >= 2 * (2 - 1) + 2 }.count == 5)
         #expect(items.where { $0.progressMinutes * $0.priority == 90 }.count == 2)
+        for (words, count) in [("write", 1), ("write -tests", 0), ("wri*", 1)] {
+            #expect(try items.filter("name TEXT $0", words).count == count, "\(words)")
+            #expect(items.where { $0.name.search(words) }.count == count, "\(words)")
+        }
     }
 
     final class Bag: Object {
@@ -311,5 +315,38 @@ import Testing
         #expect(teams.where { $0.eventLog.any["priority"] == "high" }.count == 2)
         #expect(teams.where { $0.eventLog.any["type"][0] == "maintenance" }.map(\.name) == ["Janitorial"])
         #expect(teams.where { $0.eventLog[0]["type"].any == "repair" }.map(\.name) == ["IT"])
+    }
+
+    @Test("A98: places in circles, boxes and polygons") func a98() throws {
+        let store = try memoryStore([GeoShop.self, GeoSpot.self]), shops = store.objects(GeoShop.self)
+        try store.write { tx in
+            for (name, place) in [("C1", [-122.35, 47.68]), ("C2", [-121.85, 47.9])] as [(String, [Double])] {
+                try tx.create(
+                    GeoShop.self,
+                    value: ["name": name, "home": ["type": "Point", "coordinates": place] as [String: Any]]
+                        as [String: Any])
+            }
+            try tx.create(GeoShop.self, value: ["name": "nowhere"])
+        }
+        func point(_ longitude: Double, _ latitude: Double) -> GeoPoint {
+            GeoPoint(latitude: latitude, longitude: longitude)
+        }
+        let circle = GeoCircle(center: point(-122.6, 47.8), radius: .kilometers(44.4))
+        let small = GeoCircle(center: point(-121.9, 47.3), radius: .degrees(0.25))
+        let box = GeoBox(bottomLeft: point(-122.7, 47.3), topRight: point(-122.1, 48.1))
+        let other = GeoBox(bottomLeft: point(-122.4, 47.5), topRight: point(-121.8, 47.9))
+        let polygon = GeoPolygon(outerRing: [
+            point(-122.8, 48.0), point(-121.8, 48.2), point(-121.6, 47.6), point(-122.0, 47.0), point(-122.6, 47.2),
+            point(-122.8, 48.0),
+        ])
+        func check(_ shape: some GeoShape, _ count: Int) throws {
+            #expect(shops.where { $0.home.geoWithin(shape) }.count == count)
+            #expect(try shops.filter("home GEOWITHIN $0", shape).count == count)
+        }
+        try check(circle, 1)
+        try check(small, 0)
+        try check(box, 1)
+        try check(other, 2)
+        try check(polygon, 2)
     }
 }

@@ -21,6 +21,7 @@ KINDS = {
     "objstore_results": "results",
     "objstore_table": "table",
     "objstore_sections": "sections",
+    "objstore_values": "values",
     "objstore_changes": "changes",
     "objstore_token": "token",
     "objstore_bound": "bound",
@@ -35,6 +36,7 @@ OPEN = {
     "results": "RS",
     "table": "TABLE",
     "sections": "SECTIONS",
+    "values": "FOUND",
     "changes": "KEPT",
     "token": "TOKEN",
     "bound": "BOUND",
@@ -194,6 +196,21 @@ SPECIAL = {
     ("objstore_query_parse", "arguments"): "VALS",
     ("objstore_query_new", "nodes"): "QUERY_NODES",
     ("objstore_query_new", "count"): "4",
+    ("objstore_query_values", "text"): 'OBJSTORE_STR("@self == $0")',
+    ("objstore_query_values", "arguments"): "&A_TEXT",
+    ("objstore_query_values", "count"): "1",
+    ("objstore_query_values_new", "nodes"): "VALUE_NODES",
+    ("objstore_query_values_new", "count"): "3",
+    ("objstore_query_find_values", "query"): "VALUE_QUERY",
+    ("objstore_values_count", "values"): "FOUND",
+    ("objstore_values_read", "values"): "FOUND",
+    ("objstore_values_read", "elements"): "OUT_VALUES",
+    ("objstore_values_read", "places"): "NULL",
+    ("objstore_values_read", "keys"): "NULL",
+    ("objstore_values_aggregate", "values"): "FOUND",
+    ("objstore_values_aggregate", "aggregate"): "OBJSTORE_AGGREGATE_MAXIMUM",
+    ("objstore_values_update", "values"): "FOUND",
+    ("objstore_values_close", "values"): "FOUND",
     ("objstore_sections_new", "nodes"): "QUERY_NODES",
     ("objstore_sections_parse", "text"): 'OBJSTORE_STR("n + $0")',
     ("objstore_sections_parse", "arguments"): "VALS",
@@ -376,7 +393,9 @@ static objstore_schema *SC;
 static objstore_config *CF;
 static objstore_view *LV, *FV, *TX, *BV;
 static objstore_savepoint POINT;
-static objstore_query *QUERY, *GROUPS;
+static objstore_query *QUERY, *GROUPS, *VALUE_QUERY;
+static objstore_query_node VALUE_NODES[3]; /* @self == "w" */
+static objstore_values *FOUND;
 static objstore_table *TABLE;
 static objstore_table_column TABLE_COLUMN;
 static struct ArrowArrayStream STREAM;
@@ -412,6 +431,7 @@ static objstore_query *closed_query;
 static objstore_results *closed_results;
 static objstore_table *closed_table;
 static objstore_sections *closed_sections;
+static objstore_values *closed_values;
 static objstore_property_id PROPS[2], BAD_PROPS[3][2], TWICE[2];
 static objstore_value VALS[2], KEY_VALS[2], BAD_VALS[2], NULL_VALS[2], TEXT_VALS[3][2], OUT_VALUES[8];
 static objstore_property_id TEXT_PROPS[2];
@@ -572,6 +592,12 @@ static void find_ids(objstore_view *view) {
     QUERY_NODES[3].kind = OBJSTORE_QUERY_COMPARE;
     QUERY_NODES[3].choice = OBJSTORE_GREATER;
     QUERY_NODES[3].operands = 2;
+    VALUE_NODES[0] = QUERY_NODES[0];
+    VALUE_NODES[1].kind = OBJSTORE_QUERY_CONSTANT;
+    VALUE_NODES[1].value = objstore_string(OBJSTORE_STR("w"));
+    VALUE_NODES[2].kind = OBJSTORE_QUERY_COMPARE;
+    VALUE_NODES[2].choice = OBJSTORE_EQUAL;
+    VALUE_NODES[2].operands = 2;
     PROPS[0] = P_N;
     PROPS[1] = P_NAME;
     MUST(objstore_find_index(view, ITEM, PROPS, 2, &INDEX));
@@ -636,6 +662,11 @@ static void set_up(void) {
     MUST(objstore_query_parse(closed_view, ITEM, OBJSTORE_STR("GROUP()"), NULL, 0, &closed_query));
     MUST(objstore_query_table(closed_query, closed_view, &closed_table));
     MUST(objstore_table_close(closed_table));
+    MUST(objstore_query_close(closed_query));
+    MUST(objstore_query_values(
+        closed_view, objstore_collection_of(OBJ, P_WORDS), OBJSTORE_STR(""), NULL, 0, &closed_query));
+    MUST(objstore_query_find_values(closed_query, closed_view, &closed_values));
+    MUST(objstore_values_close(closed_values));
     MUST(objstore_query_close(closed_query));
     MUST(objstore_view_close(closed_view));
     {
@@ -716,6 +747,8 @@ static void begin_test(int transaction) {
     MUST(objstore_query_table(GROUPS, LV, &TABLE));
     memset(&STREAM, 0, sizeof STREAM);
     MUST(objstore_sections_new(RS, QUERY_NODES, 2, 0, &SECTIONS));
+    MUST(objstore_query_values(LV, LIST, OBJSTORE_STR(""), NULL, 0, &VALUE_QUERY));
+    MUST(objstore_query_find_values(VALUE_QUERY, LV, &FOUND));
     MUST(objstore_row_init(FV, ITEM, &ROW));
     MUST(objstore_row_next(&ROW, &more));
     MUST(objstore_row_init(FV, ITEM, &FRESH_ROW));
@@ -731,6 +764,8 @@ static void end_test(void) {
     objstore_token_close(TOKEN);
     objstore_bound_close(BOUND);
     objstore_sections_close(SECTIONS);
+    objstore_values_close(FOUND);
+    objstore_query_close(VALUE_QUERY);
     objstore_results_close(RS);
     objstore_table_close(TABLE);
     objstore_query_close(GROUPS);
@@ -858,7 +893,7 @@ def is_out(type_, parameter, function):
     if (base.startswith("const ") and "*" not in base) or base in HANDLES or base == "void":
         return False
     return (function, parameter) not in SPECIAL and not (
-        (parameter in ("values", "offsets") and base != "objstore_value") or parameter == "values"
+        (parameter == "offsets" and base != "objstore_value") or (parameter == "values" and base[-1] != "*")
     )
 
 
@@ -991,6 +1026,8 @@ def cases(name, parameters, tokens):
                 for p in ("P_N", "P_NAME") + (
                     ("P_WORDS",)
                     if name in LINKED
+                    else ("P_PALS",)
+                    if name.startswith("objstore_query_values")
                     else ()
                     if name.startswith("objstore_collection")
                     else ("P_SEEN" if "set" not in name.split("_")[1] else "P_WORDS",)

@@ -16,7 +16,7 @@ EXPLANATIONS = pathlib.Path(__file__).with_name("bad_arguments.md")
 BAR = r"={20,}"
 HANDLES = {
     "objstore",
-    *("objstore_" + n for n in "schema config view query results table sections changes token bound".split()),
+    *("objstore_" + n for n in "schema config view query results table sections values changes token bound".split()),
 }
 
 

@@ -37,4 +37,30 @@ typedef struct cs_byte_pair {
  * it, the last one; to `places` where there is none. `text` has `places` + `distance` bytes. */
 bool cs_cells_find_pair(const void *text, size_t *place, size_t places, size_t distance, cs_byte_pair pair);
 
+/* The first eight bytes of texts that lie one behind the other (heads.c), in the order of memory. Fits what is equal to
+ * `wanted` in the bits of `kept`, with `bits` set, and what has one of the bits `others`. */
+typedef struct cs_head {
+    uint64_t wanted, kept;
+    uint64_t bits;
+    uint64_t others;
+} cs_head;
+
+/* Bit i of `mask` says whether text i, from `offsets[i]` to `offsets[i + 1]`, can have such a head: bytes behind a text
+ * that is shorter are those of the next, and of the last few texts nothing is said, their bits are set. `offsets`
+ * ascend, `texts` has as many bytes as the last one says. */
+void cs_heads_begin(const void *texts, const uint16_t *offsets, size_t count, cs_head head, uint64_t *mask);
+/* Bit i of `mask` says whether the head of text i, as a number that orders like its bytes, missing ones zero, and with
+ * the bits `flip` turned, is at most `most`; those of the last few texts are set. */
+void cs_heads_at_most(
+    const void *texts, const uint16_t *offsets, size_t count, uint64_t flip, uint64_t most, uint64_t *mask);
+
+/* How many values a group has, and what they add up to: of doubles, NaN is counted and not added. */
+typedef struct cs_group_sum {
+    int64_t count;
+    double sum;
+} cs_group_sum;
+
+/* Adds each value to the group that its byte says, one after the other (sums.c). */
+void cs_sums_by_byte(const uint8_t *groups, const double *values, size_t count, cs_group_sum sums[256]);
+
 #endif

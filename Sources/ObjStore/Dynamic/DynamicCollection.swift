@@ -41,6 +41,20 @@ public struct DynamicCollection {
         return DynamicResults(object.space, name) { () in query }
     }
 
+    /// Plain values of a list, set or map that a text finds, in its order; `@self` is an element: see
+    /// ``ValueResults/filter(_:_:)``.
+    ///
+    /// Errors: `.wrongType`: the elements are objects; `.noSuchObject`: the owner was deleted; those of a `filter`.
+    public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> [AnyValue] {
+        try QueryNodes(arguments: arguments).withArguments { (arguments) throws(StoreError) in
+            let query = try object.view.valueQuery(try place(), parsing: text, arguments: arguments)
+            let found = try object.view.find(query)
+            var values: [AnyValue] = []
+            for index in 0..<found.count { values.append(try AnyValue(copying: found.value(index), object.space)) }
+            return values
+        }
+    }
+
     /// The keys of a map, ascending.
     public var keys: [AnyValue] {
         all([], wantsKeys: true) { (key, _) throws(StoreError) in try AnyValue(copying: key, object.space) }

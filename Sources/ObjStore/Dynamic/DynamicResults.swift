@@ -122,6 +122,7 @@ public struct DynamicResults: Sendable {
         let space = space, view = space.current
         switch try asking(text, arguments) {
         case .objects(let query): return .objects(DynamicResults(space, className, .query(query)))
+        case .values: throw ObjStoreError(.invalidQuery, "a query of plain values is asked of their collection")
         case .table(let query):
             return .table(
                 make: { () throws(ObjStoreError) in

@@ -62,10 +62,10 @@ extension QueryNodes {
     }
 
     /// Sorts by a value.
-    static func sort(by value: QueryNodes, ascending: Bool) -> QueryNodes {
+    static func sort(by value: QueryNodes, ascending: Bool, _ options: StringOptions = []) -> QueryNodes {
         step { nodes in
             nodes.append(value)
-            nodes.append(.sortKey, choice: ascending ? 0 : 1, operands: 1)
+            nodes.append(.sortKey, choice: ascending ? 0 : 1, modifiers: options.modifiers, operands: 1)
             nodes.append(.sort, operands: 1)
         }
     }
@@ -79,6 +79,14 @@ extension QueryNodes {
                 count += 1
             }
             nodes.append(.distinct, operands: count)
+        }
+    }
+
+    /// The first of those that have the same value.
+    static func distinct(by value: QueryNodes) -> QueryNodes {
+        step { nodes in
+            nodes.append(value)
+            nodes.append(.distinct, operands: 1)
         }
     }
 

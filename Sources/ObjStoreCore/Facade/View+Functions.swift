@@ -12,9 +12,18 @@ extension View {
     func calling<T>(
         _ classID: UInt32, _ body: (TreeAccess) throws(StoreError) -> T
     ) throws(StoreError) -> T {
+        try calling(of: { (trees) throws(StoreError) in try trees.objectCount(try trees.schema.cls(classID)) }, body)
+    }
+
+    /// The same, of anything.
+    ///
+    /// - Parameter total: how much there is to be looked at.
+    func calling<T>(
+        of total: (TreeAccess) throws(StoreError) -> Int, _ body: (TreeAccess) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         try store.asking.within { () throws(StoreError) in
             func watched(_ trees: TreeAccess) throws(StoreError) -> T {
-                try store.watcher.watching(trees, classID) { () throws(StoreError) in try body(trees) }
+                try store.watcher.watching(trees, total) { () throws(StoreError) in try body(trees) }
             }
             if kind == .transaction { return try callingInWrite(watched) }
             return try watched(.version(try pinnedSnapshot("ask")))

@@ -40,6 +40,7 @@ extension View {
         switch query {
         case .objects(let query): try explain(query, runs: runs)
         case .table(let query): try explain(query, runs: runs)
+        case .values: throw View.notOfValues("explained")
         }
     }
 
@@ -55,6 +56,7 @@ extension View {
                 (view, trees) throws(StoreError) in
                 try ObjectRows(query.columns, try QueryRun(query.objects, trees), trees, texts: texts)
             }
+        case .values: throw View.notOfValues("read as Arrow")
         case .objects(let query):
             let columns = try serialised { () throws(StoreError) in
                 try TableQuery.columns(

@@ -131,6 +131,23 @@ package struct LeafReader {
         }
     }
 
+    /// Prefetches the beginning of a segment of texts that is read as a whole next: its offsets, and so many bytes that
+    /// what reads on has time to fetch the others.
+    @inline(__always)
+    func prefetchTexts(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int) {
+        guard entry.isSegmented else { return }
+        let segment = LeafSegment(head + Int(entry.main) + entry.segmentIndex(slot) &* LeafSegment.size)
+        let raw = segment.ref
+        guard raw < UInt64(source.limit) else { return }
+        let part = source.base + Int(raw & ~Ref.tagMask)
+        let end = StringSegment.blobOffset(capacity: 1 &<< entry.segmentShift, long: false) &+ 1536
+        var offset = 0
+        while offset < min(end, segment.bytes) {
+            cs_prefetch(part + offset)
+            offset &+= 64
+        }
+    }
+
     /// Where in a segment the text of a row will be, give or take a cache line.
     @inline(__always)
     private func textGuess(_ bytes: Int, _ row: Int, _ shift: Int) -> Int {

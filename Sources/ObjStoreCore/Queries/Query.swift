@@ -96,6 +96,8 @@ package final class Query: Sendable {
         switch next {
         case .objects(let query): .objects(try then(query))
         case .table(let query): .table(try query.of(self))
+        case .values:
+            throw StoreError(.invalidArgument, "then: one query is about objects, the other about plain values")
         }
     }
 

@@ -36,6 +36,31 @@ struct EndBytes {
     }
 }
 
+/// What a text begins with that fits a pattern, as far as its first eight bytes tell.
+struct HeadBytes {
+    let head: cs_head
+
+    /// Of a pattern's units, as far as they are ASCII and no `*` or `?`; nil: they begin otherwise.
+    ///
+    /// - Parameter areBytes: a byte of a text from 0x80 on is nothing else; otherwise any of them may fold to a letter.
+    init?(_ units: UnsafePointer<UInt32>, _ count: Int, foldsCase: Bool, areBytes: Bool) {
+        var wanted: UInt64 = 0, kept: UInt64 = 0, bits: UInt64 = 0
+        var length = 0
+        while length < min(count, 8), units[length] < 0x80 {
+            let shift = UInt64(8 * length), unit = UInt64(units[length])
+            wanted |= unit &<< shift
+            kept |= 0xff &<< shift
+            if foldsCase, unit >= 0x61, unit <= 0x7a { bits |= 0x20 &<< shift }
+            length += 1
+        }
+        if length == 0 { return nil }
+        // In the order of memory: the first byte is the lowest.
+        head = cs_head(
+            wanted: wanted.littleEndian, kept: kept.littleEndian, bits: bits.littleEndian,
+            others: areBytes ? 0 : (kept & EndBytes.highBits).littleEndian)
+    }
+}
+
 extension TextPattern {
     /// Whether a text has the bytes of the pattern somewhere, folded or not. Where the text of an ASCII pattern is not
     /// ASCII (K is the Kelvin sign, too, and accents may stand behind a letter), it goes on by units; and where so many
@@ -99,6 +124,19 @@ extension TextPattern {
             if place &+ length <= Int(textEnds[row]) { body(row) }
             place = Int(textEnds[row])
         }
+    }
+
+    /// Which of many texts, one behind the other, can fit, as far as their first bytes tell: a bit for each. False:
+    /// they tell nothing.
+    ///
+    /// - Parameter offsets: of each text, where it begins, and the end of the last one.
+    package func findBeginnings(
+        in texts: UnsafeRawPointer, offsets: UnsafePointer<UInt16>, _ count: Int,
+        into mask: UnsafeMutablePointer<UInt64>
+    ) -> Bool {
+        guard let beginning else { return false }
+        cs_heads_begin(texts, offsets, count, beginning.head, mask)
+        return true
     }
 
     private func contains(

@@ -30,6 +30,10 @@ package struct TextPattern: @unchecked Sendable {
     /// What contains it has these bytes, or is not ASCII.
     let isBytewise: Bool
     let ends: EndBytes
+    /// What everything that fits begins with, where that is known.
+    let beginning: HeadBytes?
+    /// Of LIKE: a part between its stars that everything that fits contains, the longest one of two bytes or more.
+    var part: TextPattern? { memory.longestPart }
     /// `count` units, and the end behind them.
     let units: UnsafePointer<UInt32>
     let count: Int
@@ -77,6 +81,31 @@ package struct TextPattern: @unchecked Sendable {
             operation == .contains && TextPattern.fold(copy, units, count, isText: form == .scalars || form == .bases)
         ends = count > 0 ? EndBytes(copy[0], copy[count &- 1], foldsCase: foldsCase) : EndBytes(0, 0, foldsCase: false)
         TextPattern.findBorders(units, count, borders)
+        let hasBeginning = operation == .like || operation == .beginsWith || operation == .equal
+        let areBytes = form == .plain || form == .bytes || form == .scalars && !foldsCase
+        beginning =
+            hasBeginning ? HeadBytes(units, count, foldsCase: foldsCase, areBytes: areBytes) : nil
+        if operation == .like {
+            memory.longestPart = try TextPattern.longestPart(units, count, foldsCase, foldsAccents, isBinary)
+        }
+    }
+
+    /// A part of a pattern that is ASCII, and has no `*` or `?` in it.
+    private static func longestPart(
+        _ units: UnsafePointer<UInt32>, _ count: Int, _ foldsCase: Bool, _ foldsAccents: Bool, _ isBinary: Bool
+    ) throws(StoreError) -> TextPattern? {
+        var longest = 0..<0, start = 0
+        for index in 0...count where index == count || units[index] >= 0x80 {
+            if index - start > longest.count { longest = start..<index }
+            start = index + 1
+        }
+        if longest.count < 2 { return nil }
+        let bytes = try Memory.allocate(UInt8.self, longest.count)
+        defer { bytes.deallocate() }
+        for (index, place) in longest.enumerated() { bytes[index] = UInt8(truncatingIfNeeded: units[place]) }
+        return try TextPattern(
+            .contains, UnsafeRawBufferPointer(start: bytes, count: longest.count), foldsCase: foldsCase,
+            foldsAccents: foldsAccents, isBinary: isBinary)
     }
 
     /// A pattern of LIKE with stars at its ends alone is another operation, and a faster one.
@@ -174,6 +203,8 @@ package struct TextPattern: @unchecked Sendable {
 /// Memory of a pattern, freed with the last copy of it.
 private final class PatternMemory {
     let start: UnsafeMutableRawPointer
+    /// Written before anybody else knows of it.
+    var longestPart: TextPattern?
     init(_ start: UnsafeMutableRawPointer) { self.start = start }
     deinit { start.deallocate() }
 }

@@ -52,6 +52,19 @@ package final class KeyBuffer {
         capacity *= 2
     }
 
+    /// Leaves the keys that another one has, too; both are ascending.
+    func keepCommon(with other: KeyBuffer) {
+        var kept = 0, place = 0
+        for index in 0..<count {
+            let key = keys[index]
+            while place < other.count, other.keys[place] < key { place &+= 1 }
+            if place == other.count { break }
+            keys[kept] = key
+            if other.keys[place] == key { kept &+= 1 }
+        }
+        count = kept
+    }
+
     func sort() {
         var all = UnsafeMutableBufferPointer(start: keys, count: count)
         all.sort()

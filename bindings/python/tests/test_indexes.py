@@ -273,3 +273,13 @@ def test_index_values():
 
         class Blob(objstore.Model):
             data: bytes = field(unique=True)
+
+
+def test_an_index_that_stands_elsewhere():
+    """It would be no index, and say nothing."""
+    with pytest.raises(objstore.SchemaError, match="Place.__indexes__.*stands in by_zip"):
+
+        class Place(objstore.Model):
+            city: str
+            zip: int
+            by_zip = Index("zip", "city")

@@ -192,7 +192,11 @@ def test_inverses_and_their_lists(store: objstore.Store) -> None:
 def test_what_cannot_be_asked(store: objstore.Store) -> None:
     kennel = fill(store)
     with pytest.raises(objstore.WrongType, match=r"Kennel\.words is a list\[str\]: it has no links"):
-        kennel.words.where(Dog.age < 2)  # type: ignore[misc]
+        kennel.words.objects()  # type: ignore[misc]
+    with pytest.raises(
+        objstore.WrongType, match=r"'age < 2' is about Dog, and the elements of Kennel\.words are plain"
+    ):
+        kennel.words.where(Dog.age < 2)
     with pytest.raises(objstore.WrongType, match="no links"):
         kennel.anything.objects()
     with pytest.raises(objstore.InvalidArgument, match="Kennel"):

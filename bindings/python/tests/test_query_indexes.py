@@ -92,6 +92,10 @@ def conditions(rng):
 def steps(rng):
     keys = rng.sample(["zip", "name", "share", "city", "good"], rng.choice([1, 1, 1, 2]))
     order = ", ".join(f"{key} {rng.choice(['ASC', 'DESC'])}" for key in keys)
+    if rng.random() < 0.3:  # as an index of several has them
+        keys = rng.choice(["city", "city zip", "city zip good", "zip good", "good name", "share city", "zip good name"])
+        way = rng.choice(["ASC", "DESC"])
+        order = ", ".join(f"{key} {way}" for key in keys.split())
     limit = rng.choice([0, 1, 2, 10, 63, 64, 65, 200, 4000, 10_000])
     offset = rng.choice(["", "", f"OFFSET({rng.randrange(80)}) "])
     return rng.choice(["", f"SORT({order}) {offset}LIMIT({limit})", f"SORT({order}) LIMIT({limit})"])
@@ -137,6 +141,12 @@ def test_as_without(store):
         ("city == 'Zug' AND zip > 295", "index", 'city == "Zug" and zip > 295'),
         ("city == 'Zug' AND zip > 100 AND zip <= 102", "index", 'city == "Zug" and zip > 100 and zip <= 102'),
         ("good == TRUE AND name BEGINSWITH 'ab1'", "index", 'good == true and name BEGINSWITH "ab1"'),
+        ("SORT(city DESC, zip DESC) LIMIT(3)", "order", "city, zip"),
+        ("SORT(city ASC, zip ASC, good ASC, name ASC) LIMIT(3)", "order", "city, zip, good"),
+        ("SORT(city ASC, zip DESC) LIMIT(3)", "all", None),  # too many in the first city
+        ("SORT(good ASC, name ASC) LIMIT(3)", "order", "good, name"),
+        ("city == 'Zug' SORT(zip ASC, good ASC) LIMIT(3)", "order", 'zip, good where city == "Zug"'),
+        ("zip == 7 SORT(good ASC, name ASC) LIMIT(3)", "index", "zip == 7"),
         ("zip + 0 == 7 OR city == 'Zug'", "scan", None),
         ("SORT(zip ASC) LIMIT(3)", "order", "zip"),
         ("SORT(zip DESC) LIMIT(3)", "order", "zip"),
@@ -162,3 +172,58 @@ def test_counts_of_many_are_of_the_index(store):
     """More than a scan would be as good for: the index says how many."""
     for text in ("city == 'Bern'", "city == NULL", "name BEGINSWITH 'a'", "good == FALSE AND name BEGINSWITH 'ab'"):
         assert store.objects(Indexed).filter(text).count() == store.objects(Plain).filter(text).count() > COUNT / 50
+
+
+class Card(Model):
+    id: int = field(primary_key=True)
+    suit: int | None = field(default=None, indexed=True)
+    rank: int = field(default=0, indexed=True)
+    name: str = field(default="", indexed=True)
+    worn: bool = False
+
+
+def test_two_indexes():
+    rng = random.Random(3)
+    rows = [
+        (i, rng.choice([None, *range(60)]), rng.randrange(70), f"{rng.randrange(80)}", rng.random() < 0.5)
+        for i in range(12_000)
+    ]
+    questions = {
+        "suit == 5 AND rank == 7": lambda suit, rank, name, worn: suit == 5 and rank == 7,
+        "rank == 7 AND name == '7'": lambda suit, rank, name, worn: rank == 7 and name == "7",
+        "suit == NULL AND rank == 9": lambda suit, rank, name, worn: suit is None and rank == 9,
+        "suit == 5 AND rank == 7 AND worn == TRUE": lambda suit, rank, name, worn: suit == 5 and rank == 7 and worn,
+        "suit == 5 AND NOT rank == 7": lambda suit, rank, name, worn: suit == 5 and rank != 7,
+        "suit == 5 AND (rank == 7 OR worn == FALSE)": lambda suit, rank, name, worn: (
+            suit == 5 and (rank == 7 or not worn)
+        ),
+        "rank == 7 AND suit >= 58": lambda suit, rank, name, worn: rank == 7 and suit is not None and suit >= 58,
+        "rank IN {1, 2} AND suit == 3": lambda suit, rank, name, worn: rank in (1, 2) and suit == 3,
+        "rank == 8 AND rank == 9": lambda suit, rank, name, worn: False,
+        "suit == 5 AND rank == 7 AND name == '12'": lambda suit, rank, name, worn: (suit, rank, name) == (5, 7, "12"),
+    }
+    with objstore.open(memory="cards", models=[Card]) as store:
+        with store.write():
+            store.create_all(
+                Card, [dict(zip(("id", "suit", "rank", "name", "worn"), row, strict=True)) for row in rows]
+            )
+
+        def check():
+            for text, holds in questions.items():
+                cards = [card for card in store.objects(Card) if holds(card.suit, card.rank, card.name, card.worn)]
+                found = store.objects(Card).filter(text)
+                assert list(found) == cards, text
+                assert (found.count(), found.first()) == (len(cards), cards[0] if cards else None), text
+
+        check()
+        plan = store.objects(Card).filter("suit == 5 AND rank == 7").explain(run=True)
+        assert (plan.access, plan.filter) == ("index", None)
+        assert sorted(plan.by.split(" and then by ")) == ["rank == 7", "suit == 5"]
+        plan = store.objects(Card).filter("suit == 5 AND rank == 7 AND worn == TRUE").explain()
+        assert (" and then by " in plan.by, plan.filter) == (True, "suit == 5 and rank == 7 and worn == true")
+        with store.write():
+            for card in list(store.objects(Card))[::3]:
+                card.suit, card.rank = 5, rng.choice([7, 8])
+            store.objects(Card).filter("id < 900 AND worn == TRUE").delete()
+            check()
+        check()

@@ -100,3 +100,27 @@ def test_orders_of_a_list() -> None:
         assert [w.id for w in shelf.words.order_by(Word.text)] == [row[0] for row in ordered]
         firsts = list(dict.fromkeys(row[1] for row in rows))
         assert [w.text for w in shelf.words.distinct(Word.text)] == firsts
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_first_of_many_texts(seed: int) -> None:
+    """Of whole leaves of short texts hardly any is looked at: neither those that come first, nor the last of a part."""
+    dice = random.Random(seed)
+    words = ["".join(dice.choices("ab\0", k=dice.randrange(14))) for _ in range(9000)]
+    words[::500] = ["".join(dice.choices("yz", k=dice.randrange(9, 40))) for _ in words[::500]]
+    with objstore.open(memory="many_texts", models=[Word]) as store:
+        with store.write():
+            store.create_all(Word, [{"id": i, "text": word} for i, word in enumerate(words)])
+        for added in (90_001, 90_000):
+            rows = [(word.text or "", word.id) for word in store.objects(Word)]
+            ordered = sorted(rows, key=lambda row: row[0])
+            turned = sorted(rows, key=lambda row: row[0], reverse=True)
+            for limit in (1, 2, 7, 100, 1000):
+                first = store.objects(Word).order_by(Word.text).limit(limit)
+                assert [word.id for word in first] == [row[1] for row in ordered[:limit]]
+                last = store.objects(Word).order_by(desc(Word.text)).limit(limit)
+                assert [word.id for word in last] == [row[1] for row in turned[:limit]]
+            # With holes, and one that is added to the last part.
+            with store.write():
+                store.objects(Word).where(Word.id < 3).delete()
+                store.create(Word, {"id": added, "text": ""})

@@ -443,6 +443,29 @@ def test_what_is_too_deep(kennel):
         path.agee
 
 
+def test_the_deepest_can_be_written(kennel):
+    """What is just not too deep has a text that can be read again."""
+    makers = [
+        lambda condition, number: ~condition,
+        lambda condition, number: condition & (Dog.age < 1) if number % 2 else condition | (Dog.age < 1),
+        lambda condition, number: Dog.friends.where(condition).count > 0,
+    ]
+    for maker in makers:
+        condition = Dog.age > 1
+        for number in range(200):
+            asked = kennel.objects(Dog).where(condition)
+            try:
+                asked.first()
+            except objstore.InvalidQuery:
+                assert number > 20
+                break
+            text = asked.query_text()
+            assert kennel.objects(Dog).filter(text).query_text() == text, number
+            condition = maker(condition, number)
+        else:
+            pytest.fail("nothing is too deep")
+
+
 def test_what_cannot_be_observed_yet(kennel):
     for asked in (Dog.owner.name == "Ann", Dog.friends.count > 1):
         with pytest.raises(objstore.NotSupported):

@@ -1,15 +1,28 @@
-"""The acceptance scenarios of queries, by their numbers: one test for each, in expressions and as text.
+"""The acceptance scenarios of queries, by their numbers: one test for each, in expressions and as text."""
 
-Where a test says "not here", that part of its scenario needs something that this version does not have.
-"""
-
+import math
 from typing import Any
 
 import pytest
 
 import objstore
 from conftest import store_of
-from objstore import Backlinks, EmbeddedModel, ObjectId, all_, any_, asc, backlinks, desc, field, incoming, none_
+from objstore import (
+    Backlinks,
+    EmbeddedModel,
+    ObjectId,
+    all_,
+    any_,
+    asc,
+    backlinks,
+    desc,
+    field,
+    geo_box,
+    geo_circle,
+    geo_polygon,
+    incoming,
+    none_,
+)
 
 
 class Toy(objstore.Model):
@@ -68,7 +81,17 @@ class Crew(objstore.Model):
     eventLog: Any = None
 
 
-store = store_of([Toy, Hound, Address, Human, Club, Task, Project, Document, Crew])
+class GeoPt(EmbeddedModel):
+    type: str = "Point"
+    coordinates: list[float]
+
+
+class Company(objstore.Model):
+    name: str = ""
+    location: GeoPt | None = None
+
+
+store = store_of([GeoPt, Company, Toy, Hound, Address, Human, Club, Task, Project, Document, Crew])
 
 
 def names(results: Any) -> list[str]:
@@ -349,6 +372,24 @@ def test_a97_inside_of_any(store, asked, text, count):
         for name, log in events.items():
             store.create(Crew, {"name": name, "eventLog": [{"priority": p, "type": t} for p, t in log]})
     assert len(both(store, Crew, asked, text)) == count
+
+
+@pytest.mark.parametrize(
+    ("shape", "count"),
+    [
+        (geo_circle((-122.6, 47.8), kilometers=44.4), 1),
+        (geo_circle((-121.9, 47.3), radians=math.radians(0.25)), 0),
+        (geo_box((-122.7, 47.3), (-122.1, 48.1)), 1),
+        (geo_box((-122.4, 47.5), (-121.8, 47.9)), 2),
+        (geo_polygon([(-122.8, 48.0), (-121.8, 48.2), (-121.6, 47.6), (-122.0, 47.0), (-122.6, 47.2)]), 2),
+    ],
+)
+def test_a98_places(store, shape, count):
+    with store.write():
+        for name, place in {"C1": (-122.35, 47.68), "C2": (-121.85, 47.9)}.items():
+            store.create(Company, {"name": name, "location": {"coordinates": list(place)}})
+        store.create(Company, {"name": "nowhere"})
+    assert len(both(store, Company, Company.location.within(shape), "location GEOWITHIN $0", shape)) == count
 
 
 def test_a104_sections(store):

@@ -147,6 +147,13 @@ def queries(store: objstore.Store) -> None:
         young: objstore.Results[Dog] = walked.walked.where(Dog.age < 2).order_by(Dog.name)
         years: int = walked.walked.objects().sum(Dog.age)
         print(young, years)
+    kennel = store.objects(Kennel)[0]
+    late: objstore.ValueResults[datetime] = kennel.walks.where(objstore.value > kennel.walks[0]).order_by()
+    last: datetime | None = late.max()
+    shown: list[Color] = list(kennel.colors.distinct().limit(2))
+    named_so: objstore.ValueResults[str] = kennel.by_id.filter("@self BEGINSWITH $0", "x")
+    print(last, shown, named_so.places())
+    wrong: objstore.Results[Dog] = kennel.walks.limit(1)  # error: assignment
     dogs.where("age < 2")  # error: arg-type
     dogs.filter(Dog.age < 2)  # error: arg-type
     dogs.limit("2")  # error: arg-type

@@ -24,18 +24,23 @@ extension PathBinder {
         case .truth: return .truth(node.number != 0)
         case .not: return .not(try condition(index - 1))
         case .and, .or:
-            var joined: PathCondition?
-            for operand in binder.operands(index) {
-                let next = try condition(operand)
-                joined = joined.map { node.kind == .and ? .and($0, next) : .or($0, next) } ?? next
-            }
-            return joined.unsafelyUnwrapped
+            var conditions: [PathCondition] = []
+            for operand in binder.operands(index) { conditions.append(try condition(operand)) }
+            return PathBinder.joined(conditions[...], by: node.kind)
         case .compare: return try comparison(index)
         default:
             throw binder.error(
                 .invalidQuery, index,
                 "a condition is expected here, such as a comparison, and not \(binder.described(index))")
         }
+    }
+
+    /// In halves: a long chain is no deep tree.
+    private static func joined(_ conditions: ArraySlice<PathCondition>, by kind: QueryNode.Kind) -> PathCondition {
+        if conditions.count == 1 { return conditions[conditions.startIndex] }
+        let middle = (conditions.startIndex + conditions.endIndex) / 2
+        let first = joined(conditions[..<middle], by: kind), last = joined(conditions[middle...], by: kind)
+        return kind == .and ? .and(first, last) : .or(first, last)
     }
 
     mutating func comparison(_ index: Int) throws(StoreError) -> PathCondition {
@@ -72,19 +77,19 @@ extension PathBinder {
     private func joined(
         _ left: Side, _ relation: PathComparison.Relation, _ right: Side, isIn: Bool
     ) -> PathCondition {
-        var comparison = PathComparison(left: left.operand, relation: relation, right: right.operand)
+        var one = left.operand, other = right.operand, extent = PathComparison.Extent.values
         func expands(_ side: Side) -> Bool { side.kind == .mixed && !side.isMany && !side.isConstant }
         if isIn || left.operand.quantifier != nil || right.operand.quantifier != nil {
-            comparison.left.expands = expands(left) && left.operand.quantifier != nil
-            comparison.right.expands = expands(right)
+            one.expands = expands(left) && left.operand.quantifier != nil
+            other.expands = expands(right)
         } else if left.isMany && right.isMany {
-            comparison.extent = .wholes
+            extent = .wholes
         } else if left.isList && expands(right) {
-            comparison.extent = .wholesOfLists(leftIsMixed: false)
+            extent = .wholesOfLists(leftIsMixed: false)
         } else if right.isList && expands(left) {
-            comparison.extent = .wholesOfLists(leftIsMixed: true)
+            extent = .wholesOfLists(leftIsMixed: true)
         }
-        return .comparison(comparison)
+        return .comparison(PathComparison(left: one, relation: relation, right: other, extent: extent))
     }
 
     // MARK: Sides
@@ -321,7 +326,7 @@ extension PathBinder {
         guard let values = right.constants, values.count == 1, let value = values.first, value.kind.isText else {
             return .text(operation, modifiers)
         }
-        return .pattern(try TextPattern(operation, value, modifiers), of: value.kind)
+        return .pattern(PathComparison.Shared(try TextPattern(operation, value, modifiers)), of: value.kind)
     }
 
     /// Every value lies in the range.

@@ -25,7 +25,7 @@ extension PathBinder {
         let search = TextSearch(UnsafeRawBufferPointer(start: words.value.pointer, count: words.value.count))
         return .comparison(
             PathComparison(
-                left: texts.operand, relation: .search(search),
+                left: texts.operand, relation: .search(PathComparison.Shared(search)),
                 right: PathOperand(source: .constants([.null]))))
     }
 
@@ -45,7 +45,7 @@ extension PathBinder {
         places.operand.expands = false
         return .comparison(
             PathComparison(
-                left: places.operand, relation: .within(try shape(index - 1), properties),
+                left: places.operand, relation: .within(PathComparison.Shared(try shape(index - 1)), properties),
                 right: PathOperand(source: .constants([.null]))))
     }
 

@@ -15,7 +15,7 @@ struct PathBinder {
 
     init(_ binder: QueryBinder) {
         self.binder = binder
-        classes = [Int(binder.cls.id)]
+        classes = [binder.element == nil ? Int(binder.cls.id) : nil]
     }
 
     var nodes: [QueryNode] { binder.nodes }
@@ -56,15 +56,18 @@ struct PathBinder {
             throw binder.error(.invalidQuery, first, "a path is expected here, and not \(binder.described(first))")
         }
         guard let level = isRoot ? 0 : Int(exactly: nodes[first].number), level >= 0, level < classes.count,
-            let cls = classes[level]
+            var end = classes[level].map({ End(kind: .link, target: $0) }) ?? elementEnd(level)
         else {
             throw binder.error(
                 .invalidQuery, first, "there is no variable of level \(nodes[first].number) here")
         }
-        var path = Path(level: level, steps: []), end = End(kind: .link, target: cls)
+        var path = Path(level: level, steps: [])
         for step in chain.reversed() { try add(step, to: &path, &end) }
         return (path, end)
     }
+
+    /// An element of a collection of plain values.
+    private func elementEnd(_ level: Int) -> End? { level == 0 ? binder.element.map { End(kind: $0) } : nil }
 
     private mutating func add(_ index: Int, to path: inout Path, _ end: inout End) throws(StoreError) {
         let node = nodes[index]
@@ -126,6 +129,14 @@ struct PathBinder {
             path.steps.append(.length)
             end = End(kind: .int, isMany: true)
             return
+        }
+        if let element = binder.element, path.level == 0, path.steps.isEmpty, element != .mixed {
+            throw binder.error(
+                .noSuchProperty, index,
+                """
+                a value has no properties, such as \(QueryBinder.shortened(QueryBinder.text(name) ?? "")): it is \
+                \(element.indefinite), and is written as @self
+                """)
         }
         guard end.kind == .mixed else { throw wrong(index, "an object, a map or a mixed value", end) }
         flatten(&path, &end)
@@ -225,7 +236,10 @@ struct PathBinder {
             case .keys: "the keys of a map"
             case .origins, .allOrigins: "what links to an object"
             }
-        let subject = nodes[before].kind == .variable ? "the object" : "\(binder.described(before)), \(what),"
+        let isElement = binder.element != nil && nodes[before].number == 0
+        let subject =
+            nodes[before].kind == .variable
+            ? isElement ? "@self, \(what)" : "the object" : "\(binder.described(before)), \(what),"
         return binder.error(.invalidQuery, index, "\(wanted) is expected before \(stepName(index)), and not \(subject)")
     }
 

@@ -55,7 +55,7 @@ extension QueryBinder {
 
     /// One value of each object.
     func objectValue(_ index: Int) throws(StoreError) -> ObjectValue {
-        if needsPaths(below: index) {
+        if element != nil || needsPaths(below: index) {
             let path = try PathValue(of: index, self)
             return ObjectValue(
                 program: ValueProgram(kind: path.kind), properties: [], path: path, target: path.target)

@@ -22,6 +22,9 @@ struct QueryBinder {
     var root = -1
     /// A quantifier that was taken care of.
     var lifted = -1
+    /// Of a query of plain values: what its elements are. `cls` is the class of the collection's owner then, and paths
+    /// begin with an element.
+    var element: ValueKind?
 
     /// A path to what conditions are about.
     func isRoot(_ index: Int) -> Bool {
@@ -51,22 +54,22 @@ struct QueryBinder {
     /// Also protects the stack: everything below calls itself once for each level.
     private func checkDepth() throws(StoreError) {
         try Memory.check(for: nodes.count, each: 2)
-        var depths = [UInt16](repeating: 1, count: nodes.count)
+        var depths = [UInt16](repeating: 0, count: nodes.count)
         for index in nodes.indices {
             var deepest: UInt16 = 0, next = index - 1
             for _ in 0..<nodes[index].operands {
                 deepest = max(deepest, depths[next])
                 next = Int(shape.starts[next]) - 1
             }
-            depths[index] = deepest + 1
-            guard deepest < QueryBinder.deepest else {
+            depths[index] = deepest + (nodes[index].kind.isLevel ? 1 : 0)
+            guard depths[index] <= QueryBinder.deepest else {
                 throw error(.invalidQuery, index, "the query is deeper than \(QueryBinder.deepest) levels")
             }
         }
     }
 
-    /// Some more than a text may have: its printed form has no parentheses where the nodes have levels.
-    private static let deepest: UInt16 = 128
+    /// As of a text, whose lists and steps are no levels, either: so what is printed can be read again.
+    private static let deepest = UInt16(QueryLimits.depth)
 
     /// The nodes are a condition, or a `query` of one and steps; `table`: the nodes of those from GROUP or SELECT on.
     func bind() throws(StoreError) -> (predicate: Predicate, steps: [QueryStep], table: [Int]) {
@@ -162,5 +165,15 @@ struct QueryBinder {
 
     func notSupported(_ index: Int, _ what: String) -> StoreError {
         error(.notSupported, index, "\(described(index)): this version does not evaluate \(what)")
+    }
+}
+
+extension QueryNode.Kind {
+    /// It is one more around what it has in it.
+    fileprivate var isLevel: Bool {
+        switch self {
+        case .list, .sortKey, .sort, .distinct, .limit, .offset, .query, .group, .having, .select, .named: false
+        default: true
+        }
     }
 }

@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// A comparison that is computed for one object after the other: of two properties, of what is computed from them, of
 /// texts by other than their bytes, of a property with many constants.
 package final class ValueTest: Sendable {
@@ -30,6 +32,14 @@ package final class ValueTest: Sendable {
     /// Of two values of any kinds: exact among numbers, bytewise among texts and binaries, as of mixed values; null
     /// equals null only, NaN nothing; values of different families are unequal, and neither less nor greater.
     static func holds(_ comparison: Comparison, _ a: Value, _ b: Value) throws(StoreError) -> Bool {
+        // What there is most of.
+        if a.kind == .int, b.kind == .int { return comparison.holds(a.low < b.low ? -1 : a.low > b.low ? 1 : 0) }
+        if a.kind == .string, b.kind == .string, comparison == .equal || comparison == .notEqual {
+            let isEqual =
+                a.count == b.count
+                && (a.count == 0 || memcmp(a.pointer.unsafelyUnwrapped, b.pointer.unsafelyUnwrapped, a.count) == 0)
+            return isEqual == (comparison == .equal)
+        }
         if a.isNull || b.isNull || a.isNaN || b.isNaN {
             let isEqual = a.isNull && b.isNull
             return comparison == .equal ? isEqual : comparison == .notEqual ? !isEqual : false

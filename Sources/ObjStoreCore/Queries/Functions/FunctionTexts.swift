@@ -53,5 +53,11 @@ final class FunctionValues {
         count += 1
     }
 
+    /// One whose bytes stay where they are.
+    func append(lasting value: Value) {
+        values[count] = value
+        count += 1
+    }
+
     subscript(_ index: Int) -> Value { values[index] }
 }

@@ -60,13 +60,14 @@ struct PathOperand: Sendable {
     var expands = false
 }
 
-/// `Q1 left op Q2 right`: for Q1 of the left values it holds that for Q2 of the right ones they relate.
-struct PathComparison: Sendable {
+/// `Q1 left op Q2 right`: for Q1 of the left values it holds that for Q2 of the right ones they relate. An object: it
+/// has many parts, which would be copied for each value.
+final class PathComparison: Sendable {
     enum Relation: Sendable {
         /// `apart`: a text is never equal to a binary.
         case comparison(Comparison, apart: Bool)
         /// With a text or a binary that is the same for all objects.
-        case pattern(TextPattern, of: ValueKind)
+        case pattern(Shared<TextPattern>, of: ValueKind)
         /// With a text of the object.
         case text(TextPattern.Operation, QueryNode.Modifiers)
         /// `==[c]` and its like, of values that need not be texts.
@@ -74,9 +75,15 @@ struct PathComparison: Sendable {
         /// Of kinds.
         case type(isEqual: Bool)
         /// It has words.
-        case search(TextSearch)
+        case search(Shared<TextSearch>)
         /// A place lies in a shape; the right side says nothing.
-        case within(GeoShape, GeoProperties)
+        case within(Shared<GeoShape>, GeoProperties)
+    }
+
+    /// What a relation needs: one reference, which is less to copy.
+    final class Shared<Content: Sendable>: Sendable {
+        let content: Content
+        init(_ content: Content) { self.content = content }
     }
 
     /// Whether collections are compared as wholes: pair by pair, and as many on both sides.
@@ -86,10 +93,29 @@ struct PathComparison: Sendable {
         case wholesOfLists(leftIsMixed: Bool)
     }
 
-    var left: PathOperand
-    var relation: Relation
-    var right: PathOperand
-    var extent = Extent.values
+    let left: PathOperand
+    let relation: Relation
+    let right: PathOperand
+    let extent: Extent
+    /// Of a right side that is one constant, which it is.
+    let constant: Value?
+
+    init(left: PathOperand, relation: Relation, right: PathOperand, extent: Extent = .values) {
+        (self.left, self.relation, self.right, self.extent) = (left, relation, right, extent)
+        if case .constants(let values) = right.source, values.count == 1, right.quantifier == nil, !right.expands {
+            constant = values[0]
+        } else {
+            constant = nil
+        }
+    }
+
+    /// With mixed values, on the one side or the other, that count as their elements.
+    func expanding(left isLeft: Bool) -> PathComparison {
+        var left = left, right = right
+        left.expands = isLeft
+        right.expands = !isLeft
+        return PathComparison(left: left, relation: relation, right: right, extent: extent)
+    }
 }
 
 /// A condition about paths, true or false for an object.
@@ -123,6 +149,15 @@ package final class PathTest: Sendable {
         calls = paths.calls
         origins = calls.isEmpty ? try binder.originTest(index) : nil
     }
+
+    /// The condition at a node, which is about elements of a collection: see `QueryBinder.element`.
+    init(ofElements index: Int, _ binder: QueryBinder) throws(StoreError) {
+        var paths = PathBinder(binder)
+        condition = try paths.condition(index)
+        (properties, levels, constants) = (paths.properties, paths.most, paths.constants)
+        calls = paths.calls
+        origins = nil
+    }
 }
 
 /// One value of an object that lies behind a path.
@@ -142,6 +177,9 @@ final class PathValue: Sendable {
     init(of index: Int, _ binder: QueryBinder) throws(StoreError) {
         var paths = PathBinder(binder)
         let side = try paths.side(index)
+        if side.isConstant {
+            throw binder.error(.invalidQuery, index, "\(binder.described(index)) is the same for all elements")
+        }
         guard !side.isMany, side.operand.quantifier == nil else {
             throw binder.error(.invalidQuery, index, "\(binder.described(index)) is not one value of each object")
         }

@@ -7,31 +7,37 @@ extension PathRun {
         case .wholesOfLists(let leftIsMixed):
             let mixed = try value((leftIsMixed ? comparison.left : comparison.right).source)
             if mixed.kind == .document, try MixedNode(mixed.pointer, mixed.count).kind == .list {
-                var whole = comparison
-                whole.left.expands = leftIsMixed
-                whole.right.expands = !leftIsMixed
-                return try areEqualWholes(whole)
+                return try areEqualWholes(comparison.expanding(left: leftIsMixed))
             }
         }
         return try quantified(comparison.left) { (left) throws(StoreError) in
-            try quantified(comparison.right) { (right) throws(StoreError) in
-                if case .within(let shape, let place) = comparison.relation { return try isWithin(left, shape, place) }
-                return try PathRun.relate(left, comparison.relation, right)
+            if let constant = comparison.constant { return try relates(left, comparison, constant) }
+            return try quantified(comparison.right) { (right) throws(StoreError) in
+                try PathRun.relate(left, comparison.relation, right)
             }
         }
     }
 
-    private func isWithin(_ object: Value, _ shape: GeoShape, _ place: GeoProperties) throws(StoreError) -> Bool {
-        guard object.kind == .link, case .value(let type) = try property(place.type, of: .value(object)),
-            type.kind == .string,
-            UnsafeRawBufferPointer(start: type.pointer, count: type.count).elementsEqual("Point".utf8)
-        else { return false }
-        var numbers: [Double] = []
-        _ = try forEachElement(try property(place.coordinates, of: .value(object))) { (number) throws(StoreError) in
-            numbers.append(ValueProgram.number(number) ?? .nan)
-            return numbers.count < 2
+    private func relates(_ left: Value, _ comparison: PathComparison, _ right: Value) throws(StoreError) -> Bool {
+        if case .within(let shape, let place) = comparison.relation {
+            return try isWithin(left, shape.content, place)
         }
-        return numbers.count == 2 && shape.contains(GeoShape.Point(longitude: numbers[0], latitude: numbers[1]))
+        return try PathRun.relate(left, comparison.relation, right)
+    }
+
+    private func isWithin(_ object: Value, _ shape: GeoShape, _ place: GeoProperties) throws(StoreError) -> Bool {
+        guard object.kind == .link, let row = try row(of: object, place.type),
+            case .value(let type) = try read(place.type, row), type.kind == .string, type.count == 5,
+            "Point".utf8.elementsEqual(UnsafeRawBufferPointer(start: type.pointer, count: type.count))
+        else { return false }
+        var longitude = Double.nan, latitude = Double.nan, count = 0
+        _ = try forEachElement(try read(place.coordinates, row)) { (number) throws(StoreError) in
+            let number = ValueProgram.number(number) ?? .nan
+            if count == 0 { longitude = number } else { latitude = number }
+            count += 1
+            return count < 2
+        }
+        return count == 2 && shape.contains(GeoShape.Point(longitude: longitude, latitude: latitude))
     }
 
     /// ANY, also where nothing is said, ALL or NONE of the values.
@@ -73,7 +79,8 @@ extension PathRun {
         case .comparison(let comparison, let apart):
             if apart, left.kind.isText, right.kind.isText, left.kind != right.kind { return comparison == .notEqual }
             return try ValueTest.holds(comparison, left, right)
-        case .pattern(let pattern, let kind): return left.kind == kind && pattern.matches(left.pointer, left.count)
+        case .pattern(let pattern, let kind):
+            return left.kind == kind && pattern.content.matches(left.pointer, left.count)
         case .text(let operation, let modifiers): return try matches(left, operation, right, modifiers)
         case .folded(let comparison, let modifiers):
             guard left.kind.isText, right.kind.isText else { return try ValueTest.holds(comparison, left, right) }
@@ -86,7 +93,8 @@ extension PathRun {
             case .greaterOrEqual: return try matches(left, .greaterOrEqual, right, modifiers)
             }
         case .type(let isEqual): return (left.low & right.low != 0) == isEqual
-        case .search(let search): return left.kind == .string && search.matches(left.pointer, left.count)
+        case .search(let search):
+            return left.kind == .string && search.content.matches(left.pointer, left.count)
         case .within: return false
         }
     }

@@ -28,6 +28,12 @@ final class PathRun {
         objects[0] = Value(kind: .link, low: row.key, high: Int64(cls.classID))
     }
 
+    /// The element of a collection of plain values that is asked about from now on.
+    func begin(_ element: Value) {
+        functions?.begin()
+        objects[0] = element
+    }
+
     // MARK: Values
 
     /// Calls `body` with all values, until it returns false; returns false then.
@@ -228,6 +234,16 @@ final class PathRun {
         }
         let position = try cls.position(id)
         return cls.columns[position].kind.isCollection ? .nothing : .value(.null)
+    }
+
+    /// Of an object, by a link to it; `id`: of one of its properties. Nil: it does not exist.
+    func row(of link: Value, _ id: UInt32) throws(StoreError) -> RowPosition? {
+        let cls = schema.classes[PropertyID.classIndex(id)]
+        return try trees.find(cls, link.low, try reader(cls))
+    }
+
+    func read(_ id: UInt32, _ row: RowPosition) throws(StoreError) -> Item {
+        try read(id, schema.classes[PropertyID.classIndex(id)], row)
     }
 
     private func reader(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {

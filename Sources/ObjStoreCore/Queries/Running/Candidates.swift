@@ -1,5 +1,6 @@
 /// What indexes and inverses find of the objects that a condition can be true of: the cheapest of its comparisons that
-/// must be true. What else the condition says is asked of each object that it finds.
+/// must be true; or what two of them have in common. What else the condition says is asked of each object that it
+/// finds.
 struct Candidates {
     enum Source {
         case comparison(ColumnTest)
@@ -12,14 +13,16 @@ struct Candidates {
     }
 
     let source: Source
+    /// What another property equals, of which there are about as many: only what both find is looked at.
+    var other: ColumnTest?
     /// How many objects it finds, those of `oneOf` more than once perhaps.
     let estimate: Int
     /// Nothing else has to be asked: it is the whole condition.
-    let isWhole: Bool
+    var isWhole: Bool
 
     /// How many satisfy the whole condition; nil: it has to be asked of each.
     var count: Int? {
-        guard isWhole else { return nil }
+        guard isWhole, other == nil else { return nil }
         switch source {
         case .part, .between: return estimate
         case .comparison, .oneOf: return nil
@@ -28,6 +31,29 @@ struct Candidates {
 
     /// More alternatives are not looked up one by one.
     static let mostAlternatives = 64
+    /// Fewer are looked at one by one, and so are those of an index beside which all others find this many times more.
+    static let fewForTwo = 64, mostTimes = 2
+}
+
+extension Candidates.Source {
+    fileprivate func isAbout(_ id: UInt32, _ cls: ClassSchema) -> Bool {
+        switch self {
+        case .comparison(let test): test.propertyID == id
+        case .between(let low, _): low.propertyID == id
+        case .oneOf(let tests): tests.contains { $0.propertyID == id }
+        case .part(let part): cls.indexes[part.position].properties.contains { cls.propertyID($0) == id }
+        }
+    }
+
+    /// How many comparisons it answers, and nothing is left of them; nil: something is.
+    fileprivate var conjuncts: Int? {
+        switch self {
+        case .comparison: 1
+        case .between: 2
+        case .part(let part): part.isExact ? part.conjuncts : nil
+        case .oneOf: nil
+        }
+    }
 }
 
 extension QueryRun {
@@ -38,7 +64,7 @@ extension QueryRun {
         let conjuncts = query.predicate.necessary, beginnings = query.predicate.beginnings
         if conjuncts.isEmpty && beginnings.isEmpty { return nil }
         // Looking at one object costs as much as scanning a few dozens.
-        var best: Candidates?, most = max(64, try trees.objectCount(cls) / 50)
+        var best: Candidates?, most = max(64, try trees.objectCount(cls) / 50), equal: [(ColumnTest, Int)] = []
         func consider(_ source: Candidates.Source, _ estimate: Int?, isWhole: Bool) {
             guard let estimate else { return }
             let found = Candidates(source: source, estimate: estimate, isWhole: isWhole)
@@ -63,7 +89,9 @@ extension QueryRun {
         }
         let single = conjuncts.compactMap { $0.count == 1 ? $0[0] : nil }
         for test in single {
-            consider(.comparison(test), try BoundTest(test, trees, cls, links).count(), isWhole: false)
+            guard let count = try BoundTest(test, trees, cls, links).count() else { continue }
+            consider(.comparison(test), count, isWhole: false)
+            if test.comparison == .equal { equal.append((test, count)) }
         }
         for low in single where low.comparison == .greater || low.comparison == .greaterOrEqual {
             for high in single
@@ -80,7 +108,21 @@ extension QueryRun {
             let isWhole = part.isExact && query.predicate.nodes.count == 2 * part.conjuncts - 1
             consider(.part(part), count, isWhole: isWhole || InjectedBug.active(.queryPartWhole))
         }
+        if let found = best, !found.isWhole, found.estimate > Candidates.fewForTwo { return both(found, equal) }
         return best
+    }
+
+    /// With what another property equals, if that finds hardly more: an index has equal ones in the order of creation,
+    /// and to read two such lists costs less than to look at each object of one.
+    private func both(_ best: Candidates, _ all: [(test: ColumnTest, count: Int)]) -> Candidates {
+        var found = best, most = best.estimate * Candidates.mostTimes
+        for (test, count) in all where count <= most && !best.source.isAbout(test.propertyID, cls) {
+            (found.other, most) = (test, count - 1)
+        }
+        if let conjuncts = found.source.conjuncts, found.other != nil {
+            found.isWhole = query.predicate.nodes.count == 2 * (conjuncts + 1) - 1
+        }
+        return found
     }
 
     /// How many of them satisfy the whole condition.
@@ -91,32 +133,33 @@ extension QueryRun {
 
     /// Those that satisfy the whole condition, ascending.
     func keys(of candidates: Candidates) throws(StoreError) -> KeyBuffer {
-        let found = KeyBuffer()
-        switch candidates.source {
-        case .comparison(let test): try add(test, to: found)
-        case .oneOf(let tests): for test in tests { try add(test, to: found) }
-        case .part(let part):
-            _ = try within(part) { (reader, range) throws(StoreError) in
-                try reader.forEach(in: range) { (key) throws(StoreError) in
-                    try found.append(key)
-                    return true
-                }
-            }
-        case .between(let low, let high):
-            _ = try within(low, high) { (reader, range) throws(StoreError) in
-                guard let range else { return }
-                try reader.forEach(in: range) { (key) throws(StoreError) in
-                    try found.append(key)
-                    return true
-                }
-            }
-        }
-        let ascending = try found.ascending()
-        if candidates.isWhole || InjectedBug.active(.queryRestUnasked) { return ascending }
+        let found = try keys(of: candidates.source)
+        if let other = candidates.other { found.keepCommon(with: try keys(of: .comparison(other))) }
+        if candidates.isWhole || InjectedBug.active(.queryRestUnasked) { return found }
         let test = try RowTest(query, trees)
         // The version does not have all that the condition is about.
         if test.columns == nil { try check() }
-        return try test.kept(of: ascending)
+        return try test.kept(of: found)
+    }
+
+    /// All that it finds, ascending.
+    private func keys(of source: Candidates.Source) throws(StoreError) -> KeyBuffer {
+        let found = KeyBuffer()
+        func add(_ key: Int64) throws(StoreError) -> Bool {
+            try found.append(key)
+            return true
+        }
+        switch source {
+        case .comparison(let test): try self.add(test, to: found)
+        case .oneOf(let tests): for test in tests { try self.add(test, to: found) }
+        case .part(let part):
+            _ = try within(part) { (reader, range) throws(StoreError) in try reader.forEach(in: range, add) }
+        case .between(let low, let high):
+            _ = try within(low, high) { (reader, range) throws(StoreError) in
+                if let range { try reader.forEach(in: range, add) }
+            }
+        }
+        return try found.ascending()
     }
 
     private func add(_ test: ColumnTest, to found: KeyBuffer) throws(StoreError) {

@@ -9,7 +9,10 @@ final class OriginValues {
     private let trees: TreeAccess
     private let keys: PageSource
     private var isReady = false
-    private var counts = GroupArray<Int64>()
+    /// By key + 1.
+    private var counts = GroupArray<UInt32>()
+    /// Where only counts are compared, with an int: those for which it is true, or false.
+    private let range: CountRange?
     private var summary: GroupSummary?
     /// Keys of objects that are asked about are less.
     private let room: Int
@@ -22,6 +25,10 @@ final class OriginValues {
         self.trees = trees
         keys = reader.source
         room = Int(last) + 1
+        range = test.aggregate == nil ? CountRange(test.comparison, test.constant) : nil
+        // More than a count has room for.
+        let origins = try trees.objects(try trees.schema.cls(test.origins.classID)).count()
+        if origins > Int(UInt32.max) { return nil }
     }
 
     /// Few objects are asked about, as yet: they are cheaper one by one.
@@ -37,6 +44,14 @@ final class OriginValues {
 
     /// Leaves the rows for which it is true.
     func narrow(_ head: UnsafeRawPointer, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
+        if let range, !LeafHead.isSparse(head) {
+            // Keys follow each other, and so do their counts.
+            let base = LeafHead.keyBase(head)
+            if !isReady { try make() }
+            if base >= 0, base + Int64(LeafHead.rowsPerLeaf) < Int64(counts.count) {
+                return range.narrow(mask, UnsafePointer(counts.elements + Int(base) + 1))
+            }
+        }
         let leaf = LeafKeys(keys, head)
         for word in 0..<LeafScan.words {
             var bits = mask[word]
@@ -50,8 +65,9 @@ final class OriginValues {
     }
 
     private func holds(_ key: Int64) throws(StoreError) -> Bool {
-        let group = Int(key) + 1
-        let value = summary.map { $0.value(group) } ?? .int(counts[group])
+        // Others are not of this class, whatever a damaged leaf says.
+        let group = UInt64(bitPattern: key) < UInt64(room) ? Int(key) + 1 : 0
+        let value = summary.map { $0.value(group) } ?? .int(Int64(counts[group]))
         if value.kind == .int, test.constant.kind == .int {
             return test.comparison.holds(value.low < test.constant.low ? -1 : value.low > test.constant.low ? 1 : 0)
         }
@@ -63,7 +79,8 @@ final class OriginValues {
         let run = try QueryRun(test.origins, trees), reader = try trees.objects(run.cls)
         let link = try NumberColumn(reader, try run.cls.position(test.propertyID))
         var columns = [link]
-        try counts.extend(to: room + 1, with: 0)
+        // Whole leaves are compared at once.
+        try counts.extend(to: room + 2 + LeafHead.rowsPerLeaf, with: 0)
         if let aggregate = test.aggregate {
             let value = try ObjectReader(aggregate.of, trees, run.cls, &columns)
             summary = GroupSummary(aggregate.kind, value, aggregate.sums)
@@ -87,6 +104,42 @@ final class OriginValues {
                 numbers[index] = Int32(truncatingIfNeeded: key < limit ? key &+ 1 : 0)
             }
             try summary.add(blocks, numbers, groups: room + 1)
+        }
+    }
+}
+
+/// Counts for which a comparison is true, as a range of words; or false.
+private struct CountRange {
+    private let low: UInt32
+    private let span: UInt32
+    private let isInverted: Bool
+
+    /// Nil: there are no such counts, or all are, or it compares with something else.
+    init?(_ comparison: Comparison, _ constant: Value) {
+        guard constant.kind == .int, let count = UInt32(exactly: constant.low) else { return nil }
+        isInverted = comparison == .notEqual
+        switch comparison {
+        case .equal, .notEqual: (low, span) = (count, 0)
+        case .less:
+            if count == 0 { return nil }
+            (low, span) = (0, count - 1)
+        case .lessOrEqual: (low, span) = (0, count)
+        case .greater:
+            if count == .max { return nil }
+            (low, span) = (count + 1, .max - count - 1)
+        case .greaterOrEqual: (low, span) = (count, .max - count)
+        }
+    }
+
+    /// Of a leaf whose rows have these counts.
+    func narrow(_ mask: UnsafeMutablePointer<UInt64>, _ counts: UnsafePointer<UInt32>) {
+        withUnsafeTemporaryAllocation(of: UInt64.self, capacity: LeafScan.words) { found in
+            let found = found.baseAddress.unsafelyUnwrapped
+            found.initialize(repeating: 0, count: LeafScan.words)
+            NumberKernels.mask(
+                counts, LeafHead.rowsPerLeaf, width: 32, low: UInt64(low), span: UInt64(span), into: found)
+            let flip: UInt64 = isInverted ? ~0 : 0
+            for word in 0..<LeafScan.words { mask[word] &= found[word] ^ flip }
         }
     }
 }

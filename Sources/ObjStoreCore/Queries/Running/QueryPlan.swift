@@ -105,7 +105,8 @@ extension QueryRun {
             if few == nil { few = try ends(of: order) }
             if let few {
                 plan.access = .order
-                let name = names.name(of: order.key.properties[0]) ?? "?"
+                let name = ([order.key] + order.further).map { names.name(of: $0.properties[0]) ?? "?" }
+                    .joined(separator: ", ")
                 let equal = order.part.equal.map { describe($0, names) }.joined(separator: " and ")
                 plan.by = equal.isEmpty ? name : "\(name) where \(equal)"
                 plan.estimate = few.count
@@ -149,21 +150,24 @@ extension QueryRun {
         }
         plan.access = .index
         plan.estimate = few.estimate
-        switch few.source {
-        case .comparison(let test):
-            if test.hasTargets { plan.access = .links }
-            plan.by = describe(test, names)
-        case .between(let low, let high): plan.by = "\(describe(low, names)) and \(describe(high, names))"
-        case .oneOf(let tests): plan.by = tests.map { describe($0, names) }.joined(separator: " or ")
-        case .part(let part):
-            let tests = (part.equal + [part.low, part.high].compactMap(\.self)).map { describe($0, names) }
-            plan.by = (tests + [part.beginning].compactMap { $0.map { describe($0, names) } }).joined(
-                separator: " and ")
-        }
+        if case .comparison(let test) = few.source, test.hasTargets { plan.access = .links }
+        plan.by = describe(few.source, names)
+        if let other = few.other { plan.by? += " and then by \(describe(other, names))" }
         if !few.isWhole { plan.filter = condition }
     }
 
     // MARK: In words
+
+    private func describe(_ source: Candidates.Source, _ names: QueryNames) -> String {
+        switch source {
+        case .comparison(let test): return describe(test, names)
+        case .between(let low, let high): return "\(describe(low, names)) and \(describe(high, names))"
+        case .oneOf(let tests): return tests.map { describe($0, names) }.joined(separator: " or ")
+        case .part(let part):
+            let tests = (part.equal + [part.low, part.high].compactMap(\.self)).map { describe($0, names) }
+            return (tests + [part.beginning].compactMap { $0.map { describe($0, names) } }).joined(separator: " and ")
+        }
+    }
 
     private func describe(_ predicate: Predicate, _ names: QueryNames) -> String {
         var stack: [String] = []

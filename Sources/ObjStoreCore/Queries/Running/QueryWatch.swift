@@ -11,8 +11,8 @@ package final class QueryWatch: Sendable {
 
     /// - Parameters:
     ///   - interval: nanoseconds between two calls; 0: as often as something is looked at.
-    ///   - progress: called with how many objects were looked at, and how many the class has; what it throws ends the
-    ///     query.
+    ///   - progress: called with how many objects were looked at, and how many the class has, or elements of how many;
+    ///     what it throws ends the query.
     package init(
         every interval: Int64, _ progress: @escaping @Sendable (UInt64, UInt64) throws(StoreError) -> Void
     ) {
@@ -20,13 +20,14 @@ package final class QueryWatch: Sendable {
         self.progress = progress
     }
 
-    /// Runs `body`, which asks a query about objects of a class.
+    /// Runs `body`, which asks a query.
     ///
+    /// - Parameter total: how much there is to be looked at.
     /// Errors: those of `progress`; `.inCallback`: it has ended, or changed, the transaction.
     func watching<T>(
-        _ trees: TreeAccess, _ classID: UInt32, _ body: () throws(StoreError) -> T
+        _ trees: TreeAccess, _ total: (TreeAccess) throws(StoreError) -> Int, _ body: () throws(StoreError) -> T
     ) throws(StoreError) -> T {
-        let total = UInt64(try trees.objectCount(try trees.schema.cls(classID))), progress = progress
+        let total = UInt64(try total(trees)), progress = progress
         var gate: (any TransactionGate)?
         if case .transaction(let transaction) = trees { gate = transaction.gate }
         let query = WatchedQuery(every: interval) { [gate] (done) throws(StoreError) in
@@ -59,16 +60,16 @@ final class QueryWatcher: @unchecked Sendable {
 
     private var isOn: Bool { cs_load64_acquire(flag) != 0 }
 
-    /// Runs `body`, which asks a query about objects of a class.
+    /// Runs `body`, which asks a query.
     ///
     /// Errors: as of `QueryWatch.watching`; `.outOfMemory`: it needs more than it may.
     func watching<T>(
-        _ trees: TreeAccess, _ classID: UInt32, _ body: () throws(StoreError) -> T
+        _ trees: TreeAccess, _ total: (TreeAccess) throws(StoreError) -> Int, _ body: () throws(StoreError) -> T
     ) throws(StoreError) -> T {
         guard isOn else { return try body() }
         func watched() throws(StoreError) -> T {
             guard !WatchedQuery.isTelling, let watch = current else { return try body() }
-            return try watch.watching(trees, classID, body)
+            return try watch.watching(trees, total, body)
         }
         if mostBytes == .max { return try watched() }
         return try Memory.limited(to: mostBytes, watched)

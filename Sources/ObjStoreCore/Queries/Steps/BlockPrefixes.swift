@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// Where a text lies, in one word: 48 bits of its address, and its length, of 65,535 bytes or more 65,535. Valid as
 /// long as the version, or until the next change.
 struct TextPlace {
@@ -26,6 +28,8 @@ final class BlockPrefixes {
     private let flip: UInt64
     private let number: NumberColumn?
     private let memory: UnsafeMutablePointer<UInt64>
+    /// A bit for each object of a block.
+    private let mask: UnsafeMutablePointer<UInt64>
     /// Of the block that was read: of texts, where they lie; nil: nobody wants to know.
     let places: UnsafeMutablePointer<TextPlace>?
     /// So far some value was null; and some other value had the prefix of null.
@@ -42,7 +46,8 @@ final class BlockPrefixes {
         self.kind = kind
         flip = isDescending ? ~0 : 0
         number = kind.isText ? nil : try NumberColumn(reader, position)
-        memory = try Memory.allocate(UInt64.self, RowBlocks.most)
+        memory = try Memory.allocate(UInt64.self, RowBlocks.most + RowBlocks.most / 64)
+        mask = memory + RowBlocks.most
         guard wantsPlaces else {
             places = nil
             return
@@ -61,6 +66,27 @@ final class BlockPrefixes {
     func read(_ block: RowBlocks) throws(StoreError) -> UnsafePointer<UInt64> {
         if let number { try readNumbers(number, block) } else { try readTexts(block) }
         return UnsafePointer(memory)
+    }
+
+    /// Calls `body` with the objects of a block whose prefixes are at most `limit`, and these. Of texts the others are
+    /// hardly looked at.
+    @inline(__always)
+    func forEach(
+        _ block: RowBlocks, atMost limit: UInt64, _ body: (Int, UInt64) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        if kind.isText, try findTexts(block, atMost: limit) {
+            for word in 0..<(block.count &+ 63) &>> 6 {
+                var bits = mask[word]
+                while bits != 0 {
+                    let index = word &<< 6 &+ bits.trailingZeroBitCount
+                    if memory[index] <= limit { try body(index, memory[index]) }
+                    bits &= bits &- 1
+                }
+            }
+            return
+        }
+        let prefixes = try read(block)
+        for index in 0..<block.count where prefixes[index] <= limit { try body(index, prefixes[index]) }
     }
 
     // MARK: Numbers
@@ -117,6 +143,7 @@ final class BlockPrefixes {
             while end < count, Int(slots[end]) &>> shift == segment { end &+= 1 }
             let row = Int(slots[end &- 1]) & (1 &<< shift &- 1)
             let part = try leaf.textSegment(head, entry, segment: entry.segmentIndex(Int(slots[first])), rows: row &+ 1)
+            if block.isWhole, end < count { leaf.prefetchTexts(head, entry, end) }
             if StringSegment.isPlain(part) {
                 readPlain(part, slots, first..<end, 1 &<< shift &- 1, isWhole: block.isWhole)
             } else {
@@ -132,6 +159,38 @@ final class BlockPrefixes {
             }
             first = end
         }
+    }
+
+    /// Of a leaf whose segments are nothing but texts, all of which are asked for: finds those whose prefixes are at
+    /// most `limit`, perhaps others, and reads their prefixes alone. False: it is another block.
+    private func findTexts(_ block: RowBlocks, atMost limit: UInt64) throws(StoreError) -> Bool {
+        let reader = block.reader, spec = reader.columns[position]
+        guard block.isWhole, let head = block.head, let entry = LeafHead.entry(head, id: spec.id, hint: position)
+        else { return false }
+        guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
+        guard entry.segmentRows >= 64 else { return false }
+        let leaf = LeafReader(source: reader.source), count = block.count
+        var first = 0
+        while first < count {
+            let rows = min(entry.segmentRows, count &- first)
+            let part = try leaf.textSegment(head, entry, segment: entry.segmentIndex(first), rows: rows)
+            if first &+ rows < count { leaf.prefetchTexts(head, entry, first &+ rows) }
+            guard StringSegment.isPlain(part) else { return false }
+            let blob = part + StringSegment.blobOffset(part), last = StringSegment.offset(part, rows) &- 8
+            let offsets = (part + StringSegment.header).assumingMemoryBound(to: UInt16.self)
+            let found = mask + first &>> 6
+            cs_heads_at_most(blob, offsets, rows, flip, limit, found)
+            for word in 0..<(rows &+ 63) &>> 6 {
+                var bits = found[word]
+                while bits != 0 {
+                    let row = word &<< 6 &+ bits.trailingZeroBitCount, start = Int(offsets[row])
+                    memory[first &+ row] = self.word(blob, start, Int(offsets[row &+ 1]) &- start, last)
+                    bits &= bits &- 1
+                }
+            }
+            first &+= rows
+        }
+        return true
     }
 
     /// Of a segment that has nothing but offsets and bytes.

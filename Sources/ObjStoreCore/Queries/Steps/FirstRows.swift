@@ -25,7 +25,7 @@ extension QueryRun {
         let blocks = try unorderedBlocks(), position = try cls.position(key.properties[0])
         let prefixes = try BlockPrefixes(blocks.reader, position, kind, isDescending: key.isDescending)
         let least = try LeastRows(limit)
-        while try blocks.advance() { try least.add(blocks, try prefixes.read(blocks)) }
+        while try blocks.advance() { try least.add(blocks, prefixes) }
         return try least.keys()
     }
 
@@ -66,9 +66,11 @@ private final class LeastRows {
         most = max(1024, 4 * limit)
     }
 
-    func add(_ block: RowBlocks, _ prefixes: UnsafePointer<UInt64>) throws(StoreError) {
-        for index in 0..<block.count where prefixes[index] <= threshold {
-            try self.prefixes.append(prefixes[index])
+    func add(_ block: RowBlocks, _ column: BlockPrefixes) throws(StoreError) {
+        try column.forEach(block, atMost: threshold) { (index, prefix) throws(StoreError) in
+            // It may have fallen since.
+            if prefix > threshold { return }
+            try prefixes.append(prefix)
             try objects.append(try block.row(index).key)
             if _slowPath(objects.count >= most) { try cut() }
         }

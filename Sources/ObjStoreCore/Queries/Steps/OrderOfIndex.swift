@@ -4,6 +4,7 @@
 /// ```
 /// SORT(age ASC)                      index of age              from its beginning
 /// SORT(age DESC, name ASC)           index of age              from its end, and sorted then
+/// SORT(age DESC, name DESC)          index of (age, name)      from its end
 /// chat == $0 SORT(time DESC)         index of (chat, time)     the part of that chat, from its end
 /// ```
 extension QueryRun {
@@ -12,6 +13,8 @@ extension QueryRun {
         let key: SortKey
         /// Of its property.
         let position: Int
+        /// Keys behind it whose properties the index has behind it, too, in the same order.
+        let further: [SortKey]
         let limit: Int
         /// No other keys follow.
         let isWhole: Bool
@@ -24,17 +27,16 @@ extension QueryRun {
     /// Nil: the steps begin with something else, or no index is in that order.
     func indexOrder(_ steps: [QueryStep]) throws(StoreError) -> IndexOrder? {
         guard case .sort(let keys) = steps.first, let key = keys.first, query.origin.isObjects,
-            key.modifiers.isEmpty, key.path == nil, key.calls.isEmpty, !key.isFirstLetter, key.value.steps.count == 1,
-            case .property = key.value.steps[0], let limit = QueryRun.end(of: steps.dropFirst())
+            let limit = QueryRun.end(of: steps.dropFirst()), let position = try propertyPosition(key)
         else { return nil }
-        let position = try cls.position(key.properties[0]), kind = cls.columns[position].kind
         // How often functions are called is not known before.
-        guard kind != .mixed, kind != .link, !query.predicate.callsFunctions else { return nil }
+        if query.predicate.callsFunctions { return nil }
         var order: IndexOrder?
-        func use(_ part: IndexPart) {
+        func use(_ part: IndexPart, _ further: [SortKey] = []) {
             let isAsked = query.predicate.isTrue ? false : query.predicate.nodes.count != 2 * part.equal.count - 1
             order = IndexOrder(
-                key: key, position: position, limit: limit, isWhole: keys.count == 1, part: part, isAsked: isAsked)
+                key: key, position: position, further: further, limit: limit, isWhole: keys.count == 1, part: part,
+                isAsked: isAsked)
         }
         if let index = cls.indexPosition(of: position) { use(IndexPart(position: index)) }
         if _slowPath(cls.hasEncodedIndexes) {
@@ -42,12 +44,34 @@ extension QueryRun {
             for (number, index) in cls.indexes.enumerated() where index.isCompound {
                 guard let place = index.properties.firstIndex(of: position) else { continue }
                 let before = index.properties[..<place].compactMap { tests[$0] }
-                if before.count == place, place > order?.part.equal.count ?? -1 {
-                    use(IndexPart(position: number, equal: before))
-                }
+                guard before.count == place else { continue }
+                let further = try self.further(keys, index.properties[(place + 1)...])
+                let best = order.map { ($0.part.equal.count, $0.further.count) } ?? (-1, 0)
+                if (place, further.count) > best { use(IndexPart(position: number, equal: before), further) }
             }
         }
         return order
+    }
+
+    /// Of a key that is a property as it stands, in the order that an index has; nil: it is something else.
+    private func propertyPosition(_ key: SortKey) throws(StoreError) -> Int? {
+        guard key.modifiers.isEmpty, key.path == nil, key.calls.isEmpty, !key.isFirstLetter,
+            key.value.steps.count == 1, case .property = key.value.steps[0]
+        else { return nil }
+        let position = try cls.position(key.properties[0]), kind = cls.columns[position].kind
+        return kind == .mixed || kind == .link ? nil : position
+    }
+
+    /// How far an index goes on as the keys do behind the first one. Where NaN stands is known of the first one alone.
+    private func further(_ keys: [SortKey], _ properties: ArraySlice<Int>) throws(StoreError) -> [SortKey] {
+        var found: [SortKey] = []
+        for (key, property) in zip(keys.dropFirst(), properties) {
+            guard key.isDescending == keys[0].isDescending, try propertyPosition(key) == property,
+                cls.columns[property].kind.nan == nil
+            else { break }
+            found.append(key)
+        }
+        return found
     }
 
     /// What the condition says that properties equal, where a compound index can know it; by position.
@@ -149,7 +173,9 @@ extension QueryRun {
             var cursor = IndexCursor(index)
             try cursor.seek(rank: isDescending ? next : next - 1)
             guard let key = try cursor.next(), let row = try rows.find(key) else { return false }
-            let edge = try rank(order, try rows.value(row, order.position), index, isAfter: !isDescending)
+            var values = [try rows.value(row, order.position)]
+            for key in order.further { values.append(try rows.value(row, try cls.position(key.properties[0]))) }
+            let edge = try rank(order, values, index, isAfter: !isDescending)
             guard let edge, isDescending ? next - edge <= mostEqual : edge - next <= mostEqual else { return false }
             try look(isDescending ? min(edge, next)..<next : next..<max(edge, next))
             return true
@@ -167,21 +193,21 @@ extension QueryRun {
         }
     }
 
-    /// How many entries are before those with a value of the key, or before what follows them. Nil: it is a text that
-    /// the index does not have as a whole.
+    /// How many entries are before those with values of the first keys, or before what follows them. Nil: there is a
+    /// text that the index does not have as a whole.
     private func rank(
-        _ order: IndexOrder, _ value: Value, _ index: IndexReader, isAfter: Bool
+        _ order: IndexOrder, _ values: [Value], _ index: IndexReader, isAfter: Bool
     ) throws(StoreError) -> Int? {
-        if value.count > IndexLimits.head / 4 { return nil }
+        for value in values where value.count > IndexLimits.head / 4 { return nil }
         if cls.indexes[order.part.position].isCompound {
             let key = IndexKey()
             for test in order.part.equal { try key.append(test.value) }
-            try key.append(value)
+            for value in values { try key.append(value) }
             if key.value.count > IndexLimits.head { return nil }
             if isAfter { key.becomeEnd() }
             return try index.rank(.before(key.value, kind: .binary))
         }
-        return try value.withIndexBytes { (value) throws(StoreError) in
+        return try values[0].withIndexBytes { (value) throws(StoreError) in
             try index.rank(isAfter ? .after(value, kind: index.kind) : .before(value, kind: index.kind))
         }
     }
@@ -189,7 +215,7 @@ extension QueryRun {
     /// NaN is the last value of an index, and SORT has it before the numbers.
     private func hasNaN(_ order: IndexOrder, _ index: IndexReader, to end: Int) throws(StoreError) -> Bool {
         guard let nan = cls.columns[order.position].kind.nan else { return false }
-        return try rank(order, nan, index, isAfter: false) != end
+        return try rank(order, [nan], index, isAfter: false) != end
     }
 }
 

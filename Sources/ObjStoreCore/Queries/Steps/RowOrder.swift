@@ -41,6 +41,15 @@ final class RowOrder {
         rows = try Memory.allocate(Row.self, max(1, count))
     }
 
+    /// By columns that are made.
+    init(_ list: KeyBuffer, _ columns: [SortColumn], _ reader: ClusterReader) throws(StoreError) {
+        self.list = list
+        self.columns = columns
+        self.reader = reader
+        (count, firstKey) = (list.count, nil)
+        rows = try Memory.allocate(Row.self, max(1, list.count))
+    }
+
     deinit {
         rows.deallocate()
         scratch?.deallocate()

@@ -58,6 +58,19 @@ final class SortColumn {
         try fill(list)
     }
 
+    /// Of values that are known, in the order of the list.
+    init(
+        _ key: SortKey, of values: FunctionValues, _ list: KeyBuffer, _ reader: ClusterReader, _ cls: ClassSchema
+    ) throws(StoreError) {
+        self.key = key
+        self.cls = cls
+        self.reader = reader
+        (run, functions, positions, places, known) = (nil, nil, [], nil, values)
+        isText = key.value.kind.isText && key.modifiers.isEmpty
+        prefixes = try Memory.allocate(UInt64.self, max(1, list.count))
+        try fill(list)
+    }
+
     deinit {
         prefixes.deallocate()
         places?.deallocate()

@@ -81,10 +81,15 @@ final class GroupKeys {
     }
 
     /// The numbers of the groups of a block's objects; not where they are `inPlace` afterwards.
-    func assign(_ block: RowBlocks, into numbers: UnsafeMutablePointer<Int32>) throws(StoreError) {
+    ///
+    /// - Parameter summary: of doubles, which are added up on the way, if `hasAdded` says so afterwards.
+    func assign(
+        _ block: RowBlocks, into numbers: UnsafeMutablePointer<Int32>, adding summary: GroupSummary? = nil
+    ) throws(StoreError) {
         inPlace = nil
+        hasAdded = false
         if case .words(let column) = way {
-            inPlace = try assignBytes(column, block)
+            inPlace = try assignBytes(column, block, adding: summary)
             if inPlace != nil { return }
         }
         switch way {
@@ -153,6 +158,7 @@ final class GroupKeys {
     }
     /// Of the block that was looked at last, if it is one: then the numbers were not written.
     private(set) var inPlace: Bytes?
+    private(set) var hasAdded = false
 
     /// Writes the numbers of such a block.
     func write(_ bytes: Bytes, _ count: Int, into numbers: UnsafeMutablePointer<Int32>) {
@@ -160,12 +166,49 @@ final class GroupKeys {
     }
 
     /// Of bytes as they lie in the leaf, which are counted first; nil: they lie otherwise.
-    private func assignBytes(_ column: NumberColumn, _ block: RowBlocks) throws(StoreError) -> Bytes? {
+    private func assignBytes(
+        _ column: NumberColumn, _ block: RowBlocks, adding summary: GroupSummary?
+    ) throws(StoreError) -> Bytes? {
         guard kind == .int, let (cells, base) = try column.bytes(block) else { return nil }
         if near == nil { try beginNear(base &+ Int64(cells[0]), column) }
-        let (shift, isBeyond) = base.subtractingReportingOverflow(nearBase), count = block.count
+        let (shift, isBeyond) = base.subtractingReportingOverflow(nearBase)
         guard let near, !isBeyond, shift >= 0 else { return nil }
-        return try withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 1024) { (parts) throws(StoreError) in
+        let room = Int(min(256, Int64(nearCount) - shift)), table = near + Int(shift)
+        return try withUnsafeTemporaryAllocation(of: cs_group_sum.self, capacity: 256) { (buffer) throws(StoreError) in
+            let found = buffer.baseAddress.unsafelyUnwrapped
+            found.initialize(repeating: cs_group_sum(), count: 256)
+            // What was added up before goes on: so sums are those of one value after the other.
+            if let summary {
+                for cell in 0..<room where table[cell] != 0 {
+                    found[cell].sum = summary.sum(Int(table[cell] &- 1))
+                }
+            }
+            hasAdded = try summary?.add(block, cells, to: found) ?? false
+            if !hasAdded { GroupKeys.count(cells, block.count, found) }
+            var hasNew = false
+            for cell in 0..<256 where found[cell].count > 0 {
+                if cell >= room {
+                    hasAdded = false
+                    return nil
+                }
+                if table[cell] == 0 { hasNew = true }
+            }
+            if hasNew { try beginGroups(of: cells, base, table, block) }
+            let all = counts.elements
+            if hasAdded { try summary?.extend(to: count) }
+            for cell in 0..<room where found[cell].count > 0 {
+                let group = Int(table[cell] &- 1)
+                if isCounting { all[group] &+= found[cell].count }
+                if hasAdded { summary?.set(group, found[cell].sum) }
+            }
+            return Bytes(cells: cells, table: table)
+        }
+    }
+
+    private static func count(
+        _ cells: UnsafePointer<UInt8>, _ count: Int, _ found: UnsafeMutablePointer<cs_group_sum>
+    ) {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 1024) { parts in
             parts.update(repeating: 0)
             // Equal ones that follow each other would wait for each other: each fourth counts for itself.
             let counts = parts.baseAddress.unsafelyUnwrapped
@@ -181,21 +224,10 @@ final class GroupKeys {
                 counts[Int(cells[index])] &+= 1
                 index &+= 1
             }
-            let room = Int(min(256, Int64(nearCount) - shift)), table = near + Int(shift)
-            var hasNew = false
             for cell in 0..<256 {
                 let sum = counts[cell] &+ counts[256 &+ cell] &+ counts[512 &+ cell] &+ counts[768 &+ cell]
-                counts[cell] = sum
-                if sum == 0 { continue }
-                if cell >= room { return nil }
-                if table[cell] == 0 { hasNew = true }
+                found[cell].count = Int64(sum)
             }
-            if hasNew { try beginGroups(of: cells, base, table, block) }
-            if isCounting {
-                let all = self.counts.elements
-                for cell in 0..<room where counts[cell] > 0 { all[Int(table[cell] &- 1)] &+= Int64(counts[cell]) }
-            }
-            return Bytes(cells: cells, table: table)
         }
     }
 

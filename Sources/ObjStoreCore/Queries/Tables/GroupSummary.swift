@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// One aggregate of all groups. Null and NaN do not count; of nothing a sum is 0, everything else null.
 final class GroupSummary {
     private enum Way {
@@ -84,6 +86,26 @@ final class GroupSummary {
             }
         }
     }
+
+    /// A sum of doubles, which `GroupKeys` can add up while it counts.
+    var isSumOfDoubles: Bool {
+        way == .doubles && aggregate == .sum && reader.value.kind == .double && reader.number != nil
+    }
+
+    /// Adds the values of a block where they lie in the leaf to what is there, by their cells; false: they lie
+    /// otherwise.
+    func add(
+        _ block: RowBlocks, _ cells: UnsafePointer<UInt8>, to sums: UnsafeMutablePointer<cs_group_sum>
+    ) throws(StoreError) -> Bool {
+        guard let column = reader.number else { return false }
+        return try column.forEachRun(block) { (words, first, count) in
+            let values = UnsafeRawPointer(words).assumingMemoryBound(to: Double.self)
+            cs_sums_by_byte(cells + first, values, count, sums)
+        }
+    }
+
+    func sum(_ group: Int) -> Double { group < doubles.count ? doubles[group] : 0 }
+    func set(_ group: Int, _ sum: Double) { doubles[group] = sum }
 
     /// The sum of doubles where they lie in the leaf; false: it is something else, or they lie otherwise.
     func addInPlace(_ block: RowBlocks, _ bytes: GroupKeys.Bytes, groups: Int) throws(StoreError) -> Bool {

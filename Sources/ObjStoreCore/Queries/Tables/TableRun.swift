@@ -55,10 +55,12 @@ struct TableRun {
         let (keys, blocks) = try keys(keyReaders)
         let assigned = try Memory.allocate(Int32.self, RowBlocks.most)
         defer { assigned.deallocate() }
+        let sum = summaries.lazy.compactMap { $0 }.first { $0.isSumOfDoubles }
         while try blocks.advance() {
-            try keys.assign(blocks, into: assigned)
+            try keys.assign(blocks, into: assigned, adding: sum)
             var bytes = keys.inPlace
             for case let summary? in summaries {
+                if keys.hasAdded, summary === sum { continue }
                 if let bytes, try summary.addInPlace(blocks, bytes, groups: keys.count) { continue }
                 if let read = bytes { keys.write(read, blocks.count, into: assigned) }
                 bytes = nil

@@ -73,8 +73,9 @@ extension QueryParser {
     }
 
     mutating func push(_ entry: Pending) throws(StoreError) {
-        open += 1
-        if open > QueryLimits.depth { throw tooDeep(entry.position) }
+        // A printed NOT has parentheses, too.
+        if entry.kind == .not { negations += 1 } else { open += 1 }
+        if max(open, negations) > QueryLimits.depth { throw tooDeep(entry.position) }
         pending.append(entry)
         try advance()
     }
@@ -250,7 +251,7 @@ extension QueryParser {
         case .or: try append(.or, operands: Int(entry.operands), at: entry.position)
         case .and: try append(.and, operands: Int(entry.operands), at: entry.position)
         case .not:
-            open -= 1
+            negations -= 1
             try append(.not, operands: 1, at: entry.position)
         case .compare:
             try append(

@@ -32,8 +32,10 @@ struct QueryParser {
     /// Of the operand that came last: whether it is a truth value, how deep it is.
     var isTruth = false
     var depth = 0
-    /// Parentheses, NOTs and subqueries that are not closed.
+    /// Parentheses and subqueries that are not closed.
     var open = 0
+    /// NOTs whose operands are read.
+    var negations = 0
     /// Behind GROUP: what is said is about groups.
     var isGrouped = false
 

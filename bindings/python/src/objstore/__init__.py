@@ -81,6 +81,7 @@ from .errors import (
 )
 from .json.json_text import parse_json
 from .models.calls import call
+from .models.element import value
 from .models.expressions import Condition, Expression, all_, any_, expression, none_
 from .models.groups import group
 from .models.indexes import Index
@@ -100,6 +101,7 @@ from .queries.plans import Plan
 from .queries.results import Backlinks, Results
 from .queries.sections import Section, Sections
 from .queries.tables import Groups, Table
+from .queries.value_results import ValueResults
 from .stores.bound_functions import Bound
 from .stores.frozen import Frozen
 from .stores.references import Reference
@@ -203,6 +205,7 @@ __all__ = [
     "TooManyReaders",
     "TooManyVersions",
     "Transaction",
+    "ValueResults",
     "WrongStore",
     "WrongType",
     "WrongView",
@@ -230,5 +233,6 @@ __all__ = [
     "parse_json",
     "salvage",
     "set_default",
+    "value",
     "verify_file",
 ]

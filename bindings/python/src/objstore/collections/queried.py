@@ -1,7 +1,7 @@
-"""Collections of links as questions: their objects, filtered, sorted and added up."""
+"""Collections as questions: their objects, or their elements, filtered, sorted and added up."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from ..errors import WrongType, about
 from ..messages import a
@@ -15,21 +15,101 @@ if TYPE_CHECKING:
     from ..queries.results import Results
     from ..queries.sections import Order, Sections
     from ..queries.tables import Groups, Table
+    from ..queries.value_results import ValueResults
 
     M = TypeVar("M", bound=Model)
+    R_co = TypeVar("R_co", covariant=True)
 
 T_co = TypeVar("T_co", covariant=True)
+V = TypeVar("V")
+
+
+def _where(self: "Queried[Any]", *conditions: "Condition | int") -> "Results[Any] | ValueResults[Any]":
+    """Those that satisfy a condition, or several; see Results.where, and ValueResults.where of plain values."""
+    return self._asked().where(*conditions)
+
+
+def _filter(self: "Queried[Any]", text: str, *arguments: Any) -> "Results[Any] | ValueResults[Any]":
+    """The same from text; see Results.filter. A plain value is @self there."""
+    return self._asked().filter(text, *arguments)
+
+
+def _order_by(self: "Queried[Any]", *keys: object) -> "Results[Any] | ValueResults[Any]":
+    """In another order; see Results.order_by. Plain values also without a key."""
+    return self._asked().order_by(*keys)
+
+
+def _distinct(self: "Queried[Any]", *values: object) -> "Results[Any] | ValueResults[Any]":
+    """The first of those whose properties have the same values; of plain values the first of equal ones."""
+    return self._asked().distinct(*values)
+
+
+def _limit(self: "Queried[Any]", count: int) -> "Results[Any] | ValueResults[Any]":
+    """The first ones, so many at most."""
+    return self._asked().limit(count)
+
+
+def _offset(self: "Queried[Any]", count: int) -> "Results[Any] | ValueResults[Any]":
+    """Those behind the first ones, so many."""
+    return self._asked().offset(count)
+
+
+if TYPE_CHECKING:
+    # What these return depends on what the elements are. A checker decides that for the instance of a descriptor, not
+    # for a `self` with a bound.
+
+    class _Conditions(Protocol[R_co]):
+        def __call__(self, *conditions: "Condition | int") -> R_co: ...
+
+    class _Text(Protocol[R_co]):
+        def __call__(self, text: str, *arguments: Any) -> R_co: ...
+
+    class _Values(Protocol[R_co]):
+        def __call__(self, *values: object) -> R_co: ...
+
+    class _Count(Protocol[R_co]):
+        def __call__(self, count: int) -> R_co: ...
+
+    class _OfConditions:
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Conditions[Results[M]]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Conditions[ValueResults[V]]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
+
+    class _OfText:
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Text[Results[M]]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Text[ValueResults[V]]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
+
+    class _OfValues:
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Values[Results[M]]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Values[ValueResults[V]]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
+
+    class _OfCount:
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Count[Results[M]]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Count[ValueResults[V]]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
 
 
 class Queried(Collection, Generic[T_co]):
-    """A collection whose elements may be links: what can be asked about the objects that they lead to.
+    """A collection: what can be asked about the objects that its elements lead to, or about the elements, where these
+    are plain values.
 
         kennel.dogs.where(Dog.age < 2).order_by(Dog.name)
         kennel.dogs.objects().sum(Dog.age)
+        dog.tags.where(value.starts_with("g")).order_by(value)
+        dog.tags.elements().max()
 
     All of it is in the order that the elements have here until it is sorted, with an object as often as it is here, and
-    without None. Live, like all results: each use looks at the elements that there are then. WrongType: the elements
-    are no links."""
+    without None of objects. Live, like all results: each use looks at the elements that there are then."""
 
     __slots__ = ()
 
@@ -38,33 +118,26 @@ class Queried(Collection, Generic[T_co]):
         source, prop, element = self._source, self._prop, self._shape.element
         if element.kind != LINK:
             raise about(WrongType, prop, f"{prop.path} is {a(self._shape.type_name)}: it has no links to objects")
-        query = queries.of_collection(self._view().handle, self._place, self._c)
+        view = self._view()  # kept during the call
+        query = queries.of_collection(view.handle, self._place, self._c)
         query.shown = f"the objects of {prop.path}"
         return source._results(source._leading(element.target), query)
 
-    def where(self: "Queried[M | None]", *conditions: "Condition | int") -> "Results[M]":
-        """Those that satisfy a condition, or several; see Results.where."""
-        return self.objects().where(*conditions)
+    def elements(self: "Queried[V]") -> "ValueResults[V]":
+        """The plain values as results. WrongType: they are objects. NoSuchObject: as of objects()."""
+        view = self._view()  # kept during the call
+        return self._source._value_results(self, queries.of_values(view.handle, self._place, self._c))
 
-    def filter(self: "Queried[M | None]", text: str, *arguments: Any) -> "Results[M]":
-        """The same from text; see Results.filter."""
-        return self.objects().filter(text, *arguments)
+    def _asked(self) -> "Results[Any] | ValueResults[Any]":
+        return self.objects() if self._shape.element.kind == LINK else self.elements()
 
-    def order_by(self: "Queried[M | None]", *keys: object) -> "Results[M]":
-        """In another order; see Results.order_by."""
-        return self.objects().order_by(*keys)
-
-    def distinct(self: "Queried[M | None]", *values: object) -> "Results[M]":
-        """The first of those whose properties have the same values."""
-        return self.objects().distinct(*values)
-
-    def limit(self: "Queried[M | None]", count: int) -> "Results[M]":
-        """The first ones, so many at most."""
-        return self.objects().limit(count)
-
-    def offset(self: "Queried[M | None]", count: int) -> "Results[M]":
-        """Those behind the first ones, so many."""
-        return self.objects().offset(count)
+    if TYPE_CHECKING:
+        where = _OfConditions()
+        filter = _OfText()
+        order_by = distinct = _OfValues()
+        limit = offset = _OfCount()
+    else:
+        where, filter, order_by, distinct, limit, offset = _where, _filter, _order_by, _distinct, _limit, _offset
 
     def select(self: "Queried[M | None]", *values: object, **names: object) -> "Table":
         """A table of values of each object; see Results.select."""

@@ -64,6 +64,9 @@ def check_indexes(cls: Any) -> None:
 
     if isinstance(given, (str, Index)) or not hasattr(given, "__iter__"):
         raise refuse(given, "a list of Index(…) is wanted")
+    for name, value in vars(cls).items():
+        if isinstance(value, Index):
+            raise refuse(value, f"it stands in {name}, where nobody looks: __indexes__ = [Index(…)] is wanted")
     for index in given:
         if not isinstance(index, Index):
             raise refuse(index, "an Index(…) is wanted")

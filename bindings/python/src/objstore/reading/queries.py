@@ -17,6 +17,8 @@ _query_new = ffi.bind("objstore_query_new")
 _query_parse = ffi.bind("objstore_query_parse")
 _query_range = ffi.bind("objstore_query_range")
 _query_collection = ffi.bind("objstore_query_collection")
+_query_values = ffi.bind("objstore_query_values")
+_query_values_new = ffi.bind("objstore_query_values_new")
 _query_incoming = ffi.bind("objstore_query_incoming")
 _query_then = ffi.bind("objstore_query_then")
 _query_text = ffi.bind("objstore_query_text")
@@ -157,6 +159,25 @@ def of_collection(view: int, place: tuple[int, int, int], collection: Any) -> Qu
     deleted."""
     query = Query(("collection", *place), False)
     check(_query_collection(view, collection, ctypes.byref(query.cell)))
+    return query
+
+
+def of_values(
+    view: int, place: tuple[int, int, int], collection: Any, nodes: bytes = b"", texts: tuple[bytes, ...] = ()
+) -> Query:
+    """Of the elements of a list, set or map of plain values: those that an expression asks for. NoSuchObject."""
+    query = Query(("values", place, key(0, nodes, texts)), False, calls_in(nodes))
+    array, _kept = with_addresses(nodes, texts)
+    if status := _query_values_new(view, collection, array, number_of(nodes), ctypes.byref(query.cell)):
+        raise failed(status)
+    return query
+
+
+def of_values_text(view: int, place: tuple[int, int, int], collection: Any, text: str, arguments: Packed) -> Query:
+    """The same from text."""
+    calls = calls_in_text(text)
+    query = Query(("values", place, text, *arguments, _functions.generation if calls else 0), False, calls)
+    parse(text, arguments, lambda *given: _query_values(view, collection, *given, ctypes.byref(query.cell)))
     return query
 
 

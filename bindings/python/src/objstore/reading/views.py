@@ -20,6 +20,7 @@ from ..values import kinds
 from ..values.c_values import Values, give_back, take
 from . import packed_rows, queries
 from .evaluations import Evaluation, Evaluations
+from .found_values import FoundValues
 from .queries import Query
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _incoming_count = ffi.bind("objstore_incoming_count")
 _query_close = ffi.bind("objstore_query_close")
 _query_count = ffi.bind("objstore_query_count")
 _query_find = ffi.bind("objstore_query_find")
+_query_find_values = ffi.bind("objstore_query_find_values")
 _query_first = ffi.bind("objstore_query_first")
 _view_version = ffi.bind("objstore_view_version")
 _view_freeze = ffi.bind("objstore_view_freeze")
@@ -205,6 +207,15 @@ class View:
             check(asked(query, _query_find, query.cell, self.handle, evaluation.out))
             self._evaluations.keep(query.key, evaluation.made())
         return evaluation
+
+    def find_values(self, query: Query) -> FoundValues:
+        """The same of plain values."""
+        found = self._evaluations.find(query.key)
+        if not isinstance(found, FoundValues):
+            found = FoundValues()
+            check(asked(query, _query_find_values, query.cell, self.handle, found.out))
+            self._evaluations.keep(query.key, found.made())
+        return found
 
     def first(self, query: Query) -> int | None:
         """The key of the first object that a query finds. Where the list is not there, none is made."""

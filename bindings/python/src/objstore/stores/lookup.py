@@ -11,6 +11,7 @@ from ..native.callbacks import hand_on
 from ..objects import state
 from ..objects.model_types import property_named
 from ..queries.results import Backlinks, Results
+from ..queries.value_results import ValueResults
 from ..reading import index_ranges
 from ..reading.index_ranges import AFTER_FROM, BEFORE_TO
 from ..reading.queries import Query
@@ -21,6 +22,7 @@ from ..values import kinds
 from . import references
 
 if TYPE_CHECKING:
+    from ..collections.collection import Collection
     from ..models.properties import Property
     from .frozen import Frozen
     from .open_store import OpenStore
@@ -168,6 +170,10 @@ class Source:
     def _results(self, binding: Binding, query: Query) -> Results[Any]:
         """What a query finds of a class."""
         return Results(self, binding, query)
+
+    def _value_results(self, collection: "Collection", query: Query) -> ValueResults[Any]:
+        """What a query finds in a list, set or dict of plain values."""
+        return ValueResults(collection, query)
 
     def _binding(self, model: type) -> Binding:
         try:
