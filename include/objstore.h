@@ -3549,6 +3549,11 @@ struct ArrowArrayStream {
 };
 #endif
 
+enum {
+    OBJSTORE_ARROW_DICTIONARIES = 0x1,  /* STRING: i, numbers of the texts of a dictionary, which is U */
+    OBJSTORE_ARROW_VIEWS = 0x2          /* STRING: vu, BINARY: vz: views */
+};
+
 /** Gives what a query finds as a stream of record batches: the columns of a table, or all properties of single values
  * of its objects, in the order of the query. `stream` is yours: release it. Batches have about 65,536 rows, stay valid
  * until they are released, whatever happens to the store, and are made when you ask for them, from the version that the
@@ -3559,22 +3564,30 @@ struct ArrowArrayStream {
  *   before 1677 or after 2262) · DECIMAL128 U, all digits · OBJECT_ID w:12 · UUID w:16, arrow.uuid · LINK l, keys of
  *   objects · MIXED U, arrow.json: JSON, extended as of objstore_results_to_json for what JSON has not
  *
- * Errors: as of objstore_query_count; INVALID_ARGUMENT: the class has no properties of single values. */
-OBJSTORE_API objstore_status objstore_query_arrow(objstore_query *query, objstore_view *view,
+ * `flags`: 0, which every consumer can read, or one of OBJSTORE_ARROW_…, for all columns of that kind in all batches. A
+ * dictionary has what the rows have, each once, in any order; that of a batch begins with that of the batch before it,
+ * unless that had more than 65,536 texts or 16 MiB of them. Many rows with few texts cost least as dictionaries. Texts
+ * of up to 12 bytes are in their view; the bytes of longer ones are copied, those of which a segment of the store has a
+ * dictionary once for it.
+ *
+ * Errors: as of objstore_query_count; INVALID_ARGUMENT: the class has no properties of single values, or both flags. */
+OBJSTORE_API objstore_status objstore_query_arrow(objstore_query *query, objstore_view *view, uint32_t flags,
                                                   struct ArrowArrayStream *stream)
-    OBJSTORE_CHECKS(null(query, view, stream), closed(query, view), kind(query, view));
+    OBJSTORE_CHECKS(null(query, view, stream), closed(query, view), kind(query, view), flags(flags));
 
-/** The same of a table that is there, without a copy: what the stream gives stays when the table is closed. */
-OBJSTORE_API objstore_status objstore_table_arrow(objstore_table *table, struct ArrowArrayStream *stream)
-    OBJSTORE_CHECKS(null(table, stream), closed(table), kind(table));
+/** The same of a table that is there, without a copy: what the stream gives stays when the table is closed. Views are
+ * made of it without copying a text, dictionaries by one pass over it. */
+OBJSTORE_API objstore_status objstore_table_arrow(objstore_table *table, uint32_t flags,
+                                                  struct ArrowArrayStream *stream)
+    OBJSTORE_CHECKS(null(table, stream), closed(table), kind(table), flags(flags));
 
 /** The same of results, as the list stands: of these properties, or with `property_count` 0 of all that have single
  * values. Values are those of the view as it is now; of an object that was deleted all are null. */
 OBJSTORE_API objstore_status objstore_results_arrow(objstore_results *results,
                                                     const objstore_property_id *properties, size_t property_count,
-                                                    struct ArrowArrayStream *stream)
+                                                    uint32_t flags, struct ArrowArrayStream *stream)
     OBJSTORE_CHECKS(null(results, stream), nullable(properties), closed(results), kind(results),
-                    count(property_count), array(properties, property_count), property(properties));
+                    count(property_count), array(properties, property_count), property(properties), flags(flags));
 
 /* ================================================================================================
  *  18. Observing

@@ -177,6 +177,7 @@ const benchmark_case cases[] = {
     {"group_100", run_queries},
     {"group_100k", run_queries},
     {"arrow_stream", run_queries},
+    {"arrow_view", run_queries},
     {"open_warm", run_open_warm},
     {"open_cold", run_open_cold},
     {"create_store", run_create_store},

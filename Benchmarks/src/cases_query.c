@@ -326,11 +326,12 @@ static void run_grouping(session *s, const grouped *what) {
 
 // ---------------------------------------------------------------------------------------- streams
 
-// All ids and names as columns; the floor copies the bytes that an Arrow stream has of them.
-static void run_stream(session *s) {
+// All ids and names as columns; the floor copies the bytes that an Arrow stream has of them, with texts one behind the
+// other.
+static void run_stream(session *s, const char *name, bool views) {
     bench *b = s->bench;
     const people *p = b->data;
-    result *r = add_result(b, "arrow_stream", "us/case", false);
+    result *r = add_result(b, name, "us/case", false);
     const size_t id_bytes = p->count * 8, offset_bytes = id_bytes + 8, name_bytes = p->name_offset[p->count];
     int64_t *offsets = must_alloc(offset_bytes);
     char *copy = must_alloc(id_bytes + offset_bytes + name_bytes);
@@ -352,10 +353,10 @@ static void run_stream(session *s) {
         each_engine_for(b, slot, "arrow_stream") {
             stream_digest digest = {0};
             start = now_ns();
-            b->queries[slot]->stream(asking[slot], i ? NULL : &digest);
+            b->queries[slot]->stream(asking[slot], views, i ? NULL : &digest);
             if (i) series_add(&r->tracks[slot].repetitions, microseconds(now_ns() - start));
             else if (digest.rows != expected.rows || digest.mixed != expected.mixed)
-                die("arrow_stream: %s: %lu other rows", slot_names[slot], digest.rows);
+                die("%s: %s: %lu other rows", name, slot_names[slot], digest.rows);
         }
     }
     each_engine_for(b, slot, "arrow_stream") b->queries[slot]->finish(asking[slot]);
@@ -371,7 +372,8 @@ void run_queries(bench *b, wanted_function *wanted) {
     if (wanted("query_parse")) run_parse(&s);
     for (size_t i = 0; i < sizeof groupings / sizeof *groupings; i++)
         if (wanted(groupings[i].name)) run_grouping(&s, &groupings[i]);
-    if (wanted("arrow_stream")) run_stream(&s);
+    if (wanted("arrow_stream")) run_stream(&s, "arrow_stream", false);
+    if (wanted("arrow_view")) run_stream(&s, "arrow_view", true);
     each_engine(b, slot)
         for (int store = 0; store < STORES; store++)
             if (s.open[slot][store]) b->queries[slot]->close(s.open[slot][store]);

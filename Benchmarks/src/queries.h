@@ -61,8 +61,8 @@ typedef struct queries {
     // Of a question that yields a key, a count and a sum of doubles for each group: how many groups there are.
     size_t (*groups)(question *q, size_t room, group_columns groups);
     // Of a question that yields ids and names: has all of them in memory as columns, batch by batch in the engine's own
-    // form. The values are looked at only for a digest; NULL: not wanted.
-    void (*stream)(question *q, stream_digest *digest);
+    // form; of objstore with texts as views. The values are looked at only for a digest; NULL: not wanted.
+    void (*stream)(question *q, bool views, stream_digest *digest);
 } queries;
 
 extern const queries queries_sqlite;

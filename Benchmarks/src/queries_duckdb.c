@@ -257,7 +257,8 @@ static size_t groups(question *q, size_t room, group_columns found) {
 }
 
 // Chunks of its own columns: a string is its length and up to 12 bytes of it, or 4 and where all of them are.
-static void stream(question *q, stream_digest *digest) {
+static void stream(question *q, bool views, stream_digest *digest) {
+    (void)views;    // always
     typedef struct { uint32_t length; char prefix[4]; const char *rest; } text;
     duckdb_result result;
     if (api.duckdb_execute_prepared(q->statement, &result)) die("duckdb: %s", api.duckdb_result_error(&result));

@@ -215,20 +215,36 @@ static size_t groups(question *q, size_t room, group_columns found) {
     return rows;
 }
 
+static void digest_texts(stream_digest *digest, const struct ArrowArray *batch) {
+    const int64_t *ids = batch->children[0]->buffers[1], *offsets = batch->children[1]->buffers[1];
+    const char *names = batch->children[1]->buffers[2];
+    for (int64_t i = 0; i < batch->length; i++)
+        digest_add(digest, ids[i], names + offsets[i], (size_t)(offsets[i + 1] - offsets[i]));
+}
+
+static void digest_views(stream_digest *digest, const struct ArrowArray *batch) {
+    typedef struct { int32_t length; char prefix[4]; int32_t buffer, start; } text;
+    const int64_t *ids = batch->children[0]->buffers[1];
+    const struct ArrowArray *names = batch->children[1];
+    const text *views = names->buffers[1];
+    for (int64_t i = 0; i < batch->length; i++) {
+        const text *v = &views[i];
+        const char *far = v->length > 12 ? (const char *)names->buffers[2 + v->buffer] + v->start : NULL;
+        digest_add(digest, ids[i], far ? far : v->prefix, (size_t)v->length);
+    }
+}
+
 // As an Arrow stream.
-static void stream(question *q, stream_digest *digest) {
+static void stream(question *q, bool views, stream_digest *digest) {
     objstore_view *view = begin_read(q->of);
     struct ArrowArrayStream batches;
     struct ArrowArray batch;
-    check(objstore_query_arrow(q->query, view, &batches));
+    check(objstore_query_arrow(q->query, view, views ? OBJSTORE_ARROW_VIEWS : 0, &batches));
     check(objstore_view_close(view));
     for (;;) {
         if (batches.get_next(&batches, &batch)) die("objstore: %s", batches.get_last_error(&batches));
         if (!batch.release) break;
-        const int64_t *ids = batch.children[0]->buffers[1], *offsets = batch.children[1]->buffers[1];
-        const char *names = batch.children[1]->buffers[2];
-        for (int64_t i = 0; digest && i < batch.length; i++)
-            digest_add(digest, ids[i], names + offsets[i], (size_t)(offsets[i + 1] - offsets[i]));
+        if (digest) (views ? digest_views : digest_texts)(digest, &batch);
         batch.release(&batch);
     }
     batches.release(&batches);

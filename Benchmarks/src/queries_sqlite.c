@@ -177,7 +177,8 @@ static void *grown(void *memory, size_t bytes) {
 }
 
 // Into columns of this program.
-static void stream(question *q, stream_digest *digest) {
+static void stream(question *q, bool views, stream_digest *digest) {
+    (void)views;    // never
     columns *c = &q->columns;
     size_t count = 0, end = 0;
     int status;

@@ -62,19 +62,31 @@ public func objstore_table_close(_ table: OpaquePointer?) -> objstore_status {
 
 @c @implementation
 public func objstore_query_arrow(
-    _ query: OpaquePointer?, _ view: OpaquePointer?, _ stream: UnsafeMutablePointer<ArrowArrayStream>?
+    _ query: OpaquePointer?, _ view: OpaquePointer?, _ flags: UInt32,
+    _ stream: UnsafeMutablePointer<ArrowArrayStream>?
 ) -> objstore_status {
     guard let stream else { return failNull("stream") }
     stream.pointee = ArrowArrayStream()
     return askAny(query, view) { (query, view) throws(StoreError) in
-        try view.arrow(query).export(to: UnsafeMutableRawPointer(stream))
+        let texts = try textForm(flags)
+        try view.arrow(query, texts: texts).export(to: UnsafeMutableRawPointer(stream))
     }
+}
+
+private func textForm(_ flags: UInt32) throws(StoreError) -> TextForm {
+    let dictionaries = UInt32(OBJSTORE_ARROW_DICTIONARIES), views = UInt32(OBJSTORE_ARROW_VIEWS)
+    try check(flags: flags, known: dictionaries | views)
+    if flags == dictionaries | views {
+        throw StoreError(.invalidArgument, "flags: texts are given as dictionaries or as views, not both")
+            .namingArgument()
+    }
+    return flags == dictionaries ? .dictionary : flags == views ? .views : .plain
 }
 
 @c @implementation
 public func objstore_results_arrow(
     _ results: OpaquePointer?, _ properties: UnsafePointer<objstore_property_id>?, _ property_count: Int,
-    _ stream: UnsafeMutablePointer<ArrowArrayStream>?
+    _ flags: UInt32, _ stream: UnsafeMutablePointer<ArrowArrayStream>?
 ) -> objstore_status {
     guard let stream else { return failNull("stream") }
     stream.pointee = ArrowArrayStream()
@@ -86,17 +98,19 @@ public func objstore_results_arrow(
         try check(count: property_count, "property_count")
         try check(array: properties, property_count, "properties")
         let ids = UnsafeBufferPointer(start: properties, count: property_count)
-        try results.view.arrow(results, ids).export(to: UnsafeMutableRawPointer(stream))
+        let texts = try textForm(flags)
+        try results.view.arrow(results, ids, texts: texts).export(to: UnsafeMutableRawPointer(stream))
     }
 }
 
 @c @implementation
 public func objstore_table_arrow(
-    _ table: OpaquePointer?, _ stream: UnsafeMutablePointer<ArrowArrayStream>?
+    _ table: OpaquePointer?, _ flags: UInt32, _ stream: UnsafeMutablePointer<ArrowArrayStream>?
 ) -> objstore_status {
     guard let stream else { return failNull("stream") }
     stream.pointee = ArrowArrayStream()
     return Handles.use(table, .table, "table") { (table: Table) throws(StoreError) in
-        ArrowStream(table).export(to: UnsafeMutableRawPointer(stream))
+        let texts = try textForm(flags)
+        ArrowStream(table, texts: texts).export(to: UnsafeMutableRawPointer(stream))
     }
 }

@@ -211,7 +211,7 @@ func collectionID(_ collection: objstore_collection) throws(StoreError) -> Colle
 /// Flags of which only those in `known` have a name.
 func check(flags: UInt32, known: UInt32, _ argument: StaticString = "flags") throws(StoreError) {
     guard flags & ~known == 0 else {
-        throw StoreError(.invalidArgument, "\(argument): unknown bits in \(flags)")
+        throw StoreError(.invalidArgument, "\(argument): unknown bits in \(flags)").namingArgument()
     }
 }
 

@@ -215,7 +215,7 @@ import Testing
                 _ = objstore_query_close(all)
                 _ = objstore_query_close(few)
             }
-            try ok(objstore_query_arrow(all, view, &stream))
+            try ok(objstore_query_arrow(all, view, 0, &stream))
             let (numbers, batches) = drain(&stream)
             #expect(numbers == wanted && batches.count == 1)
             stream.release(&stream)
@@ -224,21 +224,21 @@ import Testing
             var results: OpaquePointer?
             try ok(objstore_query_find(few, view, &results))
             defer { _ = objstore_results_close(results) }
-            try ok(objstore_results_arrow(results, [things.ids[0], things.ids[2]], 2, &stream))
+            try ok(objstore_results_arrow(results, [things.ids[0], things.ids[2]], 2, 0, &stream))
             #expect(drain(&stream).numbers == wanted.filter { $0 < 100 }.reversed())
             stream.release(&stream)
-            try ok(objstore_results_arrow(results, nil, 0, &stream))
+            try ok(objstore_results_arrow(results, nil, 0, 0, &stream))
             #expect(drain(&stream).numbers == wanted.filter { $0 < 100 }.reversed())
             stream.release(&stream)
 
             let grouped = try table("GROUP(part) SORT(part ASC)", things, view)
-            try ok(objstore_table_arrow(grouped, &stream))
+            try ok(objstore_table_arrow(grouped, 0, &stream))
             try ok(objstore_table_close(grouped))
             #expect(drain(&stream).numbers == [0, 0, 1, 2, 3])
             stream.release(&stream)
 
             #expect(
-                objstore_results_arrow(results, [things.ids[0], things.ids[0]], 2, &stream)
+                objstore_results_arrow(results, [things.ids[0], things.ids[0]], 2, 0, &stream)
                     == .OBJSTORE_ERR_INVALID_ARGUMENT)
             #expect(stream.release == nil)
         }
@@ -257,13 +257,13 @@ import Testing
             _ = objstore_query_close(gone)
         }
         try ok(objstore_view_refresh(live, nil))
-        try ok(objstore_results_arrow(results, nil, 0, &stream))
+        try ok(objstore_results_arrow(results, nil, 0, 0, &stream))
         var array = ArrowArray()
         #expect(stream.get_next(&stream, &array) == 0)
         let before = things.numbers.filter { $0 < 20 }
         #expect(Int(array.length) == before.count)
         #expect(Int(array.children[0]!.pointee.null_count) == before.filter { $0 < 10 }.count)
-        try ok(objstore_query_arrow(query, live, &late))
+        try ok(objstore_query_arrow(query, live, 0, &late))
         _ = objstore_query_close(query)
         try ok(objstore_close(things.store))
         var none = ArrowArray()

@@ -192,9 +192,13 @@ extension Results {
 
     /// For other libraries: all properties of single values, batch by batch. Fills in a `struct ArrowArrayStream`,
     /// which is the caller's to release, and keeps the version that the store shows now until then.
-    public func exportArrow(to stream: UnsafeMutableRawPointer) throws(ObjStoreError) {
-        try asking(space.current) { (view, _, query) throws(StoreError) in try view.arrow(.objects(query)) }
-            .export(to: stream)
+    public func exportArrow(
+        to stream: UnsafeMutableRawPointer, texts: ArrowTexts = .plain
+    ) throws(ObjStoreError) {
+        try asking(space.current) { (view, _, query) throws(StoreError) in
+            try view.arrow(.objects(query), texts: texts.form)
+        }
+        .export(to: stream)
     }
 
     // MARK: Inside

@@ -1,5 +1,23 @@
 internal import ObjStoreCore
 
+/// How texts stand in what is exported to Arrow; see ``Results/exportArrow(to:texts:)``.
+public enum ArrowTexts: Sendable {
+    /// One behind the other: every library reads that.
+    case plain
+    /// Strings as numbers of the texts of a dictionary: the least, where many have the same.
+    case dictionaries
+    /// Strings and data as views: those of up to twelve bytes are in them.
+    case views
+
+    var form: TextForm {
+        switch self {
+        case .plain: .plain
+        case .dictionaries: .dictionary
+        case .views: .views
+        }
+    }
+}
+
 /// Columns of values of objects, or of groups of them: what ``Results/table(_:_:)`` gives. It lies in memory of its
 /// own, and nothing changes it any more; links in it lead to the objects that the store has.
 public struct Table: Sendable {
@@ -35,7 +53,9 @@ public struct Table: Sendable {
 
     /// For other libraries: fills in a `struct ArrowArrayStream`, which is the caller's to release. No values are
     /// copied.
-    public func exportArrow(to stream: UnsafeMutableRawPointer) { ArrowStream(table).export(to: stream) }
+    public func exportArrow(to stream: UnsafeMutableRawPointer, texts: ArrowTexts = .plain) {
+        ArrowStream(table, texts: texts.form).export(to: stream)
+    }
 
     private func index(_ name: String) throws(ObjStoreError) -> Int {
         guard let index = table.columns.firstIndex(where: { $0.name == name }) else {

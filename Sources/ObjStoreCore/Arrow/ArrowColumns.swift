@@ -5,7 +5,7 @@ internal import CSystem
 /// ```
 ///  bool                   b        packed into bits
 ///  int, float, double     l f g    as they are
-///  string, binary         U Z      as they are: 64-bit offsets
+///  string, binary         U Z      as they are: 64-bit offsets; or vu vz; of strings or i, and a dictionary
 ///  timestamp              tsn:UTC  nanoseconds since 1970: from 1677 to 2262
 ///  decimal128             U        as texts, with every digit: in Arrow all values of a column have one exponent
 ///  object id              w:12
@@ -16,9 +16,20 @@ internal import CSystem
 struct ArrowColumn {
     let name: String
     let kind: ValueKind
+    /// Plain where the kind has no other form.
+    private let texts: TextForm
 
+    init(_ name: String, _ kind: ValueKind, _ texts: TextForm) {
+        self.name = name
+        self.kind = kind
+        self.texts = texts.of(kind)
+    }
+
+    /// Of what a column has behind a dictionary's numbers, too.
     private var format: String {
         switch kind {
+        case .string where texts == .views: "vu"
+        case .binary where texts == .views: "vz"
         case .bool: "b"
         case .int, .link: "l"
         case .float: "f"
@@ -44,9 +55,14 @@ struct ArrowColumn {
     func export(to record: UnsafeMutablePointer<ArrowSchemaRecord>) throws(StoreError) {
         let owner = ArrowOwner()
         var schema = ArrowSchemaRecord()
-        schema.format = try owner.text(format)
+        schema.format = try owner.text(texts == .dictionary ? "i" : format)
         schema.name = try owner.text(name)
         if let meaning { schema.metadata = try ArrowColumn.metadata("ARROW:extension:name", meaning, owner) }
+        if texts == .dictionary {
+            let values = try owner.allocate(ArrowSchemaRecord.self, 1)
+            try ArrowColumn("", kind, .plain).export(to: values)
+            schema.dictionary = values
+        }
         schema.flags = ArrowSchemaRecord.nullable
         schema.release = ArrowSchemaRecord.releasing
         schema.owner = owner.retained
@@ -80,9 +96,16 @@ struct ArrowColumn {
         array.length = Int64(rows)
         array.nullCount = Int64(column.nullCount)
         var buffers: [UnsafeRawPointer?] = [column.validity.map { UnsafeRawPointer($0) }]
+        var dictionary: (texts: DictionaryTexts, count: Int)?
         switch kind {
         case .bool: buffers.append(try ArrowColumn.bits(column, owner))
         case .timestamp: buffers.append(try nanoseconds(column, owner))
+        case .string where texts == .dictionary:
+            let (numbers, values) = try TextArrays.numbers(column, owner)
+            buffers.append(numbers)
+            dictionary = values
+        case .string where texts == .views, .binary where texts == .views:
+            buffers += try TextArrays.views(column, owner)
         case .string, .binary: buffers += [column.offsets.map { UnsafeRawPointer($0) }, column.values]
         case .decimal128, .mixed:
             let (offsets, text) = try ArrowColumn.texts(column, owner)
@@ -93,6 +116,8 @@ struct ArrowColumn {
         for (index, buffer) in buffers.enumerated() { (list + index).initialize(to: buffer) }
         array.bufferCount = Int64(buffers.count)
         array.buffers = list
+        // The last that can fail: nothing would release it.
+        if let dictionary { array.dictionary = try TextArrays.record(dictionary.texts, dictionary.count, owner) }
         array.release = ArrowArrayRecord.releasing
         array.owner = owner.retained
         record.initialize(to: array)

@@ -77,12 +77,13 @@ final class ArrowOwner {
 }
 
 extension ArrowSchemaRecord {
-    /// Releases the children that nobody has taken out, then itself.
+    /// Releases the children that nobody has taken out, and the dictionary, then itself.
     static let releasing: Release = { (pointer) in
         guard let record = pointer?.assumingMemoryBound(to: ArrowSchemaRecord.self) else { return }
         for index in 0..<Int(record.pointee.childCount) {
             if let child = record.pointee.children?[index] { child.pointee.release?(child) }
         }
+        if let dictionary = record.pointee.dictionary { dictionary.pointee.release?(dictionary) }
         record.pointee.release = nil
         ArrowOwner.release(record.pointee.owner)
     }
@@ -94,6 +95,7 @@ extension ArrowArrayRecord {
         for index in 0..<Int(record.pointee.childCount) {
             if let child = record.pointee.children?[index] { child.pointee.release?(child) }
         }
+        if let dictionary = record.pointee.dictionary { dictionary.pointee.release?(dictionary) }
         record.pointee.release = nil
         ArrowOwner.release(record.pointee.owner)
     }

@@ -15,10 +15,10 @@ package final class ArrowStream {
         self.source = source
     }
 
-    /// Of a table, without a copy.
-    package convenience init(_ table: Table) {
+    /// Of a table, without a copy; of its texts there are numbers, or views of where they are.
+    package convenience init(_ table: Table, texts: TextForm) {
         self.init(
-            table.columns.map { ArrowColumn(name: $0.name, kind: $0.kind) },
+            table.columns.map { ArrowColumn($0.name, $0.kind, texts) },
             TablesSource(table.rows == 0 ? [] : [table]))
     }
 

@@ -47,14 +47,14 @@ extension View {
     // MARK: Arrow
 
     /// What a query finds as a stream: a table's columns, or all properties of single values.
-    package func arrow(_ query: AnyQuery) throws(StoreError) -> ArrowStream {
+    package func arrow(_ query: AnyQuery, texts: TextForm) throws(StoreError) -> ArrowStream {
         switch query {
         case .table(let query) where query.grouping != nil:
-            return ArrowStream(try table(query))
+            return ArrowStream(try table(query), texts: texts)
         case .table(let query):
-            return try stream(query.objects.classID, query.columns, query.callsFunctions) {
+            return try stream(query.objects.classID, query.columns, query.callsFunctions, texts) {
                 (view, trees) throws(StoreError) in
-                try ObjectRows(query.columns, try QueryRun(query.objects, trees), trees)
+                try ObjectRows(query.columns, try QueryRun(query.objects, trees), trees, texts: texts)
             }
         case .values: throw View.notOfValues("read as Arrow")
         case .objects(let query):
@@ -62,8 +62,8 @@ extension View {
                 try TableQuery.columns(
                     of: try trees.schema.cls(query.classID), UnsafeBufferPointer(start: nil, count: 0), store.names)
             }
-            return try stream(query.classID, columns, query.callsFunctions) { (view, trees) throws(StoreError) in
-                try ObjectRows(columns, try QueryRun(query, trees), trees)
+            return try stream(query.classID, columns, query.callsFunctions, texts) { (view, trees) throws(StoreError) in
+                try ObjectRows(columns, try QueryRun(query, trees), trees, texts: texts)
             }
         }
     }
@@ -71,29 +71,29 @@ extension View {
     /// Properties of the objects of results, with the values of this view; none: all of single values. Of an object
     /// that was deleted everything is null.
     package func arrow(
-        _ results: Results, _ properties: UnsafeBufferPointer<UInt32>
+        _ results: Results, _ properties: UnsafeBufferPointer<UInt32>, texts: TextForm
     ) throws(StoreError) -> ArrowStream {
         let (list, version) = results.listAndVersion(), query = results.query
         let columns = try serialised { () throws(StoreError) in
             try TableQuery.columns(of: try trees.schema.cls(results.classID), properties, store.names)
         }
-        return try stream(results.classID, columns, false) { (view, trees) throws(StoreError) in
+        return try stream(results.classID, columns, false, texts) { (view, trees) throws(StoreError) in
             let cls = try trees.schema.cls(results.classID), reader = try trees.objects(cls)
             // In a transaction the version says little.
             let seen = try view.versionUnlocked(), isCurrent = view.kind != .transaction && seen == version
             let isAscending = isCurrent && query.steps.isEmpty && query.origin.isObjects
             let blocks = try RowBlocks(reader, list, isAscending: isAscending, mayMiss: !isCurrent)
-            return try ObjectRows(columns, cls, trees, blocks)
+            return try ObjectRows(columns, cls, trees, blocks, texts: texts)
         }
     }
 
     /// Of a version the rows are read when they are asked for; of a transaction now, for it goes on, and so is what
     /// functions are called for.
     private func stream(
-        _ classID: UInt32, _ columns: [TableQuery.Column], _ callsFunctions: Bool,
+        _ classID: UInt32, _ columns: [TableQuery.Column], _ callsFunctions: Bool, _ texts: TextForm,
         _ rows: (View, TreeAccess) throws(StoreError) -> ObjectRows
     ) throws(StoreError) -> ArrowStream {
-        let shown = columns.map { ArrowColumn(name: $0.name, kind: $0.kind) }
+        let shown = columns.map { ArrowColumn($0.name, $0.kind, texts) }
         if kind == .transaction || callsFunctions {
             let tables = try asking(classID, callsFunctions) { (trees) throws(StoreError) in
                 let rows = try rows(self, trees)

@@ -33,8 +33,10 @@ package enum TextDictionary {
         part + codesOffset(values(part))
     }
     @inline(__always) static func code(_ part: UnsafeRawPointer, _ row: Int) -> Int {
-        let codes = codes(part)
-        if _fastPath(width(part) == 8) { return Int((codes + row).load(as: UInt8.self)) }
+        code(codes(part), width(part), row)
+    }
+    @inline(__always) static func code(_ codes: UnsafeRawPointer, _ width: Int, _ row: Int) -> Int {
+        if _fastPath(width == 8) { return Int((codes + row).load(as: UInt8.self)) }
         return Int((codes + row &>> 1).load(as: UInt8.self) &>> UInt8((row & 1) &<< 2) & 15)
     }
     static func width(values: Int) -> Int { values <= 16 ? 4 : 8 }

@@ -32,7 +32,7 @@ package final class Table: Sendable {
 }
 
 /// One column of a table: values one behind the other, as `objstore_column` has them, but for mixed ones, which are
-/// kept as values.
+/// kept as values; or, on the way into Arrow, texts of another form (`TextCells`).
 package final class TableColumn: @unchecked Sendable {
     package let name: String
     /// The name, for who wants bytes, with a NUL behind them.
@@ -41,6 +41,10 @@ package final class TableColumn: @unchecked Sendable {
     package let kind: ValueKind
     /// Of links: the id of the class that they lead to; 0: any.
     package let target: UInt32
+    /// Of texts that have a cell each: what makes the cells; of those of a dictionary until all are there.
+    private(set) var cells: ColumnCells?
+    /// Of texts that have numbers, when all are there: the texts, as many as there were then.
+    private(set) var dictionary: (texts: DictionaryTexts, count: Int)?
     /// Bytes of each value; of texts 1.
     private let size: Int
     package private(set) var count = 0
@@ -63,21 +67,27 @@ package final class TableColumn: @unchecked Sendable {
     /// Of mixed values: where their bytes are.
     private let mixed: TextBuffer?
 
-    init(_ name: String, _ kind: ValueKind, target: UInt32, expecting rows: Int = 0) throws(StoreError) {
+    init(
+        _ name: String, _ kind: ValueKind, target: UInt32, expecting rows: Int = 0, cells: ColumnCells? = nil
+    ) throws(StoreError) {
         self.name = name
         nameBytes = try OwnedValue.text(name)
         self.kind = kind
         self.target = target
-        size = kind == .mixed ? MemoryLayout<Value>.stride : kind.isText ? 1 : ValueCell.size(kind)
+        self.cells = cells
+        let hasBytes = kind.isText && cells == nil
+        size =
+            kind == .mixed
+            ? MemoryLayout<Value>.stride : kind.isText ? cells?.size ?? 1 : ValueCell.size(kind)
         mixed = kind == .mixed ? TextBuffer() : nil
         capacity = max(64, (rows + 63) & ~63)
-        textCapacity = kind.isText ? max(1024, rows * 8) : 0
-        bytes = try Memory.allocate(kind.isText ? textCapacity + 64 : capacity * size)
+        textCapacity = hasBytes ? max(1024, rows * 8) : 0
+        bytes = try Memory.allocate(hasBytes ? textCapacity + 64 : capacity * size)
         do throws(StoreError) { bits = try Memory.allocate(UInt8.self, capacity / 8) } catch {
             bytes.deallocate()
             throw error
         }
-        if kind.isText {
+        if hasBytes {
             do throws(StoreError) { offsets = try Memory.allocate(Int64.self, capacity + 1) } catch {
                 bytes.deallocate()
                 bits.deallocate()
@@ -106,9 +116,15 @@ package final class TableColumn: @unchecked Sendable {
             let start = Int(offsets[row])
             return Value(kind: kind, pointer: UnsafeRawPointer(bytes + start), count: Int(offsets[row + 1]) - start)
         }
+        if kind.isText { return cellText(bytes + row * size) }
         var value = ValueCell.load(kind, bytes + row * size)
         if kind == .link { value.high = Int64(target) }
         return value
+    }
+
+    private func cellText(_ cell: UnsafeRawPointer) -> Value {
+        let text = cells?.text(cell) ?? dictionary?.texts.text(Int(cell.load(as: TextCodes.Cell.self)))
+        return Value(kind: kind, pointer: text?.pointer, count: text?.count ?? 0)
     }
 
     private func mixedValue(_ row: Int) -> Value {
@@ -137,6 +153,8 @@ package final class TableColumn: @unchecked Sendable {
                     if let pointer = value.pointer, value.count > 0 { try mixed.append(pointer, value.count) }
                 }
                 bytes.storeBytes(of: kept, toByteOffset: row * size, as: Value.self)
+            } else if let cells {
+                try cells.store(value.pointer, value.count, bytes + row * size)
             } else if kind.isText {
                 try append(value.pointer, value.count)
             } else {
@@ -190,6 +208,16 @@ package final class TableColumn: @unchecked Sendable {
         count += rows
     }
 
+    // MARK: Cells of a block
+
+    /// Room for cells of so many rows more, which `didStore` counts.
+    func newCells<Cell>(_ type: Cell.Type, _ rows: Int) throws(StoreError) -> UnsafeMutablePointer<Cell> {
+        try reserve(rows: rows)
+        return (bytes + count * size).assumingMemoryBound(to: type)
+    }
+
+    func didStore(rows: Int) { count += rows }
+
     func length(of row: Int) -> Int {
         let offsets = offsets.unsafelyUnwrapped
         return Int(offsets[row + 1] - offsets[row])
@@ -227,8 +255,7 @@ package final class TableColumn: @unchecked Sendable {
         count += list.count
         if null >= 0, let place = list.firstIndex(of: null) {
             let row = first + place
-            bits[row >> 3] &= ~(1 << UInt8(row & 7))
-            nullCount += 1
+            becomeNull(row)
             memset(bytes + row * size, 0, size)
         }
     }
@@ -272,6 +299,12 @@ package final class TableColumn: @unchecked Sendable {
         nullCount += 1
     }
 
+    /// A row that was said to be valid.
+    func becomeNull(_ row: Int) {
+        bits[row >> 3] &= ~(1 << UInt8(row & 7))
+        nullCount += 1
+    }
+
     private func grow(_ rows: Int) throws(StoreError) {
         if let old = offsets {
             offsets = UnsafeMutableRawPointer(try Memory.reallocate(old, (rows + 1) * 8)).assumingMemoryBound(
@@ -283,8 +316,12 @@ package final class TableColumn: @unchecked Sendable {
         capacity = rows
     }
 
-    /// Bits behind the last row are 0.
+    /// All rows are there. Bits behind the last one are 0.
     func finish() {
+        if case .codes(let codes) = cells {
+            dictionary = (codes.texts, codes.count)
+            cells = nil
+        }
         if count & 7 != 0 { bits[count >> 3] &= 1 << UInt8(count & 7) - 1 }
     }
 }

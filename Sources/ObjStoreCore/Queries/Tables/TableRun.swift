@@ -106,18 +106,25 @@ struct TableRun {
 /// The columns of objects, made block after block.
 final class ObjectRows {
     private let columns: [TableQuery.Column]
+    private let texts: TextForm
+    /// Of each column, where it has one: it goes on from batch to batch.
+    private var dictionaries: [TextCodes?]
     private let readers: [ObjectReader]
     private let numbers: [NumberColumn]
     private let blocks: RowBlocks
 
-    convenience init(_ columns: [TableQuery.Column], _ run: QueryRun, _ trees: TreeAccess) throws(StoreError) {
-        try self.init(columns, run.cls, trees, try run.blocks())
+    convenience init(
+        _ columns: [TableQuery.Column], _ run: QueryRun, _ trees: TreeAccess, texts: TextForm = .plain
+    ) throws(StoreError) {
+        try self.init(columns, run.cls, trees, try run.blocks(), texts: texts)
     }
 
     init(
-        _ columns: [TableQuery.Column], _ cls: ClassSchema, _ trees: TreeAccess, _ blocks: RowBlocks
+        _ columns: [TableQuery.Column], _ cls: ClassSchema, _ trees: TreeAccess, _ blocks: RowBlocks, texts: TextForm
     ) throws(StoreError) {
         self.columns = columns
+        self.texts = texts
+        dictionaries = Array(repeating: nil, count: columns.count)
         var readers: [ObjectReader] = [], numbers: [NumberColumn] = []
         for column in columns {
             guard case .object(let value) = column.source else { continue }
@@ -128,9 +135,23 @@ final class ObjectRows {
     }
 
     func emptyColumns(expecting rows: Int = 0) throws(StoreError) -> [TableColumn] {
-        try columns.map { (column) throws(StoreError) in
-            try TableColumn(
-                column.name, column.kind, target: column.target.map { ClassID.of($0) } ?? 0, expecting: rows)
+        try columns.indices.map { (index) throws(StoreError) in
+            let column = columns[index]
+            return try TableColumn(
+                column.name, column.kind, target: column.target.map { ClassID.of($0) } ?? 0, expecting: rows,
+                cells: try cells(index))
+        }
+    }
+
+    private func cells(_ column: Int) throws(StoreError) -> ColumnCells? {
+        switch texts.of(columns[column].kind) {
+        case .plain: return nil
+        case .views: return .views(TextViews())
+        case .dictionary:
+            if let known = dictionaries[column], !known.isLarge { return .codes(known) }
+            let codes = try TextCodes()
+            dictionaries[column] = codes
+            return .codes(codes)
         }
     }
 

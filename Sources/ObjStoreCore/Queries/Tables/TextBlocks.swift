@@ -13,6 +13,11 @@ extension TableColumn {
             return
         }
         guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
+        switch cells {
+        case .codes(let codes): return try CellRun.append(block, head, entry, spec, codes, to: self)
+        case .views(let views): return try CellRun.append(block, head, entry, spec, views, to: self)
+        case nil: break
+        }
         let leaf = LeafReader(source: reader.source), first = count
         try reserve(rows: block.count)
         if block.isWhole {

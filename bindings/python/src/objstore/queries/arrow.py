@@ -3,10 +3,14 @@
 import ctypes
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
-from ..errors import MissingArrow
+from ..errors import InvalidArgument, MissingArrow
+from ..messages import shown
 from ..native import ffi
+
+Texts = Literal["plain", "dictionaries", "views"]
+_TEXTS: dict[Any, int] = {"plain": 0, "dictionaries": 0x1, "views": 0x2}  # OBJSTORE_ARROW_…
 
 _NAME = b"arrow_array_stream"
 _new = ctypes.pythonapi.PyCapsule_New
@@ -46,14 +50,38 @@ def capsule(fill: Callable[[Any], None]) -> object:
     return made
 
 
-def to_arrow(source: Any, what: str) -> Any:
+class ArrowStream:
+    """Rows for other libraries, with texts in another form, as often as they are asked for:
+    `polars.DataFrame(dogs.arrow(texts="views"))`."""
+
+    __slots__ = ("_flags", "_stream")
+
+    def __init__(self, texts: object, stream: Callable[[int], object]) -> None:
+        self._flags = flags_of(texts)
+        self._stream = stream
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._stream(self._flags)
+
+
+def flags_of(texts: object) -> int:
+    if not isinstance(texts, str) or texts not in _TEXTS:
+        raise InvalidArgument(f"texts is 'plain', 'dictionaries' or 'views', not {shown(texts)}")
+    return _TEXTS[texts]
+
+
+def to_arrow(source: Any, texts: object, what: str) -> Any:
+    """Of what has arrow()."""
+    flags_of(texts)
     pyarrow = _module("pyarrow", f"{what} needs PyArrow: pip install pyarrow")
-    with pyarrow.RecordBatchReader.from_stream(source) as reader:
-        return reader.read_all()
+    with pyarrow.RecordBatchReader.from_stream(source.arrow(texts=texts)) as reader:
+        table = reader.read_all()
+    # PyArrow groups and joins by columns of one dictionary only.
+    return table.unify_dictionaries() if texts == "dictionaries" else table
 
 
-def to_pandas(source: Any) -> Any:
-    table = to_arrow(source, "to_pandas()")
+def to_pandas(source: Any, texts: object) -> Any:
+    table = to_arrow(source, texts, "to_pandas()")
     _module("pandas", "to_pandas() needs pandas: pip install pandas")
     return table.to_pandas()
 

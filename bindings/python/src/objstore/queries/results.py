@@ -28,6 +28,7 @@ from ..reading.views import Block, Snapshot, View
 from ..schema import redefinition
 from ..values import constants
 from . import aggregates, arrays, arrow, plans, tables
+from .arrow import ArrowStream, Texts
 from .loops_in_writes import Loop, chunks
 from .plans import Plan
 from .sections import Order, Sections
@@ -152,18 +153,26 @@ class Results(Generic[M]):
         query = queries.of_text(view.handle, binding.class_id, text, constants.arguments(arguments))
         return tables.of_query(self, view, query)
 
-    def to_arrow(self) -> Any:
-        """All properties of single values, as a pyarrow.Table. MissingArrow: PyArrow is not installed."""
-        return arrow.to_arrow(self, "to_arrow()")
+    def to_arrow(self, *, texts: Texts = "plain") -> Any:
+        """All properties of single values, as a pyarrow.Table; `texts` as of arrow(), of dictionaries one for all
+        batches. MissingArrow: PyArrow is not installed."""
+        return arrow.to_arrow(self, texts, "to_arrow()")
 
-    def to_pandas(self) -> Any:
-        """The same as a pandas.DataFrame."""
-        return arrow.to_pandas(self)
+    def to_pandas(self, *, texts: Texts = "plain") -> Any:
+        """The same as a pandas.DataFrame; with texts="dictionaries" columns of str are categories."""
+        return arrow.to_pandas(self, texts)
+
+    def arrow(self, *, texts: Texts = "plain") -> ArrowStream:
+        """What other libraries read, as they read the results themselves, with columns of str in another form:
+        `texts="dictionaries"` are numbers of the texts of a dictionary, the smallest and fastest where many rows have
+        the same; `"views"`, which bytes have, too, are what Polars and DuckDB have inside. Dictionaries may differ from
+        batch to batch. InvalidArgument: `texts` is something else."""
+        return ArrowStream(texts, lambda flags: tables.stream(self, flags))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """What pyarrow, Polars, DuckDB and pandas read: all properties of single values, batch by batch, of the version
         that is the newest now."""
-        return tables.stream(self)
+        return tables.stream(self, 0)
 
     def query_text(self) -> str:
         """What is asked, as filter() takes it: constants stand in it. NotSupported: it is a range of an index, or has

@@ -22,6 +22,7 @@ from ..values import kinds
 from ..values.c_values import give_back, take
 from ..values.constants import ANYTHING
 from . import arrays, arrow
+from .arrow import ArrowStream, Texts
 
 if TYPE_CHECKING:
     import numpy
@@ -216,20 +217,27 @@ class Table:
         index = self._index(name)
         return arrays.of_table(_column(self._asked(), index), self._rows, self, lambda: self._values(index))
 
-    def to_arrow(self) -> Any:
-        """A pyarrow.Table. MissingArrow: PyArrow is not installed."""
-        return arrow.to_arrow(self, "to_arrow()")
+    def to_arrow(self, *, texts: Texts = "plain") -> Any:
+        """A pyarrow.Table; `texts` as of Results.arrow(). MissingArrow: PyArrow is not installed."""
+        return arrow.to_arrow(self, texts, "to_arrow()")
 
-    def to_pandas(self) -> Any:
-        """A pandas.DataFrame. MissingArrow: PyArrow or pandas is not installed."""
-        return arrow.to_pandas(self)
+    def to_pandas(self, *, texts: Texts = "plain") -> Any:
+        """A pandas.DataFrame; `texts` as of Results.to_pandas(). MissingArrow: PyArrow or pandas is not installed."""
+        return arrow.to_pandas(self, texts)
+
+    def arrow(self, *, texts: Texts = "plain") -> ArrowStream:
+        """What other libraries read, with texts in another form, as of Results.arrow()."""
+        return ArrowStream(texts, self._streamed)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Without a copy of a table that has been asked for; else batch by batch."""
+        return self._streamed(0)
+
+    def _streamed(self, flags: int) -> object:
         if self._cell is not None:
-            return arrow.capsule(lambda stream: check(_table_arrow(self._cell, stream)))
+            return arrow.capsule(lambda stream: check(_table_arrow(self._cell, flags, stream)))
         view = self._source._reader()
-        return _streamed(self._query, view)
+        return _streamed(self._query, view, flags)
 
     def __repr__(self) -> str:
         if self._cell is None:
@@ -256,14 +264,14 @@ def of_query(results: "Results[Any]", view: View, query: Query, described: tuple
     return Table(results._source, query, described)
 
 
-def stream(results: "Results[Any]") -> object:
+def stream(results: "Results[Any]", flags: int) -> object:
     """All properties of single values of results."""
     view = results._source._reader()
-    return _streamed(results._asked(view), view)
+    return _streamed(results._asked(view), view, flags)
 
 
-def _streamed(query: Query, view: View) -> object:
-    return arrow.capsule(lambda stream: check(asked(query, _query_arrow, query.cell, view.handle, stream)))
+def _streamed(query: Query, view: View, flags: int) -> object:
+    return arrow.capsule(lambda stream: check(asked(query, _query_arrow, query.cell, view.handle, flags, stream)))
 
 
 _WIDTHS = {kinds.BOOL: 1, kinds.FLOAT: 4, kinds.TIMESTAMP: 16, kinds.DECIMAL: 16, kinds.UUID: 16, kinds.OBJECT_ID: 12}
