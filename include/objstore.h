@@ -3961,7 +3961,7 @@ OBJSTORE_API objstore_status objstore_undefine_function(objstore *store, objstor
  *
  * Told are count, first, find, aggregates, tables, sections, each batch of an Arrow stream, which nothing comes behind
  * then, and results_update; not what an observer asks after its begin.
- * Sorting itself, behind the reading of its keys, is not interrupted: about 0.5 s for 10 million objects.
+ * It is called while objects are sorted, too, with the same `done`: all have been looked at by then.
  * OUT_OF_RANGE: `interval_ms` is negative. Cost: of a query that nobody watches, none. */
 OBJSTORE_API objstore_status objstore_watch_queries(objstore *store, int64_t interval_ms, objstore_progress progress,
                                                     void *userdata, objstore_free_userdata free_userdata)
