@@ -1146,11 +1146,15 @@ OBJSTORE_ENUM(objstore_limit) {
     OBJSTORE_LIMIT_VERSIONS = 9,              /* while more versions are alive, in all processes, the newest included,
                                                * no write of this handle begins: TOO_MANY_VERSIONS, with a message
                                                * that names who keeps them; from 1, default 2^63 - 1 */
-    OBJSTORE_LIMIT_QUERY_BYTES = 10           /* what a query of this handle may allocate for what it finds, sorts and
+    OBJSTORE_LIMIT_QUERY_BYTES = 10,          /* what a query of this handle may allocate for what it finds, sorts and
                                                * groups, all in all, also what it has given back by then (of a
                                                * stream each batch; not what its functions do); more is
                                                * OUT_OF_MEMORY, and nothing has happened. From 1, default 2^63 - 1.
                                                * docs/query-language.md says how much an object needs */
+    OBJSTORE_LIMIT_QUERY_THREADS = 11         /* how many threads may scan the objects for one query of this handle:
+                                               * the one that asks, and others of the library, which call nothing of
+                                               * the program's; 1 to 256, default 1: no other.
+                                               * docs/query-language.md says what they help with */
 };
 /** Sets a limit. OUT_OF_RANGE: the value is not within the limit's range. */
 OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, objstore_limit limit,
@@ -2940,7 +2944,7 @@ OBJSTORE_ENUM(objstore_aggregate_kind) {
  * that later versions may write otherwise; with OBJSTORE_EXPLAIN_JSON an object with `query`, `class`, `objects`,
  * `leaves` (of 4,096 objects), `access` (all, scan, index, links, range, order, collection), perhaps `by`, `estimate`,
  * `filter`, then `steps`, and `found` with `objects`, of a table `rows`, `microseconds`, of a scan `leavesRead` and
- * `leavesSkipped`: bounds say all of those. The text lies in the buffer. */
+ * `leavesSkipped`: bounds say all of those; `threads`, where more than one scanned. The text lies in the buffer. */
 OBJSTORE_API objstore_status objstore_query_explain(objstore_query *query, objstore_view *view, uint32_t flags,
                                                     objstore_buffer *buffer, objstore_text *text)
     OBJSTORE_CHECKS(null(query, view, buffer, text), closed(query, view), kind(query, view), flags(flags),
@@ -4041,7 +4045,7 @@ OBJSTORE_API objstore_status objstore_undefine_function(objstore *store, objstor
  *
  * Told are count, first, find, aggregates, tables, sections, each batch of an Arrow stream, which nothing comes behind
  * then, and results_update; not what an observer asks after its begin.
- * Sorting itself, behind the reading of its keys, is not interrupted: about 0.5 s for 10 million objects.
+ * It is called while objects are sorted, too, with the same `done`: all have been looked at by then.
  * OUT_OF_RANGE: `interval_ms` is negative. Cost: of a query that nobody watches, none. */
 OBJSTORE_API objstore_status objstore_watch_queries(objstore *store, int64_t interval_ms, objstore_progress progress,
                                                     void *userdata, objstore_free_userdata free_userdata)

@@ -17,8 +17,7 @@ static pthread_mutex_t locks[CS_LOCKS] = {
 static void leave_all(struct cs_thread *thread) {
     for (int place = 0; place < CS_PLACES; place++) cs_leave(thread, place);
     thread->silent = 0;
-    thread->asked.watched = NULL;
-    thread->asked.budget = 0;
+    memset(&thread->asked, 0, sizeof thread->asked);
     thread->telling = 0;
     thread->frames = 0;
 }
@@ -143,6 +142,25 @@ int32_t cs_poll_pinned(int32_t fd, int32_t milliseconds, uint64_t *pins) {
     result = poll(&one, 1, milliseconds);
     pthread_cleanup_pop(0);
     return result;
+}
+
+/* ---- threads that help with queries ------------------------------------------------------------ */
+const void *cs_helper_threads;
+
+bool cs_helper_start(void *(*body)(void *argument), void *argument, size_t stack_bytes) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0) return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    bool starts = pthread_attr_setstacksize(&attributes, stack_bytes) == 0;
+    /* The new thread inherits the mask: no signal can hit it before its first instruction. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    starts = starts && pthread_create(&thread, &attributes, body, argument) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, 0);
+    pthread_attr_destroy(&attributes);
+    return starts;
 }
 
 void cs_barrier_all_threads(void) {

@@ -49,6 +49,9 @@ extension Store {
         /// Bytes that a query may allocate for what it finds, sorts and groups, all in all; more is `.outOfMemory`.
         /// From 1; nil: any number.
         public var queryLimit: Int?
+        /// How many threads may scan the objects for one query: the one that asks, and others of the library, which
+        /// call nothing of the program's. 1 to 256. `docs/query-language.md` says what they help with.
+        public var queryThreads = 1
         /// How many versions may be alive when a write begins: the newest one, and older ones that snapshots, frozen
         /// objects, observers that are not served, or stores that were not refreshed hold, in all processes. More are
         /// `.tooManyVersions` for the write, which says who holds them. Nil: any number. From 1.
@@ -157,6 +160,7 @@ extension Store.Configuration {
             if valueLimit != usual.valueLimit { try result.set(.valueBytes, Int64(valueLimit)) }
             if let seedSHA256 { result.steps.seedDigest = try SHA256(seedSHA256) }
             if let queryLimit { try result.set(.queryBytes, Int64(queryLimit)) }
+            if queryThreads != usual.queryThreads { try result.set(.queryThreads, Int64(queryThreads)) }
             if transactionLimit != usual.transactionLimit { try result.set(.transactionBytes, Int64(transactionLimit)) }
         } catch {
             throw ObjStoreError(error)

@@ -81,6 +81,32 @@ private final class Watcher: @unchecked Sendable {
         try verify(map.store)
     }
 
+    /// Behind all that is read: it is told again, and ends there with nothing held.
+    @Test func endedInsideTheSorting() throws {
+        let map = try Map(count: 20_000)
+        defer { _ = objstore_close(map.store) }
+        try frozen(map.store) { view in
+            let query = try query(view, map.cls.id, "SORT(x DESC, rank ASC)")
+            defer { _ = objstore_query_close(query) }
+            var results: OpaquePointer?
+            let all = Watcher()
+            try ok(all.watch(map.store))
+            try ok(objstore_query_find(query, view, &results))
+            try ok(objstore_results_close(results))
+            let leaves = (map.all.count + 4095) / 4096
+            let first = try #require(all.told.firstIndex { $0.done == UInt64(map.all.count) }),
+                read = first + 1 + 2 * leaves
+            try #require(all.told.count > read + 1)
+            for last in [read + 1, all.told.count] {
+                let some = Watcher()
+                (some.status, some.last) = (.OBJSTORE_ERR_CANCELLED, last)
+                try ok(some.watch(map.store))
+                #expect(objstore_query_find(query, view, &results) == .OBJSTORE_ERR_CANCELLED)
+                #expect(some.told.count == last && some.told.last?.done == UInt64(map.all.count))
+            }
+        }
+    }
+
     @Test func notBeforeItsTime() throws {
         let map = try Map()
         defer { _ = objstore_close(map.store) }

@@ -4,7 +4,7 @@ import ObjStoreCore
 
 /// Sorting rows by eight bytes, against a stable sort of an array.
 @Suite struct PrefixSortTests {
-    private static func check(_ prefixes: [UInt64], _ what: String) {
+    private static func check(_ prefixes: [UInt64], _ what: String) throws {
         let count = prefixes.count
         let rows = PrefixSort.Rows.allocate(capacity: count + 1),
             scratch = PrefixSort.Rows.allocate(capacity: count + 1)
@@ -13,7 +13,7 @@ import ObjStoreCore
         // What must not be touched.
         rows[count] = PrefixedRow(prefix: 7, index: -7)
         scratch[count] = PrefixedRow(prefix: 7, index: -7)
-        PrefixSort.sort(rows, scratch, count)
+        try PrefixSort.sort(rows, scratch, count)
         let expected = prefixes.indices.sorted { (prefixes[$0], $0) < (prefixes[$1], $1) }
         #expect((0..<count).map { rows[$0].index } == expected, "\(what), \(count) rows")
         for place in stride(from: 1, to: count, by: 1) {
@@ -26,7 +26,7 @@ import ObjStoreCore
         #expect(rows[count].index == -7 && scratch[count].index == -7)
     }
 
-    @Test func allSizesAndPatterns() {
+    @Test func allSizesAndPatterns() throws {
         var random = IndexRandom(5)
         let masks: [(String, UInt64)] = [
             ("all bits", ~0), ("no bits", 0), ("the lowest", 1), ("the highest", 1 << 63), ("few", 0x7f),
@@ -37,7 +37,7 @@ import ObjStoreCore
         for (name, mask) in masks {
             for count in [0, 1, 2, 23, 24, 25, 100, 1000, 4095, 4096, 4097, 20_000] {
                 let common = random.next() & ~mask
-                Self.check((0..<count).map { _ in random.next() & mask | common }, name)
+                try Self.check((0..<count).map { _ in random.next() & mask | common }, name)
             }
         }
         // Buckets that differ in other bits each: without what tells them apart, the last of one would be the first of
@@ -56,15 +56,15 @@ import ObjStoreCore
             }
             for _ in 0..<5000 { prefixes.append(parts.last!.0 << (name == "texts" ? 32 : 0) | random.next() >> 20) }
             prefixes.shuffle(using: &random)
-            Self.check(prefixes, name)
+            try Self.check(prefixes, name)
         }
         for count in [30, 5000, 20_000] {
-            Self.check((0..<count).map { UInt64($0) }, "ascending")
-            Self.check((0..<count).map { UInt64(count - $0) << 20 }, "descending")
-            Self.check((0..<count).map { _ in 1 << UInt64(random.next() % 64) }, "one bit")
-            Self.check((0..<count).map { _ in random.next() % 3 == 0 ? random.next() : 5 }, "mostly equal")
+            try Self.check((0..<count).map { UInt64($0) }, "ascending")
+            try Self.check((0..<count).map { UInt64(count - $0) << 20 }, "descending")
+            try Self.check((0..<count).map { _ in 1 << UInt64(random.next() % 64) }, "one bit")
+            try Self.check((0..<count).map { _ in random.next() % 3 == 0 ? random.next() : 5 }, "mostly equal")
             // Each digit tells two apart.
-            Self.check((0..<count).map { ~0 << UInt64($0 % 64) }, "a long way down")
+            try Self.check((0..<count).map { ~0 << UInt64($0 % 64) }, "a long way down")
         }
     }
 }

@@ -46,6 +46,29 @@ class WatchedRow: Object {
         #expect(throws: ObjStoreError.self) { try store.watchQueries(every: .seconds(-1), nil) }
     }
 
+    /// Behind all that is read: it is told again, and ends there.
+    @Test func endedInsideTheSorting() throws {
+        let rows = store.objects(WatchedRow.self), told = Mutex<[Int]>([])
+        let sorted = rows.sorted(by: \.id, ascending: false)
+        try store.watchQueries(every: .zero) { done, _ in told.withLock { $0.append(done) } }
+        #expect(try sorted.explain(running: true).contains("\(Self.count) objects"))
+        let all = told.withLock { $0 }, leaves = (Self.count + 4095) / 4096
+        let read = try #require(all.firstIndex(of: Self.count)) + 1 + leaves
+        try #require(all.count > read + 1)
+        for last in [read + 1, all.count] {
+            let left = Mutex(last)
+            try store.watchQueries(every: .zero) { done, _ in
+                let isLast = left.withLock { left in
+                    left -= 1
+                    return left == 0
+                }
+                if isLast { throw Stopped(done: done) }
+            }
+            let error = #expect(throws: ObjStoreError.self) { try sorted.explain(running: true) }
+            #expect((error?.cause as? Stopped)?.done == Self.count && left.withLock { $0 } == 0)
+        }
+    }
+
     @Test func inAWrite() throws {
         try store.watchQueries(every: .zero) { done, _ in throw Stopped(done: done) }
         try store.write { tx in

@@ -38,6 +38,8 @@ struct cs_thread {
     struct cs_asked {                    /* about the query that it asks */
         const void *watched;             /* where somebody watches: see WatchedQuery.swift */
         uint64_t budget;                 /* 1 + the bytes that it may still allocate; 0: any number */
+        uint32_t threads;                /* how many may work on it; 0: this one */
+        uint32_t used;                   /* how many have, at most at the same time; 0: this one */
     } asked;
     uint32_t telling;                    /* > 0: somebody is being told, and what is asked meanwhile is not watched */
     uint32_t used;
@@ -89,6 +91,11 @@ static inline const void *cs_watched(void) {
     return thread != NULL ? thread->asked.watched : NULL;
 }
 
+static inline uint32_t cs_query_threads(void) {
+    struct cs_thread *thread = cs_thread_record;
+    return thread != NULL ? thread->asked.threads : 0;
+}
+
 /* Takes so much of what the query of this thread may allocate; false: it has not so much left. */
 static inline bool cs_take_budget(long bytes) {
     struct cs_thread *thread = cs_thread_record;
@@ -100,12 +107,12 @@ static inline bool cs_take_budget(long bytes) {
 
 /* Around what the application does meanwhile: that is none of the query's. */
 static inline struct cs_asked cs_leave_query(void) {
-    struct cs_asked asked = {NULL, 0};
+    const struct cs_asked nothing = {NULL, 0, 0, 0};
+    struct cs_asked asked = nothing;
     struct cs_thread *thread = cs_thread_record;
     if (thread != NULL) {
         asked = thread->asked;
-        thread->asked.watched = NULL;
-        thread->asked.budget = 0;
+        thread->asked = nothing;
     }
     return asked;
 }
@@ -177,6 +184,16 @@ void cs_cancel_restore(int32_t state);
  * which becomes one less. As poll: 1 ready, 0 not in that many milliseconds (negative: for ever), -1 a signal was
  * handled. */
 int32_t cs_poll_pinned(int32_t fd, int32_t milliseconds, uint64_t *pins);
+
+/* ---- threads that help with queries: see Platform/HelperThreads.swift --------------------------- */
+extern const void *cs_helper_threads __attribute__((visibility("hidden")));
+static inline const void *cs_helpers(void) { return __atomic_load_n(&cs_helper_threads, __ATOMIC_ACQUIRE); }
+static inline bool cs_replace_helpers(const void *old, const void *made) {
+    return __atomic_compare_exchange_n(&cs_helper_threads, &old, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+/* Starts a thread that nobody waits for and no signal comes to; false: there is none. Nothing of it is a point where
+ * the caller could be cancelled. */
+bool cs_helper_start(void *(*body)(void *argument), void *argument, size_t stack_bytes);
 
 /* ---- memory: see memory.c ------------------------------------------------------------------------ */
 #define CS_RESERVE_BYTES ((size_t)4 << 20)

@@ -93,8 +93,7 @@ extension Store {
     /// ```swift
     /// try store.watchQueries(every: .milliseconds(100)) { _, _ in try Task.checkCancellation() }
     /// ```
-    /// It may read the store. Sorting itself, behind the reading of its keys, is not interrupted: about 0.5 s for 10
-    /// million objects.
+    /// It may read the store. It is called while objects are sorted, too, when all have been looked at.
     ///
     /// Errors: `.closedHandle`; `.outOfRange`: a negative interval.
     public func watchQueries(

@@ -58,7 +58,8 @@ package final class Store: @unchecked Sendable {
         writeTimeout = configuration.writeTimeout
         maxVersions = configuration.limits[.versions] ?? StoreConfiguration.Limit.versions.standard
         watcher = QueryWatcher(
-            mostBytes: configuration.limits[.queryBytes] ?? StoreConfiguration.Limit.queryBytes.standard)
+            mostBytes: configuration.limits[.queryBytes] ?? StoreConfiguration.Limit.queryBytes.standard,
+            threads: Int(configuration.limits[.queryThreads] ?? StoreConfiguration.Limit.queryThreads.standard))
         waitCancellation = WaitCancellation(asking: configuration.onWait)
         self.names = names
         order = DeclaredOrder(draft)

@@ -29,6 +29,7 @@ package struct StoreConfiguration: Sendable {
         case transactionBytes = 8
         case versions = 9
         case queryBytes = 10
+        case queryThreads = 11
 
         package var range: ClosedRange<Int64> {
             switch self {
@@ -40,6 +41,7 @@ package struct StoreConfiguration: Sendable {
             case .logBytes: (1 << 20)...(4 << 30)
             case .transactionBytes: (64 << 10)...(1 << 40)
             case .versions, .queryBytes: 1...Int64.max
+            case .queryThreads: 1...Int64(QueryThreads.most)
             }
         }
 
@@ -56,13 +58,14 @@ package struct StoreConfiguration: Sendable {
             case .logBytes: Int64(options.logBytesLimit)
             case .transactionBytes: Int64(options.transactionBytes)
             case .versions, .queryBytes: .max
+            case .queryThreads: 1
             }
         }
 
         /// Belongs to a handle, not to the store that several handles share.
         var isOfHandle: Bool {
             switch self {
-            case .writeTimeout, .openTimeout, .versions, .queryBytes: true
+            case .writeTimeout, .openTimeout, .versions, .queryBytes, .queryThreads: true
             default: false
             }
         }

@@ -25,8 +25,10 @@ extension View {
             plan.steps = try query.tree.stepTexts(names)
             if runs {
                 let start = machine.monotonic()
+                QueryThreads.used = 0
                 let table = try TableRun(query, trees).table()
                 var outcome = QueryPlan.Outcome()
+                outcome.threads = QueryThreads.used
                 outcome.microseconds = (machine.monotonic() - start) / 1000
                 outcome.objects = try QueryRun(query.objects, trees).count()
                 outcome.rows = table.rows

@@ -253,7 +253,7 @@ package final class View: @unchecked Sendable {
 
     // MARK: Access
 
-    /// Somebody watches the queries of the store, or their memory is limited.
+    /// Somebody watches the queries of the store, their memory is limited, or they may use several threads.
     @inline(__always) var isWatched: Bool { cs_load64_acquire(watched) != 0 }
 
     /// Runs `body` alone, where the view can move.

@@ -34,6 +34,7 @@ extension QueryPlan {
                 try entry("leavesRead", outcome.leavesRead)
                 try entry("leavesSkipped", outcome.leavesSkipped)
             }
+            if outcome.threads > 0 { try entry("threads", outcome.threads) }
             try writer.end()
         }
         try writer.end()

@@ -15,6 +15,8 @@ final class WatchedQuery {
     /// What one look costs at least: the clock is not read for each.
     static let least = 256
     private static let stride = 1 << 16
+    /// Rows that are sorted between two looks: well below a millisecond.
+    static let stretch = 1 << 14
 
     /// - Parameter tell: called with how many objects were looked at.
     init(every interval: Int64, tell: @escaping (UInt64) throws(StoreError) -> Void) {
@@ -45,6 +47,29 @@ final class WatchedQuery {
     static func look(_ objects: Int, work: Int = least) throws(StoreError) {
         guard let pointer = cs_watched() else { return }
         try Unmanaged<WatchedQuery>.fromOpaque(pointer).takeUnretainedValue().look(objects, work)
+    }
+
+    /// Calls `body` for one stretch of rows after the other, as long as nobody ends the query in between. For passes
+    /// over rows that were found.
+    @inline(__always)
+    static func forEachStretch(of rows: Range<Int>, _ body: (Range<Int>) throws(StoreError) -> Void) throws(StoreError)
+    {
+        var start = rows.lowerBound
+        while rows.upperBound &- start > stretch {
+            try body(start..<start &+ stretch)
+            start &+= stretch
+            if _slowPath(isOn) { try look(0, work: stretch) }
+        }
+        try body(start..<rows.upperBound)
+    }
+
+    /// The same for loops of other kinds, which have come to a place: a look at `next`, from where it is a stretch to
+    /// the next one.
+    @inline(__always)
+    static func look(at place: Int, _ next: inout Int) throws(StoreError) {
+        if _fastPath(place < next) { return }
+        next = place &+ stretch
+        if _slowPath(isOn) { try look(0, work: stretch) }
     }
 
     private func look(_ objects: Int, _ more: Int) throws(StoreError) {

@@ -16,6 +16,13 @@ package struct IntegerSummary: Sendable {
         if value < minimum { minimum = value }
         if value > maximum { maximum = value }
     }
+
+    mutating func add(_ other: IntegerSummary) {
+        count += other.count
+        sum &+= other.sum
+        minimum = Swift.min(minimum, other.minimum)
+        maximum = Swift.max(maximum, other.maximum)
+    }
 }
 
 package struct DoubleSummary: Sendable {
@@ -35,18 +42,29 @@ package struct DoubleSummary: Sendable {
         if value < minimum { minimum = value }
         if value > maximum { maximum = value }
     }
+
+    /// Of values that come behind these: of equal ones, which 0 and -0 are, the first stays. There is no sum then.
+    mutating func addExtremes(_ other: DoubleSummary) {
+        count += other.count
+        sum = .nan
+        if other.minimum < minimum { minimum = other.minimum }
+        if other.maximum > maximum { maximum = other.maximum }
+    }
 }
 
 extension ClusterReader {
-    /// Sum, which cannot overflow, count and, where `extremes`, least and greatest value of an int column.
-    package func integers(_ column: Int, extremes: Bool) throws(StoreError) -> IntegerSummary {
+    /// Sum, which cannot overflow, count and, where `extremes`, least and greatest value of an int column, of the
+    /// leaves that begin with keys from `from` on, below `to`.
+    package func integers(
+        _ column: Int, extremes: Bool, from: Int64 = 0, to: Int64 = .max
+    ) throws(StoreError) -> IntegerSummary {
         let spec = columns[column]
         let values = UnsafeMutablePointer<Int64>.allocate(capacity: LeafHead.rowsPerLeaf)
         values.initialize(repeating: 0, count: LeafHead.rowsPerLeaf)
         defer { values.deallocate() }
         var result = IntegerSummary()
-        var cursor = LeafCursor(self, from: 0)
-        while let head = try cursor.next() {
+        var cursor = LeafCursor(self, from: from)
+        while let head = try cursor.next(), LeafHead.keyBase(head) < to {
             try prefetchAhead(cursor, column: column, aux: false)
             let rows = LeafHead.rows(head)
             guard let entry = LeafHead.entry(head, id: spec.id, hint: column) else {
@@ -110,13 +128,15 @@ extension ClusterReader {
         return sum
     }
 
-    /// Sum, count and, where `extremes`, least and greatest value of a double column.
-    package func doubles(_ column: Int, extremes: Bool) throws(StoreError) -> DoubleSummary {
+    /// Sum, count and, where `extremes`, least and greatest value of a double column, of the same leaves.
+    package func doubles(
+        _ column: Int, extremes: Bool, from: Int64 = 0, to: Int64 = .max
+    ) throws(StoreError) -> DoubleSummary {
         let spec = columns[column]
         var result = DoubleSummary()
-        var cursor = LeafCursor(self, from: 0)
+        var cursor = LeafCursor(self, from: from)
         let reader = LeafReader(source: source)
-        while let head = try cursor.next() {
+        while let head = try cursor.next(), LeafHead.keyBase(head) < to {
             try prefetchAhead(cursor, column: column, aux: false)
             let rows = LeafHead.rows(head)
             let entry = LeafHead.entry(head, id: spec.id, hint: column)
@@ -185,14 +205,14 @@ extension ClusterReader {
         return result
     }
 
-    /// Sum, which is that of doubles, count, least and greatest value of a float column.
-    package func floats(_ column: Int) throws(StoreError) -> DoubleSummary {
+    /// Sum, which is that of doubles, count, least and greatest value of a float column, of the same leaves.
+    package func floats(_ column: Int, from: Int64 = 0, to: Int64 = .max) throws(StoreError) -> DoubleSummary {
         let spec = columns[column]
         let patterns = UnsafeMutablePointer<Int64>.allocate(capacity: LeafHead.rowsPerLeaf)
         defer { patterns.deallocate() }
         var result = DoubleSummary()
-        var cursor = LeafCursor(self, from: 0)
-        while let head = try cursor.next() {
+        var cursor = LeafCursor(self, from: from)
+        while let head = try cursor.next(), LeafHead.keyBase(head) < to {
             try prefetchAhead(cursor, column: column, aux: false)
             guard let entry = LeafHead.entry(head, id: spec.id, hint: column) else {
                 if !spec.fill.isNull { for _ in 0..<LeafHead.live(head) { result.add(Double(spec.fill.asFloat)) } }

@@ -43,6 +43,7 @@ package final class LeafScan {
     private let prefetchesTexts: Bool
     /// The stack, and behind it what a matcher needs beside its result.
     private let masks: UnsafeMutablePointer<UInt64>
+    private let capacity: Int
     /// Constants point to what it owns.
     private let owner: AnyObject?
 
@@ -87,7 +88,8 @@ package final class LeafScan {
         self.operations = operations
         single = nil
         (self.column, self.prefetchesTexts) = (column, prefetchesTexts)
-        masks = .allocate(capacity: (max(1, depth) - 1) * LeafScan.words + LeafMatcher.maskWords)
+        capacity = (max(1, depth) - 1) * LeafScan.words + LeafMatcher.maskWords
+        masks = .allocate(capacity: capacity)
     }
 
     /// Of one comparison.
@@ -101,10 +103,84 @@ package final class LeafScan {
         prefetchesTexts = constant.kind.isText || spec.kind == .mixed
         single = try LeafMatcher(reader.source, spec, hint: column, comparison, constant)
         operations = []
-        masks = .allocate(capacity: LeafMatcher.maskWords)
+        capacity = LeafMatcher.maskWords
+        masks = .allocate(capacity: capacity)
+    }
+
+    /// The same for another thread: what it finds with is never changed.
+    private init(sharing other: LeafScan) {
+        (reader, single, operations, owner) = (other.reader, other.single, other.operations, other.owner)
+        (column, prefetchesTexts, capacity) = (other.column, other.prefetchesTexts, other.capacity)
+        masks = .allocate(capacity: capacity)
     }
 
     deinit { masks.deallocate() }
+
+    // MARK: By several threads
+
+    /// The leaves in pieces, of which each thread has its own `sharing`; nil: this one scans them all.
+    func pieces() throws(StoreError) -> LeafPieces? {
+        guard QueryThreads.count > 1 else { return nil }
+        for operation in operations {
+            switch operation {
+            case .keys where operations.count == 1: return nil
+            case .values(let test), .narrowing(let test): if !test.content.isShareable { return nil }
+            case .truth, .matcher, .keys, .members, .narrowingMembers, .not, .and, .or: break
+            }
+        }
+        return try LeafPieces(reader)
+    }
+
+    func sharing() -> LeafScan { LeafScan(sharing: self) }
+
+    /// Calls `body` with each leaf of a piece, as long as that is wanted.
+    @inline(__always)
+    private func forEachLeaf(
+        of piece: LeafPiece, _ body: (UnsafeRawPointer) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        var cursor = LeafCursor(reader, from: piece.from)
+        while let head = try cursor.next(), LeafHead.keyBase(head) < piece.to, piece.isWanted {
+            if let column { try reader.prefetchAhead(cursor, column: column, aux: prefetchesTexts) }
+            try piece.look(LeafHead.live(head))
+            try body(head)
+        }
+    }
+
+    func count(in piece: LeafPiece) throws(StoreError) -> Int {
+        var total = 0
+        try forEachLeaf(of: piece) { (head) throws(StoreError) in
+            if let single {
+                total &+= try single.count(head, masks)
+            } else {
+                total &+= LeafScan.count(try mask(head))
+            }
+        }
+        return total
+    }
+
+    func collect(in piece: LeafPiece, into keys: KeyBuffer) throws(StoreError) {
+        try forEachLeaf(of: piece) { (head) throws(StoreError) in
+            let mask = try mask(head), leafKeys = LeafKeys(reader.source, head)
+            for word in 0..<LeafScan.words {
+                var bits = mask[word]
+                while bits != 0 {
+                    try keys.append(try leafKeys.key(word &<< 6 &+ bits.trailingZeroBitCount))
+                    bits &= bits &- 1
+                }
+            }
+        }
+    }
+
+    /// As `forEachNumber(_:_:)`.
+    @inline(__always)
+    func forEachNumber(_ column: Int, in piece: LeafPiece, _ body: (Int64) -> Void) throws(StoreError) {
+        try withUnsafeTemporaryAllocation(of: Int64.self, capacity: 64) { (block) throws(StoreError) in
+            let values = block.baseAddress.unsafelyUnwrapped
+            try forEachLeaf(of: piece) { (head) throws(StoreError) in
+                try forEachNumber(column, of: head, into: values, body)
+            }
+        }
+    }
 
     // MARK: Walking
 
@@ -141,6 +217,7 @@ package final class LeafScan {
 
     /// How many objects match.
     package func count() throws(StoreError) -> Int {
+        if let pieces = try pieces() { return try count(pieces) }
         var total = 0
         if let single {
             try forEachLeaf { (head) throws(StoreError) in
@@ -161,6 +238,9 @@ package final class LeafScan {
     package func collect(into keys: KeyBuffer, from: Int64 = 0, limit: Int = .max) throws(StoreError) -> Int {
         var found = 0
         if limit <= 0 { return 0 }
+        if limit == .max, from == 0, QueryThreads.count > 1, !QueryThreads.isBudgeted, let pieces = try pieces() {
+            return try collect(pieces, into: keys)
+        }
         try forEachLeaf(from: from) { (head) throws(StoreError) in
             let mask = try mask(head), leafKeys = LeafKeys(reader.source, head)
             for word in 0..<LeafScan.words {
@@ -189,34 +269,41 @@ package final class LeafScan {
     /// bit patterns. Only blocks of 64 rows are unpacked in which there is one.
     @inline(__always)
     func forEachNumber(_ column: Int, _ body: (Int64) -> Void) throws(StoreError) {
-        let spec = reader.columns[column]
         try withUnsafeTemporaryAllocation(of: Int64.self, capacity: 64) { (block) throws(StoreError) in
             let values = block.baseAddress.unsafelyUnwrapped
             try forEachLeaf { (head) throws(StoreError) in
-                let mask = try mask(head), rows = LeafHead.rows(head)
-                guard let entry = LeafHead.entry(head, id: spec.id, hint: column) else {
-                    if !spec.fill.isNull { for _ in 0..<LeafScan.count(mask) { body(spec.fill.low) } }
-                    return true
-                }
-                guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
-                let hasNulls = entry.hasAux && !InjectedBug.active(.querySumOfNulls)
-                let nulls = hasNulls ? (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self) : nil
-                let decoder = ColumnDecoder(reader.source, head)
-                var row = 0
-                while row < rows {
-                    var bits = mask[row &>> 6]
-                    if let nulls { bits &= ~nulls[row &>> 6] }
-                    if bits != 0 {
-                        try decoder.numbers(entry, first: row, count: min(64, rows &- row), into: values)
-                    }
-                    while bits != 0 {
-                        body(values[bits.trailingZeroBitCount])
-                        bits &= bits &- 1
-                    }
-                    row &+= 64
-                }
+                try forEachNumber(column, of: head, into: values, body)
                 return true
             }
+        }
+    }
+
+    /// - Parameter values: room for 64.
+    @inline(__always)
+    private func forEachNumber(
+        _ column: Int, of head: UnsafeRawPointer, into values: UnsafeMutablePointer<Int64>, _ body: (Int64) -> Void
+    ) throws(StoreError) {
+        let spec = reader.columns[column], mask = try mask(head), rows = LeafHead.rows(head)
+        guard let entry = LeafHead.entry(head, id: spec.id, hint: column) else {
+            if !spec.fill.isNull { for _ in 0..<LeafScan.count(mask) { body(spec.fill.low) } }
+            return
+        }
+        guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
+        let hasNulls = entry.hasAux && !InjectedBug.active(.querySumOfNulls)
+        let nulls = hasNulls ? (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self) : nil
+        let decoder = ColumnDecoder(reader.source, head)
+        var row = 0
+        while row < rows {
+            var bits = mask[row &>> 6]
+            if let nulls { bits &= ~nulls[row &>> 6] }
+            if bits != 0 {
+                try decoder.numbers(entry, first: row, count: min(64, rows &- row), into: values)
+            }
+            while bits != 0 {
+                body(values[bits.trailingZeroBitCount])
+                bits &= bits &- 1
+            }
+            row &+= 64
         }
     }
 

@@ -263,6 +263,18 @@ package struct LeafCursor {
         return try reader.leafChild(node, index)
     }
 
+    /// Calls `body` with the keys that leaves begin with, of the leaves under one node after the other. Where the root
+    /// is a leaf there are none.
+    mutating func forEachNode(
+        _ body: (UnsafeBufferPointer<Int64>) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        while try nextNode() != nil, let node {
+            let count = NodeHeader.count(node)
+            try body(UnsafeBufferPointer(start: ClusterInner.keys(node) + (index - 1), count: count - (index - 1)))
+            index = count
+        }
+    }
+
     @inline(never)
     private mutating func nextNode() throws(StoreError) -> UnsafeRawPointer? {
         if isDone { return nil }

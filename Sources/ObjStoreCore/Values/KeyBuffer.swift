@@ -65,6 +65,17 @@ package final class KeyBuffer {
         count = kept
     }
 
+    /// Room for so many more.
+    func reserve(_ more: Int) throws(StoreError) {
+        while capacity - count < more { try grow() }
+    }
+
+    func append(_ other: KeyBuffer, _ range: Range<Int>) throws(StoreError) {
+        try reserve(range.count)
+        (keys + count).update(from: other.keys + range.lowerBound, count: range.count)
+        count += range.count
+    }
+
     func sort() {
         var all = UnsafeMutableBufferPointer(start: keys, count: count)
         all.sort()

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import objstore
-from objstore import Closed, InCallback, InvalidArgument, Model, asc, field, group
+from objstore import Closed, InCallback, InvalidArgument, Model, asc, desc, field, group
 
 
 class Row(Model):
@@ -95,6 +95,44 @@ def test_ends_where_it_wants(store):
     with pytest.raises(Stopped):
         store.objects(Row).where(Row.name.contains("7")).count()
     assert len(seen) == 3 and 0 < seen[0] < seen[1] < seen[2] < COUNT
+
+
+SORTS = {
+    "by few values": lambda rows: [row.id for row in rows.order_by(asc(Row.number))],
+    "by numbers": lambda rows: [row.id for row in rows.order_by(desc(Row.id))],
+    "by texts": lambda rows: [row.id for row in rows.order_by(asc(Row.name), desc(Row.number))],
+    "by folded texts": lambda rows: [row.id for row in rows.filter("SORT(name[c] DESC)")],
+    "the first": lambda rows: [row.id for row in rows.filter("SORT(name[c] DESC) LIMIT(5)")],
+    "groups": lambda rows: list(rows.table("GROUP(id) HAVING(@max.number >= 0) SORT(@max.number DESC, id DESC)")),
+}
+
+
+@pytest.mark.parametrize("name", SORTS)
+def test_ended_inside_the_sorting(store, name):
+    """Behind the last object and the last value that are read: wherever it is told."""
+    ask, rows, told = SORTS[name], store.objects(Row), []
+    wanted = ask(rows)
+    store.watch_queries(lambda done, total: told.append(done), interval=0)
+    with store.write():
+        assert ask(rows) == wanted
+    leaves = -(-COUNT // 4096)
+    # A list is made and read once, groups are read as they are found.
+    read = told.index(max(told)) + 1 + (0 if name == "groups" else leaves)
+    assert len(told) > read + 1
+    for last in {read + 1, (read + len(told)) // 2, len(told)}:
+        left = [last]
+
+        def stops(done, total):
+            left[0] -= 1
+            if left[0] == 0:
+                raise Stopped
+
+        store.watch_queries(stops, interval=0)
+        with store.write(), pytest.raises(Stopped):
+            ask(rows)
+        assert left == [0]
+    store.watch_queries(None)
+    assert ask(rows) == wanted
 
 
 def test_short_queries_are_not_told(store):

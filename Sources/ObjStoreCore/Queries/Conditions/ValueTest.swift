@@ -120,6 +120,13 @@ struct BoundValues {
         functions = nil
     }
 
+    /// It only reads: the pages, and what never changes. Functions are called on the thread that asks, and paths keep
+    /// what they were read with.
+    var isShareable: Bool {
+        if case .values = test { return functions == nil }
+        return false
+    }
+
     private func value(_ program: ValueProgram, _ row: RowPosition) throws(StoreError) -> Value {
         try program.value(functions) { (number) throws(StoreError) in try reader.plainValue(row, positions[number]) }
     }

@@ -44,13 +44,13 @@ extension QueryRun {
             if aggregate == .sum { return .double(summary.sum) }
             return summary.average.map { .double($0) } ?? .null
         case (.float, .minimum), (.float, .maximum):
-            let summary = try floats(position)
+            let summary = try floats(position, extremes: true)
             if summary.count == 0 { return .null }
             let value = Float(aggregate == .minimum ? summary.minimum : summary.maximum)
             if value.isInfinite, try !isThere(.float(value), position) { return .null }
             return .float(value)
         case (.float, _):
-            let summary = try floats(position)
+            let summary = try floats(position, extremes: false)
             if aggregate == .sum { return .double(summary.sum) }
             return summary.average.map { .double($0) } ?? .null
         case (.timestamp, .minimum), (.timestamp, .maximum), (.decimal128, .minimum), (.decimal128, .maximum),
@@ -103,8 +103,8 @@ extension QueryRun {
     private func integers(_ column: Int, extremes: Bool) throws(StoreError) -> IntegerSummary {
         var summary = IntegerSummary()
         switch try matching() {
-        case .all: return try trees.objects(cls).integers(column, extremes: extremes)
-        case .scan(let scan): try scan.forEachNumber(column) { summary.add($0) }
+        case .all: return try trees.objects(cls).sharedIntegers(column, extremes: extremes)
+        case .scan(let scan): return try scan.integers(column)
         case .list(let list): try forEachNumber(list, column) { summary.add($0) }
         }
         return summary
@@ -112,22 +112,27 @@ extension QueryRun {
 
     private func doubles(_ column: Int, extremes: Bool) throws(StoreError) -> DoubleSummary {
         var summary = DoubleSummary()
-        func add(_ bits: Int64) { summary.add(Double(bitPattern: UInt64(bitPattern: bits))) }
+        func value(_ bits: Int64) -> Double { Double(bitPattern: UInt64(bitPattern: bits)) }
         switch try matching() {
-        case .all: return try trees.objects(cls).doubles(column, extremes: extremes)
-        case .scan(let scan): try scan.forEachNumber(column) { add($0) }
-        case .list(let list): try forEachNumber(list, column) { add($0) }
+        case .all:
+            let reader = try trees.objects(cls)
+            return extremes
+                ? try reader.sharedExtremes(column, ofFloats: false) : try reader.doubles(column, extremes: false)
+        case .scan(let scan): return try scan.doubles(column, extremes: extremes, value)
+        case .list(let list): try forEachNumber(list, column) { summary.add(value($0)) }
         }
         return summary
     }
 
-    private func floats(_ column: Int) throws(StoreError) -> DoubleSummary {
+    private func floats(_ column: Int, extremes: Bool) throws(StoreError) -> DoubleSummary {
         var summary = DoubleSummary()
-        func add(_ bits: Int64) { summary.add(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))) }
+        func value(_ bits: Int64) -> Double { Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) }
         switch try matching() {
-        case .all: return try trees.objects(cls).floats(column)
-        case .scan(let scan): try scan.forEachNumber(column) { add($0) }
-        case .list(let list): try forEachNumber(list, column) { add($0) }
+        case .all:
+            let reader = try trees.objects(cls)
+            return extremes ? try reader.sharedExtremes(column, ofFloats: true) : try reader.floats(column)
+        case .scan(let scan): return try scan.doubles(column, extremes: extremes, value)
+        case .list(let list): try forEachNumber(list, column) { summary.add(value($0)) }
         }
         return summary
     }

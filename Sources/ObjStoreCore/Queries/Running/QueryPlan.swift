@@ -42,6 +42,8 @@ package struct QueryPlan {
         package var leavesSkipped = 0
         /// Of a table.
         package var rows: Int?
+        /// How many have scanned, this one included; 0: no others.
+        package var threads = 0
     }
     package var outcome: Outcome?
 
@@ -66,6 +68,7 @@ package struct QueryPlan {
             if access == .scan, outcome.rows == nil {
                 line += ", \(outcome.leavesRead.counted("leaf", "leaves")) read, \(outcome.leavesSkipped) skipped"
             }
+            if outcome.threads > 0 { line += ", threads: \(outcome.threads)" }
             lines.append(line)
         }
         return lines.map { $0 + "\n" }.joined()
@@ -86,7 +89,9 @@ extension QueryRun {
         if let now {
             var outcome = QueryPlan.Outcome()
             let start = now()
+            QueryThreads.used = 0
             outcome.objects = try keys().count
+            outcome.threads = QueryThreads.used
             outcome.microseconds = (now() - start) / 1000
             if plan.access == .scan {
                 let scan = try scan()

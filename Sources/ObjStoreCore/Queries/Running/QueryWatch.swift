@@ -43,17 +43,20 @@ package final class QueryWatch: Sendable {
     }
 }
 
-/// Who watches the queries of a store's handle, and what they may allocate: seldom anybody, and as a rule anything.
+/// Who watches the queries of a store's handle, what they may allocate, and how many threads they may use: seldom
+/// anybody, as a rule anything, and one.
 final class QueryWatcher: @unchecked Sendable {
     private let lock = Lock()
     private var watch: QueryWatch?
     /// Not 0: there is something to do around a query. Views read it where it lies, for a reference counted costs more.
     let flag = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
     private let mostBytes: Int64
+    private let threads: Int
 
-    init(mostBytes: Int64) {
+    init(mostBytes: Int64, threads: Int) {
         self.mostBytes = mostBytes
-        flag.initialize(to: mostBytes < .max ? 1 : 0)
+        self.threads = threads
+        flag.initialize(to: mostBytes < .max || threads > 1 ? 1 : 0)
     }
 
     deinit { flag.deallocate() }
@@ -71,8 +74,10 @@ final class QueryWatcher: @unchecked Sendable {
             guard !WatchedQuery.isTelling, let watch = current else { return try body() }
             return try watch.watching(trees, total, body)
         }
-        if mostBytes == .max { return try watched() }
-        return try Memory.limited(to: mostBytes, watched)
+        func limited() throws(StoreError) -> T {
+            mostBytes == .max ? try watched() : try Memory.limited(to: mostBytes, watched)
+        }
+        return threads == 1 ? try limited() : try QueryThreads.allowing(threads, limited)
     }
 
     var current: QueryWatch? {
@@ -80,7 +85,7 @@ final class QueryWatcher: @unchecked Sendable {
         set {
             let old = lock.withLock { () -> QueryWatch? in
                 defer { watch = newValue }
-                SharedWord(flag).store(newValue != nil || mostBytes < .max ? 1 : 0)
+                SharedWord(flag).store(newValue != nil || mostBytes < .max || threads > 1 ? 1 : 0)
                 return watch
             }
             // Let go outside of the lock: it may be the last reference to what the application gave.

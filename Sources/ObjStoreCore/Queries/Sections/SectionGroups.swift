@@ -29,7 +29,9 @@ final class SectionGroups {
         let sorted = try Memory.allocate(Int.self, max(1, present.count))
         positions = sorted
         defer { there.deallocate() }
+        var nextLook = WatchedQuery.stretch
         for place in 0..<present.count {
+            try WatchedQuery.look(at: place, &nextLook)
             if order.isFirstOfRun(at: place) {
                 try begin(at: place, try order.value(at: place), isFirstLetter: key.sortKey.isFirstLetter)
             }
@@ -125,9 +127,10 @@ final class SectionGroups {
     /// The keys of the objects that are there; `positions` says where each of them is in the list.
     private func keepPresent(_ list: KeyBuffer, _ reader: ClusterReader) throws(StoreError) -> KeyBuffer {
         var finder = RowFinder(reader)
-        var present: KeyBuffer?
+        var present: KeyBuffer?, nextLook = WatchedQuery.stretch
         for index in 0..<list.count {
             let key = list.keys[index]
+            try WatchedQuery.look(at: index, &nextLook)
             if try finder.find(key) != nil {
                 positions[count] = index
                 count += 1
@@ -146,8 +149,10 @@ final class SectionGroups {
         func isLess(_ a: Int, _ b: Int) throws(StoreError) -> Bool { try SortColumn.order(values[a], values[b]) < 0 }
         var width = 1
         while width < count {
+            var nextLook = WatchedQuery.stretch
             for start in stride(from: 0, to: count, by: 2 * width) {
                 let middle = min(start + width, count), end = min(start + 2 * width, count)
+                try WatchedQuery.look(at: end, &nextLook)
                 guard middle < end, try isLess(positions[middle], positions[middle - 1]) else { continue }
                 var left = start, right = middle
                 for place in start..<end {
@@ -155,6 +160,7 @@ final class SectionGroups {
                     if !takesRight && right < end { takesRight = try isLess(positions[right], positions[left]) }
                     scratch[place] = positions[takesRight ? right : left]
                     if takesRight { right += 1 } else { left += 1 }
+                    try WatchedQuery.look(at: place, &nextLook)
                 }
                 (positions + start).update(from: scratch + start, count: end - start)
             }

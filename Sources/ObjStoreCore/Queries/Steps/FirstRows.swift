@@ -80,7 +80,7 @@ private final class LeastRows {
         let words = try Memory.allocate(UInt64.self, prefixes.count)
         defer { words.deallocate() }
         words.update(from: prefixes.elements, count: prefixes.count)
-        threshold = RowOrder.least(limit, words, prefixes.count)
+        threshold = try RowOrder.least(limit, words, prefixes.count)
         var kept = 0
         for index in 0..<prefixes.count where prefixes[index] <= threshold {
             prefixes[kept] = prefixes[index]

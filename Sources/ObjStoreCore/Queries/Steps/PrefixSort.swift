@@ -18,64 +18,76 @@ package struct PrefixedRow {
 ///  2,048 buckets at most           in one pass over memory
 ///  each of them in the same way    few rows: by insertion
 /// ```
-/// Afterwards the prefixes are others, equal where they were equal, and in the same order.
+/// Afterwards the prefixes are others, equal where they were equal, and in the same order. Whoever watches the query
+/// can end it: then the rows are in no order.
 package enum PrefixSort {
     package typealias Rows = UnsafeMutablePointer<PrefixedRow>
 
     /// - Parameter scratch: room for as many rows. There are less than four billions.
-    package static func sort(_ rows: Rows, _ scratch: Rows, _ count: Int) {
+    /// Errors: those of whoever watches.
+    package static func sort(_ rows: Rows, _ scratch: Rows, _ count: Int) throws(StoreError) {
         if count <= mostInserted { return insert(rows, count) }
-        guard var differ = difference(rows, count) else { return }
+        guard var differ = try difference(rows, count) else { return }
         // Of all rows, or of none: in one bucket alone they would no longer differ from those of the next.
         if count >= leastCompressed, let compressed = Compression(differ) {
-            for index in 0..<count { rows[index].prefix = compressed(rows[index].prefix) }
+            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+                for index in stretch { rows[index].prefix = compressed(rows[index].prefix) }
+            }
             differ = ~0 &>> UInt64(64 &- compressed.bits)
         }
-        part(rows, scratch, count, differ)
+        try part(rows, scratch, count, differ)
     }
 
     /// The bits in which they differ; nil: they are in order.
-    private static func difference(_ rows: Rows, _ count: Int) -> UInt64? {
+    private static func difference(_ rows: Rows, _ count: Int) throws(StoreError) -> UInt64? {
         let first = rows[0].prefix
         var differ: UInt64 = 0, previous = first, isSorted = true
-        for index in 1..<count {
-            let prefix = rows[index].prefix
-            differ |= prefix ^ first
-            isSorted = isSorted && previous <= prefix
-            previous = prefix
+        try WatchedQuery.forEachStretch(of: 1..<count) { (stretch) throws(StoreError) in
+            for index in stretch {
+                let prefix = rows[index].prefix
+                differ |= prefix ^ first
+                isSorted = isSorted && previous <= prefix
+                previous = prefix
+            }
         }
         return isSorted ? nil : differ
     }
 
     /// Of one bucket.
-    private static func sortBucket(_ rows: Rows, _ scratch: Rows, _ count: Int) {
+    private static func sortBucket(_ rows: Rows, _ scratch: Rows, _ count: Int) throws(StoreError) {
         if count <= mostInserted { return insert(rows, count) }
-        if let differ = difference(rows, count) { part(rows, scratch, count, differ) }
+        if let differ = try difference(rows, count) { try part(rows, scratch, count, differ) }
     }
 
     /// Into buckets, by the highest of the bits that differ.
-    private static func part(_ rows: Rows, _ scratch: Rows, _ count: Int, _ differ: UInt64) {
+    private static func part(_ rows: Rows, _ scratch: Rows, _ count: Int, _ differ: UInt64) throws(StoreError) {
+        // Of many buckets, too: fewer rows than these are in them only where there are few in all.
+        if count >= WatchedQuery.least, _slowPath(WatchedQuery.isOn) { try WatchedQuery.look(0, work: count) }
         let significant = 64 &- differ.leadingZeroBitCount
         // So that a bucket has a few rows.
         let wanted = min(11, max(4, (Int.bitWidth &- count.leadingZeroBitCount) &- 3))
         let bits = min(wanted, significant), shift = UInt64(significant &- bits)
-        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 1 &<< bits &+ 1) { memory in
+        try withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 1 &<< bits &+ 1) { (memory) throws(StoreError) in
             let ends = memory.baseAddress.unsafelyUnwrapped, mask = UInt64(1 &<< bits &- 1)
             ends.update(repeating: 0, count: 1 &<< bits &+ 1)
-            for index in 0..<count { ends[Int(rows[index].prefix &>> shift & mask)] &+= 1 }
+            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+                for index in stretch { ends[Int(rows[index].prefix &>> shift & mask)] &+= 1 }
+            }
             var sum: UInt32 = 0
             for digit in 0..<1 &<< bits { (ends[digit], sum) = (sum, sum &+ ends[digit]) }
-            for index in 0..<count {
-                let row = rows[index], digit = Int(row.prefix &>> shift & mask)
-                scratch[Int(ends[digit])] = row
-                ends[digit] &+= 1
+            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+                for index in stretch {
+                    let row = rows[index], digit = Int(row.prefix &>> shift & mask)
+                    scratch[Int(ends[digit])] = row
+                    ends[digit] &+= 1
+                }
             }
             rows.update(from: scratch, count: count)
             if shift == 0 { return }
             var start = 0
             for digit in 0..<1 &<< bits {
                 let end = Int(ends[digit])
-                if end &- start > 1 { sortBucket(rows + start, scratch + start, end &- start) }
+                if end &- start > 1 { try sortBucket(rows + start, scratch + start, end &- start) }
                 start = end
             }
         }

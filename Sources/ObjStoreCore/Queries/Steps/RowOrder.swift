@@ -69,10 +69,12 @@ final class RowOrder {
     /// The keys of the first objects.
     func keys(_ limit: Int) throws(StoreError) -> KeyBuffer {
         let limit = min(limit, count), keys = try KeyBuffer(expecting: limit)
-        if let firstKey {
-            for place in 0..<limit { try keys.append(firstKey &+ Int64(rows[place].index)) }
-        } else {
-            for place in 0..<limit { try keys.append(list.keys[rows[place].index]) }
+        try WatchedQuery.forEachStretch(of: 0..<limit) { (stretch) throws(StoreError) in
+            if let firstKey {
+                for place in stretch { try keys.append(firstKey &+ Int64(rows[place].index)) }
+            } else {
+                for place in stretch { try keys.append(list.keys[rows[place].index]) }
+            }
         }
         return keys
     }
@@ -82,10 +84,13 @@ final class RowOrder {
         try Memory.check(for: count, each: 1)
         var isFirst = [Bool](repeating: false, count: count)
         // Equal ones are in the order of the list.
-        if InjectedBug.active(.queryDistinctLate) {
-            for place in 0..<count where place + 1 == count || begins[place + 1] { isFirst[rows[place].index] = true }
-        } else {
-            for place in 0..<count where begins[place] { isFirst[rows[place].index] = true }
+        let isLate = InjectedBug.active(.queryDistinctLate)
+        try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+            if isLate {
+                for place in stretch where place + 1 == count || begins[place + 1] { isFirst[rows[place].index] = true }
+            } else {
+                for place in stretch where begins[place] { isFirst[rows[place].index] = true }
+            }
         }
         let keys = KeyBuffer()
         for index in 0..<count where isFirst[index] { try keys.append(list.keys[index]) }
@@ -99,18 +104,22 @@ final class RowOrder {
         try Memory.check(for: count, each: 8)
         // The first of the list in each run, for all of the run.
         var firsts = [Int32](repeating: 0, count: count), first: Int32 = 0
-        for place in 0..<count {
-            if begins[place] { first = Int32(truncatingIfNeeded: rows[place].index) }
-            firsts[rows[place].index] = first
+        try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+            for place in stretch {
+                if begins[place] { first = Int32(truncatingIfNeeded: rows[place].index) }
+                firsts[rows[place].index] = first
+            }
         }
         var numbers = [Int32](repeating: 0, count: count), next: Int32 = 0
-        for index in 0..<count {
-            let first = Int(firsts[index])
-            if first == index {
-                numbers[index] = next
-                next += 1
-            } else {
-                numbers[index] = numbers[first]
+        try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+            for index in stretch {
+                let first = Int(firsts[index])
+                if first == index {
+                    numbers[index] = next
+                    next += 1
+                } else {
+                    numbers[index] = numbers[first]
+                }
             }
         }
         return numbers
@@ -129,7 +138,7 @@ final class RowOrder {
 
     // MARK: Sorting
 
-    /// So that at least the first `limit` places are right.
+    /// So that at least the first `limit` places are right. Whoever watches the query can end it.
     func sort(first limit: Int) throws(StoreError) {
         try Memory.check(for: count, each: 1)
         begins = [Bool](repeating: false, count: count)
@@ -144,7 +153,10 @@ final class RowOrder {
         } else if try sortByFewValues(first) {
             return
         } else {
-            for index in 0..<count { rows[index] = Row(prefix: first.prefixes[index], index: index) }
+            let prefixes = first.prefixes
+            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+                for index in stretch { rows[index] = Row(prefix: prefixes[index], index: index) }
+            }
         }
         try sortLoaded(0..<count, by: 0)
     }
@@ -158,11 +170,13 @@ final class RowOrder {
         let prefixes = column.prefixes
         let words = UnsafeMutableRawPointer(rows).assumingMemoryBound(to: UInt64.self)
         words.update(from: prefixes, count: count)
-        let threshold = RowOrder.least(limit, words, count)
+        let threshold = try RowOrder.least(limit, words, count)
         var kept = 0
-        for index in 0..<count where prefixes[index] <= threshold {
-            rows[kept] = Row(prefix: prefixes[index], index: index)
-            kept += 1
+        try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+            for index in stretch where prefixes[index] <= threshold {
+                rows[kept] = Row(prefix: prefixes[index], index: index)
+                kept += 1
+            }
         }
         count = kept
     }
@@ -173,20 +187,26 @@ final class RowOrder {
         let prefixes = column.prefixes
         guard column.isExact, count > PrefixSort.fewValues else { return false }
         var differ: UInt64 = 0
-        for index in 0..<count { differ |= prefixes[index] ^ prefixes[0] }
+        try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+            for index in stretch { differ |= prefixes[index] ^ prefixes[0] }
+        }
         let low = UInt64(differ == 0 ? 0 : differ.trailingZeroBitCount)
         let bits = 64 - (differ &>> low).leadingZeroBitCount, mask = UInt64(1 &<< UInt64(bits & 63)) &- 1
         guard bits <= PrefixSort.fewBits else { return false }
         var ends = [Int](repeating: 0, count: 1 << bits)
         let next = columns.count > 1 ? columns[1].prefixes : nil
-        ends.withUnsafeMutableBufferPointer { ends in
-            for index in 0..<count { ends[Int(prefixes[index] &>> low & mask)] &+= 1 }
+        try ends.withUnsafeMutableBufferPointer { (ends) throws(StoreError) in
+            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+                for index in stretch { ends[Int(prefixes[index] &>> low & mask)] &+= 1 }
+            }
             var sum = 0
             for digit in 0..<ends.count { (ends[digit], sum) = (sum, sum &+ ends[digit]) }
-            for index in 0..<count {
-                let digit = Int(prefixes[index] &>> low & mask)
-                rows[ends[digit]] = Row(prefix: next?[index] ?? 0, index: index)
-                ends[digit] &+= 1
+            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+                for index in stretch {
+                    let digit = Int(prefixes[index] &>> low & mask)
+                    rows[ends[digit]] = Row(prefix: next?[index] ?? 0, index: index)
+                    ends[digit] &+= 1
+                }
             }
         }
         var start = 0
@@ -199,9 +219,12 @@ final class RowOrder {
     }
 
     /// The limit-th least word, by halving around one of them; they come in another order.
-    static func least(_ limit: Int, _ words: UnsafeMutablePointer<UInt64>, _ count: Int) -> UInt64 {
+    static func least(
+        _ limit: Int, _ words: UnsafeMutablePointer<UInt64>, _ count: Int
+    ) throws(StoreError) -> UInt64 {
         var low = 0, high = count - 1
         while low < high {
+            if _slowPath(WatchedQuery.isOn) { try WatchedQuery.look(0, work: high - low) }
             let pivot = words[(low + high) >> 1]
             var left = low, right = high
             while left <= right {
@@ -224,7 +247,9 @@ final class RowOrder {
         if level == columns.count || range.count < 2 { return }
         if level & 15 == 15 { try Stack.check() }
         let column = columns[level]
-        for place in range { rows[place].prefix = column.prefixes[rows[place].index] }
+        try WatchedQuery.forEachStretch(of: range) { (stretch) throws(StoreError) in
+            for place in stretch { rows[place].prefix = column.prefixes[rows[place].index] }
+        }
         try sortLoaded(range, by: level)
     }
 
@@ -246,13 +271,14 @@ final class RowOrder {
     private func forEachRun(
         _ range: Range<Int>, _ body: (Range<Int>) throws(StoreError) -> Void
     ) throws(StoreError) {
-        var start = range.lowerBound
+        var start = range.lowerBound, nextLook = start &+ WatchedQuery.stretch
         while start < range.upperBound {
             let prefix = rows[start].prefix
             var end = start + 1
             while end < range.upperBound, rows[end].prefix == prefix { end += 1 }
             begins[start] = true
             if end - start > 1 { try body(start..<end) }
+            try WatchedQuery.look(at: end, &nextLook)
             start = end
         }
     }
@@ -262,10 +288,12 @@ final class RowOrder {
         if start > 64 || range.count < 16 { return try sortByValue(range, by: level) }
         let column = columns[level]
         var finder = RowFinder(reader), areLonger = false
-        for place in range {
-            let (word, isLonger) = try column.word(rows[place].index, from: start, list, &finder)
-            if isLonger { areLonger = true }
-            rows[place].prefix = word
+        try WatchedQuery.forEachStretch(of: range) { (stretch) throws(StoreError) in
+            for place in stretch {
+                let (word, isLonger) = try column.word(rows[place].index, from: start, list, &finder)
+                if isLonger { areLonger = true }
+                rows[place].prefix = word
+            }
         }
         // Null, "" and zero bytes have the same words.
         if !areLonger { return try sortByValue(range, by: level) }
@@ -283,10 +311,11 @@ final class RowOrder {
         }
         var width = 1
         while width < count {
-            var start = 0
+            var start = 0, nextLook = WatchedQuery.stretch
             while start < count {
                 let middle = min(start + width, count), end = min(start + 2 * width, count)
                 // Many equal ones are in order already.
+                try WatchedQuery.look(at: end, &nextLook)
                 guard middle < end, try isLess(rows[middle], rows[middle - 1]) else {
                     (merged + start).update(from: rows + start, count: end - start)
                     start = end
@@ -299,18 +328,19 @@ final class RowOrder {
                     merged[place] = rows[takesRight ? right : left]
                     if takesRight { right += 1 } else { left += 1 }
                     place += 1
+                    try WatchedQuery.look(at: place, &nextLook)
                 }
                 start = end
             }
             rows.update(from: merged, count: count)
             width *= 2
         }
-        var start = range.lowerBound
+        var start = range.lowerBound, nextLook = start &+ WatchedQuery.stretch
         while start < range.upperBound {
             var end = start + 1
             while end < range.upperBound,
                 try column.compare(self.rows[start].index, self.rows[end].index, list, &other) == 0
-            { end += 1 }
+            { end += 1; try WatchedQuery.look(at: end, &nextLook) }
             try sort(start..<end, by: level + 1)
             start = end
         }
@@ -318,6 +348,6 @@ final class RowOrder {
 
     /// Equal ones stay in order.
     private func sortByPrefix(_ range: Range<Int>) throws(StoreError) {
-        PrefixSort.sort(rows + range.lowerBound, try scratch(for: range.count), range.count)
+        try PrefixSort.sort(rows + range.lowerBound, try scratch(for: range.count), range.count)
     }
 }

@@ -54,14 +54,19 @@ final class FoundGroups {
 
     func apply(_ steps: [GroupStep]) throws(StoreError) {
         for step in steps {
+            var nextLook = WatchedQuery.stretch
             switch step {
             case .limit(let limit): if limit < list.count { list.removeSubrange(limit...) }
             case .offset(let offset): list.removeSubrange(..<min(offset, list.count))
             case .having(let condition):
                 var kept = 0
-                for group in list where try holds(condition, Int(group)) {
-                    list[kept] = group
-                    kept += 1
+                for place in list.indices {
+                    let group = list[place]
+                    if try holds(condition, Int(group)) {
+                        list[kept] = group
+                        kept += 1
+                    }
+                    try WatchedQuery.look(at: place, &nextLook)
                 }
                 list.removeSubrange(kept...)
             case .sort(let keys): try sort(keys)
@@ -117,14 +122,21 @@ final class FoundGroups {
             if let known = known[key] { return known[place] }
             return try self.value(keys[key].value, Int(list[place]))
         }
+        var nextLook = WatchedQuery.stretch
         for place in list.indices {
+            try WatchedQuery.look(at: place, &nextLook)
             let prefix = SortColumn.prefix(ofNumber: try value(0, place))
             rows.append((keys[0].isDescending ? ~prefix : prefix, Int32(truncatingIfNeeded: place)))
         }
-        var failure: StoreError?
+        var failure: StoreError?, compared = 0
+        nextLook = WatchedQuery.stretch
         rows.sort { a, b in
-            if a.prefix != b.prefix { return a.prefix < b.prefix }
+            // What failed, or was ended, is in no order that matters: without asking for values it is over soon.
+            if failure != nil { return a.place < b.place }
             do throws(StoreError) {
+                compared &+= 1
+                try WatchedQuery.look(at: compared, &nextLook)
+                if a.prefix != b.prefix { return a.prefix < b.prefix }
                 for key in keys.indices {
                     let left = try value(key, Int(a.place)), right = try value(key, Int(b.place))
                     let order = try SortColumn.compare(left, right, keys[key].modifiers)

@@ -81,7 +81,11 @@ struct TableRun {
             if let slot = value.slot, let (words, null) = found.words(slot) {
                 try columns[index].append(words, of: found.list, null: null)
             } else {
-                for group in found.list { try columns[index].append(try found.value(value, Int(group))) }
+                var nextLook = WatchedQuery.stretch
+                for (place, group) in found.list.enumerated() {
+                    try WatchedQuery.look(at: place, &nextLook)
+                    try columns[index].append(try found.value(value, Int(group)))
+                }
             }
         }
         return try finished(columns)

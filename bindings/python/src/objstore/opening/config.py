@@ -45,6 +45,7 @@ LIMITS = {
     "log_bytes": 7,
     "transaction_bytes": 8,
     "query_bytes": 10,
+    "query_threads": 11,
 }
 VERSIONS = 9
 _LIMIT = re.compile(r"(?<=\bthe limit )[a-z]+(?:[A-Z][a-z]+)+")

@@ -34,6 +34,7 @@ class Plan:
     found     how many there were, with run=True, in so many microseconds. Of a scan, in how many leaves it looked, and
               how many it could leave out
     rows      how many rows the table has, of a text with GROUP or SELECT, with run=True
+    threads   how many have scanned, the one that asked included, with run=True; None: no others
     """
 
     query: str | None  # as query_text() has it; None: it has no text
@@ -50,6 +51,7 @@ class Plan:
     leaves_read: int | None = None
     leaves_skipped: int | None = None
     rows: int | None = None
+    threads: int | None = None
     text: str = field(default="", repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -68,6 +70,8 @@ def plan(results: "Results[Any]", run: bool) -> Plan:
         text += f"\nfound: {_counted(found['objects'], 'object', 'objects')}{rows} in {found['microseconds']} µs"
     if "leavesRead" in found:
         text += f", {_counted(found['leavesRead'], 'leaf', 'leaves')} read, {found['leavesSkipped']} skipped"
+    if "threads" in found:
+        text += f", threads: {found['threads']}"
     return Plan(
         told.get("query"),
         told["class"],
@@ -83,6 +87,7 @@ def plan(results: "Results[Any]", run: bool) -> Plan:
         found.get("leavesRead"),
         found.get("leavesSkipped"),
         found.get("rows"),
+        found.get("threads"),
         text,
     )
 

@@ -320,8 +320,8 @@ class Store(OpenStore):
         queries are not told; with the objects that were looked at, also of classes that links lead to, and with how
         many the class has. What it raises ends the query, which raises it; in a write nothing was changed, and it goes
         on. As long as somebody is told, Ctrl-C ends a query, too. Where another library reads an Arrow stream, that
-        library's error has the text of it. It must not use the store (InCallback). A query that
-        waits for nothing but sorting, behind the reading of its keys, is not told: 0.5 s for 10 million objects."""
+        library's error has the text of it. It is called while objects are sorted, too, when all have been looked at. It
+        must not use the store (InCallback)."""
         number = query_watch.watch(self._open_handle(), function, interval)
         query_watch.forget(self._watch)
         self._watch = number
