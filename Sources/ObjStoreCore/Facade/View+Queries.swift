@@ -27,7 +27,8 @@ extension View {
 
     /// How the query finds its objects here; with `runs` it is asked, and what came of it is told.
     package func explain(_ query: Query, runs: Bool) throws(StoreError) -> QueryPlan {
-        let names = QueryNames(try schema, store.names), machine = store.shared.database.machine
+        let machine = store.shared.database.machine
+        let names = try serialised { () throws(StoreError) in QueryNames(try schema, store.names) }
         return try run(query) { (run) throws(StoreError) in
             try run.plan(names, runs ? { machine.monotonic() } : nil)
         }

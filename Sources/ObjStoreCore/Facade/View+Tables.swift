@@ -18,7 +18,8 @@ extension View {
 
     /// How the objects of the table are found, and what is done with them; with `runs` it is asked.
     package func explain(_ query: TableQuery, runs: Bool) throws(StoreError) -> QueryPlan {
-        let names = QueryNames(try schema, store.names), machine = store.shared.database.machine
+        let machine = store.shared.database.machine
+        let names = try serialised { () throws(StoreError) in QueryNames(try schema, store.names) }
         return try asking(query.objects.classID, query.callsFunctions) { (trees) throws(StoreError) in
             var plan = try QueryRun(query.objects, trees).plan(names, nil)
             plan.query = try? query.text()

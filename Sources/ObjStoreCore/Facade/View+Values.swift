@@ -2,7 +2,8 @@
 extension View {
     /// All elements of a list, set or map of plain values, in its order.
     ///
-    /// Errors: `.noSuchObject`, `.noSuchClass`, `.noSuchProperty`; `.wrongType`: it is no collection, or one of objects.
+    /// Errors: `.noSuchObject`, `.noSuchClass`, `.noSuchProperty`; `.wrongType`: it is no collection, or one of
+    /// objects.
     package func valueQuery(_ id: CollectionID) throws(StoreError) -> ValueQuery { try valueQuery(id, nil) }
 
     /// Those that nodes ask for. `@self` is an element: the variable of level 0.
