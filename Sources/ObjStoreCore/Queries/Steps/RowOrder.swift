@@ -271,15 +271,19 @@ final class RowOrder {
     private func forEachRun(
         _ range: Range<Int>, _ body: (Range<Int>) throws(StoreError) -> Void
     ) throws(StoreError) {
-        var start = range.lowerBound, nextLook = start &+ WatchedQuery.stretch
-        while start < range.upperBound {
-            let prefix = rows[start].prefix
-            var end = start + 1
-            while end < range.upperBound, rows[end].prefix == prefix { end += 1 }
-            begins[start] = true
-            if end - start > 1 { try body(start..<end) }
-            try WatchedQuery.look(at: end, &nextLook)
-            start = end
+        var start = range.lowerBound
+        let rows = rows, upper = range.upperBound
+        while start < upper {
+            let stop = min(start &+ WatchedQuery.stretch, upper)
+            while start < stop {
+                let prefix = rows[start].prefix
+                var end = start &+ 1
+                while end < upper, rows[end].prefix == prefix { end &+= 1 }
+                begins[start] = true
+                if end &- start > 1 { try body(start..<end) }
+                start = end
+            }
+            if _slowPath(WatchedQuery.isOn) { try WatchedQuery.look(0, work: WatchedQuery.stretch) }
         }
     }
 
