@@ -3075,6 +3075,12 @@ OBJSTORE_API objstore_status objstore_results_at(objstore_results *results, uint
                                                  objstore_object *object)
     OBJSTORE_CHECKS(null(results, object), closed(results), kind(results), range(index));
 
+/** Finds where an object stands: `index` is the first place. `found` is false, and `index` left as it was, where it is
+ * none of them. Cost: O(k), at memory speed. */
+OBJSTORE_API objstore_status objstore_results_find_object(objstore_results *results, objstore_object object,
+                                                          uint64_t *index, bool *found)
+    OBJSTORE_CHECKS(null(results, index, found), closed(results), kind(results), store(object));
+
 /** Copies up to `capacity` objects from index `start` on, and sets `count` to how many. `start` = the count of
  * the results is allowed; beyond it OUT_OF_RANGE. */
 OBJSTORE_API objstore_status objstore_results_objects(objstore_results *results, uint64_t start,

@@ -193,6 +193,20 @@ extension Results: LiveCollection {
     }
 }
 
+extension Results {
+    /// The index of an object, the first where it is there more than once; nil: it is none of them. Cost: O(n), at
+    /// memory speed; no object is made.
+    public func index(of object: Element) -> Int? { firstIndex(of: object) }
+    public func firstIndex(of object: Element) -> Int? {
+        guard let other = object._space, space.shows(other) else { return nil }
+        return reporting(nil) { () throws(ObjStoreError) in
+            let (list, _) = try list()
+            let id = ObjectID(classID: list.classID, storeTag: list.storeTag, key: object._key)
+            return try core { () throws(StoreError) in try list.find(id) }
+        }
+    }
+}
+
 /// What generic code sees; see ``LiveCollection``.
 extension Results {
     @_disfavoredOverload public var startIndex: Int { walkStart }

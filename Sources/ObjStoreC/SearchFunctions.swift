@@ -79,6 +79,20 @@ public func objstore_results_at(
 }
 
 @c @implementation
+public func objstore_results_find_object(
+    _ results: OpaquePointer?, _ object: objstore_object, _ index: UnsafeMutablePointer<UInt64>?,
+    _ found: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let index else { return failNull("index") }
+    guard let found else { return failNull("found") }
+    return Handles.use(results, .results, "results", [.wrongStore: "object"]) { (results: Results) throws(StoreError) in
+        let place = try results.find(objectID(object))
+        if let place { index.pointee = UInt64(place) }
+        found.pointee = place != nil
+    }
+}
+
+@c @implementation
 public func objstore_results_objects(
     _ results: OpaquePointer?, _ start: UInt64, _ objects: UnsafeMutablePointer<objstore_object>?, _ capacity: Int,
     _ count: UnsafeMutablePointer<Int>?

@@ -175,6 +175,39 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
     refused(objstore_results_count(results, &count), .OBJSTORE_ERR_CLOSED_HANDLE)
 }
 
+@Test func whereAnObjectStands() throws {
+    let store = try openStore(nil, [dogs, persons]), other = try openStore(nil, [dogs])
+    defer { for each in [store, other] { _ = objstore_close(each) } }
+    let cls = try ClassOf(store, dogs), people = try ClassOf(store, persons)
+    func make(_ tx: OpaquePointer, _ cls: ClassOf, _ name: String) throws -> objstore_object {
+        try cls.create(tx, ["name": objstore_string(text(name)), "age": objstore_int(1)])
+    }
+    let stranger = try writing(other) { tx in try make(tx, try ClassOf(tx: tx, dogs), "x") }
+    try writing(store) { tx in
+        let made = try ["b", "a", "d", "c"].map { try make(tx, cls, $0) }
+        let person = try people.create(tx, ["id": objstore_int(1), "name": objstore_string(text("p"))])
+        let asked = try query(tx, cls.id, "name != 'd' SORT(name DESC)")
+        defer { _ = objstore_query_close(asked) }
+        var results: OpaquePointer?
+        try ok(objstore_query_find(asked, tx, &results))
+        func place(_ object: objstore_object) throws -> UInt64? {
+            var index: UInt64 = 99, found = true
+            try ok(objstore_results_find_object(results, object, &index, &found))
+            #expect(found || index == 99)
+            return found ? index : nil
+        }
+        #expect(try made.map(place) == [1, 2, nil, 0])
+        #expect(try place(person) == nil)
+        var index: UInt64 = 0, found = false
+        refused(objstore_results_find_object(results, stranger, &index, &found), .OBJSTORE_ERR_WRONG_STORE)
+        // Also of what was deleted since, until they are updated.
+        try ok(objstore_delete(tx, made[0]))
+        #expect(try place(made[0]) == 1)
+        try ok(objstore_results_update(results, nil))
+        #expect(try made.map(place) == [nil, 1, nil, 0])
+    }
+}
+
 @Test func packedRowsAreAsDocumented() throws {
     let store = try openStore(nil, [items])
     defer { _ = objstore_close(store) }

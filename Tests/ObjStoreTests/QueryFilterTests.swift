@@ -76,6 +76,21 @@ import Testing
         #expect(try all.queryText == "TRUEPREDICATE")
     }
 
+    @Test func whereAnObjectIs() throws {
+        let world = try Q.World(40), other = try Q.World(5), all = world.all
+        for results in [
+            all, all.sorted(by: \.name), all.where { $0.age < 2 }, try all.filter("SORT(age DESC) LIMIT(7)"),
+        ] {
+            let found = Array(results)
+            for item in world.items {
+                let place = found.firstIndex { $0.isSameObject(as: item) }
+                #expect(results.index(of: item) == place && results.firstIndex(of: item) == place)
+                #expect(results.contains(item) == (place != nil))
+            }
+            #expect(results.index(of: Item()) == nil && results.index(of: other.items[0]) == nil)
+        }
+    }
+
     // MARK: Misuse
 
     private func error(_ body: () throws -> some Any) -> ObjStoreError? {

@@ -16,6 +16,7 @@ package final class Results: @unchecked Sendable {
     }
 
     package var classID: UInt32 { query.classID }
+    package var storeTag: UInt32 { view.shared.tag }
 
     /// Runs the query again in the view as it is now; returns whether the list changed.
     package func update() throws(StoreError) -> Bool {
@@ -45,6 +46,14 @@ package final class Results: @unchecked Sendable {
             throw StoreError(.outOfRange, "index \(index) of \(list.count.counted("result"))")
         }
         return object(list.keys[Int(index)])
+    }
+
+    /// The first place of an object; nil: it is none of them. O(n), at memory speed. Errors: `.wrongStore`.
+    package func find(_ object: ObjectID) throws(StoreError) -> Int? {
+        guard object.storeTag == view.shared.tag else {
+            throw StoreError(.wrongStore, "the object is of another store")
+        }
+        return object.classID == classID ? list().firstIndex(of: object.key) : nil
     }
 
     /// Fills up to `capacity` objects from `start` on; returns how many.

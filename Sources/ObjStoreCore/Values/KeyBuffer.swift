@@ -52,6 +52,13 @@ package final class KeyBuffer {
         capacity *= 2
     }
 
+    /// O(n), at memory speed.
+    func firstIndex(of key: Int64) -> Int? {
+        let keys = keys
+        for index in 0..<count where keys[index] == key { return index }
+        return nil
+    }
+
     /// Leaves the keys that another one has, too; both are ascending.
     func keepCommon(with other: KeyBuffer) {
         var kept = 0, place = 0

@@ -124,3 +124,30 @@ def test_the_first_of_many_texts(seed: int) -> None:
             with store.write():
                 store.objects(Word).where(Word.id < 3).delete()
                 store.create(Word, {"id": added, "text": ""})
+
+
+def test_where_an_object_is() -> None:
+    with objstore.open(memory="places", models=[Word, Shelf]) as store, store.write():
+        for number in range(300):
+            store.add(Word(id=number, text=f"{number * 7 % 300:03}", number=number % 5))
+        words, turned = store.objects(Word), store.objects(Word).order_by(desc(Word.text))
+        few = store.objects(Word).where(Word.number == 3)
+        shelf = store.add(Shelf(words=[words[5], words[2], words[5], words[9]]))
+        for results in (words, turned, few, turned.limit(7), shelf.words.where(Word.id < 9), words.where(Word.id < 0)):
+            found = list(results)
+            for word in words:
+                if word in found:
+                    assert results.index(word) == found.index(word) and word in results
+                    assert results[results.index(word)] == word
+                else:
+                    with pytest.raises(ValueError, match="not among the results"):
+                        results.index(word)
+                    assert word not in results
+        gone = turned[3]
+        store.delete(gone)
+        with pytest.raises(ValueError, match="deleted or closed.* is not among"):
+            turned.index(gone)
+        with pytest.raises(ValueError, match="not among"):
+            turned.index(Word(id=5))
+        with pytest.raises(ValueError, match="not among"):
+            turned.index(shelf)  # type: ignore[arg-type]

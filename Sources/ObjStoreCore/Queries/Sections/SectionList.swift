@@ -119,8 +119,5 @@ final class SectionList: @unchecked Sendable {
     }
 
     /// The position of an object. O(n), at memory speed.
-    func position(of key: Int64) -> Int? {
-        for index in 0..<list.count where list.keys[index] == key { return index }
-        return nil
-    }
+    func position(of key: Int64) -> Int? { list.firstIndex(of: key) }
 }

@@ -205,6 +205,7 @@ PROTOTYPES = {
     "objstore_query_incoming": "wOww",
     "objstore_results_count": "ww",
     "objstore_results_at": "www",
+    "objstore_results_find_object": "wOww",
     "objstore_results_objects": "wwwww",
     "objstore_results_update": "ww",
     "objstore_results_set": "wwwwww",

@@ -53,7 +53,7 @@ class Results(Generic[M]):
     the end of the write that it began in. If that is cancelled, what it had created does not come any more.
 
         for dog in store.objects(Dog).where(Dog.age < 2).order_by(desc(Dog.age)): …
-        len(dogs), dogs[0], dogs[-1], dogs[10:20], dog in dogs, dogs.sum(Dog.age), dogs.to_numpy("age")
+        len(dogs), dogs[0], dogs[-1], dogs[10:20], dog in dogs, dogs.index(dog), dogs.sum(Dog.age), dogs.to_numpy("age")
     """
 
     __slots__ = ("_source", "_binding", "_before", "_part", "_made", "_key")
@@ -358,19 +358,28 @@ class Results(Generic[M]):
         key = view.first(self._asked(view))
         return None if key is None else self._one(key)
 
+    def index(self, obj: M) -> int:
+        """Where an object is, the first place if it is there more than once: `results[results.index(dog)]` is the dog.
+        ValueError: it is none of them."""
+        mine = state.identity(obj) if isinstance(obj, Model) else None
+        place = None if mine is None or mine[0] != self._binding.head else self._index(*mine)
+        if place is None:
+            raise ValueError(f"{obj!r} is not among the results")
+        return place
+
+    def _index(self, head: int, key: int) -> int | None:
+        _, evaluation = self._evaluate()
+        return evaluation.place(head, key, self._before is None or self._before.is_ascending)
+
     def __contains__(self, obj: object) -> bool:
         if not isinstance(obj, Model):
             return False
         mine = state.identity(obj)
         if mine is None or mine[0] != self._binding.head:
             return False
-        head, key = mine
         if self._is_everything:
-            return self._source._reader().exists(head, key)
-        _, evaluation = self._evaluate()
-        if self._before is None or self._before.is_ascending:
-            return evaluation.has(key)
-        return key in evaluation.words(0, evaluation.count)
+            return self._source._reader().exists(*mine)
+        return self._index(*mine) is not None
 
     # Sections
 

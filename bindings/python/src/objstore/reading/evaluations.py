@@ -7,9 +7,11 @@ from typing import Any
 from ..native import ffi
 from ..native.failures import check
 from ..native.handles import cell_of
+from ..values.c_values import give_back, take
 
 _results_count = ffi.bind("objstore_results_count")
 _results_objects = ffi.bind("objstore_results_objects")
+_results_find_object = ffi.bind("objstore_results_find_object")
 _results_close = ffi.bind("objstore_results_close")
 
 QUESTIONS = 32  # remembered at most, and
@@ -59,10 +61,18 @@ class Evaluation:
         """The same, each once: what a query of a list finds may be there twice."""
         return list(dict.fromkeys(self.words(0, self.count)))
 
-    def has(self, key: int) -> bool:
-        """Is the object among them, if they are ascending? Looks at some of them only."""
-        at = bisect_left(range(self.count), key, key=lambda index: self.keys(index, 1)[0])
-        return at < self.count and self.keys(at, 1)[0] == key
+    def place(self, head: int, key: int, is_ascending: bool) -> int | None:
+        """Where an object is first; None: it is none of them. Of ascending ones some are looked at only."""
+        if is_ascending:
+            at = bisect_left(range(self.count), key, key=lambda index: self.keys(index, 1)[0])
+            return at if at < self.count and self.keys(at, 1)[0] == key else None
+        found, index = ctypes.c_bool(), ctypes.c_uint64()
+        s = take()
+        s.head.value, s.key.value = head, key
+        status = _results_find_object(self.handle, s.object, ctypes.byref(index), ctypes.byref(found))
+        give_back(s)
+        check(status)
+        return index.value if found.value else None
 
 
 class Evaluations:
