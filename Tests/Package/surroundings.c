@@ -321,9 +321,9 @@ static void *go_deep(void *userdata) {
     objstore_results *results;
     objstore_query *query;
     char *json = nested("{\"next\":", "null", "}", 199), *list = nested("[", "1", "]", 100),
-         *broken = nested("[", "", "", 199), *deeper = nested("!(", "n > 19000", ")", 60);
+         *broken = nested("[", "", "", 199), *deeper = nested("!(", "n > 19000", ")", 101);
     /* Within one another nearly as far as may be; and a chain, which is not deep. */
-    char *const conditions[] = {nested("!(", "n > 19000", ")", 48), nested("(n != 5 AND ", "n > 19000", ")", 90),
+    char *const conditions[] = {nested("!(", "n > 19000", ")", 96), nested("(n != 5 AND ", "n > 19000", ")", 90),
         nested("n < 0 OR ", "n > 19000", "", 5000)};
     size_t i, count, bytes = 0;
     int32_t order;
