@@ -3,11 +3,13 @@ internal import CSystem
 /// A stream of record batches, as the Arrow C stream interface has it: whoever got it asks for one batch after the
 /// other, then releases it. Batches stay until they are released themselves.
 ///
-/// What it reads lies in a version that it keeps pinned, or in tables that were made with it. One thread at a time.
+/// What it reads lies in a version that it keeps pinned, or in tables that were made with it. Threads that ask at the
+/// same time get one batch after the other.
 package final class ArrowStream {
     private let columns: [ArrowColumn]
     private let source: any ArrowSource
     private let fork = ForkGuard()
+    private let turn = Turn()
     private var message: UnsafeMutablePointer<UInt8>?
 
     init(_ columns: [ArrowColumn], _ source: any ArrowSource) {
@@ -59,16 +61,23 @@ package final class ArrowStream {
         _ body: (ArrowStream, UnsafeMutableRawPointer) throws(StoreError) -> Void
     ) -> Int32 {
         guard let stream = of(pointer)?.takeUnretainedValue(), let out else { return EINVAL }
-        do throws(StoreError) {
-            if stream.fork.isChild {
-                throw StoreError(.closedHandle, "the stream was made before a fork, in the parent")
-            }
-            try body(stream, out)
-            return 0
-        } catch {
-            stream.keep(error.message)
-            return error.code == .outOfMemory ? ENOMEM : EIO
+        // Whoever had the turn then is not here to give it back.
+        if stream.fork.isChild {
+            stream.keep("the stream was made before a fork, in the parent")
+            return EIO
         }
+        let code = stream.turn.take { () -> Int32 in
+            do throws(StoreError) {
+                try body(stream, out)
+                return 0
+            } catch {
+                stream.keep(error.message)
+                return error.code == .outOfMemory ? ENOMEM : EIO
+            }
+        }
+        if let code { return code }
+        stream.keep("the stream is asked by what it called: it has not got to an end with the batch before")
+        return EIO
     }
 
     private func keep(_ text: String) {

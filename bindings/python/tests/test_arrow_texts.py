@@ -3,6 +3,7 @@
 import gc
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -283,3 +284,31 @@ def test_forms_that_there_are_not(store: objstore.Store, texts: Any) -> None:
     for ask in (*asked, rows.select("few").to_arrow, rows.select("few").to_pandas):
         with pytest.raises(objstore.InvalidArgument, match="texts is 'plain', 'dictionaries' or 'views', not"):
             ask(texts=texts)
+
+
+class Numbered(Model):
+    number: int = field(primary_key=True)
+    text: str
+
+
+@pytest.mark.parametrize("texts", FORMS)
+def test_threads_that_share_a_reader(tmp_path: Path, texts: Any) -> None:
+    """Each batch comes once, and whole."""
+    with objstore.open(tmp_path / "shared", models=[Numbered]) as store:
+        with store.write():
+            store.create_all(Numbered, [{"number": i, "text": f"g{i % 7}"} for i in range(140_000)])
+        reader = pyarrow.RecordBatchReader.from_stream(store.objects(Numbered).arrow(texts=texts))
+        batches: list[Any] = []
+
+        def read() -> None:
+            try:
+                while True:
+                    batches.append(reader.read_next_batch())
+            except StopIteration:
+                pass
+
+        with ThreadPoolExecutor(4) as pool:
+            for done in [pool.submit(read) for _ in range(4)]:
+                done.result()
+        rows = sorted((row["number"], row["text"]) for batch in batches for row in batch.to_pylist())
+        assert rows == [(i, f"g{i % 7}") for i in range(140_000)]

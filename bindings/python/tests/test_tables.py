@@ -598,6 +598,16 @@ def test_groups_of_whole_leaves(seed: int) -> None:
         check_cells(store)
 
 
+def test_groups_of_leaves_far_apart() -> None:
+    """A leaf of bytes that begins beyond what the array of groups has room for."""
+    with objstore.open(memory="far", models=[Cell]) as store:
+        with store.write():
+            for base in (0, 100_000, 10**9, -(10**9), 2**62, -(2**62), 65_500, 0):
+                rows = [{"narrow": base + i % 100, "wide": i, "real": i % 7 / 2} for i in range(4096)]
+                store.create_all(Cell, rows)
+        check_cells(store)
+
+
 def check_cells(store: objstore.Store) -> None:
     rows = [(cell.narrow, cell.wide, cell.real) for cell in store.objects(Cell)]
     groups: dict[int | None, list[tuple[int, float | None]]] = {}

@@ -193,3 +193,12 @@ def test_what_cannot_be(kennel: Kennel) -> None:
         kennel.rooms.limit(-1)
     with pytest.raises(objstore.NoSuchProperty):
         kennel.rooms.order_by("age")
+
+
+def test_other_words_for_an_element(kennel: Kennel) -> None:
+    rooms = kennel.rooms
+    assert list(rooms.order_by("@self")) == sorted(rooms) and list(rooms.distinct("@self")) == list(
+        dict.fromkeys(rooms)
+    )
+    with pytest.raises(objstore.NoSuchProperty, match=r"write value\['name'\]"):
+        objstore.value.name

@@ -172,7 +172,7 @@ final class GroupKeys {
         guard kind == .int, let (cells, base) = try column.bytes(block) else { return nil }
         if near == nil { try beginNear(base &+ Int64(cells[0]), column) }
         let (shift, isBeyond) = base.subtractingReportingOverflow(nearBase)
-        guard let near, !isBeyond, shift >= 0 else { return nil }
+        guard let near, !isBeyond, shift >= 0, shift < Int64(nearCount) else { return nil }
         let room = Int(min(256, Int64(nearCount) - shift)), table = near + Int(shift)
         return try withUnsafeTemporaryAllocation(of: cs_group_sum.self, capacity: 256) { (buffer) throws(StoreError) in
             let found = buffer.baseAddress.unsafelyUnwrapped

@@ -516,9 +516,11 @@ def _quantified(kind: int, form: str, values: Any) -> Expression:
 
 
 def named(value: Any) -> Operand:
-    """A property, or by its name, "age" or "owner.name"."""
+    """A property, or by its name, "age" or "owner.name"; "@self" is the element that a query of values is about."""
     if isinstance(value, Operand):
         return value
+    if value == "@self":
+        return Expression(nodes.OBJECT, (), (), None, False, "@self")
     if isinstance(value, str):
         made = b"".join([nodes.OBJECT, *map(nodes.property_of, value.split("."))])
         return Expression(made, (), (), None, False, "{}", value)

@@ -132,6 +132,8 @@ def _absent(operand: "Operand", model: Any, name: str) -> NoSuchProperty:
         meant = f": did you mean {near[0]}?" if near else ""
         if described is not None and described.kind == kinds.MIXED:
             message = f"what {path} leads to is not known before it is asked: write {path}[{name!r}]"
+        elif path == "value" and not operand._properties:  # objstore.value, of mixed elements
+            message = f"what an element leads to is not known before it is asked: write value[{name!r}]"
         elif described is None:
             message = f"{path} is computed, and does not have a property {name}{meant}"
         else:

@@ -196,12 +196,12 @@ class ValueResults(Generic[T]):
         return self._aggregate("sum")
 
     def min(self) -> T | None:
-        """The smallest value, None left out; None of nothing."""
+        """The smallest value, None left out; None of nothing. A list or dict among mixed elements comes as a copy."""
         smallest: T | None = self._aggregate("min")
         return smallest
 
     def max(self) -> T | None:
-        """The largest value; None of nothing."""
+        """The largest value, as min()."""
         largest: T | None = self._aggregate("max")
         return largest
 
