@@ -59,6 +59,12 @@ INLINE uint64_t exactly(const test *t, const uint8_t *bytes, const uint16_t *off
     return mask;
 }
 
+/* The same by a loop for each of the two questions. */
+INLINE uint64_t exactly_each(const test *t, const uint8_t *bytes, const uint16_t *offsets, size_t first, size_t end) {
+    return t->is_order ? exactly(&(test){true, t->head, t->flip, t->most}, bytes, offsets, first, end)
+                       : exactly(&(test){false, t->head, 0, 0}, bytes, offsets, first, end);
+}
+
 /* From which text on eight bytes go beyond the end. */
 static size_t count_of_whole(const uint16_t *offsets, size_t count) {
     const size_t bytes = offsets[count];
@@ -77,8 +83,7 @@ static void find(const test *t, const uint8_t *bytes, const uint16_t *offsets, s
     for (size_t first = 0; first < count; first += 64) {
         const size_t end = first + 64 < whole ? first + 64 : whole;
         prefetch_ahead(bytes + offsets[first]);
-        mask[first / 64] = t->is_order ? exactly(&(test){true, t->head, t->flip, t->most}, bytes, offsets, first, end)
-                                       : exactly(&(test){false, t->head, 0, 0}, bytes, offsets, first, end);
+        mask[first / 64] = exactly_each(t, bytes, offsets, first, end);
     }
     set_from(whole, count, mask);
 }
@@ -123,8 +128,7 @@ static void find2(const test *t, const uint8_t *bytes, const uint16_t *offsets, 
         prefetch_ahead(bytes + offsets[first]);
         uint64_t left = by_first_byte(t, bytes, offsets + first), found = 0;
         if (__builtin_popcountll(left) > 16) {
-            found = t->is_order ? exactly(&(test){true, t->head, t->flip, t->most}, bytes, offsets, first, first + 64)
-                                : exactly(&(test){false, t->head, 0, 0}, bytes, offsets, first, first + 64);
+            found = exactly_each(t, bytes, offsets, first, first + 64);
         } else {
             for (; left; left &= left - 1) {
                 const unsigned i = (unsigned)__builtin_ctzll(left);
@@ -134,7 +138,7 @@ static void find2(const test *t, const uint8_t *bytes, const uint16_t *offsets, 
         mask[first / 64] = found;
     }
     for (; first < count; first += 64)
-        mask[first / 64] = exactly(t, bytes, offsets, first, first + 64 < whole ? first + 64 : whole);
+        mask[first / 64] = exactly_each(t, bytes, offsets, first, first + 64 < whole ? first + 64 : whole);
     set_from(whole, count, mask);
 }
 

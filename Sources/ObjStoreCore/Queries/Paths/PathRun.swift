@@ -226,12 +226,10 @@ final class PathRun {
 
     /// A property of the object that an item is a link to.
     func property(_ id: UInt32, of item: Item) throws(StoreError) -> Item {
-        let cls = schema.classes[PropertyID.classIndex(id)]
-        if case .value(let link) = item, link.kind == .link,
-            let row = try trees.find(cls, link.low, try reader(cls))
-        {
-            return try read(id, cls, row)
+        if case .value(let link) = item, link.kind == .link, let row = try row(of: link, id) {
+            return try read(id, row)
         }
+        let cls = schema.classes[PropertyID.classIndex(id)]
         let position = try cls.position(id)
         return cls.columns[position].kind.isCollection ? .nothing : .value(.null)
     }

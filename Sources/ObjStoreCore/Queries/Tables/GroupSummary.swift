@@ -109,9 +109,7 @@ final class GroupSummary {
 
     /// The sum of doubles where they lie in the leaf; false: it is something else, or they lie otherwise.
     func addInPlace(_ block: RowBlocks, _ bytes: GroupKeys.Bytes, groups: Int) throws(StoreError) -> Bool {
-        guard way == .doubles, aggregate == .sum, reader.value.kind == .double, let column = reader.number else {
-            return false
-        }
+        guard isSumOfDoubles, let column = reader.number else { return false }
         try extend(to: groups)
         let sums = doubles.elements
         return try column.forEachRun(block) { (words, first, count) in
