@@ -125,7 +125,7 @@ enum KeyPaths {
     /// An object whose getters tell the tracer which property they are.
     static func prototype<T: Object>(_ type: T.Type, _ info: ClassInfo, _ tracer: _Tracer) -> T {
         let prototype = type.init()
-        prototype._tracer = tracer
+        prototype._companion = tracer
         tracer.expect(prototype)
         bind(prototype, info)
         return prototype

@@ -23,8 +23,8 @@ nonisolated open class Object {
     /// The class as the space has it; nil: unmanaged. Owned by `_space`, read without counting references.
     @exclusivity(unchecked) @usableFromInline final var _binding: Unmanaged<ClassBinding>?
     @exclusivity(unchecked) @usableFromInline final var _key: Int64 = -1
-    /// The tracer, while a key path is resolved.
-    @exclusivity(unchecked) @usableFromInline final var _tracer: _Tracer?
+    /// The tracer, while a key path is resolved; of a managed object, the hash of its primary key (`KeptHash`).
+    @exclusivity(unchecked) @usableFromInline final var _companion: AnyObject?
 
     /// An unmanaged object with default values.
     public required init() {}
@@ -68,7 +68,7 @@ nonisolated open class Object {
     /// The next property that a traced key path leads to.
     @usableFromInline
     final func _trace(_ index: UInt32) -> _Tracer {
-        let tracer = _tracer.unsafelyUnwrapped
+        let tracer = unsafeDowncast(_companion.unsafelyUnwrapped, to: _Tracer.self)
         tracer.add(index & ~Persisted<Int>._tracing, of: self)
         return tracer
     }
@@ -153,7 +153,7 @@ extension Object: Hashable {
     public func hash(into hasher: inout Hasher) {
         if let info = try? ClassInfo.of(type(of: self)), !info.key.isEmpty {
             hasher.combine(ObjectIdentifier(info.type))
-            for part in info.key { part.accessor._hash(self, part.offset, into: &hasher) }
+            hasher.combine(isManaged ? KeptHash.of(self, info) : KeptHash.make(self, info))
         } else {
             hasher.combine(ObjectIdentifier(self))
         }

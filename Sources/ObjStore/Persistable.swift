@@ -169,52 +169,10 @@ extension Persistable {
 
     public static func _takeReferences(_ object: Object, _ offset: Int, _ references: _References) {}
 
-    /// For primary keys, which never change while an object is managed: what the first hash of it finds is kept in the
-    /// payload for those that follow, so that a set still finds an object that was deleted. Several threads may do so
-    /// at a time.
+    /// For primary keys.
     public static func _hash(_ object: Object, _ offset: Int, into hasher: inout Hasher) {
-        let wrapper = wrapper(object, offset)
-        let index = wrapper.pointee.index
-        guard isManaged(index) else { return _hash(_read(&wrapper.pointee.value), into: &hasher) }
-        if hashKept(wrapper, orInitial: false, into: &hasher) { return }
-        if !object.isInvalidated,
-            let value = ErrorCollector.unlessGone(object._space?.handle.reports, { _get(object, index) })
-        {
-            KeptKeys.lock.withLock {
-                _write(&payload(wrapper).pointee, value)
-                flags(wrapper).pointee |= Persisted<Self>._isKept
-            }
-            return _hash(value, into: &hasher)
-        }
-        _ = hashKept(wrapper, orInitial: true, into: &hasher)
+        _hash(current(object, offset), into: &hasher)
     }
-
-    /// Hashes the payload if the key is kept there, or anyway.
-    private static func hashKept(
-        _ wrapper: UnsafeMutablePointer<Persisted<Self>>, orInitial: Bool, into hasher: inout Hasher
-    ) -> Bool {
-        KeptKeys.lock.withLock {
-            guard orInitial || flags(wrapper).pointee & Persisted<Self>._isKept != 0 else { return false }
-            _hash(_read(&payload(wrapper).pointee), into: &hasher)
-            return true
-        }
-    }
-
-    // Fields by themselves, as `Persisted` has them: to change one of the wrapper's is to change the wrapper, for code
-    // that reads its index meanwhile, in the eyes of ThreadSanitizer.
-    private static func flags(_ wrapper: UnsafeMutablePointer<Persisted<Self>>) -> UnsafeMutablePointer<UInt8> {
-        (UnsafeMutableRawPointer(wrapper) + MemoryLayout<UInt32>.size).assumingMemoryBound(to: UInt8.self)
-    }
-
-    private static func payload(_ wrapper: UnsafeMutablePointer<Persisted<Self>>) -> UnsafeMutablePointer<_Storage> {
-        (UnsafeMutableRawPointer(flags(wrapper) + 1)).alignedUp(for: _Storage.self).assumingMemoryBound(
-            to: _Storage.self)
-    }
-}
-
-/// Guards the primary keys that are kept in managed objects, whose payload nothing else touches.
-private enum KeptKeys {
-    static let lock = Lock()
 }
 
 /// Types whose optional is ``Persistable``.

@@ -8,7 +8,8 @@ public import CRuntime
 @frozen @propertyWrapper
 public struct Persisted<Value: Persistable> {
     /// Of the property in its class when the object is managed; with bit 31, while a key path is traced; all ones
-    /// while the object is unmanaged.
+    /// while the object is unmanaged. Nothing here changes while the object is managed: code that is not optimised
+    /// copies all of it to read the index, on any thread.
     @usableFromInline var index: UInt32
     @usableFromInline var flags: UInt8
     @usableFromInline var value: Value._Storage
@@ -21,8 +22,6 @@ public struct Persisted<Value: Persistable> {
     @usableFromInline static var _isCascading: UInt8 { @inlinable get { 16 } }
     @usableFromInline static var _isGenerated: UInt8 { @inlinable get { 32 } }
     @usableFromInline static var _isFullText: UInt8 { @inlinable get { 128 } }
-    /// Of a managed object: the value is the primary key, for hashes.
-    static var _isKept: UInt8 { 64 }
 
     @inlinable
     public init() {

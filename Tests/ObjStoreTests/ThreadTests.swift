@@ -122,6 +122,37 @@ final class Named: Object {
         #expect(store.lastError == nil)
     }
 
+    /// Two threads are the first to hash one object after the other, and others read the key of each at that moment:
+    /// code that is not optimised, as this is, copies all of a property to read where it is.
+    @Test func readWhileHashedFirst() throws {
+        let store = try memoryStore([Named.self])
+        let end = "longer than what a String holds in itself"
+        let objects = Carried(
+            value: try store.write { tx in
+                try (0..<20_000).map { try tx.create(Named.self, value: ["key": "\($0), \(end)"]) }
+            })
+        let position = Atomic<Int>(0), others = Atomic<Int>(0)
+        onThreads(4) { number in
+            guard number > 0 else {
+                for (index, object) in objects.value.enumerated() {
+                    position.store(index, ordering: .relaxed)
+                    _ = object.hashValue
+                }
+                return position.store(-1, ordering: .relaxed)
+            }
+            while case let index = position.load(ordering: .relaxed), index >= 0 {
+                let object = objects.value[index]
+                if number == 1 {
+                    _ = object.hashValue
+                } else if object.key != "\(index), \(end)" {
+                    others.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        #expect(others.load(ordering: .relaxed) == 0)
+        #expect(store.lastError == nil)
+    }
+
     /// Objects, results and counts of the live store on threads that do not write, while one does.
     @Test func liveReadsWhileAnotherThreadWrites() throws {
         let store = try memoryStore([Dog.self])
