@@ -2,28 +2,57 @@ import Testing
 
 import ObjStoreCore
 
-/// Sorting rows by eight bytes, against a stable sort of an array.
+/// Sorting rows by the codes of eight bytes, against a stable sort of an array.
 @Suite struct PrefixSortTests {
-    private static func check(_ prefixes: [UInt64], _ what: String) throws {
-        let count = prefixes.count
-        let rows = PrefixSort.Rows.allocate(capacity: count + 1),
-            scratch = PrefixSort.Rows.allocate(capacity: count + 1)
-        defer { for memory in [rows, scratch] { memory.deallocate() } }
-        for index in 0..<count { rows[index] = PrefixedRow(prefix: prefixes[index], index: index) }
+    /// As `RowOrder` does it: codes for which there is room, and where these are equal those of the rest.
+    private static func check(_ prefixes: [UInt64], _ what: String, indexBits: UInt64) throws {
+        let count = prefixes.count, end: UInt64 = 0x7777
+        let memory = (0..<3).map { _ in PrefixSort.Rows.allocate(capacity: count + 1) }
+        defer { for part in memory { part.deallocate() } }
+        let rows = memory[0], scratch = memory[1], words = memory[2], mask: UInt64 = 1 << indexBits - 1
         // What must not be touched.
-        rows[count] = PrefixedRow(prefix: 7, index: -7)
-        scratch[count] = PrefixedRow(prefix: 7, index: -7)
-        try PrefixSort.sort(rows, scratch, count)
+        for part in memory { part[count] = end }
+        for index in 0..<count { rows[index] = UInt64(index) }
+        func sort(_ range: Range<Int>, _ rounds: Int) throws {
+            if range.count < 2 { return }
+            for place in range { words[place - range.lowerBound] = prefixes[Int(rows[place] & mask)] }
+            let code = try PrefixCode(words, range.count, room: 64 - Int(indexBits))
+            for place in range {
+                rows[place] = code(words[place - range.lowerBound]) << indexBits | rows[place] & mask
+            }
+            let isSorted = zip(range, range.dropFirst()).allSatisfy { rows[$0] < rows[$1] }
+            #expect(!code.isSorted || isSorted)
+            try PrefixSort.sort(rows + range.lowerBound, scratch, range.count, indexBits: indexBits)
+            if code.isExact { return }
+            #expect(rounds < 3)
+            var start = range.lowerBound
+            while start < range.upperBound {
+                let next = (start..<range.upperBound).first { rows[$0] >> indexBits != rows[start] >> indexBits }
+                try sort(start..<(next ?? range.upperBound), rounds + 1)
+                start = next ?? range.upperBound
+            }
+        }
+        try sort(0..<count, 0)
         let expected = prefixes.indices.sorted { (prefixes[$0], $0) < (prefixes[$1], $1) }
-        #expect((0..<count).map { rows[$0].index } == expected, "\(what), \(count) rows")
-        for place in stride(from: 1, to: count, by: 1) {
+        #expect((0..<count).map { Int(rows[$0] & mask) } == expected, "\(what), \(count) rows, \(indexBits)")
+        #expect(memory.allSatisfy { $0[count] == end })
+        // All of them at once: which are equal.
+        guard count > 0 else { return }
+        for index in 0..<count { words[index] = prefixes[index] }
+        let code = try PrefixCode(words, count, room: 64)
+        let codes = expected.map { code(words[$0]) }
+        for place in 1..<max(1, count) {
             let isEqual = prefixes[expected[place - 1]] == prefixes[expected[place]]
-            if (rows[place - 1].prefix == rows[place].prefix) != isEqual {
+            if isEqual ? codes[place - 1] != codes[place] : codes[place - 1] >= codes[place] {
                 Issue.record("\(what), \(count) rows: place \(place) is \(isEqual ? "equal" : "not equal")")
                 break
             }
         }
-        #expect(rows[count].index == -7 && scratch[count].index == -7)
+        #expect(code.isExact)
+    }
+
+    private static func check(_ prefixes: [UInt64], _ what: String) throws {
+        for bits: UInt64 in [15, 32] { try check(prefixes, what, indexBits: bits) }
     }
 
     @Test func allSizesAndPatterns() throws {

@@ -25,7 +25,7 @@ allowed+='|malloc_usable_size|__stack_chk_fail|abort|qsort|(f?(mod|min|max|abs)|
 allowed+='|strto(d|ll|ull)|__(mul|div|mod|udiv|umod)ti[34]|c?ffi_[a-z0-9_]*|_GLOBAL_OFFSET_TABLE_|__tls_get_addr'
 allowed+='|__(asan|tsan|sanitizer)_[a-z0-9_]*'
 # csystem.h: hooks, injected bugs, atomics, masks of cells. Inline functions show as defined (t) in whoever calls them.
-allowed+='|cs_(cells_(level|in_[a-z]+|find_pair)|heads_(begin|at_most)|sums_by_byte|(set_)?yield(_hook)?|(set_)?bug|injected_bugs|(load|store|cas|add)[0-9]+(_[a-z]+)?|fence(_acquire|_release)?|pause|prefetch|return_memory|try_(malloc|calloc|realloc|aligned))'
+allowed+='|cs_(cells_(level|in_[a-z]+|find_pair)|heads_(begin|at_most)|sums_by_byte|pack_bits|(set_)?yield(_hook)?|(set_)?bug|injected_bugs|(load|store|cas|add)[0-9]+(_[a-z]+)?|fence(_acquire|_release)?|pause|prefetch|return_memory|try_(malloc|calloc|realloc|aligned))'
 # Swift itself, without its own doors: SystemRandomNumberGenerator, the clocks, print and readLine.
 allowed+='|\$[sS].*|_*swift[A-Z_].*|_\$s.*|symbolic .*'
 doors='swift_stdlib_random|\$s.*(SystemRandomNumberGenerator|6random2in|13randomElement|8shuffled|7shuffle).*|\$ss5print_.*|\$ss10debugPrint_.*|\$ss8readLine.*|\$ss(15Continuous|10Suspending)Clock.*|swift_get_(time|clock_res)'

@@ -63,4 +63,18 @@ typedef struct cs_group_sum {
 /* Adds each value to the group that its byte says, one after the other (sums.c). */
 void cs_sums_by_byte(const uint8_t *groups, const double *values, size_t count, cs_group_sum sums[256]);
 
+/* Neighbouring bits of a word, and how far down they go. */
+typedef struct cs_bit_part {
+    uint64_t mask, shift;
+} cs_bit_part;
+
+/* Some of the bits of words: the first `count` parts, the lowest first. */
+typedef struct cs_bit_parts {
+    cs_bit_part parts[8];
+    uint32_t count;
+} cs_bit_parts;
+
+/* Moves the parts of each word together, at its lower end (bits.c). */
+void cs_pack_bits(uint64_t *words, size_t count, const cs_bit_parts *parts);
+
 #endif

@@ -92,7 +92,7 @@ extension WriteTransaction {
                 }
                 let keys = try origin.origins(.notEqual, .null, link.property, without: nil)
                 // By target so far: an object tree is changed in the order of its own keys.
-                keys.sort()
+                try keys.sort()
                 var links = NulledLinks(state: origin, property: link.property, keys: keys)
                 try links.run()
             }

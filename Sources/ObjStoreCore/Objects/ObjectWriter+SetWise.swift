@@ -131,7 +131,7 @@ extension KeyBuffer {
         try Memory.check(for: count, each: 16)
         let sorted = try KeyBuffer(expecting: count), distinct = try KeyBuffer(expecting: count)
         for index in 0..<count { try sorted.append(keys[index]) }
-        sorted.sort()
+        try sorted.sort()
         for index in 0..<count where index == 0 || sorted.keys[index] != sorted.keys[index - 1] {
             try distinct.append(sorted.keys[index])
         }

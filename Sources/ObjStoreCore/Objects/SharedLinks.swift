@@ -48,7 +48,7 @@ extension WriteTransaction {
                 try all.append(some.keys[index])
             }
         }
-        all.sort()
+        try all.sort()
         for index in 0..<all.count where index > 0 && all.keys[index] == all.keys[index - 1] {
             if shared.count == 0 || shared.keys[shared.count - 1] != all.keys[index] {
                 try shared.append(all.keys[index])

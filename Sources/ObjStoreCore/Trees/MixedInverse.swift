@@ -165,7 +165,7 @@ extension IndexReader {
             try all.append(owner)
             return true
         }
-        all.sort()
+        try all.sort()
         for index in 0..<all.count where index == 0 || all.keys[index] != all.keys[index - 1] {
             try owners.append(all.keys[index])
         }

@@ -17,6 +17,11 @@ package final class KeyBuffer {
         try self.init(keys: KeyBuffer.memory(capacity), capacity: capacity)
     }
 
+    /// None yet, in memory that `Memory.allocate` gave.
+    convenience init(taking memory: UnsafeMutablePointer<Int64>, _ capacity: Int) {
+        self.init(keys: memory, capacity: capacity)
+    }
+
     private init(keys: UnsafeMutablePointer<Int64>, capacity: Int) {
         self.keys = keys
         self.capacity = capacity
@@ -83,8 +88,11 @@ package final class KeyBuffer {
         count += range.count
     }
 
-    func sort() {
-        var all = UnsafeMutableBufferPointer(start: keys, count: count)
-        all.sort()
+    /// Ascending, as keys, which are never negative. Errors: `.outOfMemory`; those of whoever watches the query.
+    func sort() throws(StoreError) {
+        let words = UnsafeMutableRawPointer(keys).assumingMemoryBound(to: UInt64.self)
+        let scratch = try Memory.allocate(UInt64.self, max(1, count))
+        defer { scratch.deallocate() }
+        try PrefixSort.sort(words, scratch, count, indexBits: 0)
     }
 }

@@ -49,8 +49,8 @@ def needs(path, ask):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_as_much_as_is_said(filled, kind):
-    said = {"find": 24, "sort": 72, "sort texts": 96, "the first": 8, "groups": 96}
-    said |= {"distinct": 200, "sections": 224, "table": 72}
+    said = {"find": 24, "sort": 58, "sort texts": 74, "the first": 8, "groups": 96}
+    said |= {"distinct": 200, "sections": 176, "table": 72}
     assert 4 <= needs(filled, KINDS[kind]) / COUNT <= said[kind]
 
 

@@ -176,7 +176,7 @@ struct BoundTest {
                 try found.append(key)
                 return true
             }
-            found.sort()
+            try found.sort()
             return true
         }
         return usedIndex == true ? found : nil

@@ -112,7 +112,7 @@ extension BoundTest {
                     return true
                 }
             }
-            found.sort()
+            try found.sort()
             return found
         }
     }

@@ -1,19 +1,27 @@
 /// The objects of a list in the order of sort keys.
 ///
 /// ```
-///  list            rows: prefix of the first key, index in the list
-///  k0 k1 k2 …  ──► sort ──► runs of equal prefixes ──► by what lies behind it ──► by the next key ──► …
+///  list            rows: code of the first key's prefix │ index in the list
+///  k0 k1 k2 …  ──► sort ──► runs of equal codes ──► by what lies behind it ──► by the next key ──► …
 /// ```
-/// Memory: 16 bytes for each object and twice as much while it sorts, and 8 for each key, of texts 16: `.outOfMemory`.
+/// Memory: 8 bytes for each object, 8 for each key as soon as it is needed, of texts 24, and while it sorts 16 for each
+/// object of the largest run: `.outOfMemory`.
 final class RowOrder {
-    private typealias Row = PrefixedRow
-
     private let list: KeyBuffer
-    private let columns: [SortColumn]
+    /// Nil: made when needed, of `keys`.
+    private var columns: [SortColumn?]
+    private let keys: [SortKey]
     private let reader: ClusterReader
-    private let rows: UnsafeMutablePointer<Row>
+    private let trees: TreeAccess?
+    private let cls: ClassSchema?
+    /// The list is in the order of creation.
+    private let isAscending: Bool
+    private let rows: PrefixSort.Rows
+    /// What a row has of the index in its list.
+    private let indexBits: UInt64
+    private let indexMask: UInt64
     /// As far as it was needed.
-    private var scratch: UnsafeMutablePointer<Row>?
+    private var scratch: PrefixSort.Rows?
     private var scratchCount = 0
     private var count: Int
     /// Of a list of neighbours, which needs no looking up.
@@ -21,33 +29,41 @@ final class RowOrder {
     /// Where runs of objects begin that no key distinguishes: a bit for each row.
     private var begins: [Bool] = []
 
-    init(
+    convenience init(
         _ list: KeyBuffer, _ keys: [SortKey], _ trees: TreeAccess, _ cls: ClassSchema
     ) throws(StoreError) {
-        self.list = list
-        reader = try trees.objects(cls)
-        var columns: [SortColumn] = [], isAscending = true
-        count = list.count
-        for index in stride(from: 1, to: count, by: 1) where list.keys[index - 1] >= list.keys[index] {
+        var isAscending = true
+        for index in stride(from: 1, to: list.count, by: 1) where list.keys[index - 1] >= list.keys[index] {
             isAscending = false
             break
         }
-        for key in keys {
-            columns.append(try SortColumn(key, list, isAscending: isAscending, reader, trees, cls))
-        }
-        self.columns = columns
-        let areNeighbours = isAscending && count > 0 && list.keys[count - 1] == list.keys[0] + Int64(count - 1)
-        firstKey = areNeighbours ? list.keys[0] : nil
-        rows = try Memory.allocate(Row.self, max(1, count))
+        try self.init(
+            list, keys, [SortColumn?](repeating: nil, count: keys.count), try trees.objects(cls), trees, cls,
+            isAscending: isAscending)
     }
 
     /// By columns that are made.
-    init(_ list: KeyBuffer, _ columns: [SortColumn], _ reader: ClusterReader) throws(StoreError) {
+    convenience init(_ list: KeyBuffer, _ columns: [SortColumn], _ reader: ClusterReader) throws(StoreError) {
+        try self.init(list, columns.map(\.key), columns, reader, nil, nil, isAscending: false)
+    }
+
+    private init(
+        _ list: KeyBuffer, _ keys: [SortKey], _ columns: [SortColumn?], _ reader: ClusterReader, _ trees: TreeAccess?,
+        _ cls: ClassSchema?, isAscending: Bool
+    ) throws(StoreError) {
         self.list = list
+        self.keys = keys
         self.columns = columns
         self.reader = reader
-        (count, firstKey) = (list.count, nil)
-        rows = try Memory.allocate(Row.self, max(1, list.count))
+        self.trees = trees
+        self.cls = cls
+        self.isAscending = isAscending
+        count = list.count
+        let areNeighbours = isAscending && count > 0 && list.keys[count - 1] == list.keys[0] + Int64(count - 1)
+        firstKey = areNeighbours ? list.keys[0] : nil
+        indexBits = UInt64(Int.bitWidth - max(0, count - 1).leadingZeroBitCount)
+        indexMask = 1 &<< indexBits &- 1
+        rows = try Memory.allocate(UInt64.self, max(1, count))
     }
 
     deinit {
@@ -55,25 +71,41 @@ final class RowOrder {
         scratch?.deallocate()
     }
 
-    private func scratch(for count: Int) throws(StoreError) -> UnsafeMutablePointer<Row> {
+    private func column(_ level: Int) throws(StoreError) -> SortColumn {
+        if let column = columns[level] { return column }
+        guard let trees, let cls else { throw StoreError(.internalError, "an order has a key without a column") }
+        let column = try SortColumn(keys[level], list, isAscending: isAscending, reader, trees, cls)
+        columns[level] = column
+        return column
+    }
+
+    /// Two parts, of so many words each.
+    private func scratch(for count: Int) throws(StoreError) -> PrefixSort.Rows {
         if let scratch, count <= scratchCount { return scratch }
         // Not a little more each time.
         let room = min(max(count, 2 * scratchCount, 1024), max(count, list.count))
         scratch?.deallocate()
         (scratch, scratchCount) = (nil, 0)
-        let memory = try Memory.allocate(Row.self, room)
+        let memory = try Memory.allocate(UInt64.self, 2 * room)
         (scratch, scratchCount) = (memory, room)
         return memory
     }
 
-    /// The keys of the first objects.
+    /// The keys of the first objects. Nothing else can be asked afterwards.
     func keys(_ limit: Int) throws(StoreError) -> KeyBuffer {
-        let limit = min(limit, count), keys = try KeyBuffer(expecting: limit)
+        let limit = min(limit, count)
+        // The prefixes of the first key are needed no more: no new memory, which has to be filled with zeros first.
+        let keys: KeyBuffer
+        if limit > 0, limit > list.count / 2, let memory = columns.first??.takePrefixes() {
+            keys = KeyBuffer(taking: UnsafeMutableRawPointer(memory).assumingMemoryBound(to: Int64.self), list.count)
+        } else {
+            keys = try KeyBuffer(expecting: limit)
+        }
         try WatchedQuery.forEachStretch(of: 0..<limit) { (stretch) throws(StoreError) in
             if let firstKey {
-                for place in stretch { try keys.append(firstKey &+ Int64(rows[place].index)) }
+                for place in stretch { try keys.append(firstKey &+ Int64(index(at: place))) }
             } else {
-                for place in stretch { try keys.append(list.keys[rows[place].index]) }
+                for place in stretch { try keys.append(list.keys[index(at: place)]) }
             }
         }
         return keys
@@ -87,9 +119,9 @@ final class RowOrder {
         let isLate = InjectedBug.active(.queryDistinctLate)
         try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
             if isLate {
-                for place in stretch where place + 1 == count || begins[place + 1] { isFirst[rows[place].index] = true }
+                for place in stretch where place + 1 == count || begins[place + 1] { isFirst[index(at: place)] = true }
             } else {
-                for place in stretch where begins[place] { isFirst[rows[place].index] = true }
+                for place in stretch where begins[place] { isFirst[index(at: place)] = true }
             }
         }
         let keys = KeyBuffer()
@@ -106,8 +138,8 @@ final class RowOrder {
         var firsts = [Int32](repeating: 0, count: count), first: Int32 = 0
         try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
             for place in stretch {
-                if begins[place] { first = Int32(truncatingIfNeeded: rows[place].index) }
-                firsts[rows[place].index] = first
+                if begins[place] { first = Int32(truncatingIfNeeded: index(at: place)) }
+                firsts[index(at: place)] = first
             }
         }
         var numbers = [Int32](repeating: 0, count: count), next: Int32 = 0
@@ -128,12 +160,13 @@ final class RowOrder {
     // MARK: Runs of objects with equal values, after `sort`
 
     /// The index in the list of what stands at a place.
-    func index(at place: Int) -> Int { rows[place].index }
+    @inline(__always)
+    func index(at place: Int) -> Int { Int(truncatingIfNeeded: rows[place] & indexMask) }
     func isFirstOfRun(at place: Int) -> Bool { begins[place] }
     /// By the first key. What it points to is valid as long as the version, or until the next value.
     func value(at place: Int) throws(StoreError) -> Value {
         var finder = RowFinder(reader)
-        return try columns[0].value(rows[place].index, list, &finder)
+        return try column(0).value(index(at: place), list, &finder)
     }
 
     // MARK: Sorting
@@ -143,79 +176,36 @@ final class RowOrder {
         try Memory.check(for: count, each: 1)
         begins = [Bool](repeating: false, count: count)
         if count == 0 { return }
-        guard let first = columns.first else {
-            for index in 0..<count { rows[index] = Row(prefix: 0, index: index) }
+        guard !columns.isEmpty else {
+            for index in 0..<count { rows[index] = UInt64(index) }
             begins[0] = true
             return
         }
         if limit < count / 8 {
-            try keepLeast(limit, first)
-        } else if try sortByFewValues(first) {
-            return
+            try keepLeast(limit)
+            try sort(0..<count, by: 0)
         } else {
-            let prefixes = first.prefixes
-            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
-                for index in stretch { rows[index] = Row(prefix: prefixes[index], index: index) }
-            }
+            try sortAll()
         }
-        try sortLoaded(0..<count, by: 0)
     }
 
     /// Leaves out rows that come behind the `limit` least by their first prefix alone.
-    private func keepLeast(_ limit: Int, _ column: SortColumn) throws(StoreError) {
+    private func keepLeast(_ limit: Int) throws(StoreError) {
         if limit == 0 {
             count = 0
             return
         }
-        let prefixes = column.prefixes
-        let words = UnsafeMutableRawPointer(rows).assumingMemoryBound(to: UInt64.self)
-        words.update(from: prefixes, count: count)
-        let threshold = try RowOrder.least(limit, words, count)
+        let prefixes = try column(0).prefixes
+        rows.update(from: prefixes, count: count)
+        let threshold = try RowOrder.least(limit, rows, count)
         var kept = 0
         try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
             for index in stretch where prefixes[index] <= threshold {
-                rows[kept] = Row(prefix: prefixes[index], index: index)
+                rows[kept] = UInt64(index)
                 kept += 1
             }
         }
         count = kept
-    }
-
-    /// By a first key of few values, such as an age, each of which gets its part of the rows at once, with the prefixes
-    /// of the next key, which are in the order of the list; false: it has too many.
-    private func sortByFewValues(_ column: SortColumn) throws(StoreError) -> Bool {
-        let prefixes = column.prefixes
-        guard column.isExact, count > PrefixSort.fewValues else { return false }
-        var differ: UInt64 = 0
-        try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
-            for index in stretch { differ |= prefixes[index] ^ prefixes[0] }
-        }
-        let low = UInt64(differ == 0 ? 0 : differ.trailingZeroBitCount)
-        let bits = 64 - (differ &>> low).leadingZeroBitCount, mask = UInt64(1 &<< UInt64(bits & 63)) &- 1
-        guard bits <= PrefixSort.fewBits else { return false }
-        var ends = [Int](repeating: 0, count: 1 << bits)
-        let next = columns.count > 1 ? columns[1].prefixes : nil
-        try ends.withUnsafeMutableBufferPointer { (ends) throws(StoreError) in
-            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
-                for index in stretch { ends[Int(prefixes[index] &>> low & mask)] &+= 1 }
-            }
-            var sum = 0
-            for digit in 0..<ends.count { (ends[digit], sum) = (sum, sum &+ ends[digit]) }
-            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
-                for index in stretch {
-                    let digit = Int(prefixes[index] &>> low & mask)
-                    rows[ends[digit]] = Row(prefix: next?[index] ?? 0, index: index)
-                    ends[digit] &+= 1
-                }
-            }
-        }
-        var start = 0
-        for end in ends where end > start {
-            begins[start] = true
-            if next != nil { try sortLoaded(start..<end, by: 1) }
-            start = end
-        }
-        return true
     }
 
     /// The limit-th least word, by halving around one of them; they come in another order.
@@ -241,24 +231,132 @@ final class RowOrder {
         return words[max(0, limit - (InjectedBug.active(.queryBestTooFew) ? 2 : 1))]
     }
 
-    /// Rows that are equal by all keys before.
-    private func sort(_ range: Range<Int>, by level: Int) throws(StoreError) {
-        begins[range.lowerBound] = true
-        if level == columns.count || range.count < 2 { return }
-        if level & 15 == 15 { try Stack.check() }
-        let column = columns[level]
-        try WatchedQuery.forEachStretch(of: range) { (stretch) throws(StoreError) in
-            for place in stretch { rows[place].prefix = column.prefixes[rows[place].index] }
+    /// Every object of the list, in one pass by the highest bits of the first key, from where the prefixes lie to where
+    /// the rows will be, and then one bucket after the other.
+    ///
+    /// Where these bits are all of the key, as of an age, the rows get the codes of the next key, whose prefixes are
+    /// in the order of the list still.
+    private func sortAll() throws(StoreError) {
+        let first = try column(0), code = try PrefixCode(first.prefixes, count, room: 64 - Int(indexBits))
+        if code.bits == 0 || code.isSorted {
+            let prefixes = first.prefixes
+            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+                for index in stretch { rows[index] = code(prefixes[index]) &<< indexBits | UInt64(index) }
+            }
+            return try sortRuns(0..<count, by: 0, isExact: code.isExact)
         }
-        try sortLoaded(range, by: level)
+        let isWhole = first.isExact && code.isExact && code.bits <= PrefixSort.mostBits && count >= RowOrder.leastApart
+        if isWhole, columns.count > 1 {
+            let next = try column(1), nextCode = try PrefixCode(next.prefixes, count, room: 64 - Int(indexBits))
+            try forEachBucket(first.prefixes, code, holding: next.prefixes, nextCode) { (bucket) throws(StoreError) in
+                begins[bucket.lowerBound] = true
+                try sortCodes(bucket)
+                try sortRuns(bucket, by: 1, isExact: nextCode.isExact)
+            }
+        } else {
+            try forEachBucket(first.prefixes, code, holding: first.prefixes, code) { (bucket) throws(StoreError) in
+                if !isWhole { try sortCodes(bucket) }
+                try sortRuns(bucket, by: 0, isExact: code.isExact)
+            }
+        }
     }
 
-    /// Rows that have their prefixes.
-    private func sortLoaded(_ range: Range<Int>, by level: Int) throws(StoreError) {
-        let column = columns[level]
-        try sortByPrefix(range)
+    /// Few objects, of which nearly each has a bucket of its own, are sorted by the next key afterwards.
+    private static let leastApart = 4096
+
+    /// Rows of all objects, in buckets by the highest bits of their codes.
+    private func forEachBucket(
+        _ prefixes: UnsafeMutablePointer<UInt64>, _ code: PrefixCode, holding held: UnsafeMutablePointer<UInt64>,
+        _ heldCode: PrefixCode, _ body: (Range<Int>) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        // So that a bucket has a few rows.
+        let wanted = min(PrefixSort.mostBits, max(4, (Int.bitWidth &- count.leadingZeroBitCount) &- 3))
+        let bits = min(wanted, code.bits), shift = UInt64(code.bits - bits)
+        var ends = [Int](repeating: 0, count: 1 << bits)
+        try ends.withUnsafeMutableBufferPointer { (ends) throws(StoreError) in
+            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+                for index in stretch { ends[Int(truncatingIfNeeded: code(prefixes[index]) &>> shift)] &+= 1 }
+            }
+            var sum = 0
+            for digit in 0..<ends.count { (ends[digit], sum) = (sum, sum &+ ends[digit]) }
+            try WatchedQuery.forEachStretch(of: 0..<count) { (stretch) throws(StoreError) in
+                for index in stretch {
+                    let digit = Int(truncatingIfNeeded: code(prefixes[index]) &>> shift)
+                    rows[ends[digit]] = heldCode(held[index]) &<< indexBits | UInt64(index)
+                    ends[digit] &+= 1
+                }
+            }
+        }
+        var start = 0
+        for end in ends where end > start {
+            try body(start..<end)
+            start = end
+        }
+    }
+
+    /// Rows that are equal by all keys before, in the order of the list.
+    private func sort(_ range: Range<Int>, by level: Int) throws(StoreError) {
+        begins[range.lowerBound] = true
+        if level == keys.count || range.count < 2 { return }
+        if level & 15 == 15 { try Stack.check() }
+        let prefixes = try column(level).prefixes, found = try scratch(for: range.count) + range.count
+        try WatchedQuery.forEachStretch(of: range) { (stretch) throws(StoreError) in
+            for place in stretch { found[place &- range.lowerBound] = prefixes[index(at: place)] }
+        }
+        try sortRuns(range, by: level, isExact: try sort(range, by: found))
+    }
+
+    /// Rows by prefixes, which lie in their order; false: some with equal codes have other prefixes.
+    private func sort(_ range: Range<Int>, by prefixes: UnsafeMutablePointer<UInt64>) throws(StoreError) -> Bool {
+        if range.count <= PrefixSort.mostInserted {
+            sortFew(range, by: prefixes)
+            return true
+        }
+        let code = try PrefixCode(prefixes, range.count, room: 64 - Int(indexBits))
+        try WatchedQuery.forEachStretch(of: range) { (stretch) throws(StoreError) in
+            for place in stretch {
+                rows[place] = code(prefixes[place &- range.lowerBound]) &<< indexBits | rows[place] & indexMask
+            }
+        }
+        if !code.isSorted { try sortCodes(range) }
+        return code.isExact
+    }
+
+    /// By insertion. Their codes are counted.
+    private func sortFew(_ range: Range<Int>, by prefixes: UnsafeMutablePointer<UInt64>) {
+        let rows = rows + range.lowerBound
+        var place = 1
+        while place < range.count {
+            let row = rows[place], prefix = prefixes[place]
+            var left = place
+            while left > 0, prefixes[left &- 1] > prefix {
+                (rows[left], prefixes[left]) = (rows[left &- 1], prefixes[left &- 1])
+                left &-= 1
+            }
+            (rows[left], prefixes[left]) = (row, prefix)
+            place &+= 1
+        }
+        var code: UInt64 = 0
+        for place in 0..<range.count {
+            if place > 0, prefixes[place] != prefixes[place &- 1] { code &+= 1 }
+            rows[place] = code &<< indexBits | rows[place] & indexMask
+        }
+    }
+
+    /// Rows by the codes that they have; equal ones are in the order of the list.
+    private func sortCodes(_ range: Range<Int>) throws(StoreError) {
+        if range.count < 2 { return }
+        try PrefixSort.sort(
+            rows + range.lowerBound, try scratch(for: range.count), range.count, indexBits: indexBits)
+    }
+
+    /// Sorted rows with equal codes, by what their codes do not say.
+    private func sortRuns(_ range: Range<Int>, by level: Int, isExact: Bool) throws(StoreError) {
+        let column = try column(level)
         try forEachRun(range) { (run) throws(StoreError) in
-            if column.isExact {
+            if !isExact {
+                try sort(run, by: level)
+            } else if column.isExact {
                 try sort(run, by: level + 1)
             } else if column.isText {
                 try sortTexts(run, by: level, from: 8)
@@ -272,13 +370,13 @@ final class RowOrder {
         _ range: Range<Int>, _ body: (Range<Int>) throws(StoreError) -> Void
     ) throws(StoreError) {
         var start = range.lowerBound
-        let rows = rows, upper = range.upperBound
+        let rows = rows, upper = range.upperBound, indexBits = indexBits
         while start < upper {
             let stop = min(start &+ WatchedQuery.stretch, upper)
             while start < stop {
-                let prefix = rows[start].prefix
+                let code = rows[start] &>> indexBits
                 var end = start &+ 1
-                while end < upper, rows[end].prefix == prefix { end &+= 1 }
+                while end < upper, rows[end] &>> indexBits == code { end &+= 1 }
                 begins[start] = true
                 if end &- start > 1 { try body(start..<end) }
                 start = end
@@ -290,28 +388,30 @@ final class RowOrder {
     /// Texts whose first bytes are equal, by the next eight; the few that are long and alike by comparing.
     private func sortTexts(_ range: Range<Int>, by level: Int, from start: Int) throws(StoreError) {
         if start > 64 || range.count < 16 { return try sortByValue(range, by: level) }
-        let column = columns[level]
+        let column = try column(level), words = try scratch(for: range.count) + range.count
         var finder = RowFinder(reader), areLonger = false
         try WatchedQuery.forEachStretch(of: range) { (stretch) throws(StoreError) in
             for place in stretch {
-                let (word, isLonger) = try column.word(rows[place].index, from: start, list, &finder)
+                let (word, isLonger) = try column.word(index(at: place), from: start, list, &finder)
                 if isLonger { areLonger = true }
-                rows[place].prefix = word
+                words[place &- range.lowerBound] = word
             }
         }
         // Null, "" and zero bytes have the same words.
         if !areLonger { return try sortByValue(range, by: level) }
-        try sortByPrefix(range)
-        try forEachRun(range) { (run) throws(StoreError) in try sortTexts(run, by: level, from: start + 8) }
+        let isExact = try sort(range, by: words)
+        try forEachRun(range) { (run) throws(StoreError) in
+            try sortTexts(run, by: level, from: isExact ? start + 8 : start)
+        }
     }
 
     /// By the values themselves: merging, so that equal ones stay in order.
     private func sortByValue(_ range: Range<Int>, by level: Int) throws(StoreError) {
-        let column = columns[level], rows = rows + range.lowerBound, count = range.count
+        let column = try column(level), rows = rows + range.lowerBound, count = range.count, indexMask = indexMask
         let merged = try scratch(for: count)
         var finder = RowFinder(reader), other = RowFinder(reader)
-        func isLess(_ a: Row, _ b: Row) throws(StoreError) -> Bool {
-            try column.compare(a.index, b.index, list, &finder) < 0
+        func compare(_ a: UInt64, _ b: UInt64, _ finder: inout RowFinder) throws(StoreError) -> Int {
+            try column.compare(Int(a & indexMask), Int(b & indexMask), list, &finder)
         }
         var width = 1
         while width < count {
@@ -320,7 +420,7 @@ final class RowOrder {
                 let middle = min(start + width, count), end = min(start + 2 * width, count)
                 // Many equal ones are in order already.
                 try WatchedQuery.look(at: end, &nextLook)
-                guard middle < end, try isLess(rows[middle], rows[middle - 1]) else {
+                guard middle < end, try compare(rows[middle], rows[middle - 1], &finder) < 0 else {
                     (merged + start).update(from: rows + start, count: end - start)
                     start = end
                     continue
@@ -328,7 +428,7 @@ final class RowOrder {
                 var left = start, right = middle, place = start
                 while left < middle || right < end {
                     var takesRight = left == middle
-                    if !takesRight && right < end { takesRight = try isLess(rows[right], rows[left]) }
+                    if !takesRight && right < end { takesRight = try compare(rows[right], rows[left], &finder) < 0 }
                     merged[place] = rows[takesRight ? right : left]
                     if takesRight { right += 1 } else { left += 1 }
                     place += 1
@@ -342,16 +442,12 @@ final class RowOrder {
         var start = range.lowerBound, nextLook = start &+ WatchedQuery.stretch
         while start < range.upperBound {
             var end = start + 1
-            while end < range.upperBound,
-                try column.compare(self.rows[start].index, self.rows[end].index, list, &other) == 0
-            { end += 1; try WatchedQuery.look(at: end, &nextLook) }
+            while end < range.upperBound, try compare(self.rows[start], self.rows[end], &other) == 0 {
+                end += 1
+                try WatchedQuery.look(at: end, &nextLook)
+            }
             try sort(start..<end, by: level + 1)
             start = end
         }
-    }
-
-    /// Equal ones stay in order.
-    private func sortByPrefix(_ range: Range<Int>) throws(StoreError) {
-        try PrefixSort.sort(rows + range.lowerBound, try scratch(for: range.count), range.count)
     }
 }

@@ -20,8 +20,10 @@ final class SortColumn {
     private let functions: FunctionRun?
     /// Of a key that calls functions, the values in the order of the list: they are called once.
     private var known: FunctionValues?
-    /// In the order of the list that they were read from; upside down where the key is descending.
+    /// In the order of the list that they were read from; upside down where the key is descending. Whoever sorts may
+    /// put others there that have the same order.
     let prefixes: UnsafeMutablePointer<UInt64>
+    private var ownsPrefixes = true
     /// Equal prefixes are equal values.
     private(set) var isExact = true
     /// Of a text: what lies behind the prefix decides next.
@@ -72,8 +74,14 @@ final class SortColumn {
     }
 
     deinit {
-        prefixes.deallocate()
+        if ownsPrefixes { prefixes.deallocate() }
         places?.deallocate()
+    }
+
+    /// The memory of the prefixes, for whoever has sorted and deallocates it; nil: it was taken.
+    func takePrefixes() -> UnsafeMutablePointer<UInt64>? {
+        defer { ownsPrefixes = false }
+        return ownsPrefixes ? prefixes : nil
     }
 
     /// Of a property: a block at a time.
