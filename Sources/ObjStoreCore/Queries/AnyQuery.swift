@@ -54,7 +54,7 @@ package enum AnyQuery: Sendable {
         switch (self, next) {
         case (.values(let query), .values(let next)): return .values(try query.then(next))
         case (.values, _), (_, .values):
-            throw StoreError(.invalidArgument, "then: one query is about objects, the other about plain values")
+            throw StoreError(.invalidArgument, "one query is about objects, the other about plain values")
         default: return try ofObjects().then(next)
         }
     }

@@ -70,13 +70,13 @@ package final class Query: Sendable {
             throw StoreError(.wrongStore, "the queries are of two stores")
         }
         guard classID == next.classID else {
-            throw StoreError(.invalidArgument, "then: the queries are of two classes")
+            throw StoreError(.invalidArgument, "the queries are of two classes")
         }
         if next.isAll { return self }
         if isAll { return next }
         guard next.origin.isObjects else {
             throw StoreError(
-                .notSupported, "then: \(next.origin.name) is no condition that objects of another query can satisfy")
+                .notSupported, "\(next.origin.name) is no condition that objects of another query can satisfy")
         }
         let tag = storeTag == 0 ? next.storeTag : storeTag
         if origin.takesCondition && (steps.allSatisfy(\.isSort) || InjectedBug.active(.queryJoinedBefore)) {
@@ -97,7 +97,7 @@ package final class Query: Sendable {
         case .objects(let query): .objects(try then(query))
         case .table(let query): .table(try query.of(self))
         case .values:
-            throw StoreError(.invalidArgument, "then: one query is about objects, the other about plain values")
+            throw StoreError(.invalidArgument, "one query is about objects, the other about plain values")
         }
     }
 

@@ -41,7 +41,8 @@ extension QueryBinder {
 
     func count(_ index: Int) throws(StoreError) -> Int {
         guard nodes[index].number >= 0 else {
-            throw error(.invalidQuery, index, "\(nodes[index].number) is no number of objects")
+            throw error(
+                .invalidQuery, index, "\(nodes[index].number) is below 0: LIMIT and OFFSET take a number from 0 on")
         }
         return Int(nodes[index].number)
     }

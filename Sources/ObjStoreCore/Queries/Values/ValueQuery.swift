@@ -43,7 +43,7 @@ package final class ValueQuery: Sendable {
     package func then(_ next: ValueQuery) throws(StoreError) -> ValueQuery {
         if storeTag != next.storeTag { throw StoreError(.wrongStore, "the queries are of two stores") }
         guard collection.propertyID == next.collection.propertyID, collection.owner.key == next.collection.owner.key
-        else { throw StoreError(.invalidArgument, "then: the queries are of two collections") }
+        else { throw StoreError(.invalidArgument, "the queries are of two collections") }
         return ValueQuery(self, then: next.steps, next.trees)
     }
 
