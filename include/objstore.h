@@ -2867,8 +2867,8 @@ OBJSTORE_API objstore_status objstore_query_new(objstore_view *view, objstore_cl
 /** Makes a query of the objects that a list, set or map has links to: in its order, an object as often as it is there,
  * without nulls. Narrow and sort it by objstore_query_then. Sums and counts are about all that it finds, an object that
  * is there twice counts twice; changes are made to each object once. Like any query it is asked about what the view
- * has: of the collection as it is there. Asked where the owner was deleted it finds nothing. It has no text. It cannot
- * be observed (NOT_SUPPORTED). WRONG_TYPE: the elements are no links. Cost, when asked, of k links: O(k); of a
+ * has: of the collection as it is there. Asked where the owner was deleted it finds nothing. It has no text.
+ * WRONG_TYPE: the elements are no links. Cost, when asked, of k links: O(k); of a
  * condition O(k log n), where k is less than a fiftieth of the n objects of the class, else O(k) and that of the same
  * condition asked of the class. */
 OBJSTORE_API objstore_status objstore_query_collection(objstore_view *view, objstore_collection collection,
@@ -3016,7 +3016,7 @@ enum {
 /** Makes a query for a range of an index, which finds objects in the order of the index. `from` and `to` may have any
  * number of values up to that of the index's properties. With 0 values the range starts at the beginning of the index,
  * or goes to its end. A bound may be null also where the property is not nullable. `flags` are OBJSTORE_RANGE_…, or 0.
- * What it finds cannot be observed (NOT_SUPPORTED), nor added up.
+ * What it finds cannot be added up.
  * INVALID_ARGUMENT: too many values. WRONG_TYPE. Cost: to count O(log n), to find O(log n) + O(k). */
 OBJSTORE_API objstore_status objstore_query_range(objstore_view *view, objstore_index_id index_id,
                                                   const objstore_value *from, size_t from_count,
@@ -3636,8 +3636,13 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
                     class(class_id), flags(flags));
 
 /** Observes what a query finds, from now on: an object that begins to satisfy it is an insertion, one that stops a
- * deletion. Otherwise as objstore_observe. NOT_SUPPORTED: a range of an index, a query of a collection, with SORT,
- * LIMIT …, or about what lies behind a link or in a collection, but for ANY of its links being an object. */
+ * deletion, one that stands elsewhere in an order a move (objstore_change). Otherwise as objstore_observe.
+ *
+ * Where each object of a class decides for itself, by its own values, whether it is found, and they come in the order
+ * of creation, the cost follows what changed. Everything else (SORT, DISTINCT, LIMIT and OFFSET, conditions about what
+ * links lead to, a query of a collection, a range of an index) is asked anew after a change of something that it reads,
+ * for the price of asking, and compared with what was found before: O(k) for k objects, which take 8 bytes each.
+ * NOT_SUPPORTED: it calls functions. */
 OBJSTORE_API objstore_status objstore_query_observe(objstore_query *query, objstore *store, uint32_t flags,
                                                     objstore_change_handler handler, void *userdata,
                                                     objstore_free_userdata free_userdata, objstore_token **token)
@@ -3695,11 +3700,13 @@ typedef struct objstore_changes_info {
     uint64_t deletion_count;
     uint64_t insertion_count;
     uint64_t modification_count;
+    uint64_t move_count;
 } objstore_changes_info;
 enum {
     OBJSTORE_CHANGES_INITIAL = 0x1,       /* the first one: no lists */
     OBJSTORE_CHANGES_OTHER_PROCESS = 0x2, /* some of it was committed by another process */
-    OBJSTORE_CHANGES_COMPARED = 0x4       /* it came so late that two versions were compared: only real changes */
+    OBJSTORE_CHANGES_COMPARED = 0x4,      /* it came so late that two versions were compared: only real changes */
+    OBJSTORE_CHANGES_OWNER_DELETED = 0x8  /* of a collection: its owner was deleted, and nothing is found any more */
 };
 
 #ifndef OBJSTORE_DECLARATIONS_ONLY
@@ -3719,26 +3726,33 @@ OBJSTORE_ENUM(objstore_change) {
     OBJSTORE_DELETIONS = 1,          /* indices before the change */
     OBJSTORE_INSERTIONS = 2,         /* indices after */
     OBJSTORE_MODIFICATIONS = 3,      /* indices before */
-    OBJSTORE_MODIFICATIONS_AFTER = 4 /* the same objects in the same order, indices after */
+    OBJSTORE_MODIFICATIONS_AFTER = 4, /* the same objects in the same order, indices after */
+    OBJSTORE_MOVES = 5,               /* indices before: of objects that stand elsewhere among the others */
+    OBJSTORE_MOVES_AFTER = 6          /* the same objects in the same order, indices after */
 };
-/** Lists the objects deleted, inserted or modified, ascending by key, or by index for results. `objects` and `indices`
- * are arrays of `count`, borrowed as long as the change set lives; `indices` (NULL: not wanted) is set to NULL for an
- * observed class. Nothing appears twice: created and deleted since = nothing, created and changed = inserted, deleted
- * and changed = deleted. */
+/** Lists the objects deleted, inserted, modified or moved, ascending by key, or by index for results (of
+ * OBJSTORE_MOVES_AFTER: as in OBJSTORE_MOVES). `objects` and `indices` are arrays of `count`, borrowed as long as the
+ * change set lives; `indices` (NULL: not wanted) is set to NULL for an observed class.
+ *
+ * A list follows: take out what was deleted and moved, from the greatest index before on down; put in what was inserted
+ * and moved, from the least index after on up. No object appears twice, but for one that is in a collection several
+ * times: created and deleted since = nothing, created and changed = inserted, deleted and changed = deleted, changed
+ * and moved = moved. Only results with an order of their own have moves. */
 OBJSTORE_API objstore_status objstore_changes_list(objstore_changes *changes, objstore_change change,
                                                    const objstore_object **objects, const uint64_t **indices,
                                                    size_t *count)
     OBJSTORE_CHECKS(null(changes, objects, count), nullable(indices), closed(changes), kind(changes),
                     enum(change));
 
-/** Says whether this property of the modification at `index` (in OBJSTORE_MODIFICATIONS) was written. OUT_OF_RANGE. */
+/** Says whether this property of the modification at `index` (in OBJSTORE_MODIFICATIONS) was written; indices from
+ * modification_count on are those of OBJSTORE_MOVES. OUT_OF_RANGE. */
 OBJSTORE_API objstore_status objstore_changes_has(objstore_changes *changes, uint64_t index,
                                                   objstore_property_id property_id, bool *changed)
     OBJSTORE_CHECKS(null(changes, changed), closed(changes), kind(changes), range(index),
                     property(property_id));
 
-/** Says the same for all modifications at once: `masks` is an array of modification_count × mask_words words, borrowed
- * as long as the change set lives. The bit of a property is its index (objstore_property_info): bit index % 64 of word
+/** Says the same for all modifications, and then all moves, at once: `masks` is an array of (modification_count +
+ * move_count) × mask_words words, borrowed as long as the change set lives. The bit of a property is its index (objstore_property_info): bit index % 64 of word
  * index / 64. */
 OBJSTORE_API objstore_status objstore_changes_masks(objstore_changes *changes, const uint64_t **masks,
                                                     size_t *word_count)

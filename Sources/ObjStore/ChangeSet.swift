@@ -26,7 +26,8 @@ public struct ChangeSet<Element: Object>: Sendable {
     public enum Kind: Sendable {
         /// The first one of an observer: from here on it reports changes.
         case initial(Results<Element>)
-        /// Positions of deletions are those before the change, the others those in the results given here.
+        /// Positions of deletions are those before the change, the others those in the results given here. An object
+        /// that moved in an order is a deletion and an insertion.
         case update(Results<Element>, deletions: [Int], insertions: [Int], modifications: [Int])
     }
 
@@ -46,22 +47,49 @@ public struct ChangeSet<Element: Object>: Sendable {
     public var fromVersion: UInt64 { changes.fromVersion }
     public var toVersion: UInt64 { changes.toVersion }
 
-    // MARK: Positions, ascending
+    /// Of a list or map: its owner was deleted, and nothing more comes.
+    public var isOwnerDeleted: Bool { changes.isOwnerDeleted }
 
-    /// In the results before.
-    public var deletions: [Int] { positions(\.deleted) }
-    /// In the results after.
-    public var insertions: [Int] { positions(\.inserted) }
+    // MARK: Positions, ascending
+    //
+    // A list follows: take out `deletions` from the last to the first, put in `insertions` from the first to the last.
+    // What moved is among both, and `moves` says which belong together.
+
+    /// In the results before: of what went, and of what moved.
+    public var deletions: [Int] { merged(\.deleted, \.movedBefore) }
+    /// In the results after: of what came, and of what moved.
+    public var insertions: [Int] { merged(\.inserted, \.movedAfter) }
     /// In the results after.
     public var modifications: [Int] { positions(\.modifiedAfter) }
     /// The same objects in the results before.
     public var modificationsBefore: [Int] { positions(\.modifiedBefore) }
 
+    /// Objects that stand elsewhere among the others: their positions before and after, ascending by the first. Only
+    /// results with an order of their own have moves.
+    public var moves: [Move] {
+        zip(positions(\.movedBefore), positions(\.movedAfter)).map { Move(from: $0, to: $1) }
+    }
+
+    /// Where an object was, and where it is.
+    public struct Move: Sendable, Hashable {
+        public let from: Int
+        public let to: Int
+
+        public init(from: Int, to: Int) { (self.from, self.to) = (from, to) }
+    }
+
+    private func merged(
+        _ list: KeyPath<ObjStoreCore.ChangeSet.Indices, [UInt64]>,
+        _ moved: KeyPath<ObjStoreCore.ChangeSet.Indices, [UInt64]>
+    ) -> [Int] {
+        changes.moved.isEmpty ? positions(list) : (positions(list) + positions(moved)).sorted()
+    }
+
     private func positions(_ list: KeyPath<ObjStoreCore.ChangeSet.Indices, [UInt64]>) -> [Int] {
         changes.indices.map { $0[keyPath: list].map { Int($0) } } ?? []
     }
 
-    // MARK: Objects, in the same order
+    // MARK: Objects, ascending by position, or in the order of creation
 
     /// The results as they are after the change, frozen.
     public var results: Results<Element> {
@@ -73,6 +101,8 @@ public struct ChangeSet<Element: Object>: Sendable {
     public var deleted: ChangedObjects<Element> { objects(changes.deleted, before: true) }
     public var inserted: ChangedObjects<Element> { objects(changes.inserted) }
     public var modified: ChangedObjects<Element> { objects(changes.modified) }
+    /// Those of `moves`, which are in none of the others.
+    public var moved: ChangedObjects<Element> { objects(changes.moved) }
     /// The objects of `modified` as they were.
     public var modifiedBefore: ChangedObjects<Element> { objects(changes.modified, before: true) }
 
@@ -98,14 +128,23 @@ public struct ChangeSet<Element: Object>: Sendable {
         try changed(sides.live.binding(Element.self), at: index).map(\.name)
     }
 
+    /// The same of the object `moved[index]`. Errors: `.outOfRange`.
+    public func changedProperties(ofMove index: Int) throws(ObjStoreError) -> [String] {
+        _ = try core { () throws(StoreError) in try UInt64(index: index, of: changes.moved.count, "move") }
+        return try changed(sides.live.binding(Element.self), row: changes.modified.count + index).map(\.name)
+    }
+
     private func changed(_ binding: ClassBinding, at index: Int) throws(ObjStoreError) -> [ClassInfo.Property] {
+        _ = try core { () throws(StoreError) in try UInt64(index: index, of: changes.modified.count, "modification") }
+        return try changed(binding, row: index)
+    }
+
+    /// The moves follow the modifications.
+    private func changed(_ binding: ClassBinding, row: Int) throws(ObjStoreError) -> [ClassInfo.Property] {
         try core { () throws(StoreError) in
             var properties: [ClassInfo.Property] = []
             for property in binding.info.properties
-            where try changes.hasChanged(
-                binding.properties[Int(property.index)],
-                atModification: try UInt64(index: index, of: changes.modified.count, "modification"))
-            {
+            where try changes.hasChanged(binding.properties[Int(property.index)], atModification: UInt64(row)) {
                 properties.append(property)
             }
             return properties

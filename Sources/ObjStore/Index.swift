@@ -65,7 +65,7 @@ extension StoreReading {
     /// store.objects(Person.self, in: ["last", "first"], from: ["Gray", "A"], to: ["Gray", "M"])
     /// ```
     /// Without `includingFrom` those whose values begin with `from` are left out, without `includingTo` those of `to`.
-    /// The results cannot be observed, nor filtered by `where`. What is wrong with the question
+    /// The results cannot be filtered by `where`. What is wrong with the question
     /// (``Results/validate()``: `.noSuchIndex`, `.noSuchProperty`, `.wrongType`, `.invalidArgument`) is reported where
     /// they are used.
     public func objects<T: Object>(

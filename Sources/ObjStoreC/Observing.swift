@@ -10,7 +10,7 @@ final class ChangesBox: ClosedWithParent {
     /// Given to a handler, which must not close it.
     let isHandlers: Bool
     private let lock = Lock()
-    private var lists: [UnsafeMutableBufferPointer<objstore_object>?] = [nil, nil, nil]
+    private var lists: [UnsafeMutableBufferPointer<objstore_object>?] = [nil, nil, nil, nil]
     private var views: [OpaquePointer?] = [nil, nil]
 
     init(_ changes: ChangeSet, _ store: Store, _ storeHandle: OpaquePointer, isHandlers: Bool) {
@@ -24,11 +24,11 @@ final class ChangesBox: ClosedWithParent {
 
     func closeWithParent() {}
 
-    /// Made on first use. `which`: 0 deletions, 1 insertions, 2 modifications.
+    /// Made on first use. `which`: 0 deletions, 1 insertions, 2 modifications, 3 moves.
     func objects(_ which: Int) throws(StoreError) -> UnsafeMutableBufferPointer<objstore_object> {
         try lock.withLock { () throws(StoreError) in
             if let list = lists[which] { return list }
-            let keys = [changes.deleted, changes.inserted, changes.modified][which]
+            let keys = [changes.deleted, changes.inserted, changes.modified, changes.moved][which]
             let list = UnsafeMutableBufferPointer(
                 start: try Memory.allocate(objstore_object.self, max(1, keys.count)), count: max(1, keys.count))
             for (index, key) in keys.enumerated() {
@@ -42,7 +42,7 @@ final class ChangesBox: ClosedWithParent {
 
     /// Lent out of arrays that live as long as the change set.
     private var masks: UnsafeMutableBufferPointer<UInt64>?
-    private var indices: [UnsafeMutableBufferPointer<UInt64>?] = [nil, nil, nil, nil]
+    private var indices: [UnsafeMutableBufferPointer<UInt64>?] = Array(repeating: nil, count: 6)
     private var memory: [Numbers] = []
 
     /// Numbers at an address of their own.
@@ -73,13 +73,15 @@ final class ChangesBox: ClosedWithParent {
         return try copy(changes.changes.masks, once: &masks)
     }
 
-    /// 0 deletions … 3 modifications after; nil for an observed class.
+    /// 0 deletions … 5 moves after; nil for an observed class.
     func lentIndices(_ which: Int) throws(StoreError) -> UnsafeMutableBufferPointer<UInt64>? {
         guard let all = changes.indices else { return nil }
         lock.lock()
         defer { lock.unlock() }
         return try copy(
-            [all.deleted, all.inserted, all.modifiedBefore, all.modifiedAfter][which], once: &indices[which])
+            [
+                all.deleted, all.inserted, all.modifiedBefore, all.modifiedAfter, all.movedBefore, all.movedAfter,
+            ][which], once: &indices[which])
     }
 
     /// The view of one side; a second call gives the same.
@@ -321,6 +323,7 @@ public func objstore_changes_get_info(
         if changes.isInitial { full.flags |= UInt32(OBJSTORE_CHANGES_INITIAL) }
         if changes.isFromOtherProcess { full.flags |= UInt32(OBJSTORE_CHANGES_OTHER_PROCESS) }
         if changes.isCompared { full.flags |= UInt32(OBJSTORE_CHANGES_COMPARED) }
+        if changes.isOwnerDeleted { full.flags |= UInt32(OBJSTORE_CHANGES_OWNER_DELETED) }
         full.class_id = changes.schema.classID
         full.mask_words = UInt32(changes.changes.maskWords)
         full.from_version = changes.fromVersion
@@ -328,6 +331,7 @@ public func objstore_changes_get_info(
         full.deletion_count = UInt64(changes.deleted.count)
         full.insertion_count = UInt64(changes.inserted.count)
         full.modification_count = UInt64(changes.modified.count)
+        full.move_count = UInt64(changes.moved.count)
         result = fill(info, full, size: info.pointee.struct_size, least: 8, "info")
     }
     return used == .OBJSTORE_OK ? result : used
@@ -342,11 +346,11 @@ public func objstore_changes_list(
     guard let objects else { return failNull("objects") }
     guard let count else { return failNull("count") }
     return Handles.use(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
-        guard (1...4).contains(change.rawValue) else {
+        guard (1...6).contains(change.rawValue) else {
             throw StoreError(.invalidArgument, "change \(change.rawValue) has no name")
         }
         let which = Int(change.rawValue) - 1
-        let list = try box.objects(min(which, 2))
+        let list = try box.objects(which < 3 ? which : which < 4 ? 2 : 3)
         objects.pointee = UnsafePointer(list.baseAddress)
         indices?.pointee = UnsafePointer(try box.lentIndices(which)?.baseAddress)
         count.pointee = list.count

@@ -94,6 +94,8 @@ extension InjectedBug: CustomStringConvertible {
         ("asyncNotAlone", .asyncNotAlone),
         ("silenceTold", .silenceTold),
         ("silenceUnplaced", .silenceUnplaced),
+        ("listStale", .listStale),
+        ("listUnmoved", .listUnmoved),
         ("queryBoundTurned", .queryBoundTurned),
         ("queryBoundOpen", .queryBoundOpen),
         ("queryNullForgotten", .queryNullForgotten),

@@ -225,9 +225,8 @@ private func string(_ value: String) -> objstore_value { objstore_string(text(va
         try ok(objstore_results_update(results, &changed))
         try ok(objstore_results_count(results, &count))
         #expect(changed && count == 2)
-        refused(
-            objstore_results_observe(results, 0, { _, _ in .OBJSTORE_OK }, nil, nil, &token),
-            .OBJSTORE_ERR_NOT_SUPPORTED)
+        try ok(objstore_results_observe(results, 0, { _, _ in .OBJSTORE_OK }, nil, nil, &token))
+        try ok(objstore_token_close(token))
         try ok(objstore_results_close(results))
     }
     try ok(objstore_close(store))

@@ -22,6 +22,7 @@ struct Control {
     var isQueue = false
     /// Histories of silent transactions find it.
     var isSilence = false
+    var isLists = false
     /// Histories find it in which the store is replaced.
     var isReplaced = false
 
@@ -238,6 +239,12 @@ struct Control {
         Control(
             bug: .silenceUnplaced, row: "-", mistake: "positions do not follow a silent transaction",
             named: ["positions"], isSilence: true),
+        Control(
+            bug: .listStale, row: "-", mistake: "an observed answer does not follow what links lead to",
+            named: ["content"], isLists: true),
+        Control(
+            bug: .listUnmoved, row: "-", mistake: "what was moved is told as modified where it was",
+            named: ["positions", "content"], isLists: true),
     ]
 }
 
@@ -249,7 +256,7 @@ func runControls(_ arguments: Arguments) -> Int32 {
     for control in Control.all where arguments.bug == nil || control.bug == arguments.bug {
         total += 1
         let finding =
-            control.isQueue || control.isSilence
+            control.isQueue || control.isSilence || control.isLists
             ? findByItself(control) : control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
         if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
         print(
@@ -294,9 +301,14 @@ private func find(_ control: Control, in scenario: DirectedScenario) -> Finding 
 
 /// In what needs no machine: courses of a queue, histories of silent transactions.
 private func findByItself(_ control: Control) -> Finding {
-    func violation() -> String? { control.isQueue ? queueViolation(depth: 5) : silenceViolation(seeds: 1..<60) }
+    func violation() -> String? {
+        var told = 0
+        if control.isLists { return listViolation(seeds: 1..<60, told: &told) }
+        return control.isQueue ? queueViolation(depth: 5) : silenceViolation(seeds: 1..<60)
+    }
+    let kind = control.isQueue ? "courses of a queue" : control.isLists ? "observed lists" : "silent transactions"
     let child = ChildProcess.start { send in
-        send("in \(control.isQueue ? "courses of a queue" : "histories of silent transactions")\n")
+        send("in \(kind)\n")
         InjectedBug.set(control.bug, true)
         let found = violation()
         InjectedBug.set(control.bug, false)

@@ -17,6 +17,7 @@ import WholeModel
 ///                                                                                  the whole object model
 /// crash queue [--depth N] [--part I/N]                                             every course of asynchronous writes
 /// crash silence [--histories N] [--seed S]                                         transactions without notifying
+/// crash lists [--histories N] [--seed S]                                           observers of sorted and other lists
 /// crash controls [--bug NAME] --histories N | --seconds N                          injected bugs, each in N at most
 /// ```
 /// A run ends by its counts, where it is given some, on a slow machine too; without any after 30 seconds.
@@ -84,9 +85,9 @@ func usage(_ problem: String) -> Never {
     print(problem)
     print(
         """
-        usage: crash [random|whole|directed|replay|enumerate|queue|silence|controls|trace] [--seconds N] [--states N] \
-        [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--depth N] \
-        [--machine simulated|real] [--replaced] [--async] [--trace]
+        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|controls|trace] [--seconds N] \
+        [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] \
+        [--depth N] [--machine simulated|real] [--replaced] [--async] [--trace]
         """
     )
     exit(2)
@@ -119,6 +120,8 @@ case "queue":
     exit(runQueue(arguments))
 case "silence":
     exit(runSilence(arguments))
+case "lists":
+    exit(runLists(arguments))
 case "directed":
     exit(runDirected(arguments))
 case "whole":

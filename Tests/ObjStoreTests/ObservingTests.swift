@@ -303,7 +303,6 @@ final class Received<T>: @unchecked Sendable {
         let store = try kennel()
         #expect(code { try store.freeze().objects(Dog.self).observe { _ in } } == .wrongView)
         #expect(code { try store.objects(KennelDog.self).observe { _ in } } == .noSuchClass)
-        #expect(code { try store.objects(Dog.self).sorted(by: \.name).observe { _ in } } == .notSupported)
         let received = Received<ChangeSet<Dog>>()
         let token = try store.objects(Dog.self).observe { received.append($0) }
         try store.deliver()
@@ -463,6 +462,47 @@ final class Received<T>: @unchecked Sendable {
         #expect(rex.name == "Rexi")
         let next = try #require(await changes.next())
         #expect(next.isFromOtherProcess && next.insertions == [1] && next.modifications == [0])
+        tokens.forEach { $0.invalidate() }
+    }
+
+    /// A list that follows what it is told.
+    private final class Follower: @unchecked Sendable {
+        var rows: [Int], moves: [ChangeSet<Dog>.Move] = [], written: [[String]] = []
+
+        init(_ results: Results<Dog>) { rows = results.map(\.id) }
+
+        func take(_ change: ChangeSet<Dog>) throws {
+            guard case .update(let now, let deletions, let insertions, _) = change.kind else { return }
+            for place in deletions.reversed() { rows.remove(at: place) }
+            for place in insertions { rows.insert(now[place].id, at: place) }
+            moves += change.moves
+            for (index, dog) in change.moved.enumerated() {
+                written.append([dog.name] + (try change.changedProperties(ofMove: index)))
+            }
+            #expect(throws: ObjStoreError.self) { try change.changedProperties(ofMove: change.moves.count) }
+        }
+    }
+
+    /// Sorted and limited results, and what moves in them.
+    @Test func moves() throws {
+        let store = try kennel()
+        let results = store.objects(Dog.self).sorted(by: \.age)
+        let oldest = store.objects(Dog.self).sorted(by: \.age, ascending: false).limit(2)
+        let all = Follower(results), top = Follower(oldest)
+        let tokens = [try results.observe { try all.take($0) }, try oldest.observe { try top.take($0) }]
+        try store.deliver()
+        try store.write { _ in try dog(store, 1).age = 100 }
+        try store.deliver()
+        #expect(all.rows == [0, 2, 3, 4, 1] && top.rows == [1, 4] && all.moves == [.init(from: 1, to: 4)])
+        #expect(all.written == [["dog 1", "age"]])
+        try store.write { tx in
+            try tx.delete(try dog(store, 4))
+            try tx.create(Dog.self, value: [9, "dog 9", -1])
+            try dog(store, 3).name = "three"
+        }
+        try store.deliver()
+        #expect(all.rows == [9, 0, 2, 3, 1] && all.rows == results.map(\.id) && top.rows == [1, 3])
+        #expect(all.moves.count == 1)
         tokens.forEach { $0.invalidate() }
     }
 

@@ -227,7 +227,6 @@ import Testing
             #expect(results.count == 0 && results.first == nil && Array(results).isEmpty)
         }
         #expect(store.lastError?.code == .wrongView)
-        #expect(code { try world.all.limit(2).observe { _ in } } == .notSupported)
         let found = world.all.where { $0.age < 100 }
         try store.close()
         #expect(code { try found.validate() } == .closedHandle)

@@ -110,7 +110,6 @@ import Testing
         }
         try world.check(good, holds)
         #expect(frozen.map(\.id) == before)
-        #expect(code { try good.observe { _ in } } == .notSupported)
     }
 
     // MARK: Orders

@@ -12,7 +12,7 @@ extension Store {
 
     /// What a query finds, from now on.
     ///
-    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`; `.notSupported`: it has an order of its own.
+    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`; `.notSupported`: it calls functions.
     package func observe(
         _ query: Query, initial: Bool, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
@@ -142,10 +142,14 @@ extension Results {
 }
 
 extension ChangeSet {
-    /// Whether a property was written in the modification at `index`. Errors: outOfRange, noSuchProperty.
+    /// Whether a property was written in the modification at `index`; the moves follow. Errors: outOfRange,
+    /// noSuchProperty.
     package func hasChanged(_ propertyID: UInt32, atModification index: UInt64) throws(StoreError) -> Bool {
-        guard index < UInt64(modified.count) else {
-            throw StoreError(.outOfRange, "index \(index) of \(modified.count.counted("modification"))")
+        guard index < UInt64(modified.count + moved.count) else {
+            throw StoreError(
+                .outOfRange,
+                "index \(index) of \((modified.count + moved.count).counted("modification"))"
+                    + (moved.isEmpty ? "" : ", of which \(moved.count.counted("is a move", "are moves"))"))
         }
         return hasChanged(try schema.position(propertyID), ofModification: Int(index))
     }

@@ -15,6 +15,10 @@ package final class ChangeSet: @unchecked Sendable {
     package let indices: Indices?
     /// What its reader has done to the list himself, before what this says.
     var silent: (removed: [Int64], added: [Int64]) = ([], [])
+    /// Of a list with an order of its own: as it was, until the observer was told.
+    var listBefore: KeyBuffer?
+    /// The owner of the observed collection is gone: there is nothing in it any more.
+    package internal(set) var isOwnerDeleted = false
     /// The observer it is for.
     weak var observer: Observer?
     /// Set by a handler that could not do its work: it comes again, with what is committed meanwhile.
@@ -26,6 +30,8 @@ package final class ChangeSet: @unchecked Sendable {
         package internal(set) var inserted: [UInt64] = []
         package internal(set) var modifiedBefore: [UInt64] = []
         package internal(set) var modifiedAfter: [UInt64] = []
+        package internal(set) var movedBefore: [UInt64] = []
+        package internal(set) var movedAfter: [UInt64] = []
     }
 
     init(
@@ -48,10 +54,11 @@ package final class ChangeSet: @unchecked Sendable {
     package var deleted: [Int64] { changes.deleted }
     package var inserted: [Int64] { changes.inserted }
     package var modified: [Int64] { changes.modified }
+    package var moved: [Int64] { changes.moved }
     /// The class as `after` has it; positions of properties in masks are its.
     package var schema: ClassSchema { after.schema.classes[Int(classID)] }
 
-    /// Whether a property of the modification at `index` was written.
+    /// Whether a property of the modification at `index` was written; moved objects follow the modified ones.
     package func hasChanged(_ property: Int, ofModification index: Int) -> Bool {
         changes.masks[index * changes.maskWords + property >> 6] >> UInt64(property & 63) & 1 != 0
     }

@@ -76,6 +76,7 @@ extension ObserverHub {
                         if let error = observer.tell(changes) { failed(error) }
                         if fork.isChild { break }
                         if changes.isUntold { takeBack(changes, of: observer) }
+                        changes.listBefore = nil
                         if changes.isUntold || changes.after === newest || observer.isEnded { break }
                     }
                 } catch {
@@ -232,13 +233,17 @@ extension ObserverHub {
     private func reader(
         from known: Snapshot, to newest: Snapshot, for observer: Observer, in readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeReader {
-        if let reader = readers[known.version], reader.to === newest, reader.covers(observer.scope.classID) {
+        if let reader = readers[known.version], reader.to === newest,
+            observer.scope.classes(in: newest.schema).allSatisfy(reader.covers)
+        {
             return reader
         }
         var classes = lock.withLock {
-            Set(observers.all.lazy.filter { $0.knownVersion == known.version }.map(\.scope.classID))
+            observers.all.lazy.filter { $0.knownVersion == known.version }.reduce(into: Set<UInt32>()) {
+                $0.formUnion($1.scope.classes(in: newest.schema))
+            }
         }
-        classes.insert(observer.scope.classID)
+        classes.formUnion(observer.scope.classes(in: newest.schema))
         let reader = try ChangeReader(database, from: known, to: newest, classes: classes)
         readers[known.version] = reader
         return reader

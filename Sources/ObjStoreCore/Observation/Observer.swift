@@ -30,16 +30,20 @@ package final class Observer: @unchecked Sendable {
 
     // Of the thread that has claimed it.
     private(set) var known: Snapshot?
+    /// Positions in an answer in the order of creation, whose objects alone decide whether they are in it.
     private var ranks: KeyRanks?
+    /// Any other answer.
+    private var list: KeyBuffer?
 
     init(
-        _ hub: ObserverHub, _ scope: ObserverScope, known: Snapshot, ranks: KeyRanks?, wantsInitial: Bool,
-        handler: @escaping Handler
+        _ hub: ObserverHub, _ scope: ObserverScope, known: Snapshot, ranks: KeyRanks?, list: KeyBuffer?,
+        wantsInitial: Bool, handler: @escaping Handler
     ) {
         self.hub = hub
         self.scope = scope
         self.known = known
         self.ranks = ranks
+        self.list = list
         self.wantsInitial = wantsInitial
         self.handler = handler
         knownVersion = known.version
@@ -55,11 +59,12 @@ package final class Observer: @unchecked Sendable {
         let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
         return ChangeSet(
             classID: scope.classID, before: known, after: known, changes: changes,
-            indices: ranks.map { _ in ChangeSet.Indices() }, isInitial: true)
+            indices: ranks == nil && list == nil ? nil : ChangeSet.Indices(), isInitial: true)
     }
 
     /// Moves on to a version; nil where nothing happened to what is observed.
     func advance(_ reader: ChangeReader) throws(StoreError) -> ChangeSet? {
+        if list != nil { return try advanceList([(reader, false)]) }
         let before = known!
         let all = reader.classes[scope.classID]
         let changes = try all.map { (all) throws(StoreError) in try scope.filter(all, from: before, to: reader.to) }
@@ -72,6 +77,7 @@ package final class Observer: @unchecked Sendable {
 
     /// The same in several parts, of which it is not told of the silent ones.
     func advance(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
+        if list != nil { return try advanceList(parts) }
         let before = known!, after = parts[parts.count - 1].reader.to
         let cls = after.schema.classes[Int(scope.classID)]
         var silenced = SilencedChanges(maskWords: ClassChanges.maskWords(cls))
@@ -94,6 +100,24 @@ package final class Observer: @unchecked Sendable {
         return changes
     }
 
+    private func advanceList(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
+        guard let list, let reads = scope.reads, let before = known, let after = parts.last?.reader.to else {
+            return nil
+        }
+        var step = ListStep(scope, reads, list, to: after)
+        for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
+        let told = try step.told()
+        known = after
+        self.list = step.list
+        guard let told else { return nil }
+        let changes = ChangeSet(
+            classID: scope.classID, before: before, after: after, changes: told.changes, indices: told.indices,
+            isCompared: parts.contains { $0.reader.isCompared })
+        changes.listBefore = list
+        changes.isOwnerDeleted = step.isOwnerDeleted
+        return changes
+    }
+
     func tell(_ changes: ChangeSet) -> StoreError? {
         changes.observer = self
         return handler!(changes)
@@ -102,6 +126,7 @@ package final class Observer: @unchecked Sendable {
     /// Goes back to before a change set, which its handler did not take.
     func goBack(before changes: ChangeSet) {
         known = changes.before
+        if let before = changes.listBefore { list = before }
         ranks?.change(removing: changes.inserted, adding: changes.deleted)
         ranks?.change(removing: changes.silent.added, adding: changes.silent.removed)
     }
@@ -130,6 +155,7 @@ package final class Observer: @unchecked Sendable {
     func finish() {
         known = nil
         ranks = nil
+        list = nil
         handler = nil
         hub.forgetSilences(of: self)
     }

@@ -81,7 +81,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - known: the version that the caller has seen; nil: the newest.
-    ///   - keys: the objects that satisfied the query in `known`, ascending, if the caller has them.
+    ///   - keys: the objects that satisfied the query in `known`, in its order, if the caller has them.
     ///   - initial: the first change set is empty, and of the version that is the newest at its delivery.
     ///   - handler: let go of when it will not be called any more.
     /// Errors: readOnly, noSuchClass, tooManyReaders, io (no descriptor left).
@@ -126,14 +126,16 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
             throw StoreError(.noSuchClass, "class \(scope.classID) does not exist in version \(snapshot.version)")
         }
         try scope.check(in: snapshot)
-        var ranks: KeyRanks?
-        if let keys {
+        var ranks: KeyRanks?, list: KeyBuffer?
+        if scope.reads != nil {
+            if let keys { list = try KeyBuffer(copying: keys) } else { list = try scope.keys(in: snapshot) }
+        } else if let keys {
             ranks = KeyRanks(keys)
         } else if !scope.isWholeClass {
             let found = try scope.keys(in: snapshot)
             ranks = KeyRanks(UnsafeBufferPointer(start: found.keys, count: found.count))
         }
-        return Observer(self, scope, known: snapshot, ranks: ranks, wantsInitial: initial, handler: handler)
+        return Observer(self, scope, known: snapshot, ranks: ranks, list: list, wantsInitial: initial, handler: handler)
     }
 
     var closedError: StoreError { StoreError(.closedHandle, "the store is closed") }

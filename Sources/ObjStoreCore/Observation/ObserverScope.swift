@@ -1,6 +1,9 @@
 /// The scope of an observer: the objects that a query finds, in the order of creation, or one of them.
 package struct ObserverScope: Sendable {
     let query: Query
+    /// Of an answer that has an order of its own, or depends on other objects than those in it; nil: each object of the
+    /// class decides for itself.
+    let reads: QueryReads?
     /// Nil: not one object.
     private var key: Int64?
     /// Ids of the columns whose modifications count; nil: of all.
@@ -8,35 +11,15 @@ package struct ObserverScope: Sendable {
 
     package init(class cls: ClassSchema) { self.init(Query(all: cls.classID)) }
 
-    package init(_ query: Query) { self.query = query }
+    package init(_ query: Query) {
+        self.query = query
+        reads = query.isInOrderOfCreation ? nil : QueryReads(query)
+    }
 
-    /// Errors: as of `QueryRun`; `.notSupported`: a query in the order of an index.
+    /// Errors: as of `QueryRun`; `.notSupported`: a query that calls functions.
     func check(in snapshot: Snapshot) throws(StoreError) {
-        switch query.origin {
-        case .objects: break
-        case .stretch:
-            throw StoreError(.notSupported, "results in the order of an index cannot be observed by this version")
-        case .collection:
-            throw StoreError(.notSupported, "a query of a list, set or map cannot be observed by this version")
-        }
-        if !query.steps.isEmpty {
-            throw StoreError(
-                .notSupported, "a query with SORT, DISTINCT, LIMIT or OFFSET cannot be observed by this version")
-        }
         if query.callsFunctions {
             throw StoreError(.notSupported, "a query that calls functions cannot be observed by this version")
-        }
-        for node in query.predicate.nodes {
-            switch node {
-            case .paths: break
-            case .test(let test) where test.hasTargets: break
-            case .truth, .test, .values, .not, .and, .or: continue
-            }
-            throw StoreError(
-                .notSupported,
-                """
-                a query about collections, words, or about what lies behind a link, cannot be observed by this version
-                """)
         }
         try QueryRun(query, .version(snapshot)).check()
     }
@@ -44,6 +27,25 @@ package struct ObserverScope: Sendable {
     /// As change sets have it: the place of the class in the schema.
     package var classID: UInt32 { UInt32(ClassID.index(query.classID)) }
     package var isWholeClass: Bool { query.predicate.isTrue }
+
+    /// Whose changes have to be looked at.
+    func classes(in schema: Schema) -> Set<UInt32> {
+        guard let reads else { return [classID] }
+        return Set(
+            (0..<schema.classes.count).filter { reads.leadsAnywhere || reads.classes.contains($0) }.map { UInt32($0) })
+    }
+
+    /// Which properties' modifications count; nil: all.
+    func columnMask(in snapshot: Snapshot, maskWords: Int) -> [UInt64]? {
+        columnIDs.map { ids in
+            var mask = [UInt64](repeating: 0, count: maskWords)
+            for (place, column) in snapshot.schema.classes[Int(classID)].columns.enumerated()
+            where ids.contains(column.id) {
+                mask[place >> 6] |= 1 << UInt64(place & 63)
+            }
+            return mask
+        }
+    }
 
     /// Only what happens to one object.
     package func only(_ key: Int64) -> ObserverScope {
@@ -60,7 +62,7 @@ package struct ObserverScope: Sendable {
         return scope
     }
 
-    /// The keys that satisfy it in a version, ascending; none where that is older than the class. Costs a scan.
+    /// The keys that satisfy it in a version, in their order; none where that is older than the class. Costs a scan.
     func keys(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
         guard Int(classID) < snapshot.schema.classes.count else { return KeyBuffer() }
         return try QueryRun(query, .version(snapshot)).keys()
@@ -106,5 +108,19 @@ package struct ObserverScope: Sendable {
         result.deleted.sort()
         result.inserted.sort()
         return result
+    }
+}
+
+extension Query {
+    /// Each object says by its own values whether it is in the answer, and its key where.
+    fileprivate var isInOrderOfCreation: Bool {
+        origin.isObjects && steps.isEmpty
+            && predicate.nodes.allSatisfy { node in
+                switch node {
+                case .paths: false
+                case .test(let test): !test.hasTargets
+                case .truth, .values, .not, .and, .or: true
+                }
+            }
     }
 }

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 115
+    package static let count: Int32 = 117
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -236,6 +236,10 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var queryPartWhole: InjectedBug { InjectedBug(113) }
     /// The first objects in the order of an index satisfy the condition.
     @inline(__always) package static var queryWalkUnasked: InjectedBug { InjectedBug(114) }
+    /// An observed answer is not found anew where objects changed that it only leads to.
+    @inline(__always) package static var listStale: InjectedBug { InjectedBug(115) }
+    /// What was moved is told as modified where it was.
+    @inline(__always) package static var listUnmoved: InjectedBug { InjectedBug(116) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -6,7 +6,11 @@ package struct ClassChanges: Sendable {
     package internal(set) var deleted: [Int64] = []
     package internal(set) var inserted: [Int64] = []
     package internal(set) var modified: [Int64] = []
-    /// For each modified object `maskWords` words; bit i % 64 of word i / 64 = the property at position i.
+    /// Of a list with an order of its own: those that are in it before and after, but at another place among the
+    /// others. None of them is in `modified`.
+    package internal(set) var moved: [Int64] = []
+    /// For each modified object, and then for each moved one, `maskWords` words; bit i % 64 of word i / 64 = the
+    /// property at position i.
     package internal(set) var masks: [UInt64] = []
     package let maskWords: Int
     /// Another process committed some of it.
@@ -14,7 +18,7 @@ package struct ClassChanges: Sendable {
 
     package init(maskWords: Int) { self.maskWords = maskWords }
 
-    package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && modified.isEmpty }
+    package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && modified.isEmpty && moved.isEmpty }
 
     mutating func keep(only key: Int64) {
         deleted = deleted.contains(key) ? [key] : []

@@ -17,6 +17,13 @@ package final class KeyBuffer {
         try self.init(keys: KeyBuffer.memory(capacity), capacity: capacity)
     }
 
+    /// Errors: `.outOfMemory`.
+    package convenience init(copying keys: UnsafeBufferPointer<Int64>) throws(StoreError) {
+        try self.init(keys: KeyBuffer.memory(max(1, keys.count)), capacity: max(1, keys.count))
+        if let base = keys.baseAddress { self.keys.update(from: base, count: keys.count) }
+        count = keys.count
+    }
+
     /// None yet, in memory that `Memory.allocate` gave.
     convenience init(taking memory: UnsafeMutablePointer<Int64>, _ capacity: Int) {
         self.init(keys: memory, capacity: capacity)
@@ -62,6 +69,11 @@ package final class KeyBuffer {
         let keys = keys
         for index in 0..<count where keys[index] == key { return index }
         return nil
+    }
+
+    /// In the same order.
+    func hasSameKeys(as other: KeyBuffer) -> Bool {
+        count == other.count && memcmp(keys, other.keys, count * MemoryLayout<Int64>.stride) == 0
     }
 
     /// Leaves the keys that another one has, too; both are ascending.

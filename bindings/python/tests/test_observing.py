@@ -14,6 +14,7 @@ import pytest
 import objstore
 from conftest import KENNEL
 from models import Dog, Person, Turtle
+from objstore import any_, desc
 from test_processes import ENVIRONMENT, in_child
 
 
@@ -34,6 +35,102 @@ class Log:
     def __call__(self, change):
         lists = (change.deletions, change.insertions, change.modifications, change.modifications_after)
         self.all.append("initial" if change.is_initial else lists)
+
+
+class Follower:
+    """A list that follows what it is told."""
+
+    def __init__(self, results, key=lambda turtle: turtle._id):
+        self.rows, self.key, self.moves = [key(row) for row in results], key, []
+        self.is_owner_deleted = False
+
+    def __call__(self, change):
+        self.is_owner_deleted = change.is_owner_deleted
+        for position in reversed(change.deletions):
+            del self.rows[position]
+        coming = [self.key(row) for row in change.inserted]
+        named = dict(zip((to for _, to in change.moves), (self.key(row) for row in change.moved)))
+        for position in change.insertions:
+            self.rows.insert(position, named.get(position) if position in named else coming.pop(0))
+        for position, row in zip(change.modifications_after, change.modified):
+            assert self.rows[position] == self.key(row)
+        self.moves += change.moves
+
+
+def test_orders(store, turtles):
+    """Sorted, limited and distinct results, and moves in them."""
+    by_age = turtles.order_by(Turtle.age)
+    log, written = Follower(by_age), []
+    youngest, last = Follower(turtles.order_by(Turtle.age).limit(2)), Follower(turtles.order_by(desc(Turtle.age))[:3])
+    tokens = [
+        by_age.observe(log, initial=False),
+        by_age.observe(lambda c: written.extend(map(c.written_in_move, range(c.move_count))), initial=False),
+        turtles.order_by(Turtle.age).limit(2).observe(youngest, initial=False),
+        turtles.order_by(desc(Turtle.age)).limit(3).observe(last, initial=False),
+    ]
+    with store.write():
+        store.get(Turtle, 1).age = 35  # behind t3
+    store.deliver()
+    assert log.rows == [0, 2, 3, 1, 4, 5] and log.moves == [(1, 3)] and written == [("age",)]
+    assert youngest.rows == [0, 2] and last.rows == [5, 4, 1]
+    with store.write():
+        store.get(Turtle, 1).age = 31  # where it is
+        store.delete(store.get(Turtle, 0))
+        store.get(Turtle, 5).age = -1
+    store.deliver()
+    assert log.rows == [5, 2, 3, 1, 4] and log.moves == [(1, 3), (5, 0)]
+    assert youngest.rows == [5, 2] and last.rows == [4, 1, 3]
+    with store.write():
+        store.get(Turtle, 2).name = "two"
+    assert store.deliver() == 3 and last.rows == [4, 1, 3]
+    for token in tokens:
+        token.close()
+
+
+class Pet(objstore.Model):
+    name: str = ""
+    age: int = 0
+
+
+class Owner(objstore.Model):
+    name: str = ""
+    dogs: objstore.List[Pet]
+
+
+def test_what_lies_behind_links():
+    """Owners by what their dogs are, the dogs in a list, and the list that goes with its owner."""
+    with objstore.open(memory="observed links", models=[Pet, Owner]) as store:
+        links(store)
+
+
+def links(store):
+    with store.write():
+        people = [store.add(Owner(name=name)) for name in ("Cem", "Ann", "Bob")]
+        dogs = [store.add(Pet(name=f"d{i}", age=i)) for i in range(4)]
+        for dog, person in zip(dogs, (0, 1, 2, 0)):
+            people[person].dogs.append(dog)
+    named = store.objects(Owner).where(any_(Owner.dogs).age >= 2).order_by(Owner.name)
+    follow = Follower(named, lambda person: person.name)
+    of_cem = people[0].dogs.objects().order_by(desc(Pet.age))
+    in_list = Follower(of_cem, lambda dog: dog.name)
+    tokens = [named.observe(follow, initial=False), of_cem.observe(in_list, initial=False)]
+    assert follow.rows == ["Bob", "Cem"] and in_list.rows == ["d3", "d0"]
+    with store.write():
+        dogs[1].age = 7  # Ann's
+    store.deliver()
+    assert follow.rows == ["Ann", "Bob", "Cem"]
+    with store.write():
+        dogs[0].age = 9
+        people[0].dogs.append(dogs[2])
+        people[2].name = "Zoe"
+    store.deliver()
+    assert follow.rows == ["Ann", "Cem", "Zoe"] and in_list.rows == ["d0", "d3", "d2"]
+    with store.write():
+        store.delete(people[0])
+    store.deliver()
+    assert follow.rows == ["Ann", "Zoe"] and in_list.rows == [] and in_list.is_owner_deleted
+    for token in tokens:
+        token.close()
 
 
 def test_positions(store, turtles):

@@ -203,8 +203,6 @@ def test_what_cannot_be_asked(store: objstore.Store) -> None:
         kennel.dogs.where(Kennel.id == 1).count()
     with pytest.raises(objstore.NotSupported, match="a list, set or map cannot be written as a text"):
         kennel.dogs.where(Dog.age < 2).query_text()
-    with pytest.raises(objstore.NotSupported, match="list, set or map cannot be observed"):
-        kennel.dogs.where(Dog.age < 2).observe(print)
 
 
 def test_the_plan(store: objstore.Store) -> None:

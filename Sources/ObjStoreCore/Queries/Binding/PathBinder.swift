@@ -12,6 +12,8 @@ struct PathBinder {
     var constants: [OwnedValue] = []
     /// Of functions, that were met.
     var calls: [FunctionCall] = []
+    /// Some step leads to objects of whatever class.
+    private(set) var leadsAnywhere = false
 
     init(_ binder: QueryBinder) {
         self.binder = binder
@@ -141,6 +143,7 @@ struct PathBinder {
         guard end.kind == .mixed else { throw wrong(index, "an object, a map or a mixed value", end) }
         flatten(&path, &end)
         path.steps.append(.member(name))
+        leadsAnywhere = true
     }
 
     private func element(_ index: Int, _ path: inout Path, _ end: inout End) throws(StoreError) {
@@ -179,6 +182,7 @@ struct PathBinder {
         flatten(&path, &end)
         if nodes[index].kind == .allIncoming {
             path.steps.append(.allIncoming)
+            leadsAnywhere = true
             end = End(kind: .link, collection: .allOrigins, isMany: end.isMany)
             return
         }

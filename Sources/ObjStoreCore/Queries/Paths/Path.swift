@@ -132,6 +132,8 @@ package final class PathTest: Sendable {
     let condition: PathCondition
     /// Ids of the properties that it looks at, of any classes.
     let properties: [UInt32]
+    /// Those of other classes, too, as links of mixed values lead to.
+    let leadsAnywhere: Bool
     /// How many levels of objects it has, with that of the object itself.
     let levels: Int
     /// Of functions.
@@ -147,6 +149,7 @@ package final class PathTest: Sendable {
         condition = try paths.comparison(index)
         (properties, levels, constants) = (paths.properties, paths.most, paths.constants)
         calls = paths.calls
+        leadsAnywhere = paths.leadsAnywhere
         origins = calls.isEmpty ? try binder.originTest(index) : nil
     }
 
@@ -156,6 +159,7 @@ package final class PathTest: Sendable {
         condition = try paths.condition(index)
         (properties, levels, constants) = (paths.properties, paths.most, paths.constants)
         calls = paths.calls
+        leadsAnywhere = paths.leadsAnywhere
         origins = nil
     }
 }
@@ -167,6 +171,8 @@ final class PathValue: Sendable {
     /// Of links: the class that they lead to, as an index in the schema; nil: any.
     let target: Int?
     let properties: [UInt32]
+    /// As of `PathTest`.
+    let leadsAnywhere: Bool
     let levels: Int
     /// Constants that were made for it.
     private let constants: [OwnedValue]
@@ -184,7 +190,7 @@ final class PathValue: Sendable {
             throw binder.error(.invalidQuery, index, "\(binder.described(index)) is not one value of each object")
         }
         (source, kind, target) = (side.operand.source, side.kind, side.target)
-        (properties, levels) = (paths.properties, paths.most)
+        (properties, leadsAnywhere, levels) = (paths.properties, paths.leadsAnywhere, paths.most)
         (constants, calls) = (paths.constants, paths.calls)
     }
 }

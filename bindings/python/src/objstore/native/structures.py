@@ -309,6 +309,7 @@ class ChangesInfo(Structure):
         ("deletion_count", c_uint64),
         ("insertion_count", c_uint64),
         ("modification_count", c_uint64),
+        ("move_count", c_uint64),
     ]
 
 

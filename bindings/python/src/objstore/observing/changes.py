@@ -26,8 +26,9 @@ _keep = ffi.bind("objstore_changes_keep")
 _close = ffi.bind("objstore_changes_close")
 
 M = TypeVar("M", bound=Model)
-INITIAL, OTHER_PROCESS, COMPARED = 0x1, 0x2, 0x4
-DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER = 1, 2, 3, 4
+INITIAL, OTHER_PROCESS, COMPARED, OWNER_DELETED = 0x1, 0x2, 0x4, 0x8
+DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER, MOVES, MOVES_AFTER = 1, 2, 3, 4, 5, 6
+_SAME_OBJECTS = (MODIFICATIONS_AFTER, MOVES_AFTER)  # as those before, at other positions
 BEFORE, AFTER = 1, 2
 _ENDED = (
     "a change set shows its objects until its handler returns, or the next one is asked for; obj.freeze() and "
@@ -39,12 +40,14 @@ _INFO_BYTES = ctypes.sizeof(ffi.ChangesInfo)
 class Changes(Generic[M]):
     """What commits changed since the observer's last call. Each change is reported once, in order.
 
-        deletions                 positions in the list as it was before
-        insertions                positions in the list as it is after
+        deletions                 positions in the list as it was before, of what went and of what moved
+        insertions                positions in the list as it is after, of what came and of what moved
+        moves                     (before, after) of what stands elsewhere among the others; only in an order of its own
         modifications             positions before, of objects that were there before and are after
         modifications_after       positions of the same objects after
-        deleted, inserted, modified   the objects, in the order of these lists
+        deleted, inserted, modified, moved   the objects; none of them twice
 
+    A list follows: take out the deletions from the last to the first, put in the insertions from the first to the last.
     Positions are there for observed results only; the numbers are copies, which last. The objects are of the versions
     `before` (deleted ones) and `after`, and can be read until the handler returns; in `async for`, until the next
     change is taken.
@@ -66,6 +69,7 @@ class Changes(Generic[M]):
         "is_initial",
         "is_from_other_process",
         "is_compared",
+        "is_owner_deleted",
         "from_version",
         "to_version",
     )
@@ -78,8 +82,8 @@ class Changes(Generic[M]):
         self._handle: int | None = handle
         self._owned = False
         self._sides: dict[int, Frozen] = {}
-        self._objects: list[memoryview] = []  # deletions, insertions, modifications
-        self._positions: list[memoryview | None] = []  # the same, and modifications after
+        self._objects: list[memoryview] = []  # deletions, insertions, modifications, moves
+        self._positions: list[memoryview | None] = []  # by kind
         self._masks: memoryview | None = None
         self._places: tuple[int | None, ...] = ()  # with the masks: the bit of each property
         self._mask_words: int = info.mask_words
@@ -87,15 +91,22 @@ class Changes(Generic[M]):
         self.is_initial = bool(info.flags & INITIAL)  # the first one: nothing changed yet
         self.is_from_other_process = bool(info.flags & OTHER_PROCESS)  # some of it was
         self.is_compared = bool(info.flags & COMPARED)  # so late that two versions were compared: only real changes
+        self.is_owner_deleted = bool(info.flags & OWNER_DELETED)  # of a collection: no more comes
         self.from_version: int = info.from_version  # what the observer knew before
         self.to_version: int = info.to_version  # what it knows now
         for which in (DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER):
             self._copy(which)
+        if info.move_count:
+            self._copy(MOVES)
+            self._copy(MOVES_AFTER)
+        else:
+            self._objects.append(_words(None, 0, "q"))
+            self._positions += [None if self._positions[0] is None else _words(None, 0, "Q")] * 2
 
     def _copy(self, which: int) -> None:
         objects_at, positions_at, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
         check(_list(self._handle, which, ctypes.byref(objects_at), ctypes.byref(positions_at), ctypes.byref(count)))
-        if which != MODIFICATIONS_AFTER:
+        if which not in _SAME_OBJECTS:
             words = _words(objects_at.value, 2 * count.value, "q")
             if count.value and words[0] & (1 << 64) - 1 != self._binding.head:
                 raise WrongStore(
@@ -119,12 +130,20 @@ class Changes(Generic[M]):
         return len(self._objects[2]) if self._chosen is None else len(self._chosen)
 
     @property
+    def move_count(self) -> int:
+        return len(self._objects[3])
+
+    @property
     def deletions(self) -> list[int]:
-        return self._listed(DELETIONS)
+        return self._with_moves(DELETIONS, MOVES)
 
     @property
     def insertions(self) -> list[int]:
-        return self._listed(INSERTIONS)
+        return self._with_moves(INSERTIONS, MOVES_AFTER)
+
+    @property
+    def moves(self) -> list[tuple[int, int]]:
+        return list(zip(self._listed(MOVES), self._listed(MOVES_AFTER)))
 
     @property
     def modifications(self) -> list[int]:
@@ -146,10 +165,21 @@ class Changes(Generic[M]):
     def modified(self) -> list[M]:
         return self._made(self.after, self._pick(self._objects[2].tolist()))
 
+    @property
+    def moved(self) -> list[M]:
+        return self._made(self.after, self._objects[3].tolist())
+
     def written(self, index: int) -> tuple[str, ...]:
         """The names of the properties that were written in a modification: `index` counts in `modifications`."""
         rows = range(len(self._objects[2])) if self._chosen is None else self._chosen
-        at = rows[index] * self._mask_words
+        return self._written(rows[index])
+
+    def written_in_move(self, index: int) -> tuple[str, ...]:
+        """The same of an object that moved: `index` counts in `moves`."""
+        return self._written(len(self._objects[2]) + range(self.move_count)[index])
+
+    def _written(self, row: int) -> tuple[str, ...]:
+        at = row * self._mask_words
         masks = self._all_masks()
         places = zip(self._places, self._binding.properties)
         return tuple(p.name for place, p in places if place is not None and masks[at + place // 64] >> place % 64 & 1)
@@ -166,6 +196,7 @@ class Changes(Generic[M]):
 
     def __repr__(self) -> str:
         what = f"{self.deletion_count} deleted, {self.insertion_count} inserted, {self.modification_count} modified"
+        what += f", {self.move_count} moved" if self.move_count else ""
         what = "initial" if self.is_initial else what
         return f"<Changes of {self._binding.model.__name__}, version {self.from_version} to {self.to_version}: {what}>"
 
@@ -189,7 +220,8 @@ class Changes(Generic[M]):
                     wanted[place // 64] |= 1 << place % 64
             rows = range(len(self._objects[2])) if self._chosen is None else self._chosen
             self._chosen = [r for r in rows if any(masks[r * width + w] & wanted[w] for w in range(width))]
-        return self.deletion_count + self.insertion_count + self.modification_count > 0
+        told = self.deletion_count + self.insertion_count + self.modification_count + self.move_count
+        return told > 0 or self.is_owner_deleted
 
     def _kept(self) -> "Changes[M]":
         """The same beyond its handler, until _end()."""
@@ -236,6 +268,10 @@ class Changes(Generic[M]):
         if positions is None:
             raise InvalidArgument("positions are known where results are observed: store.objects(…).observe(…)")
         return positions.tolist()
+
+    def _with_moves(self, which: int, moves: int) -> list[int]:
+        listed = self._listed(which)
+        return sorted(listed + self._listed(moves)) if self.move_count else listed
 
     def _pick(self, values: list[int]) -> list[int]:
         return values if self._chosen is None else [values[row] for row in self._chosen]

@@ -133,8 +133,7 @@ class Source:
             store.objects_in(Person, ["last", "first"], from_=["Gray", "A"], to=["Gray", "M"])
 
         Without `including_from` those whose values begin with `from_` are left out, without `including_to` those of
-        `to`. The results cannot be observed. NoSuchIndex: no index is of these
-        properties in this order."""
+        `to`. NoSuchIndex: no index is of these properties in this order."""
         binding = self._binding(model)
         properties = tuple(property_named(model, name) for name in index)
         for name, given in (("from_", from_), ("to", to)):

@@ -1,0 +1,177 @@
+/// What leads from one list of objects to another: which went, which came, and which stand at another place among those
+/// that stayed.
+///
+/// ```
+///  before   A B C D E        deleted   B
+///  after    A D C F E        inserted  F
+///                            moved     D (or C: few, and first of all objects that were changed)
+/// ```
+/// An object that is in a list several times is told apart by its occurrences: the first one before is the first one
+/// after. O(n), where much was moved O(n log n); what both begin and end with costs a comparison each.
+struct ListDifference {
+    typealias Pair = (before: Int, after: Int)
+
+    private let before: KeyBuffer
+    private let after: KeyBuffer
+    /// Indices before, ascending.
+    private(set) var deleted: [Int] = []
+    /// Indices after, ascending.
+    private(set) var inserted: [Int] = []
+    /// What stayed and stands elsewhere among the others, ascending by the index before.
+    private(set) var moved: [Pair] = []
+    /// What was changed and not moved, ascending by both.
+    private(set) var modified: [Pair] = []
+
+    /// - Parameter changed: the objects that were modified.
+    /// Errors: `.outOfMemory`.
+    init(_ before: KeyBuffer, _ after: KeyBuffer, changed: Set<Int64>) throws(StoreError) {
+        self.before = before
+        self.after = after
+        let common = min(before.count, after.count)
+        var start = 0, end = 0
+        while start < common, before.keys[start] == after.keys[start] {
+            if changed.contains(before.keys[start]) { modified.append((start, start)) }
+            start += 1
+        }
+        while end < common - start, before.keys[before.count - 1 - end] == after.keys[after.count - 1 - end] {
+            end += 1
+        }
+        try compare(start..<before.count - end, start..<after.count - end, changed)
+        if changed.isEmpty { return }
+        for place in -end..<0 where changed.contains(after.keys[after.count + place]) {
+            modified.append((before.count + place, after.count + place))
+        }
+    }
+
+    /// What lies between the two ends.
+    private mutating func compare(_ old: Range<Int>, _ new: Range<Int>, _ changed: Set<Int64>) throws(StoreError) {
+        if old.isEmpty || new.isEmpty {
+            deleted += old
+            inserted += new
+            return
+        }
+        try Memory.check(for: old.count + new.count, each: 64)
+        // Where an object is first; its other occurrences hang on that.
+        var places: [Int64: Int] = [:], next = [Int](repeating: -1, count: old.count)
+        places.reserveCapacity(old.count)
+        for place in old.reversed() {
+            next[place - old.lowerBound] = places.updateValue(place, forKey: before.keys[place]) ?? -1
+        }
+        var stayed: [Pair] = [], isThere = [Bool](repeating: false, count: old.count)
+        for place in new {
+            let key = after.keys[place]
+            guard let first = places[key], first >= 0 else {
+                inserted.append(place)
+                continue
+            }
+            places[key] = next[first - old.lowerBound]
+            isThere[first - old.lowerBound] = true
+            stayed.append((first, place))
+        }
+        for place in old where !isThere[place - old.lowerBound] { deleted.append(place) }
+        let isChanged = stayed.map { changed.contains(after.keys[$0.after]) }
+        let isInPlace = ListDifference.inPlace(stayed, isChanged)
+        for (number, pair) in stayed.enumerated() {
+            if !isInPlace[number] && !InjectedBug.active(.listUnmoved) {
+                moved.append(pair)
+            } else if isChanged[number] {
+                modified.append(pair)
+            }
+        }
+        moved.sort { $0.before < $1.before }
+    }
+
+    /// Which of some pairs, ascending by the index after, did not move: as many of the unchanged ones as possible, and
+    /// the changed ones that fit between them.
+    private static func inPlace(_ pairs: [Pair], _ isChanged: [Bool]) -> [Bool] {
+        var isInPlace = [Bool](repeating: false, count: pairs.count)
+        let unchanged = pairs.indices.filter { !isChanged[$0] }
+        for number in longestAscending(unchanged.map { pairs[$0].before }) { isInPlace[unchanged[number]] = true }
+        // Of each pair the least index before of those behind it that are in place.
+        var bounds = [Int](repeating: .max, count: pairs.count + 1)
+        for number in pairs.indices.reversed() {
+            bounds[number] = isInPlace[number] ? pairs[number].before : bounds[number + 1]
+        }
+        var last = -1
+        for number in pairs.indices {
+            let place = pairs[number].before
+            if !isInPlace[number] {
+                guard isChanged[number], place > last, place < bounds[number] else { continue }
+                isInPlace[number] = true
+            }
+            last = place
+        }
+        return isInPlace
+    }
+
+    /// The places of a longest ascending part of some different numbers, ascending.
+    private static func longestAscending(_ numbers: [Int]) -> [Int] {
+        // The last of the best part of each length, and of each number the one before it in its part.
+        var ends: [Int] = [], previous = [Int](repeating: -1, count: numbers.count)
+        for (place, number) in numbers.enumerated() {
+            var low = 0, high = ends.count
+            // They mostly ascend.
+            if let last = ends.last, numbers[last] < number { low = ends.count }
+            while low < high {
+                let middle = (low + high) / 2
+                if numbers[ends[middle]] < number { low = middle + 1 } else { high = middle }
+            }
+            if low > 0 { previous[place] = ends[low - 1] }
+            if low == ends.count { ends.append(place) } else { ends[low] = place }
+        }
+        var part = [Int](repeating: 0, count: ends.count), place = ends.last ?? -1
+        for number in part.indices.reversed() {
+            part[number] = place
+            place = previous[place]
+        }
+        return part
+    }
+
+    /// Another list, to which the same is done: what came, or was moved, stands behind the nearest of those before it
+    /// that the list has.
+    func applied(to list: KeyBuffer) throws(StoreError) -> KeyBuffer {
+        if list === before || list.hasSameKeys(as: before) { return after }
+        var gone: [Int64: Int] = [:]
+        for place in deleted { gone[before.keys[place], default: 0] += 1 }
+        for pair in moved { gone[before.keys[pair.before], default: 0] += 1 }
+        var keys: [Int64] = [], there: Set<Int64> = []
+        for place in 0..<list.count {
+            let key = list.keys[place]
+            if let count = gone[key], count > 0 {
+                gone[key] = count - 1
+            } else {
+                keys.append(key)
+                there.insert(key)
+            }
+        }
+        for place in (inserted + moved.map(\.after)).sorted() {
+            let key = after.keys[place]
+            var behind = place - 1
+            while behind >= 0, !there.contains(after.keys[behind]) { behind -= 1 }
+            let at = behind < 0 ? 0 : (keys.lastIndex(of: after.keys[behind]) ?? -1) + 1
+            keys.insert(key, at: at)
+            there.insert(key)
+        }
+        let result = try KeyBuffer(expecting: keys.count)
+        for key in keys { try result.append(key) }
+        return result
+    }
+
+    // MARK: Of keys
+
+    var deletedKeys: [Int64] { deleted.map { before.keys[$0] } }
+    var insertedKeys: [Int64] { inserted.map { after.keys[$0] } }
+    var movedKeys: [Int64] { moved.map { after.keys[$0.after] } }
+    var modifiedKeys: [Int64] { modified.map { after.keys[$0.after] } }
+
+    var indices: ChangeSet.Indices {
+        var indices = ChangeSet.Indices()
+        indices.deleted = deleted.map { UInt64($0) }
+        indices.inserted = inserted.map { UInt64($0) }
+        indices.modifiedBefore = modified.map { UInt64($0.before) }
+        indices.modifiedAfter = modified.map { UInt64($0.after) }
+        indices.movedBefore = moved.map { UInt64($0.before) }
+        indices.movedAfter = moved.map { UInt64($0.after) }
+        return indices
+    }
+}
