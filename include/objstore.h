@@ -3638,10 +3638,10 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
 /** Observes what a query finds, from now on: an object that begins to satisfy it is an insertion, one that stops a
  * deletion, one that stands elsewhere in an order a move (objstore_change). Otherwise as objstore_observe.
  *
- * Where each object of a class decides for itself, by its own values, whether it is found, and they come in the order
- * of creation, the cost follows what changed. Everything else (SORT, DISTINCT, LIMIT and OFFSET, conditions about what
+ * Where each object of a class decides for itself, by its own values, whether it is found, and where in a SORT, the
+ * cost follows what changed: O(log n) for an object. Everything else (DISTINCT, LIMIT and OFFSET, conditions about what
  * links lead to, a query of a collection, a range of an index) is asked anew after a change of something that it reads,
- * for the price of asking, and compared with what was found before: O(k) for k objects, which take 8 bytes each.
+ * for the price of asking, and compared with what was found before: O(k) for k objects. 8 bytes for each object found.
  * NOT_SUPPORTED: it calls functions. */
 OBJSTORE_API objstore_status objstore_query_observe(objstore_query *query, objstore *store, uint32_t flags,
                                                     objstore_change_handler handler, void *userdata,
@@ -3752,8 +3752,8 @@ OBJSTORE_API objstore_status objstore_changes_has(objstore_changes *changes, uin
                     property(property_id));
 
 /** Says the same for all modifications, and then all moves, at once: `masks` is an array of (modification_count +
- * move_count) × mask_words words, borrowed as long as the change set lives. The bit of a property is its index (objstore_property_info): bit index % 64 of word
- * index / 64. */
+ * move_count) × mask_words words, borrowed as long as the change set lives. The bit of a property is its index
+ * (objstore_property_info): bit index % 64 of word index / 64. */
 OBJSTORE_API objstore_status objstore_changes_masks(objstore_changes *changes, const uint64_t **masks,
                                                     size_t *word_count)
     OBJSTORE_CHECKS(null(changes, masks, word_count), closed(changes), kind(changes));

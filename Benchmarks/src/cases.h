@@ -98,5 +98,6 @@ void run_column_read(bench *b, wanted_function *wanted);
 void run_open_warm(bench *b, wanted_function *wanted);
 void run_recovery(bench *b, wanted_function *wanted);
 void run_notify_process(bench *b, wanted_function *wanted);
+void run_notify(bench *b, wanted_function *wanted);
 
 #endif

@@ -105,7 +105,7 @@ struct ListDifference {
     }
 
     /// The places of a longest ascending part of some different numbers, ascending.
-    private static func longestAscending(_ numbers: [Int]) -> [Int] {
+    static func longestAscending(_ numbers: [Int]) -> [Int] {
         // The last of the best part of each length, and of each number the one before it in its part.
         var ends: [Int] = [], previous = [Int](repeating: -1, count: numbers.count)
         for (place, number) in numbers.enumerated() {

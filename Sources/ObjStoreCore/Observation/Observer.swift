@@ -32,8 +32,10 @@ package final class Observer: @unchecked Sendable {
     private(set) var known: Snapshot?
     /// Positions in an answer in the order of creation, whose objects alone decide whether they are in it.
     private var ranks: KeyRanks?
-    /// Any other answer.
+    /// Any other answer: as it was found, or, of a sorted one that was followed since, its order. None of them: it is
+    /// found when it is needed.
     private var list: KeyBuffer?
+    private var order: OrderedKeys?
 
     init(
         _ hub: ObserverHub, _ scope: ObserverScope, known: Snapshot, ranks: KeyRanks?, list: KeyBuffer?,
@@ -59,12 +61,15 @@ package final class Observer: @unchecked Sendable {
         let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
         return ChangeSet(
             classID: scope.classID, before: known, after: known, changes: changes,
-            indices: ranks == nil && list == nil ? nil : ChangeSet.Indices(), isInitial: true)
+            indices: ranks == nil && scope.reads == nil ? nil : ChangeSet.Indices(), isInitial: true)
     }
 
     /// Moves on to a version; nil where nothing happened to what is observed.
     func advance(_ reader: ChangeReader) throws(StoreError) -> ChangeSet? {
-        if list != nil { return try advanceList([(reader, false)]) }
+        if let reads = scope.reads {
+            if let changes = try advanceOrder(reader) { return changes }
+            return try advanceList([(reader, false)], reads)
+        }
         let before = known!
         let all = reader.classes[scope.classID]
         let changes = try all.map { (all) throws(StoreError) in try scope.filter(all, from: before, to: reader.to) }
@@ -77,7 +82,7 @@ package final class Observer: @unchecked Sendable {
 
     /// The same in several parts, of which it is not told of the silent ones.
     func advance(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
-        if list != nil { return try advanceList(parts) }
+        if let reads = scope.reads { return try advanceList(parts, reads) }
         let before = known!, after = parts[parts.count - 1].reader.to
         let cls = after.schema.classes[Int(scope.classID)]
         var silenced = SilencedChanges(maskWords: ClassChanges.maskWords(cls))
@@ -100,15 +105,17 @@ package final class Observer: @unchecked Sendable {
         return changes
     }
 
-    private func advanceList(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
-        guard let list, let reads = scope.reads, let before = known, let after = parts.last?.reader.to else {
-            return nil
-        }
+    /// An answer that is found anew.
+    private func advanceList(
+        _ parts: [(reader: ChangeReader, isSilent: Bool)], _ reads: QueryReads
+    ) throws(StoreError) -> ChangeSet? {
+        guard let before = known, let after = parts.last?.reader.to else { return nil }
+        let list = try knownList(before)
         var step = ListStep(scope, reads, list, to: after)
         for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
         let told = try step.told()
         known = after
-        self.list = step.list
+        (self.list, order) = (step.list, nil)
         guard let told else { return nil }
         let changes = ChangeSet(
             classID: scope.classID, before: before, after: after, changes: told.changes, indices: told.indices,
@@ -116,6 +123,43 @@ package final class Observer: @unchecked Sendable {
         changes.listBefore = list
         changes.isOwnerDeleted = step.isOwnerDeleted
         return changes
+    }
+
+    private func knownList(_ known: Snapshot) throws(StoreError) -> KeyBuffer {
+        if let list { return list }
+        if let order { return try order.list() }
+        return try scope.keys(in: known)
+    }
+
+    /// One that is sorted by its objects' own values, of which few have changed; nil: another one.
+    private func advanceOrder(_ reader: ChangeReader) throws(StoreError) -> ChangeSet?? {
+        guard let keys = scope.order, let before = known, try before.schemaRef() == reader.to.schemaRef() else {
+            return nil
+        }
+        guard let all = reader.classes[scope.classID] else {
+            known = reader.to
+            return .some(nil)
+        }
+        let count = all.deleted.count + all.inserted.count + all.modified.count
+        if count > max(64, (order?.count ?? list?.count ?? 0) / 32) { return nil }
+        let changed = scope.isWholeClass ? all : try scope.holding(all, from: before, to: reader.to)
+        if changed.isEmpty {
+            known = reader.to
+            return .some(nil)
+        }
+        let known: OrderedKeys
+        if let order { known = order } else { known = try OrderedKeys(try knownList(before)) }
+        // One owner: changed in place. Where that fails it is found again.
+        (order, list) = (nil, nil)
+        let step = try OrderStep(scope.query, keys, consume known, from: before, to: reader.to)
+        let columns = scope.columnMask(in: reader.to, maskWords: changed.maskWords)
+        let (told, indices, after) = try (consume step).told(changed, columns: columns)
+        self.known = reader.to
+        order = after
+        if told.isEmpty { return .some(nil) }
+        return ChangeSet(
+            classID: scope.classID, before: before, after: reader.to, changes: told, indices: indices,
+            isCompared: reader.isCompared)
     }
 
     func tell(_ changes: ChangeSet) -> StoreError? {
@@ -126,7 +170,7 @@ package final class Observer: @unchecked Sendable {
     /// Goes back to before a change set, which its handler did not take.
     func goBack(before changes: ChangeSet) {
         known = changes.before
-        if let before = changes.listBefore { list = before }
+        if scope.reads != nil { (list, order) = (changes.listBefore, nil) }
         ranks?.change(removing: changes.inserted, adding: changes.deleted)
         ranks?.change(removing: changes.silent.added, adding: changes.silent.removed)
     }
@@ -155,7 +199,7 @@ package final class Observer: @unchecked Sendable {
     func finish() {
         known = nil
         ranks = nil
-        list = nil
+        (list, order) = (nil, nil)
         handler = nil
         hub.forgetSilences(of: self)
     }

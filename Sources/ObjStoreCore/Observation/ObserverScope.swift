@@ -4,6 +4,8 @@ package struct ObserverScope: Sendable {
     /// Of an answer that has an order of its own, or depends on other objects than those in it; nil: each object of the
     /// class decides for itself.
     let reads: QueryReads?
+    /// Of a sorted answer whose objects say by their own values whether they are in it, and where; nil: another one.
+    let order: [SortKey]?
     /// Nil: not one object.
     private var key: Int64?
     /// Ids of the columns whose modifications count; nil: of all.
@@ -14,6 +16,7 @@ package struct ObserverScope: Sendable {
     package init(_ query: Query) {
         self.query = query
         reads = query.isInOrderOfCreation ? nil : QueryReads(query)
+        order = query.ownOrder
     }
 
     /// Errors: as of `QueryRun`; `.notSupported`: a query that calls functions.
@@ -81,7 +84,8 @@ package struct ObserverScope: Sendable {
         return changes
     }
 
-    private func holding(_ changes: ClassChanges, from: Snapshot, to: Snapshot) throws(StoreError) -> ClassChanges {
+    /// What changed in the answer, whatever its order.
+    func holding(_ changes: ClassChanges, from: Snapshot, to: Snapshot) throws(StoreError) -> ClassChanges {
         var result = ClassChanges(maskWords: changes.maskWords)
         result.isFromOtherProcess = changes.isFromOtherProcess
         let before = try RowTest(query, .version(from)), after = try RowTest(query, .version(to))
@@ -113,8 +117,18 @@ package struct ObserverScope: Sendable {
 
 extension Query {
     /// Each object says by its own values whether it is in the answer, and its key where.
-    fileprivate var isInOrderOfCreation: Bool {
-        origin.isObjects && steps.isEmpty
+    fileprivate var isInOrderOfCreation: Bool { steps.isEmpty && isOfOwnValues }
+
+    /// Its values say where.
+    fileprivate var ownOrder: [SortKey]? {
+        guard steps.count == 1, case .sort(let keys) = steps[0], isOfOwnValues,
+            keys.allSatisfy({ $0.path == nil && $0.calls.isEmpty && !$0.isFirstLetter })
+        else { return nil }
+        return keys
+    }
+
+    private var isOfOwnValues: Bool {
+        origin.isObjects
             && predicate.nodes.allSatisfy { node in
                 switch node {
                 case .paths: false

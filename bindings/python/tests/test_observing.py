@@ -1,6 +1,8 @@
 """Observing with handlers: what they get, when, on which thread, and until when."""
 
+import datetime
 import gc
+import math
 import random
 import select
 import signal
@@ -85,6 +87,67 @@ def test_orders(store, turtles):
     assert store.deliver() == 3 and last.rows == [4, 1, 3]
     for token in tokens:
         token.close()
+
+
+class Row(objstore.Model):
+    _id: int = objstore.field(primary_key=True)
+    text: str | None = None
+    real: float | None = None
+    number: int | None = None
+    flag: bool = False
+    at: datetime.datetime | None = None
+
+
+ORDERS = (
+    [Row.text],
+    [desc(Row.text), Row.number],
+    [Row.real, desc(Row.flag)],
+    [desc(Row.number), desc(Row.text), Row.real],
+    [Row.flag, Row.at],
+    [desc(Row.at)],
+    [Row.number + Row.number * 2, Row.text],
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_orders_of_all_kinds(seed):
+    """Random histories of sorted results: what is told leads from one list to the next, whatever they are sorted by."""
+    dice = random.Random(seed)
+    start = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+    kinds = {
+        "text": lambda: dice.choice([None, "", "a", "A", "ä", "long" * 9 + dice.choice("xy"), dice.choice("abc") * 3]),
+        "real": lambda: dice.choice([None, math.nan, -0.0, 0.0, math.inf, -math.inf, dice.uniform(-2, 2)]),
+        "number": lambda: dice.choice([None, -(2**40), 2**40, dice.randrange(4)]),
+        "flag": lambda: dice.random() < 0.5,
+        "at": lambda: dice.choice([None, start + datetime.timedelta(seconds=dice.randrange(3))]),
+    }
+    with objstore.open(memory=f"orders {seed}", models=[Row]) as store:
+        with store.write():
+            store.add_all([Row(_id=i, **{n: make() for n, make in kinds.items()}) for i in range(700)])
+        rows = store.objects(Row)
+        asked = [rows.order_by(*keys) for keys in ORDERS] + [rows.where(Row.flag == True).order_by(desc(Row.real))]
+        follow = [Follower(results) for results in asked]
+        tokens = [results.observe(one, initial=False) for results, one in zip(asked, follow)]
+        next_id = 1000
+        for _ in range(25):
+            with store.write():
+                for _ in range(dice.randrange(1, 12)):
+                    row = store.get(Row, dice.randrange(700))
+                    if row is None or dice.random() < 0.15:
+                        store.add(Row(_id=next_id, **{n: make() for n, make in kinds.items()}))
+                        next_id += 1
+                    elif dice.random() < 0.15:
+                        store.delete(row)
+                    else:
+                        name = dice.choice(list(kinds))
+                        setattr(row, name, kinds[name]())
+            if dice.random() < 0.7:
+                store.deliver()
+                for results, one in zip(asked, follow):
+                    assert one.rows == [row._id for row in results], f"seed {seed}, {results.query_text()}"
+        assert any(one.moves for one in follow)
+        for token in tokens:
+            token.close()
 
 
 class Pet(objstore.Model):

@@ -1,0 +1,227 @@
+/// A step of an observer of a sorted answer whose objects say by their own values whether they are in it, and where:
+/// only those that changed are looked at, in both versions.
+///
+/// ```
+///  before   a b c d e f     deleted b, d sorts elsewhere     their places, by the values before
+///           a   c   e f     what stays                       has the same values in both versions
+///  after    a   c X e d f   d and the new X belong there     by the values after
+/// ```
+/// What stays counts where something was and where it is: an object that has as many of it before it as it had has not
+/// moved.
+struct OrderStep {
+    private let sides: (before: Side, after: Side)
+    private let sorted: [Int]
+    private var order: OrderedKeys
+
+    /// An object that leaves its place, or comes to one.
+    private struct Traveller {
+        let key: Int64
+        /// Of its modification; nil: it comes or goes.
+        var row: Int?
+        /// Its position, and how many of those that stay are before it; nil: it is not there.
+        var old: (position: Int, gap: Int)?
+        var new: (position: Int, gap: Int)?
+    }
+
+    /// - Parameter order: as it is in `from`.
+    init(_ query: Query, _ keys: [SortKey], _ order: OrderedKeys, from: Snapshot, to: Snapshot) throws(StoreError) {
+        self.order = order
+        sides = (try Side(query, keys, from), try Side(query, keys, to))
+        sorted = try sides.after.cls.positions(keys.flatMap(\.properties))
+    }
+
+    /// - Parameters:
+    ///   - changes: of the answer, without an order.
+    ///   - columns: the properties whose modifications are told; nil: all.
+    /// Returns: what is to be told, and the order after it.
+    consuming func told(
+        _ changes: ClassChanges, columns: [UInt64]?
+    ) throws(StoreError) -> (changes: ClassChanges, indices: ChangeSet.Indices, order: OrderedKeys) {
+        let words = changes.maskWords
+        func hits(_ row: Int, _ mask: [UInt64]) -> Bool {
+            (0..<words).contains { changes.masks[row * words + $0] & mask[$0] != 0 }
+        }
+        var sortMask = [UInt64](repeating: 0, count: words)
+        for place in sorted { sortMask[place >> 6] |= 1 << UInt64(place & 63) }
+
+        // Where they were.
+        var leaving = changes.deleted.map { Traveller(key: $0) }, staying: [(row: Int, position: Int)] = []
+        var places: [OrderedKeys.Place] = []
+        for row in changes.modified.indices where hits(row, sortMask) {
+            leaving.append(Traveller(key: changes.modified[row], row: row))
+        }
+        for index in leaving.indices {
+            let place = try sides.before.place(of: leaving[index].key, in: order)
+            leaving[index].old = (order.position(of: place), 0)
+            places.append(place)
+        }
+        for row in changes.modified.indices where !hits(row, sortMask) && columns.map({ hits(row, $0) }) != false {
+            let place = try sides.before.place(of: changes.modified[row], in: order)
+            staying.append((row, order.position(of: place)))
+        }
+        leaving.sort { $0.old.unsafelyUnwrapped.position < $1.old.unsafelyUnwrapped.position }
+        for index in leaving.indices {
+            let position = leaving[index].old.unsafelyUnwrapped.position
+            leaving[index].old = (position, position - index)
+        }
+        order.remove(places.sorted())
+
+        // Where they belong.
+        var coming = leaving.filter { $0.row != nil } + changes.inserted.map { Traveller(key: $0) }
+        try sides.after.sort(&coming) { $0.key }
+        var arrivals: [(key: Int64, place: OrderedKeys.Place)] = []
+        for index in coming.indices {
+            let place = try sides.after.place(for: coming[index].key, in: order), gap = order.position(of: place)
+            coming[index].new = (gap + index, gap)
+            arrivals.append((coming[index].key, place))
+        }
+        order.insert(arrivals)
+        let (told, indices) = told(changes, leaving, coming, staying, columns, hits)
+        return (told, indices, order)
+    }
+
+    private func told(
+        _ all: ClassChanges, _ leaving: [Traveller], _ coming: [Traveller], _ staying: [(row: Int, position: Int)],
+        _ columns: [UInt64]?, _ hits: (Int, [UInt64]) -> Bool
+    ) -> (ClassChanges, ChangeSet.Indices) {
+        var changes = ClassChanges(maskWords: all.maskWords), indices = ChangeSet.Indices()
+        changes.isFromOtherProcess = all.isFromOtherProcess
+        for one in leaving where one.row == nil {
+            changes.deleted.append(one.key)
+            indices.deleted.append(UInt64(one.old.unsafelyUnwrapped.position))
+        }
+        for one in coming where one.row == nil {
+            changes.inserted.append(one.key)
+            indices.inserted.append(UInt64(one.new.unsafelyUnwrapped.position))
+        }
+        // Those that went by nobody who stays, and, among themselves, as many as possible.
+        let near = coming.filter { $0.old.map(\.gap) == $0.new.map(\.gap) }
+        let inPlace = Set(
+            ListDifference.longestAscending(near.map { $0.old.unsafelyUnwrapped.position }).map { near[$0].key })
+        var modified: [(row: Int, before: Int, after: Int)] = []
+        var moved: [(row: Int, before: Int, after: Int)] = []
+        for one in coming {
+            guard let row = one.row, let old = one.old, let new = one.new else { continue }
+            if !inPlace.contains(one.key) && !InjectedBug.active(.listUnmoved) {
+                moved.append((row, old.position, new.position))
+            } else if columns.map({ hits(row, $0) }) != false {
+                modified.append((row, old.position, new.position))
+            }
+        }
+        let gaps = coming.map { $0.new.unsafelyUnwrapped.gap }, gone = leaving.map { $0.old.unsafelyUnwrapped.position }
+        for one in staying {
+            let stays = one.position - OrderStep.count(gone, below: one.position)
+            modified.append((one.row, one.position, stays + OrderStep.count(gaps, below: stays + 1)))
+        }
+        modified.sort { $0.before < $1.before }
+        moved.sort { $0.before < $1.before }
+        for one in modified + moved {
+            changes.masks += all.masks[(one.row * all.maskWords)..<((one.row + 1) * all.maskWords)]
+        }
+        changes.modified = modified.map { all.modified[$0.row] }
+        changes.moved = moved.map { all.modified[$0.row] }
+        indices.modifiedBefore = modified.map { UInt64($0.before) }
+        indices.modifiedAfter = modified.map { UInt64($0.after) }
+        indices.movedBefore = moved.map { UInt64($0.before) }
+        indices.movedAfter = moved.map { UInt64($0.after) }
+        return (changes, indices)
+    }
+
+    /// How many of some ascending numbers are less.
+    private static func count(_ numbers: [Int], below bound: Int) -> Int {
+        var low = 0, high = numbers.count
+        while low < high {
+            let middle = (low + high) / 2
+            if numbers[middle] < bound { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The sort keys of objects in one version.
+    private final class Side {
+        let cls: ClassSchema
+        private let keys: [SortKey]
+        private let positions: [[Int]]
+        private let reader: ClusterReader
+        private var finder: RowFinder
+        private var other: RowFinder
+
+        init(_ query: Query, _ keys: [SortKey], _ snapshot: Snapshot) throws(StoreError) {
+            self.keys = keys
+            let cls = try snapshot.schema.cls(query.classID)
+            self.cls = cls
+            positions = try keys.map { (key) throws(StoreError) in try cls.positions(key.properties) }
+            reader = try snapshot.trees.objects(cls)
+            finder = RowFinder(reader)
+            other = RowFinder(reader)
+        }
+
+        private func value(_ level: Int, _ row: RowPosition) throws(StoreError) -> Value {
+            try keys[level].value.value(nil) { (number) throws(StoreError) in
+                try reader.plainValue(row, positions[level][number])
+            }
+        }
+
+        private func values(_ key: Int64) throws(StoreError) -> [OwnedValue] {
+            let row = try finder.row(key)
+            var values: [OwnedValue] = []
+            for level in keys.indices { values.append(try OwnedValue(copying: try value(level, row))) }
+            return values
+        }
+
+        /// Whether an object of the order stands before one with a key and values.
+        private func isBefore(
+            _ one: Int64, _ key: Int64, _ values: [OwnedValue]
+        ) throws(StoreError) -> Bool {
+            if one == key { return false }
+            let row = try other.row(one)
+            for level in keys.indices {
+                let order = try SortColumn.compare(try value(level, row), values[level].value, keys[level].modifiers)
+                if order != 0 { return keys[level].isDescending ? order > 0 : order < 0 }
+            }
+            return one < key
+        }
+
+        /// Where one belongs.
+        func place(for key: Int64, in order: OrderedKeys) throws(StoreError) -> OrderedKeys.Place {
+            let values = try values(key)
+            return try order.place { (one) throws(StoreError) in try isBefore(one, key, values) }
+        }
+
+        /// Where one is.
+        func place(of key: Int64, in order: OrderedKeys) throws(StoreError) -> OrderedKeys.Place {
+            let place = try place(for: key, in: order)
+            guard order.key(at: place) == key else {
+                throw StoreError(.internalError, "an observed order does not have the object \(key) where it belongs")
+            }
+            return place
+        }
+
+        func sort<T>(_ elements: inout [T], _ key: (T) -> Int64) throws(StoreError) {
+            if elements.count < 2 { return }
+            let values = try elements.map { (element) throws(StoreError) in try self.values(key(element)) }
+            var numbers = Array(elements.indices)
+            var failure: StoreError?
+            numbers.sort { a, b in
+                do throws(StoreError) {
+                    return try isLess(key(elements[a]), values[a], key(elements[b]), values[b])
+                } catch {
+                    failure = error
+                    return false
+                }
+            }
+            if let failure { throw failure }
+            elements = numbers.map { elements[$0] }
+        }
+
+        private func isLess(
+            _ a: Int64, _ left: [OwnedValue], _ b: Int64, _ right: [OwnedValue]
+        ) throws(StoreError) -> Bool {
+            for level in keys.indices {
+                let order = try SortColumn.compare(left[level].value, right[level].value, keys[level].modifiers)
+                if order != 0 { return keys[level].isDescending ? order > 0 : order < 0 }
+            }
+            return a < b
+        }
+    }
+}
