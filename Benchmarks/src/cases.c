@@ -193,6 +193,7 @@ const benchmark_case cases[] = {
     {"notify_all_1", run_notify},
     {"notify_sorted_1", run_notify},
     {"notify_limit_1", run_notify},
+    {"notify_link_1", run_notify},
     {"notify_process_1", run_notify_process},
     {"mixed_readers_writer", run_mixed},
     {"recovery", run_recovery},

@@ -6,6 +6,8 @@
 
 #include "peer_objstore.h"
 
+#include <stdlib.h>
+
 typedef struct {
     const char *name;
     const char *query;
@@ -66,6 +68,75 @@ static void run_one(bench *b, const notify_case *c, result *r) {
     close_writer(b, OBJSTORE, &w, 1, c->name);
 }
 
+// Of dogs with ten to an owner those whose owner has a rank below 50: the owner of ten dogs gets one on the other side.
+static void run_link(bench *b, result *r) {
+    enum { batch = 20, dogs_each = 10 };
+    const int64_t dogs = (int64_t)b->data->count, owners = dogs / dogs_each;
+    const objstore_text owner = OBJSTORE_STR("Owner"), dog = OBJSTORE_STR("Dog");
+    objstore_schema *schema;
+    objstore_config *config;
+    objstore *handle;
+    objstore_view *view;
+    objstore_class_id classes[2];
+    objstore_property_id rank, link;
+    check(objstore_schema_new(&schema));
+    check(objstore_schema_add_class(schema, owner));
+    check(objstore_schema_add_property(schema, owner, OBJSTORE_STR("rank"), OBJSTORE_KIND_INT, 0));
+    check(objstore_schema_add_class(schema, dog));
+    check(objstore_schema_add_link(schema, dog, OBJSTORE_STR("owner"), owner, 0));
+    check(objstore_config_new(&config));
+    check(objstore_config_set_memory(config, OBJSTORE_STR("notify_link_1")));
+    check(objstore_config_set_schema(config, schema, 1));
+    check(objstore_open(config, &handle));
+    check(objstore_config_close(config));
+    check(objstore_schema_close(schema));
+    objstore_object *all = must_alloc((size_t)owners * sizeof *all);
+    check(objstore_begin(handle, &view));
+    check(objstore_find_class(view, owner, &classes[0]));
+    check(objstore_find_class(view, dog, &classes[1]));
+    check(objstore_find_property(view, classes[0], OBJSTORE_STR("rank"), &rank));
+    check(objstore_find_property(view, classes[1], OBJSTORE_STR("owner"), &link));
+    for (int64_t i = 0; i < owners; i++) {
+        const objstore_value value = objstore_int(i % 100);
+        check(objstore_create(view, classes[0], &rank, &value, 1, &all[i]));
+    }
+    for (int64_t i = 0; i < dogs; i++) {
+        const objstore_value value = objstore_link(all[i % owners]);
+        check(objstore_create(view, classes[1], &link, &value, 1, NULL));
+    }
+    check(objstore_commit(view, NULL));
+    objstore_query *query;
+    objstore_token *token;
+    told t = {0};
+    check(objstore_view_open(handle, &view));
+    check(objstore_query_parse(view, classes[1], OBJSTORE_STR("owner.rank < 50"), NULL, 0, &query));
+    check(objstore_query_observe(query, handle, 0, hear, &t, NULL, &token));
+    check(objstore_query_close(query));
+    check(objstore_view_close(view));
+    for (size_t i = 0, n = repetitions(b, 20), serial = 0; i < n; i++) {
+        series mine = {0};
+        for (size_t k = 0; k < batch; k++, serial++) {
+            const size_t which = serial * 7919 % (size_t)owners;
+            objstore_value now;
+            check(objstore_begin(handle, &view));
+            check(objstore_get(view, all[which], rank, NULL, &now));
+            check(objstore_set(view, all[which], rank, objstore_int(99 - now.data.integer)));
+            check(objstore_commit(view, NULL));
+            t = (told){0};
+            const int64_t start = now_ns();
+            check(objstore_deliver(handle, NULL));
+            series_add(&mine, microseconds(now_ns() - start));
+            if (t.calls != 1 || t.objects != dogs_each)
+                die("notify_link_1: told %zu times of %zu objects", t.calls, t.objects);
+        }
+        series_add(&r->tracks[OBJSTORE].repetitions, series_median(&mine));
+        series_free(&mine);
+    }
+    check(objstore_token_close(token));
+    check(objstore_close(handle));
+    free(all);
+}
+
 #endif
 
 void run_notify(bench *b, wanted_function *wanted) {
@@ -73,6 +144,7 @@ void run_notify(bench *b, wanted_function *wanted) {
     for (size_t i = 0; i < sizeof notify_cases / sizeof *notify_cases; i++)
         if (wanted(notify_cases[i].name) && b->peers[OBJSTORE])
             run_one(b, &notify_cases[i], add_result(b, notify_cases[i].name, "us/change", false));
+    if (wanted("notify_link_1") && b->peers[OBJSTORE]) run_link(b, add_result(b, "notify_link_1", "us/change", false));
 #else
     (void)b;
     (void)wanted;

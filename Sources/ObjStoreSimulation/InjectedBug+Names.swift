@@ -96,6 +96,7 @@ extension InjectedBug: CustomStringConvertible {
         ("silenceUnplaced", .silenceUnplaced),
         ("listStale", .listStale),
         ("listUnmoved", .listUnmoved),
+        ("linkUntouched", .linkUntouched),
         ("queryBoundTurned", .queryBoundTurned),
         ("queryBoundOpen", .queryBoundOpen),
         ("queryNullForgotten", .queryNullForgotten),

@@ -243,6 +243,9 @@ struct Control {
             bug: .listStale, row: "-", mistake: "an observed answer does not follow what links lead to",
             named: ["content"], isLists: true),
         Control(
+            bug: .linkUntouched, row: "-", mistake: "objects that link to what was changed are not asked again",
+            named: ["content"], isLists: true),
+        Control(
             bug: .listUnmoved, row: "-", mistake: "what was moved is told as modified where it was",
             named: ["positions", "content"], isLists: true),
     ]

@@ -76,6 +76,24 @@ private final class ListHistory {
         Reader("linking", "tag.rank > 4") { model in
             model.items.keys.sorted().filter { (model.rank(model.items[$0]!) ?? 0) > 4 }
         },
+        Reader("linking, sorted", "tag.rank > 2 AND number < 80 SORT(number DESC)") { model in
+            model.sorted { $0.number > $1.number }.filter {
+                let item = model.items[$0]!
+                return (model.rank(item) ?? 0) > 2 && item.number < 80
+            }
+        },
+        Reader("linking, least", "tag.rank != 3 SORT(mark ASC) LIMIT(4)") { model in
+            Array(
+                model.sorted { $0.mark < $1.mark }.filter { model.rank(model.items[$0]!) != 3 }.prefix(4))
+        },
+        Reader("held", "ANY items.mark == 1", isOfTags: true) { model in
+            model.tags.keys.sorted().filter { model.tags[$0]!.items.contains { model.items[$0]!.mark == 1 } }
+        },
+        Reader("two away", "ANY items.tag.rank > 6", isOfTags: true) { model in
+            model.tags.keys.sorted().filter {
+                model.tags[$0]!.items.contains { (model.rank(model.items[$0]!) ?? 0) > 6 }
+            }
+        },
         Reader("by link", "number >= 20 SORT(tag.rank DESC, number ASC)") { model in
             model.sorted { (model.rank($1) ?? -1, $0.number) < (model.rank($0) ?? -1, $1.number) }
                 .filter { model.items[$0]!.number >= 20 }

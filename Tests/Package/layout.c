@@ -230,7 +230,7 @@ AT(objstore_packed_column, values_offset, 24);
 AT(objstore_packed_column, values_bytes, 32);
 AT(objstore_packed_column, null_count, 40);
 
-SIZE(objstore_changes_info, 56);
+SIZE(objstore_changes_info, 64);
 AT(objstore_changes_info, struct_size, 0);
 AT(objstore_changes_info, flags, 4);
 AT(objstore_changes_info, class_id, 8);
@@ -240,6 +240,7 @@ AT(objstore_changes_info, to_version, 24);
 AT(objstore_changes_info, deletion_count, 32);
 AT(objstore_changes_info, insertion_count, 40);
 AT(objstore_changes_info, modification_count, 48);
+AT(objstore_changes_info, move_count, 56);
 
 /* The members of a value share one place. */
 AT(objstore_value, data.boolean, 8);
@@ -496,6 +497,8 @@ IS(OBJSTORE_DELETIONS == 1);
 IS(OBJSTORE_INSERTIONS == 2);
 IS(OBJSTORE_MODIFICATIONS == 3);
 IS(OBJSTORE_MODIFICATIONS_AFTER == 4);
+IS(OBJSTORE_MOVES == 5);
+IS(OBJSTORE_MOVES_AFTER == 6);
 
 SIZE(objstore_side, 4);
 IS((objstore_side)-1 < (objstore_side)0); /* signed */
@@ -529,5 +532,6 @@ IS(OBJSTORE_OBSERVE_INITIAL == 0x1u);
 IS(OBJSTORE_CHANGES_INITIAL == 0x1u);
 IS(OBJSTORE_CHANGES_OTHER_PROCESS == 0x2u);
 IS(OBJSTORE_CHANGES_COMPARED == 0x4u);
+IS(OBJSTORE_CHANGES_OWNER_DELETED == 0x8u);
 IS(OBJSTORE_FOREVER == -1);
 IS(OBJSTORE_START == -1);

@@ -233,17 +233,16 @@ extension ObserverHub {
     private func reader(
         from known: Snapshot, to newest: Snapshot, for observer: Observer, in readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeReader {
-        if let reader = readers[known.version], reader.to === newest,
-            observer.scope.classes(in: newest.schema).allSatisfy(reader.covers)
-        {
+        if let reader = readers[known.version], reader.to === newest, observer.scope.isCovered(by: reader) {
             return reader
         }
-        var classes = lock.withLock {
-            observers.all.lazy.filter { $0.knownVersion == known.version }.reduce(into: Set<UInt32>()) {
-                $0.formUnion($1.scope.classes(in: newest.schema))
+        let classes = lock.withLock { () -> Set<UInt32> in
+            var classes = observer.scope.classes(in: newest.schema)
+            for other in observers.all where other.knownVersion == known.version && other !== observer {
+                classes.formUnion(other.scope.classes(in: newest.schema))
             }
+            return classes
         }
-        classes.formUnion(observer.scope.classes(in: newest.schema))
         let reader = try ChangeReader(database, from: known, to: newest, classes: classes)
         readers[known.version] = reader
         return reader

@@ -8,7 +8,6 @@
 /// ```
 struct ListStep {
     private let scope: ObserverScope
-    private let reads: QueryReads
     private let newest: Snapshot
     private let maskWords: Int
     /// The answer in the version that was looked at last.
@@ -20,9 +19,8 @@ struct ListStep {
     private var isFromOtherProcess = false
     private(set) var isOwnerDeleted = false
 
-    init(_ scope: ObserverScope, _ reads: QueryReads, _ list: KeyBuffer, to newest: Snapshot) {
+    init(_ scope: ObserverScope, _ list: KeyBuffer, to newest: Snapshot) {
         self.scope = scope
-        self.reads = reads
         self.newest = newest
         self.list = list
         shown = list
@@ -41,13 +39,10 @@ struct ListStep {
             }
         }
         let isConcerned =
-            try reader.from.schemaRef() != reader.to.schemaRef() || reads.concern(reader.classes, reader.to.schema)
+            try reader.from.schemaRef() != reader.to.schemaRef()
+            || scope.reads.concern(reader.classes, reader.to.schema)
         if !isSilent {
-            isFromOtherProcess =
-                isFromOtherProcess
-                || reader.classes.contains { id, changes in
-                    changes.isFromOtherProcess && (reads.leadsAnywhere || reads.classes.contains(Int(id)))
-                }
+            isFromOtherProcess = isFromOtherProcess || scope.isFromOtherProcess(reader)
             if let owner = scope.query.origin.collection?.owner,
                 let changes = reader.classes[UInt32(ClassID.index(owner.classID))], changes.deleted.contains(owner.key)
             {
@@ -64,7 +59,16 @@ struct ListStep {
     /// What is to be told, when all parts are added; nil: nothing.
     func told() throws(StoreError) -> (changes: ClassChanges, indices: ChangeSet.Indices)? {
         if shown === list && masks.isEmpty && !isOwnerDeleted { return nil }
-        let difference = try ListDifference(shown, list, changed: Set(masks.keys))
+        let (changes, indices) = try ListStep.difference(
+            shown, list, masks, maskWords, isFromOtherProcess: isFromOtherProcess)
+        return changes.isEmpty && !isOwnerDeleted ? nil : (changes, indices)
+    }
+
+    /// What leads from one list to another, with what was written in which objects.
+    static func difference(
+        _ before: KeyBuffer, _ after: KeyBuffer, _ masks: [Int64: [UInt64]], _ maskWords: Int, isFromOtherProcess: Bool
+    ) throws(StoreError) -> (ClassChanges, ChangeSet.Indices) {
+        let difference = try ListDifference(before, after, changed: Set(masks.keys))
         var changes = ClassChanges(maskWords: maskWords)
         changes.isFromOtherProcess = isFromOtherProcess
         changes.deleted = difference.deletedKeys
@@ -73,6 +77,6 @@ struct ListStep {
         changes.moved = difference.movedKeys
         let none = [UInt64](repeating: 0, count: maskWords)
         for key in changes.modified + changes.moved { changes.masks += masks[key] ?? none }
-        return changes.isEmpty && !isOwnerDeleted ? nil : (changes, difference.indices)
+        return (changes, difference.indices)
     }
 }

@@ -32,10 +32,14 @@ package final class Observer: @unchecked Sendable {
     private(set) var known: Snapshot?
     /// Positions in an answer in the order of creation, whose objects alone decide whether they are in it.
     private var ranks: KeyRanks?
-    /// Any other answer: as it was found, or, of a sorted one that was followed since, its order. None of them: it is
-    /// found when it is needed.
+    /// Any other answer: as it was found. Nil: it is found when it is needed.
     private var list: KeyBuffer?
+    /// Of a sorted one that is followed, the whole order; of one that is all of it, in place of the list.
     private var order: OrderedKeys?
+    /// How often a part of an order was found anew.
+    private var asked = 0
+    /// From so many times on it is followed: the whole order has to be found for that, and kept.
+    private static let mostAsked = 8
 
     init(
         _ hub: ObserverHub, _ scope: ObserverScope, known: Snapshot, ranks: KeyRanks?, list: KeyBuffer?,
@@ -61,18 +65,17 @@ package final class Observer: @unchecked Sendable {
         let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
         return ChangeSet(
             classID: scope.classID, before: known, after: known, changes: changes,
-            indices: ranks == nil && scope.reads == nil ? nil : ChangeSet.Indices(), isInitial: true)
+            indices: ranks == nil && !scope.isList ? nil : ChangeSet.Indices(), isInitial: true)
     }
 
     /// Moves on to a version; nil where nothing happened to what is observed.
     func advance(_ reader: ChangeReader) throws(StoreError) -> ChangeSet? {
-        if let reads = scope.reads {
+        if scope.isList {
             if let changes = try advanceOrder(reader) { return changes }
-            return try advanceList([(reader, false)], reads)
+            return try advanceList([(reader, false)])
         }
         let before = known!
-        let all = reader.classes[scope.classID]
-        let changes = try all.map { (all) throws(StoreError) in try scope.filter(all, from: before, to: reader.to) }
+        let changes = try scope.filter(reader)
         known = reader.to
         guard let changes, !changes.isEmpty else { return nil }
         return ChangeSet(
@@ -82,14 +85,14 @@ package final class Observer: @unchecked Sendable {
 
     /// The same in several parts, of which it is not told of the silent ones.
     func advance(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
-        if let reads = scope.reads { return try advanceList(parts, reads) }
+        if scope.isList { return try advanceList(parts) }
         let before = known!, after = parts[parts.count - 1].reader.to
         let cls = after.schema.classes[Int(scope.classID)]
         var silenced = SilencedChanges(maskWords: ClassChanges.maskWords(cls))
         for (reader, isSilent) in parts {
-            guard let all = reader.classes[scope.classID] else { continue }
+            guard let changes = try scope.filter(reader) else { continue }
             silenced.add(
-                try scope.filter(all, from: reader.from, to: reader.to), isSilent: isSilent,
+                changes, isSilent: isSilent,
                 hasOtherProperties: try reader.to.schemaRef() != after.schemaRef())
         }
         try silenced.finish()
@@ -107,11 +110,11 @@ package final class Observer: @unchecked Sendable {
 
     /// An answer that is found anew.
     private func advanceList(
-        _ parts: [(reader: ChangeReader, isSilent: Bool)], _ reads: QueryReads
+        _ parts: [(reader: ChangeReader, isSilent: Bool)]
     ) throws(StoreError) -> ChangeSet? {
         guard let before = known, let after = parts.last?.reader.to else { return nil }
         let list = try knownList(before)
-        var step = ListStep(scope, reads, list, to: after)
+        var step = ListStep(scope, list, to: after)
         for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
         let told = try step.told()
         known = after
@@ -127,39 +130,68 @@ package final class Observer: @unchecked Sendable {
 
     private func knownList(_ known: Snapshot) throws(StoreError) -> KeyBuffer {
         if let list { return list }
-        if let order { return try order.list() }
+        if let order, case .order(_, let part) = scope.way { return try order.list(part) }
         return try scope.keys(in: known)
     }
 
     /// One that is sorted by its objects' own values, of which few have changed; nil: another one.
     private func advanceOrder(_ reader: ChangeReader) throws(StoreError) -> ChangeSet?? {
-        guard let keys = scope.order, let before = known, try before.schemaRef() == reader.to.schemaRef() else {
+        guard case .order(let keys, let part) = scope.way, let before = known,
+            try before.schemaRef() == reader.to.schemaRef()
+        else { return nil }
+        if !scope.reads.concern(reader.classes, reader.to.schema), reader.classes[scope.classID] == nil {
+            known = reader.to
+            return .some(nil)
+        }
+        let all = reader.classes[scope.classID]
+        let count = all.map { $0.deleted.count + $0.inserted.count + $0.modified.count } ?? 0
+        if count > max(64, (order?.count ?? list?.count ?? 0) / 32) { return nil }
+        guard let changed = try scope.changes(reader), !changed.isEmpty else {
+            known = reader.to
+            return .some(nil)
+        }
+        if changed.deleted.count + changed.inserted.count > max(64, (order?.count ?? list?.count ?? 0) / 32) {
             return nil
         }
-        guard let all = reader.classes[scope.classID] else {
-            known = reader.to
-            return .some(nil)
+        let isWhole = part == 0..<Int.max
+        if order == nil && !isWhole {
+            asked += 1
+            if asked < Observer.mostAsked { return nil }
+            asked = 0
         }
-        let count = all.deleted.count + all.inserted.count + all.modified.count
-        if count > max(64, (order?.count ?? list?.count ?? 0) / 32) { return nil }
-        let changed = scope.isWholeClass ? all : try scope.holding(all, from: before, to: reader.to)
-        if changed.isEmpty {
-            known = reader.to
-            return .some(nil)
+        let whole: OrderedKeys
+        if let order {
+            whole = order
+        } else {
+            whole = try OrderedKeys(isWhole ? try knownList(before) : try scope.allKeys(in: before))
         }
-        let known: OrderedKeys
-        if let order { known = order } else { known = try OrderedKeys(try knownList(before)) }
+        let listBefore = isWhole ? nil : try knownList(before)
         // One owner: changed in place. Where that fails it is found again.
         (order, list) = (nil, nil)
-        let step = try OrderStep(scope.query, keys, consume known, from: before, to: reader.to)
+        let step = try OrderStep(scope.query, keys, consume whole, from: before, to: reader.to)
         let columns = scope.columnMask(in: reader.to, maskWords: changed.maskWords)
-        let (told, indices, after) = try (consume step).told(changed, columns: columns)
-        self.known = reader.to
-        order = after
+        var (told, indices, after) = try (consume step).told(changed, columns: columns)
+        var listAfter: KeyBuffer?
+        if let listBefore {
+            var masks: [Int64: [UInt64]] = [:]
+            for (index, key) in changed.modified.enumerated() {
+                let mask = Array(changed.masks[(index * changed.maskWords)..<((index + 1) * changed.maskWords)])
+                if let columns, !zip(mask, columns).contains(where: { $0 & $1 != 0 }) { continue }
+                masks[key] = mask
+            }
+            let found = try after.list(part)
+            (told, indices) = try ListStep.difference(
+                listBefore, found, masks, changed.maskWords, isFromOtherProcess: changed.isFromOtherProcess)
+            listAfter = found
+        }
+        known = reader.to
+        (order, list) = (after, listAfter)
         if told.isEmpty { return .some(nil) }
-        return ChangeSet(
+        let changes = ChangeSet(
             classID: scope.classID, before: before, after: reader.to, changes: told, indices: indices,
             isCompared: reader.isCompared)
+        changes.listBefore = listBefore
+        return changes
     }
 
     func tell(_ changes: ChangeSet) -> StoreError? {
@@ -170,7 +202,7 @@ package final class Observer: @unchecked Sendable {
     /// Goes back to before a change set, which its handler did not take.
     func goBack(before changes: ChangeSet) {
         known = changes.before
-        if scope.reads != nil { (list, order) = (changes.listBefore, nil) }
+        if scope.isList { (list, order) = (changes.listBefore, nil) }
         ranks?.change(removing: changes.inserted, adding: changes.deleted)
         ranks?.change(removing: changes.silent.added, adding: changes.silent.removed)
     }

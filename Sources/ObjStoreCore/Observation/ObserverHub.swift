@@ -127,7 +127,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         }
         try scope.check(in: snapshot)
         var ranks: KeyRanks?, list: KeyBuffer?
-        if scope.reads != nil {
+        if scope.isList {
             if let keys { list = try KeyBuffer(copying: keys) } else { list = try scope.keys(in: snapshot) }
         } else if let keys {
             ranks = KeyRanks(keys)

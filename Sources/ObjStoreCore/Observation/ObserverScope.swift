@@ -1,22 +1,38 @@
 /// The scope of an observer: the objects that a query finds, in the order of creation, or one of them.
 package struct ObserverScope: Sendable {
     let query: Query
-    /// Of an answer that has an order of its own, or depends on other objects than those in it; nil: each object of the
-    /// class decides for itself.
-    let reads: QueryReads?
-    /// Of a sorted answer whose objects say by their own values whether they are in it, and where; nil: another one.
-    let order: [SortKey]?
+    /// What it depends on.
+    let reads: QueryReads
+    /// Of the classes that it depends on, where these are not all.
+    private let classIDs: Set<UInt32>
+    /// How it is followed.
+    let way: Way
     /// Nil: not one object.
     private var key: Int64?
     /// Ids of the columns whose modifications count; nil: of all.
     private var columnIDs: [UInt32]?
 
+    /// Whether an object is in the answer its own values say, and those of what its links lead to.
+    enum Way: Sendable {
+        /// In the order of creation.
+        case ranks
+        /// By its own values; of these the objects at some positions.
+        case order([SortKey], Range<Int>)
+        /// In any other way: the answer is found anew.
+        case list
+    }
+
+    /// It has positions by more than the keys of its objects.
+    var isList: Bool { if case .ranks = way { false } else { true } }
+
     package init(class cls: ClassSchema) { self.init(Query(all: cls.classID)) }
 
     package init(_ query: Query) {
         self.query = query
-        reads = query.isInOrderOfCreation ? nil : QueryReads(query)
-        order = query.ownOrder
+        let reads = QueryReads(query)
+        self.reads = reads
+        classIDs = Set(reads.classes.map { UInt32($0) })
+        way = ObserverScope.way(query)
     }
 
     /// Errors: as of `QueryRun`; `.notSupported`: a query that calls functions.
@@ -33,9 +49,13 @@ package struct ObserverScope: Sendable {
 
     /// Whose changes have to be looked at.
     func classes(in schema: Schema) -> Set<UInt32> {
-        guard let reads else { return [classID] }
-        return Set(
-            (0..<schema.classes.count).filter { reads.leadsAnywhere || reads.classes.contains($0) }.map { UInt32($0) })
+        if !reads.leadsAnywhere { return classIDs }
+        return Set((0..<schema.classes.count).map { UInt32($0) })
+    }
+
+    func isCovered(by reader: ChangeReader) -> Bool {
+        if classIDs.count == 1 && !reads.leadsAnywhere { return reader.covers(classID) }
+        return classes(in: reader.to.schema).allSatisfy(reader.covers)
     }
 
     /// Which properties' modifications count; nil: all.
@@ -71,27 +91,48 @@ package struct ObserverScope: Sendable {
         return try QueryRun(query, .version(snapshot)).keys()
     }
 
-    /// Turns what happened to objects of the class into what happened to the answer: an object that begins to
-    /// satisfy the question is an insertion, one that stops a deletion. Looks at changed objects only.
-    func filter(_ changes: ClassChanges, from: Snapshot, to: Snapshot) throws(StoreError) -> ClassChanges {
-        var changes = changes
-        if let key { changes.keep(only: key) }
-        if !isWholeClass { changes = try holding(changes, from: from, to: to) }
+    /// The same in the whole order of which the answer is a part.
+    func allKeys(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
+        guard query.steps.count > 1 else { return try keys(in: snapshot) }
+        let all = Query(
+            query.classID, storeTag: query.storeTag, query.predicate, steps: [query.steps[0]], parts: [query])
+        return try QueryRun(all, .version(snapshot)).keys()
+    }
+
+    /// Turns what happened to objects into what happened to the answer: an object that begins to satisfy the question
+    /// is an insertion, one that stops a deletion. Looks at changed objects only, and those that link to them. Nil:
+    /// nothing happened.
+    func filter(_ reader: ChangeReader) throws(StoreError) -> ClassChanges? {
+        guard var changes = try changes(reader) else { return nil }
         if let columnIDs {
-            let columns = to.schema.classes[Int(classID)].columns
+            let columns = reader.to.schema.classes[Int(classID)].columns
             changes.keepModifications(in: columns.indices.filter { columnIDs.contains(columns[$0].id) })
         }
         return changes
     }
 
-    /// What changed in the answer, whatever its order.
-    func holding(_ changes: ClassChanges, from: Snapshot, to: Snapshot) throws(StoreError) -> ClassChanges {
+    /// The same, modifications of all columns.
+    func changes(_ reader: ChangeReader) throws(StoreError) -> ClassChanges? {
+        var changes = reader.classes[classID]
+        if let key { changes?.keep(only: key) }
+        if isWholeClass { return changes }
+        let touched = InjectedBug.active(.linkUntouched) ? [] : try TouchedObjects(reader).keys(of: query)
+        if changes == nil && touched?.isEmpty == true { return nil }
+        let all = changes ?? ClassChanges(maskWords: ClassChanges.maskWords(reader.to.schema.classes[Int(classID)]))
+        return try holding(all, touched, reader)
+    }
+
+    /// - Parameter touched: objects whose links lead to something that was changed, ascending; nil: too many.
+    private func holding(
+        _ changes: ClassChanges, _ touched: [Int64]?, _ reader: ChangeReader
+    ) throws(StoreError) -> ClassChanges {
         var result = ClassChanges(maskWords: changes.maskWords)
         result.isFromOtherProcess = changes.isFromOtherProcess
-        let before = try RowTest(query, .version(from)), after = try RowTest(query, .version(to))
+        let before = try RowTest(query, .version(reader.from)), after = try RowTest(query, .version(reader.to))
+        guard let touched else { return try compared(changes, before, after, reader) }
         for key in changes.deleted where try before.holds(key) { try result.append(.deleted, key) }
         for key in changes.inserted where try after.holds(key) { try result.append(.inserted, key) }
-        let columns = after.columns
+        let columns = touched.isEmpty ? after.columns : nil
         for (index, key) in changes.modified.enumerated() {
             let mask = changes.masks[(index * changes.maskWords)..<((index + 1) * changes.maskWords)]
             let holds = try after.holds(key)
@@ -108,33 +149,76 @@ package struct ObserverScope: Sendable {
                 try result.appendModified(key, mask)
             }
         }
-        // What left and what came was found in two passes, each ascending.
+        if !touched.isEmpty {
+            let known = Set(changes.modified).union(changes.inserted).union(changes.deleted)
+            for key in touched where !known.contains(key) {
+                switch (try before.holds(key), try after.holds(key)) {
+                case (true, false): try result.append(.deleted, key)
+                case (false, true): try result.append(.inserted, key)
+                case (true, true), (false, false): break
+                }
+            }
+            // Of another class.
+            result.isFromOtherProcess = result.isFromOtherProcess || isFromOtherProcess(reader)
+        }
+        // What left and what came was found in several passes, each ascending.
         result.deleted.sort()
         result.inserted.sort()
         return result
     }
-}
 
-extension Query {
-    /// Each object says by its own values whether it is in the answer, and its key where.
-    fileprivate var isInOrderOfCreation: Bool { steps.isEmpty && isOfOwnValues }
-
-    /// Its values say where.
-    fileprivate var ownOrder: [SortKey]? {
-        guard steps.count == 1, case .sort(let keys) = steps[0], isOfOwnValues,
-            keys.allSatisfy({ $0.path == nil && $0.calls.isEmpty && !$0.isFirstLetter })
-        else { return nil }
-        return keys
+    /// The same by what is found in both versions, in the order of creation.
+    private func compared(
+        _ changes: ClassChanges, _ before: RowTest, _ after: RowTest, _ reader: ChangeReader
+    ) throws(StoreError) -> ClassChanges {
+        var result = ClassChanges(maskWords: changes.maskWords)
+        result.isFromOtherProcess = isFromOtherProcess(reader)
+        let unordered = Query(query.classID, storeTag: query.storeTag, query.predicate, parts: [query])
+        let old = try QueryRun(unordered, .version(reader.from)).keys()
+        let new = try QueryRun(unordered, .version(reader.to)).keys()
+        var left = 0, right = 0
+        while left < old.count || right < new.count {
+            if right == new.count || left < old.count && old.keys[left] < new.keys[right] {
+                try result.append(.deleted, old.keys[left])
+                left += 1
+            } else if left == old.count || new.keys[right] < old.keys[left] {
+                try result.append(.inserted, new.keys[right])
+                right += 1
+            } else {
+                left += 1
+                right += 1
+            }
+        }
+        for (index, key) in changes.modified.enumerated() {
+            guard try before.holds(key), try after.holds(key) else { continue }
+            try result.appendModified(
+                key, changes.masks[(index * changes.maskWords)..<((index + 1) * changes.maskWords)])
+        }
+        return result
     }
 
-    private var isOfOwnValues: Bool {
-        origin.isObjects
-            && predicate.nodes.allSatisfy { node in
-                switch node {
-                case .paths: false
-                case .test(let test): !test.hasTargets
-                case .truth, .values, .not, .and, .or: true
-                }
+    /// Some of what it depends on.
+    func isFromOtherProcess(_ reader: ChangeReader) -> Bool {
+        reader.classes.contains { id, changes in
+            changes.isFromOtherProcess && (reads.leadsAnywhere || reads.classes.contains(Int(id)))
+        }
+    }
+
+    private static func way(_ query: Query) -> Way {
+        guard TouchedObjects.suffice(for: query) else { return .list }
+        guard let first = query.steps.first else { return .ranks }
+        guard case .sort(let keys) = first,
+            keys.allSatisfy({ $0.path == nil && $0.calls.isEmpty && !$0.isFirstLetter })
+        else { return .list }
+        var start = 0, end = Int.max
+        for step in query.steps.dropFirst() {
+            switch step {
+            case .offset(let count):
+                start = min(end, start.addingReportingOverflow(count).overflow ? end : start + count)
+            case .limit(let count): end = start.addingReportingOverflow(count).overflow ? end : min(end, start + count)
+            case .sort, .distinct, .filter: return .list
             }
+        }
+        return .order(keys, start..<end)
     }
 }

@@ -32,10 +32,15 @@ package struct OrderedKeys {
         sum()
     }
 
-    /// All of them, in their order.
-    package func list() throws(StoreError) -> KeyBuffer {
-        let list = try KeyBuffer(expecting: count)
-        for chunk in chunks { for key in chunk { try list.append(key) } }
+    /// Those at some positions, in their order.
+    package func list(_ part: Range<Int> = 0..<Int.max) throws(StoreError) -> KeyBuffer {
+        let part = part.clamped(to: 0..<count), list = try KeyBuffer(expecting: part.count)
+        for chunk in chunks.indices
+        where starts[chunk] < part.upperBound && starts[chunk] + sizes[chunk] > part.lowerBound {
+            for index in part.clamped(to: starts[chunk]..<starts[chunk] + sizes[chunk]) {
+                try list.append(chunks[chunk][index - starts[chunk]])
+            }
+        }
         return list
     }
 

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 117
+    package static let count: Int32 = 118
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -238,6 +238,8 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var queryWalkUnasked: InjectedBug { InjectedBug(114) }
     /// An observed answer is not found anew where objects changed that it only leads to.
     @inline(__always) package static var listStale: InjectedBug { InjectedBug(115) }
+    /// Objects whose links lead to what was changed are not asked again.
+    @inline(__always) package static var linkUntouched: InjectedBug { InjectedBug(117) }
     /// What was moved is told as modified where it was.
     @inline(__always) package static var listUnmoved: InjectedBug { InjectedBug(116) }
 

@@ -1,0 +1,84 @@
+/// Which objects' answers to a condition may have changed because of what their links lead to.
+///
+/// ```
+///  owner.city.rank < 10     City#4.rank written ──owners──► Person#7, Person#9 ──owners──► Dog#3, Dog#8, …
+/// ```
+/// Through the inverses of the version after the changes: an object that linked elsewhere before was written itself.
+struct TouchedObjects {
+    private let reader: ChangeReader
+    private let schema: Schema
+
+    /// So many are worth looking at one by one.
+    static let most = 4096
+
+    init(_ reader: ChangeReader) {
+        self.reader = reader
+        schema = reader.to.schema
+    }
+
+    /// Whether all that a condition asks of other objects lies behind its comparisons of links.
+    static func suffice(for query: Query) -> Bool {
+        query.origin.isObjects
+            && query.predicate.nodes.allSatisfy { node in
+                switch node {
+                case .paths: false
+                case .test(let test): test.targets.map { $0.steps.isEmpty && suffice(for: $0) } ?? true
+                case .truth, .values, .not, .and, .or: true
+                }
+            }
+    }
+
+    /// Ascending; nil: more than are worth it. Those that were changed themselves may be among them.
+    func keys(of query: Query) throws(StoreError) -> [Int64]? {
+        guard query.predicate.hasTargets, let found = try touched(query) else {
+            return query.predicate.hasTargets ? nil : []
+        }
+        return found.sorted()
+    }
+
+    private func touched(_ query: Query) throws(StoreError) -> Set<Int64>? {
+        var found: Set<Int64> = []
+        for case .test(let test) in query.predicate.nodes {
+            guard let targets = test.targets, let changed = try changedTargets(targets) else {
+                if test.hasTargets { return nil }
+                continue
+            }
+            // Without the property nothing is true, before and after.
+            if changed.isEmpty || !schema.has([test.propertyID]) { continue }
+            let (cls, position) = try schema.property(test.propertyID), trees = TreeAccess.version(reader.to)
+            for target in changed {
+                var isTooMany = false
+                func add(_ owner: Int64) -> Bool {
+                    found.insert(owner)
+                    isTooMany = found.count > TouchedObjects.most
+                    return !isTooMany
+                }
+                if cls.columns[position].kind.isCollection {
+                    try trees.inverse(cls, position).forEachOwner(of: target) { (owner) throws(StoreError) in add(owner)
+                    }
+                } else {
+                    let link = Value(kind: .link, low: target)
+                    _ = try trees.withIndex(cls, position, finding: link) { (index) throws(StoreError) in
+                        try index.forEach(.equal, link) { (owner) throws(StoreError) in add(owner) }
+                    }
+                }
+                if isTooMany { return nil }
+            }
+        }
+        return found
+    }
+
+    /// Objects of a class of targets that may satisfy their condition now and did not before, or the other way round.
+    private func changedTargets(_ targets: Query) throws(StoreError) -> Set<Int64>? {
+        guard var found = try touched(targets) else { return nil }
+        guard let changes = reader.classes[UInt32(ClassID.index(targets.classID))] else { return found }
+        let columns = try RowTest(targets, .version(reader.to)).columns
+        for (index, key) in changes.modified.enumerated() {
+            let mask = changes.masks[(index * changes.maskWords)..<((index + 1) * changes.maskWords)]
+            if columns?.contains(where: { mask[mask.startIndex + $0 >> 6] >> UInt64($0 & 63) & 1 != 0 }) != false {
+                found.insert(key)
+            }
+        }
+        return found.count > TouchedObjects.most ? nil : found
+    }
+}
