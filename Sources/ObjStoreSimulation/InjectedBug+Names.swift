@@ -94,9 +94,6 @@ extension InjectedBug: CustomStringConvertible {
         ("asyncNotAlone", .asyncNotAlone),
         ("silenceTold", .silenceTold),
         ("silenceUnplaced", .silenceUnplaced),
-        ("listStale", .listStale),
-        ("listUnmoved", .listUnmoved),
-        ("linkUntouched", .linkUntouched),
         ("queryBoundTurned", .queryBoundTurned),
         ("queryBoundOpen", .queryBoundOpen),
         ("queryNullForgotten", .queryNullForgotten),
@@ -121,6 +118,9 @@ extension InjectedBug: CustomStringConvertible {
         ("queryListSorted", .queryListSorted),
         ("queryPartWhole", .queryPartWhole),
         ("queryWalkUnasked", .queryWalkUnasked),
+        ("listStale", .listStale),
+        ("listUnmoved", .listUnmoved),
+        ("linkUntouched", .linkUntouched),
     ]
 
     package init?(named name: String) {

@@ -238,10 +238,10 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var queryWalkUnasked: InjectedBug { InjectedBug(114) }
     /// An observed answer is not found anew where objects changed that it only leads to.
     @inline(__always) package static var listStale: InjectedBug { InjectedBug(115) }
-    /// Objects whose links lead to what was changed are not asked again.
-    @inline(__always) package static var linkUntouched: InjectedBug { InjectedBug(117) }
     /// What was moved is told as modified where it was.
     @inline(__always) package static var listUnmoved: InjectedBug { InjectedBug(116) }
+    /// Objects whose links lead to what was changed are not asked again.
+    @inline(__always) package static var linkUntouched: InjectedBug { InjectedBug(117) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

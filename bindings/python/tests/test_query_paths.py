@@ -466,10 +466,12 @@ def test_the_deepest_can_be_written(kennel):
             pytest.fail("nothing is too deep")
 
 
-def test_what_cannot_be_observed_yet(kennel):
+def test_observed(kennel):
     for asked in (Dog.owner.name == "Ann", Dog.friends.count > 1):
-        with pytest.raises(objstore.NotSupported):
-            kennel.objects(Dog).where(asked).observe(print)
+        told = []
+        with kennel.objects(Dog).where(asked).observe(lambda change: told.append(change.is_initial)):
+            kennel.deliver()
+        assert told == [True]
 
 
 # What Python, and tools, ask of an attribute
