@@ -198,7 +198,7 @@ private final class ListHistory {
     }
 
     private func makeTag(_ view: View) throws(StoreError) {
-        let rank = Int64(random.below(10)), id = try create(view, classes[1], [tagProperties[0]], [.int(rank)])
+        let rank = Int64(random.below(10)), id = try view.create(classes[1], [tagProperties[0]], [.int(rank)])
         (model.tags[id.key], tagIDs[id.key]) = (Tag(rank: rank), id)
     }
 
@@ -208,8 +208,8 @@ private final class ListHistory {
         switch random.below(20) {
         case 0...4:
             let values = [Int64(random.below(100)), Int64(random.below(5))], link = random.chance(0.7) ? tag : nil
-            let id = try create(
-                view, classes[0], itemProperties,
+            let id = try view.create(
+                classes[0], itemProperties,
                 values.map { .int($0) } + [link.map { .link(tagIDs[$0]!) } ?? .null])
             (model.items[id.key], ids[id.key]) = (Item(number: values[0], mark: values[1], tag: link), id)
         case 5:
@@ -275,20 +275,6 @@ private final class ListHistory {
             try view.removeAllElements(list)
             model.tags[tag]!.items = []
         }
-    }
-
-    private func create(
-        _ view: View, _ classID: UInt32, _ properties: [UInt32], _ values: [Value]
-    ) throws(StoreError) -> ObjectID {
-        var result: Result<ObjectID, StoreError>!
-        properties.withUnsafeBufferPointer { properties in
-            values.withUnsafeBufferPointer { values in
-                result = Result { () throws(StoreError) in
-                    try view.create(classID, properties, values.baseAddress!)
-                }
-            }
-        }
-        return try result.get()
     }
 
     // MARK: Reading

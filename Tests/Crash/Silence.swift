@@ -106,7 +106,7 @@ private final class SilenceHistory {
         switch random.below(10) {
         case 0...3:
             let values = [Int64(random.below(100)), Int64(random.below(5))]
-            let id = try create(view, values)
+            let id = try view.create(classID, properties, values.map { .int($0) })
             (content[id.key], ids[id.key]) = (values, id)
         case _ where keys.isEmpty: break
         case 4...5:
@@ -119,19 +119,6 @@ private final class SilenceHistory {
             try view.set(ids[key]!, properties[property], .int(value))
             content[key]![property] = value
         }
-    }
-
-    private func create(_ view: View, _ values: [Int64]) throws(StoreError) -> ObjectID {
-        let values = values.map { Value.int($0) }
-        var result: Result<ObjectID, StoreError>!
-        properties.withUnsafeBufferPointer { properties in
-            values.withUnsafeBufferPointer { values in
-                result = Result { () throws(StoreError) in
-                    try view.create(classID, properties, values.baseAddress!)
-                }
-            }
-        }
-        return try result.get()
     }
 
     // MARK: Reading

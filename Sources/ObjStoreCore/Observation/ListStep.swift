@@ -32,7 +32,7 @@ struct ListStep {
         if !isSilent, let changes = reader.classes[scope.classID] {
             let columns = scope.columnMask(in: reader.to, maskWords: changes.maskWords)
             for (index, key) in changes.modified.enumerated() {
-                let mask = changes.masks[(index * changes.maskWords)..<((index + 1) * changes.maskWords)]
+                let mask = changes.mask(index)
                 if let columns, !zip(mask, columns).contains(where: { $0 & $1 != 0 }) { continue }
                 let known = masks[key] ?? [UInt64](repeating: 0, count: maskWords)
                 masks[key] = hasOtherProperties ? known.map { _ in .max } : zip(known, mask).map { $0 | $1 }

@@ -175,9 +175,9 @@ package final class Observer: @unchecked Sendable {
         if let listBefore {
             var masks: [Int64: [UInt64]] = [:]
             for (index, key) in changed.modified.enumerated() {
-                let mask = Array(changed.masks[(index * changed.maskWords)..<((index + 1) * changed.maskWords)])
+                let mask = changed.mask(index)
                 if let columns, !zip(mask, columns).contains(where: { $0 & $1 != 0 }) { continue }
-                masks[key] = mask
+                masks[key] = Array(mask)
             }
             let found = try after.list(part)
             (told, indices) = try ListStep.difference(

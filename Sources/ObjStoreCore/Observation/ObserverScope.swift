@@ -134,11 +134,10 @@ package struct ObserverScope: Sendable {
         for key in changes.inserted where try after.holds(key) { try result.append(.inserted, key) }
         let columns = touched.isEmpty ? after.columns : nil
         for (index, key) in changes.modified.enumerated() {
-            let mask = changes.masks[(index * changes.maskWords)..<((index + 1) * changes.maskWords)]
             let holds = try after.holds(key)
             var held = holds
             // Where none of the properties was written the answer is the same.
-            if columns?.contains(where: { mask[mask.startIndex + $0 >> 6] >> UInt64($0 & 63) & 1 != 0 }) != false {
+            if columns.map({ changes.hasWritten($0, in: index) }) != false {
                 held = try before.holds(key)
             }
             switch (held, holds) {
@@ -146,7 +145,7 @@ package struct ObserverScope: Sendable {
             case (true, false): try result.append(.deleted, key)
             case (false, true): try result.append(.inserted, key)
             case (true, true):
-                try result.appendModified(key, mask)
+                try result.appendModified(key, changes.mask(index))
             }
         }
         if !touched.isEmpty {
@@ -191,8 +190,7 @@ package struct ObserverScope: Sendable {
         }
         for (index, key) in changes.modified.enumerated() {
             guard try before.holds(key), try after.holds(key) else { continue }
-            try result.appendModified(
-                key, changes.masks[(index * changes.maskWords)..<((index + 1) * changes.maskWords)])
+            try result.appendModified(key, changes.mask(index))
         }
         return result
     }

@@ -116,7 +116,7 @@ struct OrderStep {
         modified.sort { $0.before < $1.before }
         moved.sort { $0.before < $1.before }
         for one in modified + moved {
-            changes.masks += all.masks[(one.row * all.maskWords)..<((one.row + 1) * all.maskWords)]
+            changes.masks += all.mask(one.row)
         }
         changes.modified = modified.map { all.modified[$0.row] }
         changes.moved = moved.map { all.modified[$0.row] }

@@ -74,10 +74,7 @@ struct TouchedObjects {
         guard let changes = reader.classes[UInt32(ClassID.index(targets.classID))] else { return found }
         let columns = try RowTest(targets, .version(reader.to)).columns
         for (index, key) in changes.modified.enumerated() {
-            let mask = changes.masks[(index * changes.maskWords)..<((index + 1) * changes.maskWords)]
-            if columns?.contains(where: { mask[mask.startIndex + $0 >> 6] >> UInt64($0 & 63) & 1 != 0 }) != false {
-                found.insert(key)
-            }
+            if columns.map({ changes.hasWritten($0, in: index) }) != false { found.insert(key) }
         }
         return found.count > TouchedObjects.most ? nil : found
     }

@@ -20,6 +20,17 @@ package struct ClassChanges: Sendable {
 
     package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && modified.isEmpty && moved.isEmpty }
 
+    /// Which properties of the modification at an index were written.
+    @inline(__always)
+    func mask(_ index: Int) -> ArraySlice<UInt64> { masks[(index * maskWords)..<((index + 1) * maskWords)] }
+
+    /// Whether one of the properties at some positions was written in the modification at an index.
+    @inline(__always)
+    func hasWritten(_ columns: [Int], in index: Int) -> Bool {
+        let mask = mask(index)
+        return columns.contains { mask[mask.startIndex + $0 >> 6] >> UInt64($0 & 63) & 1 != 0 }
+    }
+
     mutating func keep(only key: Int64) {
         deleted = deleted.contains(key) ? [key] : []
         inserted = inserted.contains(key) ? [key] : []
@@ -38,7 +49,7 @@ package struct ClassChanges: Sendable {
     private mutating func keepModifications(where isKept: (_ index: Int) -> Bool) {
         let kept = modified.indices.filter(isKept)
         if kept.count == modified.count { return }
-        masks = kept.flatMap { masks[($0 * maskWords)..<(($0 + 1) * maskWords)] }
+        masks = kept.flatMap { mask($0) }
         modified = kept.map { modified[$0] }
     }
 
