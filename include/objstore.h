@@ -3611,8 +3611,8 @@ OBJSTORE_API objstore_status objstore_results_arrow(objstore_results *results,
  *  The cost of a change set follows what changed, not how many objects there are.
  *
  *  A change inside of an embedded object, however deep, is also a modification of its owners, in the property that
- *  holds it (O(log n) for each such object). What a link leads to is not inside: the observer sees only that the link
- *  was written.
+ *  holds it (O(log n) for each such object). So is a change of an object that links lead to, up to four of them, in the
+ *  property with the first link. Key paths say it otherwise: objstore_query_observe_paths.
  * ================================================================================================ */
 
 /** Called with a change set that is valid until the handler returns (objstore_changes_keep keeps it). A handler may
@@ -3662,6 +3662,73 @@ OBJSTORE_API objstore_status objstore_results_observe(
     OBJSTORE_CHECKS(null(results, handler, token), nullable(free_userdata), closed(results), kind(results),
                     live(results), flags(flags));
 
+/** Observes a query, and says which modifications count: those on `key_paths`, names of properties with a dot between.
+ * What comes, goes and moves is always reported. NULL: as objstore_query_observe, where everything counts that is
+ * written in the objects themselves, and in objects up to four links away from them; no paths, but an array: none.
+ *
+ *   "age"                  that property; of a collection, which elements are in it; of an embedded object, all inside
+ *   "owner.name"           the link itself, and the name of the object that it leads to; also through lists, sets, maps
+ *   "*", "owner.*"         every property of the object itself, of its owner
+ *   "@links.Dog.owner.age" of the Dogs whose `owner` leads here: which these are, and their age (a name that the schema
+ *                          has for the inverse will do)
+ *
+ * A modification by what lies behind a link is one of the property with the link. Each observer is told exactly of its
+ * own paths. Cost: for each object that was changed and lies on a path, O(log n) for each one that leads to it.
+ * NO_SUCH_PROPERTY, NO_SUCH_CLASS: a path has a name that is not there. WRONG_TYPE: it goes on behind something that
+ * leads to no objects of one class. INVALID_ARGUMENT: it is empty, or has more than 64 names. NOT_SUPPORTED: the query
+ * calls functions. */
+OBJSTORE_API objstore_status objstore_query_observe_paths(
+    objstore_query *query, objstore *store, const objstore_text *key_paths, size_t key_path_count, uint32_t flags,
+    objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(query, store, handler, token), nullable(key_paths, free_userdata), closed(query, store),
+                    kind(query, store), array(key_paths, key_path_count), count(key_path_count), flags(flags));
+
+/** The same of all objects of a class, without indices, as objstore_observe. */
+OBJSTORE_API objstore_status objstore_observe_paths(
+    objstore *store, objstore_class_id class_id, const objstore_text *key_paths, size_t key_path_count, uint32_t flags,
+    objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(store, handler, token), nullable(key_paths, free_userdata), closed(store), kind(store),
+                    class(class_id), array(key_paths, key_path_count), count(key_path_count), flags(flags));
+
+/** The same from what results show, as objstore_results_observe. */
+OBJSTORE_API objstore_status objstore_results_observe_paths(
+    objstore_results *results, const objstore_text *key_paths, size_t key_path_count, uint32_t flags,
+    objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(results, handler, token), nullable(key_paths, free_userdata), closed(results), kind(results),
+                    live(results), array(key_paths, key_path_count), count(key_path_count), flags(flags));
+
+/** Observes one object, from now on: a change set has one modification of it, or its deletion, behind which nothing
+ * comes. `key_paths` as above; NULL: every property of the object itself, and what is embedded in it. However many
+ * objects are observed, a commit costs a look for each object that it has changed. NO_SUCH_OBJECT. */
+OBJSTORE_API objstore_status objstore_object_observe(
+    objstore *store, objstore_object object, const objstore_text *key_paths, size_t key_path_count, uint32_t flags,
+    objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(store, handler, token), nullable(key_paths, free_userdata), closed(store), kind(store),
+                    store(object), deleted(object), array(key_paths, key_path_count), count(key_path_count),
+                    flags(flags));
+
+/** Observes the store: called when something was committed, by whichever thread or process, several commits at once if
+ * it comes late, and not told what: the change set has versions and views, but no class (class_id 0) and no lists. */
+OBJSTORE_API objstore_status objstore_observe_commits(objstore *store, uint32_t flags,
+                                                      objstore_change_handler handler, void *userdata,
+                                                      objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(store, handler, token), nullable(free_userdata), closed(store), kind(store), flags(flags));
+
+/** Lets an observer rest: it is told nothing until objstore_token_resume, and then of all that was committed meanwhile,
+ * at once. A call that runs on another thread is not waited for. It pins the version that it knows. May be called from
+ * anywhere, any number of times. */
+OBJSTORE_API objstore_status objstore_token_pause(objstore_token *token)
+    OBJSTORE_CHECKS(null(token), closed(token), kind(token));
+
+/** Goes on after objstore_token_pause; otherwise nothing. */
+OBJSTORE_API objstore_status objstore_token_resume(objstore_token *token)
+    OBJSTORE_CHECKS(null(token), closed(token), kind(token));
+
+/** Lets at least so much time pass between the end of one call of the handler and the next, in milliseconds up to a
+ * day; what is committed meanwhile comes in one change set, when the time is over. 0: no rest. OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_token_set_interval(objstore_token *token, int64_t interval_ms)
+    OBJSTORE_CHECKS(null(token), closed(token), kind(token), range(interval_ms));
+
 /** Ends an observer. Its handler is not called again after this returns, and userdata was freed; from inside its own
  * handler: freed when the handler returns. NULL is allowed. Blocks while the handler runs on another thread, except
  * where that could never end: from inside a handler, and while this thread has a transaction open, the call that is in
@@ -3695,7 +3762,7 @@ OBJSTORE_API objstore_status objstore_wait(objstore *store, int64_t timeout_ms, 
 typedef struct objstore_changes_info {
     uint32_t struct_size;
     uint32_t flags;              /* OBJSTORE_CHANGES_… */
-    objstore_class_id class_id;
+    objstore_class_id class_id;  /* 0: of commits (objstore_observe_commits) */
     uint32_t mask_words;         /* 64-bit words in the mask of one modification */
     uint64_t from_version;       /* what the observer knew before */
     uint64_t to_version;         /* what it knows now */

@@ -21,6 +21,27 @@ public final class NotificationToken: Sendable {
     /// nothing.
     public func invalidate() { if let observer { handle?.store.close(observer) } }
 
+    /// Nothing is told any more until ``resume()``, and then all that was committed meanwhile, at once. A call that
+    /// runs on another thread goes on. It keeps the version that the observer knows.
+    public func pause() { observer?.pause() }
+    /// Goes on after ``pause()``; otherwise nothing.
+    public func resume() { observer?.resume() }
+
+    /// At least so long a time, up to a day, lies between the end of one call and the next; what is committed meanwhile
+    /// is told in one piece. Zero: no rest.
+    ///
+    /// Errors: `.outOfRange`: it is negative, or longer.
+    public func setInterval(_ interval: Duration) throws(ObjStoreError) {
+        let (seconds, attoseconds) = interval.components
+        guard let observer else { return }
+        try core { () throws(StoreError) in
+            guard (-1...86_400).contains(seconds) else {
+                throw StoreError(.outOfRange, "an interval of \(interval): 0 to 24 hours")
+            }
+            try observer.setInterval(nanoseconds: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        }
+    }
+
     deinit { observer?.close(waits: false) }
 }
 

@@ -37,49 +37,38 @@ extension Results {
     package func observing(
         _ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(try indexes(names), handler)
+        try observe(names: names, handler)
     }
     package func observing(
         _ keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(try indexes(keyPaths), handler)
+        try observe(names: try ClassInfo.names(keyPaths), handler)
     }
 
     private func observe(
-        _ indexes: [UInt32]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
+        names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let live = space
-        let observer = try observer(indexes) { change in live.telling("a change handler") { try handler(change) } }
+        let observer = try observer(names) { change in live.telling("a change handler") { try handler(change) } }
         return NotificationToken(observer, space.handle)
     }
 
-    func indexes(_ names: [String]?) throws(ObjStoreError) -> [UInt32]? {
-        guard let names else { return nil }
-        return try ClassInfo.of(Element.self).indexes(names)
-    }
-
-    func indexes(_ keyPaths: [PartialKeyPath<Element>]) throws(ObjStoreError) -> [UInt32] {
-        try ClassInfo.indexes(keyPaths)
-    }
-
     /// - Parameters:
-    ///   - indexes: of the properties whose modifications count; nil: of all.
+    ///   - keyPaths: which modifications count; nil: as usual.
     ///   - hub: delivers; nil: the store's.
     func observer(
-        _ indexes: [UInt32]?, on hub: ObserverHub? = nil,
+        _ keyPaths: [String]?, on hub: ObserverHub? = nil,
         _ handler: @escaping @Sendable (ChangeSet<Element>) -> StoreError?
     ) throws(ObjStoreError) -> Observer {
         guard !space.isFrozen else {
             throw ObjStoreError(.wrongView, "frozen results never change", class: ClassInfo.name(of: Element.self))
         }
         let live = space, question = question
-        return try asking(space.view) { (view, binding, query) throws(StoreError) in
+        return try asking(space.view) { (view, _, query) throws(StoreError) in
             let list = try view.find(query)
             while true {
                 do throws(StoreError) {
-                    return try list.observe(
-                        initial: true, on: hub, properties: indexes?.map { binding.properties[Int($0)] }
-                    ) {
+                    return try list.observe(ObserverOptions(initial: true, keyPaths: keyPaths), on: hub) {
                         handler(ChangeSet($0, live, question))
                     }
                 } catch {
@@ -123,17 +112,16 @@ extension _ObservableObject {
     package func observing(
         _ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(
-            try names.map { (names) throws(ObjStoreError) in try ClassInfo.of(type(of: self)).indexes(names) }, handler)
+        try observe(names: names, handler)
     }
     package func observing(
         _ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
-        try observe(try ClassInfo.indexes(keyPaths), handler)
+        try observe(names: try ClassInfo.names(keyPaths), handler)
     }
 
     private func observe(
-        _ indexes: [UInt32]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+        names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let name = ClassInfo.name(of: type(of: self))
         guard let live = _space, let binding = _binding?.takeUnretainedValue() else {
@@ -145,14 +133,14 @@ extension _ObservableObject {
                 .wrongType, "the handler is given \(Self.self), and the object is \(ClassInfo.indefinite(name))",
                 class: name)
         }
-        let properties = indexes?.map { binding.properties[Int($0)] }
         if live.handle.isWriting, binding.exists(_key), (try? live.view.exists(binding.id(_key))) == false {
             throw ObjStoreError(
                 .noSuchObject, "the object \(name)#\(_key) is not committed yet: it can be observed after the write",
                 class: name)
         }
         let observer = try core { () throws(StoreError) in
-            try live.handle.store.observe(binding.id(_key), in: live.view, properties: properties) { changes in
+            try live.handle.store.observe(binding.id(_key), in: live.view, ObserverOptions(keyPaths: names)) {
+                changes in
                 live.telling("a change handler") {
                     try handler(try ChangeSet<Self>(changes, live, .all).objectChange())
                 }
@@ -163,16 +151,10 @@ extension _ObservableObject {
 }
 
 extension ClassInfo {
-    func indexes(_ names: [String]) throws(ObjStoreError) -> [UInt32] {
-        var indexes: [UInt32] = []
-        for name in names { indexes.append(try property(named: name).index) }
-        return indexes
-    }
-
-    static func indexes<Root: Object>(_ keyPaths: [PartialKeyPath<Root>]) throws(ObjStoreError) -> [UInt32] {
-        var indexes: [UInt32] = []
-        for keyPath in keyPaths { indexes.append(try KeyPaths.property(keyPath).index) }
-        return indexes
+    static func names<Root: Object>(_ keyPaths: [PartialKeyPath<Root>]) throws(ObjStoreError) -> [String] {
+        var names: [String] = []
+        for keyPath in keyPaths { names.append(try KeyPaths.name(keyPath)) }
+        return names
     }
 }
 
@@ -207,10 +189,10 @@ extension Results {
 
     /// The same for insertions, deletions, and modifications of these properties only.
     public func changes(keyPaths: [String]) -> ChangeSequence<Element> {
-        ChangeSequence(self) { () throws(ObjStoreError) in try indexes(keyPaths) }
+        ChangeSequence(self) { () throws(ObjStoreError) in keyPaths }
     }
     public func changes(keyPaths: [PartialKeyPath<Element>]) -> ChangeSequence<Element> {
-        ChangeSequence(self) { () throws(ObjStoreError) in try indexes(keyPaths) }
+        ChangeSequence(self) { () throws(ObjStoreError) in try ClassInfo.names(keyPaths) }
     }
 }
 
@@ -218,14 +200,14 @@ extension Results {
 public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
     public typealias Failure = Never
     private let results: Results<Element>
-    private let indexes: Result<[UInt32]?, ObjStoreError>
+    private let names: Result<[String]?, ObjStoreError>
 
-    init(_ results: Results<Element>, _ indexes: () throws(ObjStoreError) -> [UInt32]?) {
+    init(_ results: Results<Element>, _ names: () throws(ObjStoreError) -> [String]?) {
         self.results = results
-        self.indexes = Result(catching: indexes)
+        self.names = Result(catching: names)
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(ChangeSource(results, indexes)) }
+    public func makeAsyncIterator() -> Iterator { Iterator(ChangeSource(results, names)) }
 
     public struct Iterator: AsyncIteratorProtocol {
         private let source: ChangeSource<Element>
@@ -242,7 +224,7 @@ public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
 /// What one loop over changes waits for and gets.
 final class ChangeSource<Element: Object>: Sendable {
     private let results: Results<Element>
-    private let indexes: Result<[UInt32]?, ObjStoreError>
+    private let names: Result<[String]?, ObjStoreError>
     private let signal = TaskSignal()
     private let state = Guarded(State())
 
@@ -253,9 +235,9 @@ final class ChangeSource<Element: Object>: Sendable {
         var due: [ChangeSet<Element>] = []
     }
 
-    init(_ results: Results<Element>, _ indexes: Result<[UInt32]?, ObjStoreError>) {
+    init(_ results: Results<Element>, _ names: Result<[String]?, ObjStoreError>) {
         self.results = results
-        self.indexes = indexes
+        self.names = names
     }
 
     deinit { end() }
@@ -282,7 +264,7 @@ final class ChangeSource<Element: Object>: Sendable {
         let hub = try core { () throws(StoreError) in try results.space.handle.store.makeHub { signal.raise() } }
         state.withLock { $0.hub = hub }
         // The hub's observer, and it must not keep alive what ends it.
-        _ = try results.observer(try indexes.get(), on: hub) { [weak self] change in
+        _ = try results.observer(try names.get(), on: hub) { [weak self] change in
             self?.state.withLock { $0.due.append(change) }
             return nil
         }

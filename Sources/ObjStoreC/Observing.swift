@@ -130,7 +130,7 @@ func handlerFailure(_ status: Int32, _ what: String = "a change handler") -> Sto
 }
 
 /// Calls the application's handler with a handle that is valid until it returns.
-private func call(
+func call(
     _ handler: objstore_change_handler, _ userdata: Userdata, _ changes: ChangeSet, _ store: Store,
     _ storeHandle: OpaquePointer
 ) -> StoreError? {
@@ -161,8 +161,12 @@ func makeToken(
     }
 }
 
-private func check(flags: UInt32) throws(StoreError) {
+func check(observeFlags flags: UInt32) throws(StoreError) {
     try check(flags: flags, known: UInt32(OBJSTORE_OBSERVE_INITIAL))
+}
+
+func options(_ flags: UInt32) -> ObserverOptions {
+    ObserverOptions(initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0)
 }
 
 @c @implementation
@@ -176,9 +180,9 @@ public func objstore_observe(
     token.pointee = nil
     guard let handler else { return failNull("handler") }
     return Handles.pin(store, .store, "store", [.noSuchClass: "class_id"]) { (box: StoreBox) throws(StoreError) in
-        try check(flags: flags)
+        try check(observeFlags: flags)
         let object = box.store, handle = store!
-        let observer = try object.observe(class_id, initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) {
+        let observer = try object.observe(class_id, options(flags)) {
             call(handler, userdata, $0, object, handle)
         }
         try makeToken(observer, object, parent: handle, token)
@@ -199,10 +203,10 @@ public func objstore_query_observe(
     return Handles.pin(query, .query, "query", [.invalidQuery: "query"]) { (asked: QueryBox) throws(StoreError) in
         Handles.pin(store, .store, "store", [.wrongStore: "query", .noSuchClass: "query", .noSuchProperty: "query"]) {
             (box: StoreBox) throws(StoreError) in
-            try check(flags: flags)
+            try check(observeFlags: flags)
             let object = box.store, handle = store!
             let query = try asked.query
-            let observer = try object.observe(query, initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) {
+            let observer = try object.observe(query, options(flags)) {
                 call(handler, userdata, $0, object, handle)
             }
             try makeToken(observer, object, parent: handle, token)
@@ -222,10 +226,10 @@ public func objstore_results_observe(
     token.pointee = nil
     guard let handler else { return failNull("handler") }
     return Handles.pin(results, .results, "results", [.wrongView: "results"]) { (object: Results) throws(StoreError) in
-        try check(flags: flags)
+        try check(observeFlags: flags)
         // The observer outlives results and view: it belongs to the store.
         let handle = Handles.store(of: results!), store = object.view.store
-        let observer = try object.observe(initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) {
+        let observer = try object.observe(options(flags)) {
             call(handler, userdata, $0, store, handle)
         }
         try makeToken(observer, store, parent: handle, token)
@@ -324,7 +328,7 @@ public func objstore_changes_get_info(
         if changes.isFromOtherProcess { full.flags |= UInt32(OBJSTORE_CHANGES_OTHER_PROCESS) }
         if changes.isCompared { full.flags |= UInt32(OBJSTORE_CHANGES_COMPARED) }
         if changes.isOwnerDeleted { full.flags |= UInt32(OBJSTORE_CHANGES_OWNER_DELETED) }
-        full.class_id = changes.schema.classID
+        full.class_id = changes.isOfCommits ? 0 : changes.schema.classID
         full.mask_words = UInt32(changes.changes.maskWords)
         full.from_version = changes.fromVersion
         full.to_version = changes.toVersion

@@ -56,6 +56,23 @@ public struct Realm: Sendable {
         return try Store.delete(atPath: path)
     }
 
+    // MARK: Observing
+
+    public enum Notification: String, Sendable {
+        /// Something was committed, and the realm shows it.
+        case didChange
+        /// Never sent: a realm shows the newest version by itself.
+        case refreshRequired
+    }
+
+    /// Called when something was committed, by `realm.store.deliver()`, `wait()` or the worker; see `observeCommits` of
+    /// ObjStore. Where it cannot, nothing is observed.
+    public func observe(
+        _ handler: @escaping @Sendable (Notification, Realm) throws -> Void
+    ) -> NotificationToken {
+        reporting(NotificationToken()) { try store.observeCommits { _ in try handler(.didChange, self) } }
+    }
+
     // MARK: Writing
 
     /// Runs `block` as one transaction: all of it happens, or nothing. It throws what `block` throws, or what something

@@ -120,7 +120,8 @@ extension InjectedBug: CustomStringConvertible {
         ("queryWalkUnasked", .queryWalkUnasked),
         ("listStale", .listStale),
         ("listUnmoved", .listUnmoved),
-        ("linkUntouched", .linkUntouched),
+        ("linkUntouched", .linkUntouched), ("pathUnfollowed", .pathUnfollowed),
+        ("interestForgotten", .interestForgotten),
     ]
 
     package init?(named name: String) {

@@ -23,6 +23,8 @@ struct Control {
     /// Histories of silent transactions find it.
     var isSilence = false
     var isLists = false
+    /// Histories of observers with key paths find it.
+    var isPaths = false
     /// Histories find it in which the store is replaced.
     var isReplaced = false
 
@@ -248,6 +250,12 @@ struct Control {
         Control(
             bug: .listUnmoved, row: "-", mistake: "what was moved is told as modified where it was",
             named: ["positions", "content"], isLists: true),
+        Control(
+            bug: .pathUnfollowed, row: "-", mistake: "what lies behind links is not told of", named: ["paths"],
+            isPaths: true),
+        Control(
+            bug: .interestForgotten, row: "-", mistake: "who waits for the value that an object had is not found",
+            named: ["content", "paths"], isPaths: true),
     ]
 }
 
@@ -259,7 +267,7 @@ func runControls(_ arguments: Arguments) -> Int32 {
     for control in Control.all where arguments.bug == nil || control.bug == arguments.bug {
         total += 1
         let finding =
-            control.isQueue || control.isSilence || control.isLists
+            control.isQueue || control.isSilence || control.isLists || control.isPaths
             ? findByItself(control) : control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
         if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
         print(
@@ -306,10 +314,14 @@ private func find(_ control: Control, in scenario: DirectedScenario) -> Finding 
 private func findByItself(_ control: Control) -> Finding {
     func violation() -> String? {
         var told = 0
+        if control.isPaths { return pathViolation(seeds: 1..<20, told: &told) }
         if control.isLists { return listViolation(seeds: 1..<60, told: &told) }
         return control.isQueue ? queueViolation(depth: 5) : silenceViolation(seeds: 1..<60)
     }
-    let kind = control.isQueue ? "courses of a queue" : control.isLists ? "observed lists" : "silent transactions"
+    let kind =
+        control.isQueue
+        ? "courses of a queue"
+        : control.isLists ? "observed lists" : control.isPaths ? "observed paths" : "silent transactions"
     let child = ChildProcess.start { send in
         send("in \(kind)\n")
         InjectedBug.set(control.bug, true)

@@ -84,7 +84,8 @@ private final class SilenceHistory {
         case "small": ObserverScope(try Query(cls.classID, cls.propertyID(0), .less, .int(50)))
         case "large": ObserverScope(try Query(cls.classID, cls.propertyID(0), .greaterOrEqual, .int(30)))
         case "numbers":
-            ObserverScope(try Query(cls.classID, cls.propertyID(0), .less, .int(70))).modified(in: [0], of: cls)
+            ObserverScope(
+                try Query(cls.classID, cls.propertyID(0), .less, .int(70)), .some(ObservedPath(cls, [0])))
         default: ObserverScope(class: cls)
         }
     }

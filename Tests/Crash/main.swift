@@ -17,6 +17,7 @@ import WholeModel
 ///                                                                                  the whole object model
 /// crash queue [--depth N] [--part I/N]                                             every course of asynchronous writes
 /// crash silence [--histories N] [--seed S]                                         transactions without notifying
+/// crash paths [--histories N] [--seed S]                                           observers with key paths
 /// crash lists [--histories N] [--seed S]                                           observers of sorted and other lists
 /// crash controls [--bug NAME] --histories N | --seconds N                          injected bugs, each in N at most
 /// ```
@@ -85,7 +86,7 @@ func usage(_ problem: String) -> Never {
     print(problem)
     print(
         """
-        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|controls|trace] [--seconds N] \
+        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|paths|controls|trace] [--seconds N] \
         [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] \
         [--depth N] [--machine simulated|real] [--replaced] [--async] [--trace]
         """
@@ -122,6 +123,8 @@ case "silence":
     exit(runSilence(arguments))
 case "lists":
     exit(runLists(arguments))
+case "paths":
+    exit(runPaths(arguments))
 case "directed":
     exit(runDirected(arguments))
 case "whole":

@@ -521,7 +521,7 @@ import ObjStoreCore
         let hub = ObserverHub(store.shared.database, deliversOnWorker: false), view = try store.openView()
         var heard: [[Int]] = []
         let lock = Lock()
-        let observer = try view.incoming(pets[0], dogs).observe(initial: false, on: hub) { set in
+        let observer = try view.incoming(pets[0], dogs).observe(ObserverOptions(), on: hub) { set in
             lock.withLock { heard.append([set.deleted.count, set.inserted.count, set.modified.count]) }
             return nil
         }

@@ -45,7 +45,9 @@ import ObjStoreCore
         let store = try ObservedStore()
         try store.write { _, items in try store.create(items) }
         let received = Received()
-        let observer = try store.hub.observe(ObserverScope(class: try store.items), initial: true) {
+        let observer = try store.hub.observe(
+            ObserverScope(class: try store.items), options: ObserverOptions(initial: true)
+        ) {
             received.append($0); return nil
         }
         #expect(isReadable(try store.hub.notifyDescriptor()))
@@ -305,7 +307,8 @@ import ObjStoreCore
         let calls = Counter(), released = Counter()
         nonisolated(unsafe) var observer: Observer?
         let query = ObserverScope(class: try store.items)
-        observer = try hub.observe(query, initial: true) { [held = Held { released.add() }] set in
+        observer = try hub.observe(query, options: ObserverOptions(initial: true)) {
+            [held = Held { released.add() }] set in
             held.touch()
             calls.add(set.isInitial ? 1 : 10)
             if !set.isInitial { observer!.close() }

@@ -182,7 +182,7 @@ import ObjStoreCore
         let wholeReader = try ClassReader(live, cls, UnsafeBufferPointer(all))
         #expect(try row.int(ids[3]) == 4 && reader.number(object.key, 1) == 4 && wholeReader.number(object.key, 3) == 4)
         var told: [ChangeSet] = []
-        let observer = try store.observe(cls, initial: false) {
+        let observer = try store.observe(cls, ObserverOptions()) {
             told.append($0); return nil
         }
 

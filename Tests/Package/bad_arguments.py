@@ -67,6 +67,8 @@ DEFAULTS = {
     "properties": "PROPS",
     "values": "VALS",
     "count": "2",
+    "key_paths": "NULL",
+    "key_path_count": "0",
     "object": "OBJ",
     "class_name": 'OBJSTORE_STR("Item")',
     "target_class": 'OBJSTORE_STR("Item")',

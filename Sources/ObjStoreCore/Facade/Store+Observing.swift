@@ -1,24 +1,65 @@
 /// Observing through the interfaces: ids instead of positions, a handle's own observers.
 extension Store {
-    /// All objects of a class, from now on.
-    package func observe(
-        _ classID: UInt32, initial: Bool, handler: @escaping Observer.Handler
-    ) throws(StoreError) -> Observer {
-        try checkOpen()
-        let snapshot = try shared.database.snapshot()
-        return try hub.observe(
-            ObserverScope(class: snapshot.schema.cls(classID)), from: snapshot, initial: initial, handler: handler)
-    }
-
     /// What a query finds, from now on.
     ///
-    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`; `.notSupported`: it calls functions.
+    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`; `.notSupported`: it calls functions; those of key
+    /// paths.
     package func observe(
-        _ query: Query, initial: Bool, handler: @escaping Observer.Handler
+        _ query: Query, _ options: ObserverOptions, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         try checkOpen()
         let snapshot = try shared.database.snapshot()
-        return try hub.observe(ObserverScope(query), from: snapshot, initial: initial, handler: handler)
+        let paths = try paths(options, try snapshot.schema.cls(query.classID), snapshot.schema) ?? .usual
+        return try hub.observe(ObserverScope(query, paths), from: snapshot, options: options, handler: handler)
+    }
+
+    /// All objects of a class, from now on.
+    package func observe(
+        _ classID: UInt32, _ options: ObserverOptions, handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        try checkOpen()
+        let snapshot = try shared.database.snapshot(), cls = try snapshot.schema.cls(classID)
+        let paths = try paths(options, cls, snapshot.schema) ?? .usual
+        return try hub.observe(
+            ObserverScope(class: cls, paths), from: snapshot, options: options, handler: handler)
+    }
+
+    /// One object, from now on: at most one deletion or modification at a time.
+    ///
+    /// Errors: wrongStore, noSuchClass, noSuchObject; those of key paths.
+    package func observe(
+        _ object: ObjectID, _ options: ObserverOptions, handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        try checkOpen()
+        let snapshot = try shared.database.snapshot()
+        let cls = try snapshot.schema.cls(of: object, in: shared.tag)
+        return try observe(object.key, of: cls, in: snapshot, options, handler: handler)
+    }
+
+    /// That something was committed, from now on, and not what.
+    package func observeCommits(
+        _ options: ObserverOptions, handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        try checkOpen()
+        return try hub.observe(.commits, options: options, handler: handler)
+    }
+
+    fileprivate func observe(
+        _ key: Int64, of cls: ClassSchema, in snapshot: Snapshot, _ options: ObserverOptions,
+        handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        guard try snapshot.trees.objects(cls).find(key) != nil else { throw cls.noSuchObject(key) }
+        let paths = try paths(options, cls, snapshot.schema) ?? .own
+        return try hub.observe(
+            ObserverScope(class: cls, paths).only(key), from: snapshot, options: options, handler: handler)
+    }
+
+    /// Nil: nothing is said.
+    fileprivate func paths(
+        _ options: ObserverOptions, _ cls: ClassSchema, _ schema: Schema
+    ) throws(StoreError) -> ObservedPaths? {
+        guard let texts = options.keyPaths else { return nil }
+        return .some(try ObservedPath(parsing: texts, of: cls, schema, names))
     }
 
     /// All objects of a class, each delivered as native arguments of a C function.
@@ -49,7 +90,7 @@ extension Store {
         let parsed = try Signature(parsing: signature)
         let callback = try TypedCallback(
             parsed, class: cls, properties: positions, function: function, userdata: userdata, around: around)
-        return try hub.observe(ObserverScope(class: cls), from: snapshot) { changes in
+        return try hub.observe(ObserverScope(class: cls, .own), from: snapshot) { changes in
             do throws(StoreError) {
                 let status = try callback.deliver(changes)
                 if status == 0 { return nil }
@@ -79,10 +120,9 @@ extension Store {
 extension Store {
     /// One object, from what a live view shows on: at most one deletion or modification at a time.
     ///
-    /// - Parameter propertyIDs: modifications of other properties are not reported; nil: of all.
-    /// Errors: wrongView (of a view that is not live), wrongStore, noSuchClass, noSuchObject, noSuchProperty.
+    /// Errors: wrongView (of a view that is not live), wrongStore, noSuchClass, noSuchObject; those of key paths.
     package func observe(
-        _ object: ObjectID, in view: View, properties propertyIDs: [UInt32]?, handler: @escaping Observer.Handler
+        _ object: ObjectID, in view: View, _ options: ObserverOptions, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         guard view.kind == .live else {
             throw StoreError(
@@ -90,30 +130,18 @@ extension Store {
         }
         let snapshot = try view.pinnedSnapshot("observe")
         let cls = try view.classOf(object, snapshot.schema)
-        guard try snapshot.trees.objects(cls).find(object.key) != nil else { throw cls.noSuchObject(object.key) }
-        return try hub.observe(
-            ObserverScope(class: cls).only(object.key).modified(in: propertyIDs, of: cls), from: snapshot,
-            handler: handler)
-    }
-}
-
-extension ObserverScope {
-    fileprivate func modified(in propertyIDs: [UInt32]?, of cls: ClassSchema) throws(StoreError) -> ObserverScope {
-        guard let propertyIDs else { return self }
-        return modified(in: try cls.positions(propertyIDs), of: cls)
+        return try observe(object.key, of: cls, in: snapshot, options, handler: handler)
     }
 }
 
 extension Results {
     /// What the query finds, against the list as it is now.
     ///
-    /// - Parameters:
-    ///   - hub: delivers; nil: the store's.
-    ///   - propertyIDs: modifications of other properties are not reported; nil: of all.
-    /// Errors: wrongView for results of a frozen view or a transaction, and if the view has moved since they were found
+    /// - Parameter hub: delivers; nil: the store's.
+    /// Errors: those of key paths; wrongView for results of a frozen view or a transaction, and if the view has moved since they were found
     /// (the version that the list is of may be gone).
     package func observe(
-        initial: Bool, on hub: ObserverHub? = nil, properties propertyIDs: [UInt32]? = nil,
+        _ options: ObserverOptions, on hub: ObserverHub? = nil,
         handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         guard view.kind == .live else {
@@ -134,9 +162,9 @@ extension Results {
                 """
             )
         }
-        let scope = try ObserverScope(query).modified(in: propertyIDs, of: cls)
+        let scope = ObserverScope(query, try view.store.paths(options, cls, snapshot.schema) ?? .usual)
         return try (hub ?? view.store.hub).observe(
-            scope, from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), initial: initial,
+            scope, from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), options: options,
             handler: handler)
     }
 }

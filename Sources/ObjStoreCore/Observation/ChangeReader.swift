@@ -8,8 +8,15 @@ package final class ChangeReader {
     package let to: Snapshot
     /// By class id, for the requested classes that changed.
     package private(set) var classes: [UInt32: ClassChanges] = [:]
+    /// The same without what happened inside of embedded objects only.
+    private(set) var direct: [UInt32: ClassChanges] = [:]
     /// Found by comparing.
     package private(set) var isCompared = false
+
+    /// Something was committed; else there were only checkpoints.
+    private(set) var hasCommits = false
+    /// Some of it by another process. (After comparing: may have been.)
+    private(set) var isFromOtherProcess = false
 
     private var collectors: [ChangeCollector?]
     /// The requested classes, and those that their objects have inside.
@@ -39,6 +46,7 @@ package final class ChangeReader {
             try compare()
         }
         collectors = []
+        direct = self.classes
         try EmbeddedChanges(in: to).climb(&classes) { wanted[Int($0)] }
     }
 
@@ -62,6 +70,7 @@ package final class ChangeReader {
     /// own hash; and at the end the chain must be the one that the published ring entry names.
     private func follow(_ start: LogPosition) throws(StoreError) -> Bool {
         for index in collectors.indices { collectors[index] = nil }
+        (hasCommits, isFromOtherProcess) = (false, false)
         let sameSchema = try from.schemaRef() == to.schemaRef()
         var schema = from.schema
         let scanner = try database.requireLog().scanner()
@@ -72,6 +81,8 @@ package final class ChangeReader {
             version += 1
             if record.flags.contains(.checkpoint) { continue }
             let isOwn = database.ownVersions.contains(version)
+            hasCommits = true
+            if !isOwn { isFromOtherProcess = true }
             var reader = ByteReader(scanner.ops.base, count: scanner.ops.count)
             if record.flags.contains(.summary) {
                 // Too much to be listed; and a summary does not say how the schema changed.
@@ -129,6 +140,9 @@ package final class ChangeReader {
     private func compare() throws(StoreError) {
         isCompared = true
         let isFromOthers = try isPartlyFromOthers()
+        hasCommits =
+            isFromOthers || (from.version + 1...to.version).contains { database.ownVersions.contains($0) }
+        isFromOtherProcess = isFromOthers
         for index in wanted.indices where wanted[index] {
             let cls = to.schema.classes[index]
             let before = try from.trees.objects(cls), after = try to.trees.objects(cls)

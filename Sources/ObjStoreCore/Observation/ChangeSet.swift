@@ -47,6 +47,20 @@ package final class ChangeSet: @unchecked Sendable {
         self.isCompared = isCompared
     }
 
+    /// That something was committed, and not what: of no class.
+    convenience init(
+        commits before: Snapshot, _ after: Snapshot, isInitial: Bool = false, isCompared: Bool = false,
+        isFromOtherProcess: Bool = false
+    ) {
+        var changes = ClassChanges(maskWords: 0)
+        changes.isFromOtherProcess = isFromOtherProcess
+        self.init(
+            classID: .max, before: before, after: after, changes: changes, indices: nil, isInitial: isInitial,
+            isCompared: isCompared)
+    }
+
+    package var isOfCommits: Bool { classID == .max }
+
     package var fromVersion: UInt64 { before.version }
     package var toVersion: UInt64 { after.version }
     /// Another process committed some of it. (After comparing versions: may have.)

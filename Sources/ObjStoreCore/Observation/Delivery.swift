@@ -37,10 +37,35 @@ extension ObserverHub {
 
     /// From the watch: a version became visible.
     func notice(_ version: UInt64) {
+        let monotonic = database.machine.monotonic()
         raise {
             noticed = max(noticed, version)
-            return observers.contains { $0.knownVersion < version }
+            return followers.known.map { $0.version < version } ?? false
+                || apart.contains { isDue($0, at: version, monotonic) }
         }
+    }
+
+    /// Under the lock: whether there may be something for one that is apart.
+    private func isDue(_ observer: Observer, at version: UInt64, _ now: Int64) -> Bool {
+        observer.runner == nil && !observer.isPaused && observer.notBefore <= now
+            && (observer.wantsInitial || observer.knownVersion < version && !observer.isHeld(at: version))
+    }
+
+    var nextDue: Int64? {
+        lock.withLock {
+            if !hasIntervals { return nil }
+            return apart.least { observer in
+                let isWaiting =
+                    observer.runner == nil && !observer.isPaused && observer.notBefore > .min
+                    && observer.knownVersion < noticed && !observer.isHeld(at: noticed)
+                return isWaiting && !due.isRaised ? observer.notBefore : nil
+            }
+        }
+    }
+
+    func noticeTime() {
+        let now = database.machine.monotonic()
+        raise { apart.contains { isDue($0, at: noticed, now) } }
     }
 
     var isDueOnWorker: Bool { deliversOnWorker && lock.withLock { due.isRaised } }
@@ -54,7 +79,7 @@ extension ObserverHub {
     package func deliver() throws(StoreError) -> Int {
         try database.checkOpen()
         let thread = ThreadIdentity.current
-        let due = try enter(thread)
+        try enter(thread)
         let isOnWorker = database.watch.isOnThread
         var failure: StoreError?, calls = 0, isReadable = true
         func failed(_ error: StoreError) {
@@ -68,20 +93,24 @@ extension ObserverHub {
         do throws(StoreError) {
             let newest = try database.snapshot()
             var readers: [UInt64: ChangeReader] = [:]
-            for observer in due where claim(observer, thread) {
+            try follow(to: newest, &readers)
+            for observer in lock.withLock({ apart.all }).sorted(by: { $0.number < $1.number })
+            where claim(observer, thread) {
                 defer { unclaim(observer) }
                 do throws(StoreError) {
                     while let changes = try changes(for: observer, to: newest, &readers) {
                         calls += 1
                         if let error = observer.tell(changes) { failed(error) }
                         if fork.isChild { break }
+                        rest(observer)
                         if changes.isUntold { takeBack(changes, of: observer) }
                         changes.listBefore = nil
-                        if changes.isUntold || changes.after === newest || observer.isEnded { break }
+                        if changes.isUntold || changes.after === newest || endsTurn(of: observer) { break }
                     }
                 } catch {
                     failed(error)
                     isReadable = false
+                    rest(observer)
                 }
                 if fork.isChild { break }
             }
@@ -124,8 +153,8 @@ extension ObserverHub {
         }
     }
 
-    private func enter(_ thread: UInt) throws(StoreError) -> [Observer] {
-        let due = try lock.withLock { () throws(StoreError) in
+    private func enter(_ thread: UInt) throws(StoreError) {
+        try lock.withLock { () throws(StoreError) in
             if isClosed { throw closedError }
             if deliverers.contains(thread) { throw inCallback("delivered or waited for") }
             if let error = workerFailure, !database.watch.isOnThread {
@@ -135,10 +164,21 @@ extension ObserverHub {
             deliverers.append(thread)
             // Before the newest version is looked up: what comes later makes it readable again.
             self.due.drain()
-            return observers.all
         }
         ThreadIdentity.enterHandler()
-        return due
+    }
+
+    /// It was told, and is not told again for a while.
+    private func rest(_ observer: Observer) {
+        lock.withLock {
+            if observer.interval > 0 { observer.notBefore = database.machine.monotonic() &+ observer.interval }
+        }
+    }
+
+    /// It was told of one step: whether it is to be told of no further one now.
+    private func endsTurn(of observer: Observer) -> Bool {
+        let now = database.machine.monotonic()
+        return lock.withLock { observer.isClosed || observer.isPaused || observer.notBefore > now }
     }
 
     private func leave(_ thread: UInt, calls: Int, looksAgain: Bool) {
@@ -146,23 +186,29 @@ extension ObserverHub {
         // A handler called fork, and this is the child: what other threads held is held there for ever.
         if fork.isChild { return }
         database.watch.count(calls)
+        let monotonic = database.machine.monotonic()
         raise {
             deliverers.removeAll { $0 == thread }
             // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
             // quiet until the next commit, or a poller would spin.
             if let queue, queue.isDue || isSleeperUntold(queue) { return !isClosed }
-            let isBehind = observers.contains {
-                $0.runner == nil && ($0.wantsInitial || $0.knownVersion < noticed && !$0.isHeld(at: noticed))
-            }
+            let isBehind =
+                followers.known.map { $0.version < noticed } ?? false && followers.isBehind
+                || apart.contains { isDue($0, at: noticed, monotonic) }
             return isBehind && looksAgain && !isClosed
         }
         handlerReturned.add(1)
         database.machine.wake(handlerReturned)
+        // It sleeps till the first of them, which it may not know yet.
+        if nextDue != nil { database.watch.wake() }
     }
 
     private func claim(_ observer: Observer, _ thread: UInt) -> Bool {
-        lock.withLock {
-            if observer.isClosed || observer.runner != nil { return false }
+        let now = database.machine.monotonic()
+        return lock.withLock {
+            if observer.isClosed || observer.runner != nil || observer.isPaused || observer.notBefore > now {
+                return false
+            }
             observer.runner = thread
             return true
         }
@@ -173,6 +219,7 @@ extension ObserverHub {
         let finishes = lock.withLock { () -> Bool in
             if observer.isClosed { return true }
             observer.runner = nil
+            join(observer)
             return false
         }
         if finishes {
@@ -238,7 +285,7 @@ extension ObserverHub {
         }
         let classes = lock.withLock { () -> Set<UInt32> in
             var classes = observer.scope.classes(in: newest.schema)
-            for other in observers.all where other.knownVersion == known.version && other !== observer {
+            for other in apart.all where other.knownVersion == known.version && other !== observer {
                 classes.formUnion(other.scope.classes(in: newest.schema))
             }
             return classes

@@ -43,6 +43,9 @@ struct ListDifference {
         }
     }
 
+    /// Keeps of the modifications those of some objects.
+    mutating func keepModified(_ keys: Set<Int64>) { modified.removeAll { !keys.contains(after.keys[$0.after]) } }
+
     /// What lies between the two ends.
     private mutating func compare(_ old: Range<Int>, _ new: Range<Int>, _ changed: Set<Int64>) throws(StoreError) {
         if old.isEmpty || new.isEmpty {

@@ -1,3 +1,28 @@
+/// Objects of an observed class that were modified, with what was written; and those of which an observer is told.
+struct ModifiedObjects {
+    private(set) var masks: [Int64: [UInt64]] = [:]
+    /// Nil: all.
+    private(set) var told: Set<Int64>?
+
+    init() {}
+
+    init(masks: [Int64: [UInt64]], told: Set<Int64>?) { (self.masks, self.told) = (masks, told) }
+
+    /// - Parameter maskWords: of the version at the end, where its properties are others: which of them were written is
+    ///   not known.
+    mutating func add(_ more: ModifiedObjects, maskWords: Int?) {
+        if more.masks.isEmpty { return }
+        if let told = more.told { self.told = (self.told ?? []).union(told) }
+        for (key, mask) in more.masks {
+            if let maskWords {
+                masks[key] = Array(repeating: .max, count: maskWords)
+            } else {
+                masks[key] = masks[key].map { zip($0, mask).map { $0 | $1 } } ?? mask
+            }
+        }
+    }
+}
+
 /// A step of an observer whose answer has an order of its own, or depends on other objects than those in it: the answer
 /// is found anew where something happened that it depends on, and compared with the one before.
 ///
@@ -14,8 +39,7 @@ struct ListStep {
     private(set) var list: KeyBuffer
     /// What the reader has: the same, unless he was not told of something.
     private var shown: KeyBuffer
-    /// Objects that were modified, with what was written.
-    private var masks: [Int64: [UInt64]] = [:]
+    private var modified = ModifiedObjects()
     private var isFromOtherProcess = false
     private(set) var isOwnerDeleted = false
 
@@ -29,14 +53,8 @@ struct ListStep {
 
     mutating func add(_ reader: ChangeReader, isSilent: Bool) throws(StoreError) {
         let hasOtherProperties = try reader.to.schemaRef() != newest.schemaRef()
-        if !isSilent, let changes = reader.classes[scope.classID] {
-            let columns = scope.columnMask(in: reader.to, maskWords: changes.maskWords)
-            for (index, key) in changes.modified.enumerated() {
-                let mask = changes.mask(index)
-                if let columns, !zip(mask, columns).contains(where: { $0 & $1 != 0 }) { continue }
-                let known = masks[key] ?? [UInt64](repeating: 0, count: maskWords)
-                masks[key] = hasOtherProperties ? known.map { _ in .max } : zip(known, mask).map { $0 | $1 }
-            }
+        if !isSilent {
+            modified.add(try scope.modified(reader), maskWords: hasOtherProperties ? maskWords : nil)
         }
         let isConcerned =
             try reader.from.schemaRef() != reader.to.schemaRef()
@@ -58,17 +76,19 @@ struct ListStep {
 
     /// What is to be told, when all parts are added; nil: nothing.
     func told() throws(StoreError) -> (changes: ClassChanges, indices: ChangeSet.Indices)? {
-        if shown === list && masks.isEmpty && !isOwnerDeleted { return nil }
+        if shown === list && modified.told?.isEmpty ?? modified.masks.isEmpty && !isOwnerDeleted { return nil }
         let (changes, indices) = try ListStep.difference(
-            shown, list, masks, maskWords, isFromOtherProcess: isFromOtherProcess)
+            shown, list, modified, maskWords, isFromOtherProcess: isFromOtherProcess)
         return changes.isEmpty && !isOwnerDeleted ? nil : (changes, indices)
     }
 
     /// What leads from one list to another, with what was written in which objects.
     static func difference(
-        _ before: KeyBuffer, _ after: KeyBuffer, _ masks: [Int64: [UInt64]], _ maskWords: Int, isFromOtherProcess: Bool
+        _ before: KeyBuffer, _ after: KeyBuffer, _ modified: ModifiedObjects, _ maskWords: Int,
+        isFromOtherProcess: Bool
     ) throws(StoreError) -> (ClassChanges, ChangeSet.Indices) {
-        let difference = try ListDifference(before, after, changed: Set(masks.keys))
+        var difference = try ListDifference(before, after, changed: Set(modified.masks.keys))
+        if let told = modified.told { difference.keepModified(told) }
         var changes = ClassChanges(maskWords: maskWords)
         changes.isFromOtherProcess = isFromOtherProcess
         changes.deleted = difference.deletedKeys
@@ -76,7 +96,7 @@ struct ListStep {
         changes.modified = difference.modifiedKeys
         changes.moved = difference.movedKeys
         let none = [UInt64](repeating: 0, count: maskWords)
-        for key in changes.modified + changes.moved { changes.masks += masks[key] ?? none }
+        for key in changes.modified + changes.moved { changes.masks += modified.masks[key] ?? none }
         return (changes, difference.indices)
     }
 }

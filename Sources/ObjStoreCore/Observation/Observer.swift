@@ -10,10 +10,20 @@ package final class Observer: @unchecked Sendable {
     private var handler: Handler?
     let hub: ObserverHub
 
+    /// Of its hub's observers, in the order in which they began.
+    let number: UInt64
+
     // Under the hub's lock.
     var isClosed = false
-    /// Its place in the hub's list.
+    /// It has a version of its own, and is looked at by itself; else it knows what the hub's followers know.
+    var isApart = true
+    /// Its place among those.
     var place: Int?
+    /// It is told nothing till it goes on.
+    var isPaused = false
+    /// Nanoseconds between two calls of its handler at least, and when the next one may be.
+    var interval: Int64 = 0
+    var notBefore: Int64 = .min
     /// The thread that delivers to it now.
     var runner: UInt?
     var wantsInitial: Bool
@@ -29,7 +39,8 @@ package final class Observer: @unchecked Sendable {
     }
 
     // Of the thread that has claimed it.
-    private(set) var known: Snapshot?
+    /// Nil where it follows with others.
+    var known: Snapshot?
     /// Positions in an answer in the order of creation, whose objects alone decide whether they are in it.
     private var ranks: KeyRanks?
     /// Any other answer: as it was found. Nil: it is found when it is needed.
@@ -42,15 +53,17 @@ package final class Observer: @unchecked Sendable {
     private static let mostAsked = 8
 
     init(
-        _ hub: ObserverHub, _ scope: ObserverScope, known: Snapshot, ranks: KeyRanks?, list: KeyBuffer?,
-        wantsInitial: Bool, handler: @escaping Handler
+        _ hub: ObserverHub, _ number: UInt64, _ scope: ObserverScope, known: Snapshot, ranks: KeyRanks?,
+        list: KeyBuffer?,
+        options: ObserverOptions, handler: @escaping Handler
     ) {
         self.hub = hub
+        self.number = number
         self.scope = scope
         self.known = known
         self.ranks = ranks
         self.list = list
-        self.wantsInitial = wantsInitial
+        wantsInitial = options.isInitial
         self.handler = handler
         knownVersion = known.version
     }
@@ -59,9 +72,33 @@ package final class Observer: @unchecked Sendable {
     /// waited for, except from inside a handler (two could wait for each other) and where `waits` is false.
     package func close(waits: Bool = true) { hub.close(self, waits: waits) }
 
+    /// It is told nothing from now on, and of all that was committed meanwhile when it goes on. A call that runs on
+    /// another thread is not waited for.
+    package func pause() { hub.pause(self) }
+    package func resume() { hub.resume(self) }
+
+    /// It is not told sooner than so long after it was told before; what is committed meanwhile comes in
+    /// one piece. 0: at once.
+    ///
+    /// Errors: `.outOfRange`: negative, or more than a day.
+    package func setInterval(nanoseconds: Int64) throws(StoreError) {
+        guard (0...86_400_000_000_000).contains(nanoseconds) else {
+            throw StoreError(.outOfRange, "an interval of \(nanoseconds) nanoseconds: 0 to 24 hours")
+        }
+        hub.setInterval(nanoseconds, of: self)
+    }
+
+    package func setInterval(milliseconds: Int64) throws(StoreError) {
+        guard (0...86_400_000).contains(milliseconds) else {
+            throw StoreError(.outOfRange, "an interval of \(milliseconds) milliseconds: 0 to 86,400,000, a day")
+        }
+        hub.setInterval(milliseconds * 1_000_000, of: self)
+    }
+
     /// The initial change set, of the version that it knows: empty.
     func initial() -> ChangeSet {
         let known = known!
+        if scope.observesCommits { return ChangeSet(commits: known, known, isInitial: true) }
         let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
         return ChangeSet(
             classID: scope.classID, before: known, after: known, changes: changes,
@@ -70,6 +107,7 @@ package final class Observer: @unchecked Sendable {
 
     /// Moves on to a version; nil where nothing happened to what is observed.
     func advance(_ reader: ChangeReader) throws(StoreError) -> ChangeSet? {
+        if scope.observesCommits { return tellCommits([(reader, false)]) }
         if scope.isList {
             if let changes = try advanceOrder(reader) { return changes }
             return try advanceList([(reader, false)])
@@ -85,6 +123,7 @@ package final class Observer: @unchecked Sendable {
 
     /// The same in several parts, of which it is not told of the silent ones.
     func advance(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
+        if scope.observesCommits { return tellCommits(parts) }
         if scope.isList { return try advanceList(parts) }
         let before = known!, after = parts[parts.count - 1].reader.to
         let cls = after.schema.classes[Int(scope.classID)]
@@ -106,6 +145,16 @@ package final class Observer: @unchecked Sendable {
             isCompared: parts.contains { $0.reader.isCompared })
         changes.silent = (silenced.removed, silenced.added)
         return changes
+    }
+
+    private func tellCommits(_ parts: [(reader: ChangeReader, isSilent: Bool)]) -> ChangeSet? {
+        guard let before = known, let after = parts.last?.reader.to else { return nil }
+        known = after
+        let told = parts.filter { !$0.isSilent && $0.reader.hasCommits }
+        if told.isEmpty { return nil }
+        return ChangeSet(
+            commits: before, after, isCompared: told.contains { $0.reader.isCompared },
+            isFromOtherProcess: told.contains { $0.reader.isFromOtherProcess })
     }
 
     /// An answer that is found anew.
@@ -139,14 +188,16 @@ package final class Observer: @unchecked Sendable {
         guard case .order(let keys, let part) = scope.way, let before = known,
             try before.schemaRef() == reader.to.schemaRef()
         else { return nil }
-        if !scope.reads.concern(reader.classes, reader.to.schema), reader.classes[scope.classID] == nil {
+        if !scope.reads.concern(reader.classes, reader.to.schema), reader.classes[scope.classID] == nil,
+            !scope.paths.leadsAway(from: Int(scope.classID), of: reader.to.schema)
+        {
             known = reader.to
             return .some(nil)
         }
         let all = reader.classes[scope.classID]
         let count = all.map { $0.deleted.count + $0.inserted.count + $0.modified.count } ?? 0
         if count > max(64, (order?.count ?? list?.count ?? 0) / 32) { return nil }
-        guard let changed = try scope.changes(reader), !changed.isEmpty else {
+        guard let (changed, isTold) = try scope.changes(reader), !changed.isEmpty else {
             known = reader.to
             return .some(nil)
         }
@@ -169,19 +220,18 @@ package final class Observer: @unchecked Sendable {
         // One owner: changed in place. Where that fails it is found again.
         (order, list) = (nil, nil)
         let step = try OrderStep(scope.query, keys, consume whole, from: before, to: reader.to)
-        let columns = scope.columnMask(in: reader.to, maskWords: changed.maskWords)
-        var (told, indices, after) = try (consume step).told(changed, columns: columns)
+        var (told, indices, after) = try (consume step).told(changed, isTold)
         var listAfter: KeyBuffer?
         if let listBefore {
-            var masks: [Int64: [UInt64]] = [:]
+            var masks: [Int64: [UInt64]] = [:], toldKeys: Set<Int64> = []
             for (index, key) in changed.modified.enumerated() {
-                let mask = changed.mask(index)
-                if let columns, !zip(mask, columns).contains(where: { $0 & $1 != 0 }) { continue }
-                masks[key] = Array(mask)
+                masks[key] = Array(changed.mask(index))
+                if isTold?[index] != false { toldKeys.insert(key) }
             }
+            let modified = ModifiedObjects(masks: masks, told: isTold == nil ? nil : toldKeys)
             let found = try after.list(part)
             (told, indices) = try ListStep.difference(
-                listBefore, found, masks, changed.maskWords, isFromOtherProcess: changed.isFromOtherProcess)
+                listBefore, found, modified, changed.maskWords, isFromOtherProcess: changed.isFromOtherProcess)
             listAfter = found
         }
         known = reader.to

@@ -24,9 +24,19 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     var queue: WriteQueue?
     /// How many ends of all these threads have learned of. One that has never asked returns once without need.
     var knownEnds: [UInt: UInt64] = [:]
-    private(set) var observers = ObserverList()
+    private var everybody: [UInt64: Observer] = [:]
+    /// What the index is made for.
+    private var indexSchema: Schema?
+    /// Who waits for what, of all observers.
+    private(set) var index = ObserverIndex()
+    /// Those that have a version of their own: something is due, or was just delivered, or they are held.
+    private(set) var apart = ObserverList()
+    var followers = Followers()
+    /// Some observer is not told more often than at an interval.
+    var hasIntervals = false
     /// Observers that are being made.
     private var reserved = 0
+    private var lastNumber: UInt64 = 0
     private(set) var isClosed = false
     /// Whether, and by what, delivery was signalled that something is due.
     var due = DueSignal()
@@ -58,14 +68,14 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     }
 
     deinit {
-        precondition(observers.isEmpty || fork.isChild, "an observer hub was dropped without close")
+        precondition(everybody.isEmpty || fork.isChild, "an observer hub was dropped without close")
         handlerReturned.address.deallocate()
     }
 
-    package var observerCount: Int { lock.withLock { observers.count } }
+    package var observerCount: Int { lock.withLock { everybody.count } }
     func isClosed(_ observer: Observer) -> Bool { lock.withLock { observer.isClosed } }
     var isNeeded: Bool {
-        let (isObserved, queue) = lock.withLock { (observers.count + reserved > 0, self.queue) }
+        let (isObserved, queue) = lock.withLock { (everybody.count + reserved > 0, self.queue) }
         return isObserved || queue?.isActive == true
     }
 
@@ -82,13 +92,11 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     /// - Parameters:
     ///   - known: the version that the caller has seen; nil: the newest.
     ///   - keys: the objects that satisfied the query in `known`, in its order, if the caller has them.
-    ///   - initial: the first change set is empty, and of the version that is the newest at its delivery.
     ///   - handler: let go of when it will not be called any more.
     /// Errors: readOnly, noSuchClass, tooManyReaders, io (no descriptor left).
     package func observe(
         _ scope: ObserverScope, from known: Snapshot? = nil, keys: UnsafeBufferPointer<Int64>? = nil,
-        initial: Bool = false,
-        handler: @escaping Observer.Handler
+        options: ObserverOptions = ObserverOptions(), handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         try database.checkOpen()
         if database.options.isReadOnly {
@@ -99,15 +107,16 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         do throws(StoreError) {
             // Watched first: what is published after the snapshot was taken is noticed.
             try database.watch.add(self)
-            let observer = try make(scope, known, keys, initial: initial, handler: handler)
+            let observer = try make(scope, known, keys, options, handler: handler)
+            let began = observer.knownVersion
             let isRefused = lock.withLock { () -> Bool in
                 if isClosed { return true }
-                observers.append(observer)
+                begin(observer)
                 reserved -= 1
                 return false
             }
             if isRefused { throw closedError }
-            if initial || observer.knownVersion < database.publishedVersion { signal() }
+            if options.isInitial || began < database.publishedVersion { signal() }
             return observer
         } catch {
             lock.withLock { reserved -= 1 }
@@ -117,15 +126,20 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     }
 
     private func make(
-        _ scope: ObserverScope, _ known: Snapshot?, _ keys: UnsafeBufferPointer<Int64>?, initial: Bool,
-        handler: @escaping Observer.Handler
+        _ scope: ObserverScope, _ known: Snapshot?, _ keys: UnsafeBufferPointer<Int64>?,
+        _ options: ObserverOptions, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         let snapshot: Snapshot
         if let known { snapshot = known } else { snapshot = try database.snapshot() }
         guard Int(scope.classID) < snapshot.schema.classes.count else {
-            throw StoreError(.noSuchClass, "class \(scope.classID) does not exist in version \(snapshot.version)")
+            if !scope.observesCommits {
+                throw StoreError(
+                    .noSuchClass, "class \(scope.classID) does not exist in version \(snapshot.version)")
+            }
+            return Observer(
+                self, nextNumber(), scope, known: snapshot, ranks: nil, list: nil, options: options, handler: handler)
         }
-        try scope.check(in: snapshot)
+        if !scope.observesCommits { try scope.check(in: snapshot) }
         var ranks: KeyRanks?, list: KeyBuffer?
         if scope.isList {
             if let keys { list = try KeyBuffer(copying: keys) } else { list = try scope.keys(in: snapshot) }
@@ -135,8 +149,43 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
             let found = try scope.keys(in: snapshot)
             ranks = KeyRanks(UnsafeBufferPointer(start: found.keys, count: found.count))
         }
-        return Observer(self, scope, known: snapshot, ranks: ranks, list: list, wantsInitial: initial, handler: handler)
+        return Observer(
+            self, nextNumber(), scope, known: snapshot, ranks: ranks, list: list, options: options, handler: handler)
     }
+
+    private func nextNumber() -> UInt64 {
+        lock.withLock { () -> UInt64 in
+            lastNumber += 1
+            return lastNumber
+        }
+    }
+
+    // MARK: Who is where; under the lock
+
+    /// In the order in which they began.
+    var all: [Observer] { everybody.values.sorted { $0.number < $1.number } }
+
+    func insert(_ observer: Observer) {
+        everybody[observer.number] = observer
+        if indexSchema == nil { indexSchema = observer.known?.schema }
+        if let indexSchema { index.add(observer, indexSchema) }
+        apart.append(observer)
+    }
+
+    func forget(_ observer: Observer) {
+        guard everybody.removeValue(forKey: observer.number) != nil else { return }
+        if let indexSchema { index.remove(observer, indexSchema) }
+        if everybody.isEmpty { indexSchema = nil }
+    }
+
+    /// Of another schema links lead elsewhere.
+    func remake(_ schema: Schema) {
+        indexSchema = schema
+        index = ObserverIndex(Array(everybody.values), schema)
+    }
+
+    func addApart(_ observer: Observer) { apart.append(observer) }
+    func removeApart(_ observer: Observer) { apart.remove(observer) }
 
     var closedError: StoreError { StoreError(.closedHandle, "the store is closed") }
 
@@ -150,7 +199,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
             let mustWait = lock.withLock { () -> Bool in
                 if !observer.isClosed {
                     observer.isClosed = true
-                    observers.remove(observer)
+                    end(observer)
                     // Else its runner finishes it.
                     finishes = observer.runner == nil
                 }
@@ -182,7 +231,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     package func close() throws(StoreError) {
         try stop()
         if fork.isChild { return }
-        for observer in lock.withLock({ observers.all }) { observer.close() }
+        for observer in lock.withLock({ all }) { observer.close() }
         // Handlers of observers that were closed before may still run.
         while true {
             let count = handlerReturned.current

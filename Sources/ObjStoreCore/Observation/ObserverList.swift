@@ -10,6 +10,15 @@ struct ObserverList {
 
     func contains(where isWanted: (Observer) -> Bool) -> Bool { places.contains { $0.map(isWanted) ?? false } }
 
+    /// The least of what some of them have.
+    func least(_ value: (Observer) -> Int64?) -> Int64? {
+        var least: Int64?
+        for case let observer? in places {
+            if let value = value(observer), value < least ?? .max { least = value }
+        }
+        return least
+    }
+
     mutating func append(_ observer: Observer) {
         observer.place = places.count
         places.append(observer)

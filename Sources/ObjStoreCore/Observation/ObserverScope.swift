@@ -8,9 +8,11 @@ package struct ObserverScope: Sendable {
     /// How it is followed.
     let way: Way
     /// Nil: not one object.
-    private var key: Int64?
-    /// Ids of the columns whose modifications count; nil: of all.
-    private var columnIDs: [UInt32]?
+    private(set) var key: Int64?
+    /// It is told that something was committed, and not what.
+    private(set) var observesCommits = false
+    /// Of which modifications it is told.
+    private(set) var paths: ObservedPaths
 
     /// Whether an object is in the answer its own values say, and those of what its links lead to.
     enum Way: Sendable {
@@ -25,14 +27,22 @@ package struct ObserverScope: Sendable {
     /// It has positions by more than the keys of its objects.
     var isList: Bool { if case .ranks = way { false } else { true } }
 
-    package init(class cls: ClassSchema) { self.init(Query(all: cls.classID)) }
+    package init(class cls: ClassSchema, _ paths: ObservedPaths = .usual) { self.init(Query(all: cls.classID), paths) }
 
-    package init(_ query: Query) {
+    package init(_ query: Query, _ paths: ObservedPaths = .usual) {
         self.query = query
+        self.paths = paths
         let reads = QueryReads(query)
         self.reads = reads
         classIDs = Set(reads.classes.map { UInt32($0) })
         way = ObserverScope.way(query)
+    }
+
+    /// Of whatever is committed.
+    package static var commits: ObserverScope {
+        var scope = ObserverScope(Query(all: 1), .own)
+        scope.observesCommits = true
+        return scope
     }
 
     /// Errors: as of `QueryRun`; `.notSupported`: a query that calls functions.
@@ -49,39 +59,23 @@ package struct ObserverScope: Sendable {
 
     /// Whose changes have to be looked at.
     func classes(in schema: Schema) -> Set<UInt32> {
-        if !reads.leadsAnywhere { return classIDs }
-        return Set((0..<schema.classes.count).map { UInt32($0) })
+        if reads.leadsAnywhere { return Set((0..<schema.classes.count).map { UInt32($0) }) }
+        var classes = classIDs
+        paths.addClasses(from: Int(classID), of: schema, to: &classes)
+        return classes
     }
 
     func isCovered(by reader: ChangeReader) -> Bool {
-        if classIDs.count == 1 && !reads.leadsAnywhere { return reader.covers(classID) }
-        return classes(in: reader.to.schema).allSatisfy(reader.covers)
-    }
-
-    /// Which properties' modifications count; nil: all.
-    func columnMask(in snapshot: Snapshot, maskWords: Int) -> [UInt64]? {
-        columnIDs.map { ids in
-            var mask = [UInt64](repeating: 0, count: maskWords)
-            for (place, column) in snapshot.schema.classes[Int(classID)].columns.enumerated()
-            where ids.contains(column.id) {
-                mask[place >> 6] |= 1 << UInt64(place & 63)
-            }
-            return mask
+        if classIDs.count == 1 && !reads.leadsAnywhere && !paths.leadsAway(from: Int(classID), of: reader.to.schema) {
+            return reader.covers(classID)
         }
+        return classes(in: reader.to.schema).allSatisfy(reader.covers)
     }
 
     /// Only what happens to one object.
     package func only(_ key: Int64) -> ObserverScope {
         var scope = self
         scope.key = key
-        return scope
-    }
-
-    /// Only modifications of one of the properties (positions in `cls`); insertions and deletions are reported all the
-    /// same.
-    package func modified(in properties: [Int], of cls: ClassSchema) -> ObserverScope {
-        var scope = self
-        scope.columnIDs = properties.map { cls.columns[$0].id }
         return scope
     }
 
@@ -103,18 +97,102 @@ package struct ObserverScope: Sendable {
     /// is an insertion, one that stops a deletion. Looks at changed objects only, and those that link to them. Nil:
     /// nothing happened.
     func filter(_ reader: ChangeReader) throws(StoreError) -> ClassChanges? {
-        guard var changes = try changes(reader) else { return nil }
-        if let columnIDs {
-            let columns = reader.to.schema.classes[Int(classID)].columns
-            changes.keepModifications(in: columns.indices.filter { columnIDs.contains(columns[$0].id) })
-        }
+        guard let (all, told) = try changes(reader) else { return nil }
+        guard let told else { return all }
+        var changes = all
+        changes.keepModifications { told[$0] }
         return changes
     }
 
-    /// The same, modifications of all columns.
-    func changes(_ reader: ChangeReader) throws(StoreError) -> ClassChanges? {
+    /// The same with all that was modified; `told` says of which modifications it is told (nil: of all).
+    func changes(_ reader: ChangeReader) throws(StoreError) -> (changes: ClassChanges, told: [Bool]?)? {
+        guard Int(classID) < reader.to.schema.classes.count else { return nil }
+        let linked = try linked(reader)
+        guard var changes = try ownChanges(reader) else {
+            if linked.isEmpty { return nil }
+            let none = ClassChanges(maskWords: ClassChanges.maskWords(reader.to.schema.classes[Int(classID)]))
+            return (try adding(linked, to: none, reader), nil)
+        }
+        let own = changes
+        if !linked.isEmpty { changes = try adding(linked, to: changes, reader) }
+        guard case .some(let path) = paths, !path.isWhole else { return (changes, nil) }
+        let properties = ToldProperties(path, reader)
+        let told = changes.modified.map { key in
+            linked[key] != nil
+                || own.rowOfModification(key).map { properties.isTold(key, own.mask($0)) } ?? false
+        }
+        return (changes, told)
+    }
+
+    /// What is modified by what its links lead to, and which properties these are.
+    func linked(_ reader: ChangeReader) throws(StoreError) -> [Int64: [UInt64]] {
+        guard paths.leadsAway(from: Int(classID), of: reader.to.schema) else { return [:] }
+        let masks = try LinkedChanges(reader, Int(classID), paths).masks
+        guard let key else { return masks }
+        return masks[key].map { [key: $0] } ?? [:]
+    }
+
+    /// All that was modified in the class, for an observer of a list.
+    func modified(_ reader: ChangeReader) throws(StoreError) -> ModifiedObjects {
+        var masks = try linked(reader)
+        var properties: ToldProperties?, told: Set<Int64>?
+        if case .some(let path) = paths, !path.isWhole {
+            properties = ToldProperties(path, reader)
+            told = Set(masks.keys)
+        }
+        guard let changes = reader.classes[classID] else { return ModifiedObjects(masks: masks, told: told) }
+        for (index, key) in changes.modified.enumerated() {
+            let mask = changes.mask(index)
+            if let linked = masks[key] {
+                masks[key] = zip(linked, mask).map { $0 | $1 }
+            } else {
+                masks[key] = Array(mask)
+                if properties?.isTold(key, mask) == true { told?.insert(key) }
+            }
+        }
+        return ModifiedObjects(masks: masks, told: told)
+    }
+
+    /// - Parameter linked: of which objects what lies behind links was changed.
+    private func adding(
+        _ linked: [Int64: [UInt64]], to changes: ClassChanges, _ reader: ChangeReader
+    ) throws(StoreError) -> ClassChanges {
+        var result = ClassChanges(maskWords: changes.maskWords)
+        (result.deleted, result.inserted) = (changes.deleted, changes.inserted)
+        // Of another class.
+        result.isFromOtherProcess = changes.isFromOtherProcess || isFromOtherProcess(reader)
+        let test = isWholeClass ? nil : try RowTest(query, .version(reader.to))
+        var row = 0
+        func takeOwn(before key: Int64?) throws(StoreError) {
+            while row < changes.modified.count, key.map({ changes.modified[row] < $0 }) ?? true {
+                try result.appendModified(changes.modified[row], changes.mask(row))
+                row += 1
+            }
+        }
+        for key in linked.keys.sorted() {
+            try takeOwn(before: key)
+            let mask = linked[key].unsafelyUnwrapped
+            if row < changes.modified.count, changes.modified[row] == key {
+                let both = zip(mask, changes.mask(row)).map { $0 | $1 }
+                try result.appendModified(key, both[...])
+                row += 1
+                continue
+            }
+            if changes.deleted.hasAscending(key) || changes.inserted.hasAscending(key) { continue }
+            if try test?.holds(key) == false { continue }
+            try result.appendModified(key, mask[...])
+        }
+        try takeOwn(before: nil)
+        return result
+    }
+
+    /// What was written in objects of the class, and what came and went.
+    private func ownChanges(_ reader: ChangeReader) throws(StoreError) -> ClassChanges? {
         var changes = reader.classes[classID]
-        if let key { changes?.keep(only: key) }
+        if let key {
+            changes?.keep(only: key)
+            if changes?.isEmpty == true { return nil }
+        }
         if isWholeClass { return changes }
         let touched = InjectedBug.active(.linkUntouched) ? [] : try TouchedObjects(reader).keys(of: query)
         if changes == nil && touched?.isEmpty == true { return nil }
@@ -198,7 +276,9 @@ package struct ObserverScope: Sendable {
     /// Some of what it depends on.
     func isFromOtherProcess(_ reader: ChangeReader) -> Bool {
         reader.classes.contains { id, changes in
-            changes.isFromOtherProcess && (reads.leadsAnywhere || reads.classes.contains(Int(id)))
+            changes.isFromOtherProcess
+                && (reads.leadsAnywhere || paths.reaches(id, from: Int(classID), reader.to.schema)
+                    || reads.classes.contains(Int(id)))
         }
     }
 

@@ -32,10 +32,10 @@ struct OrderStep {
 
     /// - Parameters:
     ///   - changes: of the answer, without an order.
-    ///   - columns: the properties whose modifications are told; nil: all.
+    ///   - isTold: of which modifications; nil: of all.
     /// Returns: what is to be told, and the order after it.
     consuming func told(
-        _ changes: ClassChanges, columns: [UInt64]?
+        _ changes: ClassChanges, _ isTold: [Bool]?
     ) throws(StoreError) -> (changes: ClassChanges, indices: ChangeSet.Indices, order: OrderedKeys) {
         let words = changes.maskWords
         func hits(_ row: Int, _ mask: [UInt64]) -> Bool {
@@ -55,7 +55,7 @@ struct OrderStep {
             leaving[index].old = (order.position(of: place), 0)
             places.append(place)
         }
-        for row in changes.modified.indices where !hits(row, sortMask) && columns.map({ hits(row, $0) }) != false {
+        for row in changes.modified.indices where !hits(row, sortMask) && isTold?[row] != false {
             let place = try sides.before.place(of: changes.modified[row], in: order)
             staying.append((row, order.position(of: place)))
         }
@@ -76,13 +76,13 @@ struct OrderStep {
             arrivals.append((coming[index].key, place))
         }
         order.insert(arrivals)
-        let (told, indices) = told(changes, leaving, coming, staying, columns, hits)
+        let (told, indices) = told(changes, leaving, coming, staying, isTold)
         return (told, indices, order)
     }
 
     private func told(
         _ all: ClassChanges, _ leaving: [Traveller], _ coming: [Traveller], _ staying: [(row: Int, position: Int)],
-        _ columns: [UInt64]?, _ hits: (Int, [UInt64]) -> Bool
+        _ isTold: [Bool]?
     ) -> (ClassChanges, ChangeSet.Indices) {
         var changes = ClassChanges(maskWords: all.maskWords), indices = ChangeSet.Indices()
         changes.isFromOtherProcess = all.isFromOtherProcess
@@ -104,7 +104,7 @@ struct OrderStep {
             guard let row = one.row, let old = one.old, let new = one.new else { continue }
             if !inPlace.contains(one.key) && !InjectedBug.active(.listUnmoved) {
                 moved.append((row, old.position, new.position))
-            } else if columns.map({ hits(row, $0) }) != false {
+            } else if isTold?[row] != false {
                 modified.append((row, old.position, new.position))
             }
         }

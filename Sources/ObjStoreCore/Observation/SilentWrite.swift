@@ -41,7 +41,11 @@ final class SilentWrite: CommitWitness {
 
 extension ObserverHub {
     fileprivate func silence(_ observer: Observer, from before: Snapshot) {
-        lock.withLock { if !observer.isClosed { observer.silences.append(Silence(before: before)) } }
+        lock.withLock {
+            if observer.isClosed { return }
+            setApart(observer)
+            observer.silences.append(Silence(before: before))
+        }
     }
 
     /// - Parameter after: nil: it is told, after all.

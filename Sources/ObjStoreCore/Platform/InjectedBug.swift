@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 118
+    package static let count: Int32 = 120
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -242,6 +242,10 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var listUnmoved: InjectedBug { InjectedBug(116) }
     /// Objects whose links lead to what was changed are not asked again.
     @inline(__always) package static var linkUntouched: InjectedBug { InjectedBug(117) }
+    /// What lies behind links is not told of, as key paths say.
+    @inline(__always) package static var pathUnfollowed: InjectedBug { InjectedBug(118) }
+    /// Who waits for a value that an object had before is not looked up.
+    @inline(__always) package static var interestForgotten: InjectedBug { InjectedBug(119) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -7,6 +7,7 @@ package final class Schema: Sendable {
     /// The application's number; a migration raises it.
     package let version: UInt64
     private let byName: [String: Int]
+    let linkReaches = LinkReaches()
     /// `classes` without reference counting, for callers that keep the schema alive.
     nonisolated(unsafe) let table: UnsafeBufferPointer<Unmanaged<ClassSchema>>
     /// By class index: the links, and the collections of links, of all classes that lead to it.

@@ -5,6 +5,10 @@ protocol VersionListener: AnyObject {
     var observerCount: Int { get }
     /// A version became visible.
     func notice(_ version: UInt64)
+    /// When one of its observers may be told again, by the monotonic clock; nil: none waits for that.
+    var nextDue: Int64? { get }
+    /// That time may have come.
+    func noticeTime()
     /// Handlers are to be called on the thread.
     var isDueOnWorker: Bool { get }
     func deliverOnWorker()
@@ -122,6 +126,7 @@ final class ChangeWatch: @unchecked Sendable {
                 seen = published
                 for hub in hubs { hub.notice(published) }
             }
+            for hub in hubs where hub.nextDue != nil { hub.noticeTime() }
             for hub in hubs where hub.isDueOnWorker {
                 // A caller that stops the thread knows from here on that it must not wait for it.
                 guard
@@ -134,7 +139,10 @@ final class ChangeWatch: @unchecked Sendable {
                 hub.deliverOnWorker()
                 lock.withLock { isDelivering = false }
             }
-            if !isBusy { shared.event.wait(machine, while: rings, timeout: -1) }
+            if isBusy { continue }
+            let due = hubs.compactMap(\.nextDue).min()
+            let timeout = due.map { max(0, $0 &- machine.monotonic()) } ?? -1
+            if timeout != 0 { shared.event.wait(machine, while: rings, timeout: timeout) }
         }
     }
 }

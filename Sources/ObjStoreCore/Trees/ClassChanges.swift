@@ -32,21 +32,21 @@ package struct ClassChanges: Sendable {
     }
 
     mutating func keep(only key: Int64) {
-        deleted = deleted.contains(key) ? [key] : []
-        inserted = inserted.contains(key) ? [key] : []
-        let modified = modified
-        keepModifications { modified[$0] == key }
+        deleted = deleted.hasAscending(key) ? [key] : []
+        inserted = inserted.hasAscending(key) ? [key] : []
+        let row = rowOfModification(key)
+        masks = row.map { Array(mask($0)) } ?? []
+        modified = row == nil ? [] : [key]
     }
 
-    /// Those that wrote one of the properties.
-    mutating func keepModifications(in properties: [Int]) {
-        var mask = [UInt64](repeating: 0, count: maskWords)
-        for property in properties { mask[property >> 6] |= 1 << UInt64(property & 63) }
-        let masks = masks, words = maskWords
-        keepModifications { index in (0..<words).contains { masks[index * words + $0] & mask[$0] != 0 } }
+    /// Where a modification stands.
+    func rowOfModification(_ key: Int64) -> Int? {
+        let place = modified.placeAscending(key)
+        return place < modified.count && modified[place] == key ? place : nil
     }
 
-    private mutating func keepModifications(where isKept: (_ index: Int) -> Bool) {
+    /// Keeps those modifications of which it is true.
+    mutating func keepModifications(where isKept: (_ index: Int) -> Bool) {
         let kept = modified.indices.filter(isKept)
         if kept.count == modified.count { return }
         masks = kept.flatMap { mask($0) }
@@ -86,6 +86,23 @@ package struct ClassChanges: Sendable {
         case .inserted: try inserted.tryAppend(key)
         case .modified: try modified.tryAppend(key)
         }
+    }
+}
+
+extension [Int64] {
+    /// Of ascending keys, how many are less: where one is, or belongs.
+    func placeAscending(_ key: Int64) -> Int {
+        var low = 0, high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    func hasAscending(_ key: Int64) -> Bool {
+        let place = placeAscending(key)
+        return place < count && self[place] == key
     }
 }
 

@@ -13,7 +13,7 @@ from objstore.building import outcomes
 from objstore.json import json_options
 from objstore.models import nodes
 from objstore.native import ffi, prototypes, structures
-from objstore.observing import changes, delivery, tokens
+from objstore.observing import changes, delivery, sides, tokens
 from objstore.opening import config, file_checks
 from objstore.queries import aggregates, plans
 from objstore.reading import packed_rows
@@ -222,14 +222,15 @@ def test_every_status():
         ("EXPLAIN", {"RUN": plans.RUN, "JSON": plans.JSON}),
         ("OBSERVE", {"INITIAL": tokens.INITIAL}),
         ("JSON", {n: getattr(json_options, n) for n in "EXTENDED RELAXED PRETTY NAN_AS_NULL".split()}),
-        ("CHANGES", {n: getattr(changes, n) for n in "INITIAL OTHER_PROCESS COMPARED".split()}),
+        ("CHANGES", {n: getattr(changes, n) for n in "INITIAL OTHER_PROCESS COMPARED OWNER_DELETED".split()}),
         (
             "",
             {
                 n: getattr(changes, n)
-                for n in "DELETIONS INSERTIONS MODIFICATIONS MODIFICATIONS_AFTER BEFORE AFTER".split()
+                for n in "DELETIONS INSERTIONS MODIFICATIONS MODIFICATIONS_AFTER MOVES MOVES_AFTER".split()
             },
         ),
+        ("", {n: getattr(sides, n) for n in "BEFORE AFTER".split()}),
         ("", {"USER_STATUS": delivery.FAILED, "FOREVER": delivery.FOREVER}),
         (
             "QUERY",

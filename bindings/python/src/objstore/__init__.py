@@ -91,6 +91,7 @@ from .models.properties import Property, field
 from .models.steps import SortKey, asc, desc
 from .native import ffi
 from .observing.changes import Changes
+from .observing.commits import Commits
 from .observing.streams import ChangeStream
 from .observing.tokens import Token
 from .opening.default_store import default_store, set_default
@@ -127,6 +128,7 @@ __all__ = [
     "Changes",
     "ClassReport",
     "Closed",
+    "Commits",
     "Condition",
     "Corrupt",
     "Counter",

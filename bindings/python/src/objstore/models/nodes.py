@@ -68,6 +68,27 @@ def steps(nodes: bytes) -> bytes | None:
     return nodes[SIZE:] if is_path else None
 
 
+_PLACE = struct.Struct(f"<{_HEAD.size + 8}xqq")  # of a text
+
+
+def key_path(nodes: bytes) -> str | None:
+    """The names of a path with a dot between; None: it is no path of properties alone."""
+    if not nodes.startswith(OBJECT):
+        return None
+    names: list[str] = []
+    for at in range(SIZE, len(nodes), SIZE):
+        kind, choice, *_ = _HEAD.unpack_from(nodes, at)
+        if kind in (PROPERTY, NAME, INCOMING):
+            address, length = _PLACE.unpack_from(nodes, at)
+            if not length:
+                return None
+            names += ["@links"] if kind == NAME else []
+            names.append(ctypes.string_at(address, length).decode())
+        elif kind != VALUES and (kind, choice) != (ELEMENT, PLACE_EVERY):
+            return None
+    return ".".join(names) or None
+
+
 CONSTANT_HEAD = head(CONSTANT)
 _WITH_AN_INT = struct.Struct(f"<{_HEAD.size}sqq24x{SIZE}s")
 

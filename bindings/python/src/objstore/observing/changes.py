@@ -1,18 +1,17 @@
 """Change sets: what happened to what is observed, between two versions."""
 
 import ctypes
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ..errors import Closed, InvalidArgument, WrongStore
+from ..errors import InvalidArgument, WrongStore
 from ..models.model import Model
 from ..native import ffi
 from ..native.failures import check
 from ..native.handles import cell_of
 from ..objects import state
+from .sides import Sides
 
 if TYPE_CHECKING:
-    from ..models.properties import Property
     from ..schema.bindings import Binding
     from ..stores.frozen import Frozen
     from ..stores.open_store import OpenStore
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 _get_info = ffi.bind("objstore_changes_get_info")
 _list = ffi.bind("objstore_changes_list")
 _masks = ffi.bind("objstore_changes_masks")
-_view = ffi.bind("objstore_changes_view")
 _keep = ffi.bind("objstore_changes_keep")
 _close = ffi.bind("objstore_changes_close")
 
@@ -29,11 +27,6 @@ M = TypeVar("M", bound=Model)
 INITIAL, OTHER_PROCESS, COMPARED, OWNER_DELETED = 0x1, 0x2, 0x4, 0x8
 DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER, MOVES, MOVES_AFTER = 1, 2, 3, 4, 5, 6
 _SAME_OBJECTS = (MODIFICATIONS_AFTER, MOVES_AFTER)  # as those before, at other positions
-BEFORE, AFTER = 1, 2
-_ENDED = (
-    "a change set shows its objects until its handler returns, or the next one is asked for; obj.freeze() and "
-    "obj.detach() last"
-)
 _INFO_BYTES = ctypes.sizeof(ffi.ChangesInfo)
 
 
@@ -56,15 +49,12 @@ class Changes(Generic[M]):
     __slots__ = (
         "_store",
         "_binding",
-        "_handle",
-        "_owned",
         "_sides",
         "_objects",
         "_positions",
         "_masks",
         "_places",
         "_mask_words",
-        "_chosen",
         "__weakref__",
         "is_initial",
         "is_from_other_process",
@@ -79,15 +69,12 @@ class Changes(Generic[M]):
         check(_get_info(handle, ctypes.byref(info)))
         self._store = store
         self._binding = binding
-        self._handle: int | None = handle
-        self._owned = False
-        self._sides: dict[int, Frozen] = {}
+        self._sides = Sides(store, handle)
         self._objects: list[memoryview] = []  # deletions, insertions, modifications, moves
         self._positions: list[memoryview | None] = []  # by kind
         self._masks: memoryview | None = None
         self._places: tuple[int | None, ...] = ()  # with the masks: the bit of each property
         self._mask_words: int = info.mask_words
-        self._chosen: list[int] | None = None  # of the modifications; None: all
         self.is_initial = bool(info.flags & INITIAL)  # the first one: nothing changed yet
         self.is_from_other_process = bool(info.flags & OTHER_PROCESS)  # some of it was
         self.is_compared = bool(info.flags & COMPARED)  # so late that two versions were compared: only real changes
@@ -105,7 +92,9 @@ class Changes(Generic[M]):
 
     def _copy(self, which: int) -> None:
         objects_at, positions_at, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
-        check(_list(self._handle, which, ctypes.byref(objects_at), ctypes.byref(positions_at), ctypes.byref(count)))
+        check(
+            _list(self._sides.handle, which, ctypes.byref(objects_at), ctypes.byref(positions_at), ctypes.byref(count))
+        )
         if which not in _SAME_OBJECTS:
             words = _words(objects_at.value, 2 * count.value, "q")
             if count.value and words[0] & (1 << 64) - 1 != self._binding.head:
@@ -127,7 +116,7 @@ class Changes(Generic[M]):
 
     @property
     def modification_count(self) -> int:
-        return len(self._objects[2]) if self._chosen is None else len(self._chosen)
+        return len(self._objects[2])
 
     @property
     def move_count(self) -> int:
@@ -147,11 +136,11 @@ class Changes(Generic[M]):
 
     @property
     def modifications(self) -> list[int]:
-        return self._pick(self._listed(MODIFICATIONS))
+        return self._listed(MODIFICATIONS)
 
     @property
     def modifications_after(self) -> list[int]:
-        return self._pick(self._listed(MODIFICATIONS_AFTER))
+        return self._listed(MODIFICATIONS_AFTER)
 
     @property
     def deleted(self) -> list[M]:
@@ -163,7 +152,7 @@ class Changes(Generic[M]):
 
     @property
     def modified(self) -> list[M]:
-        return self._made(self.after, self._pick(self._objects[2].tolist()))
+        return self._made(self.after, self._objects[2].tolist())
 
     @property
     def moved(self) -> list[M]:
@@ -171,8 +160,7 @@ class Changes(Generic[M]):
 
     def written(self, index: int) -> tuple[str, ...]:
         """The names of the properties that were written in a modification: `index` counts in `modifications`."""
-        rows = range(len(self._objects[2])) if self._chosen is None else self._chosen
-        return self._written(rows[index])
+        return self._written(range(self.modification_count)[index])
 
     def written_in_move(self, index: int) -> tuple[str, ...]:
         """The same of an object that moved: `index` counts in `moves`."""
@@ -187,12 +175,12 @@ class Changes(Generic[M]):
     @property
     def before(self) -> "Frozen":
         """The store as it was."""
-        return self._side(BEFORE)
+        return self._sides.before
 
     @property
     def after(self) -> "Frozen":
         """The store as the changes made it. It may have moved on since."""
-        return self._side(AFTER)
+        return self._sides.after
 
     def __repr__(self) -> str:
         what = f"{self.deletion_count} deleted, {self.insertion_count} inserted, {self.modification_count} modified"
@@ -202,61 +190,17 @@ class Changes(Generic[M]):
 
     # For observers
 
-    def _narrow(self, properties: "list[Property] | None", key: int | None) -> bool:
-        """Leaves out modifications of other properties, and other objects. Is there anything left to report?"""
-        if self.is_initial:
-            return True
-        if key is not None:
-            for which in (0, 1):
-                self._objects[which] = _only(self._objects[which], key)
-            keys = self._objects[2].tolist()
-            row = bisect_left(keys, key)
-            self._chosen = [row] if row < len(keys) and keys[row] == key else []
-        if properties is not None:
-            masks, width = self._all_masks(), self._mask_words
-            wanted = [0] * width
-            for prop in properties:
-                if (place := self._places[prop.index]) is not None:
-                    wanted[place // 64] |= 1 << place % 64
-            rows = range(len(self._objects[2])) if self._chosen is None else self._chosen
-            self._chosen = [r for r in rows if any(masks[r * width + w] & wanted[w] for w in range(width))]
-        told = self.deletion_count + self.insertion_count + self.modification_count + self.move_count
-        return told > 0 or self.is_owner_deleted
-
     def _kept(self) -> "Changes[M]":
         """The same beyond its handler, until _end()."""
         kept = cell_of(self, _close)
         self._all_masks()
-        check(_keep(self._handle, ctypes.byref(kept)))
-        self._close_sides()  # they end with the handler
-        self._handle, self._owned = kept.value, True
+        check(_keep(self._sides.handle, ctypes.byref(kept)))
+        self._sides.keep(kept.value)
         return self
-
-    def _close_sides(self) -> None:
-        for side in list(self._sides.values()):
-            side.close()
-        self._sides.clear()
 
     def _end(self) -> None:
         """Its objects cannot be read any more, and it pins nothing."""
-        handle = self._handle
-        self._close_sides()
-        if handle is not None and self._owned:
-            _close(handle)  # at worst CLOSED_HANDLE: the store is closed
-        self._handle = None
-
-    def _open_handle(self) -> int:
-        if self._handle is None:
-            raise Closed(_ENDED)
-        return self._handle
-
-    def _side(self, which: int) -> "Frozen":
-        side = self._sides.get(which)
-        if side is None:
-            view = ctypes.c_void_p()
-            check(_view(self._open_handle(), which, ctypes.byref(view)))
-            side = self._sides[which] = self._store._lent(view.value or 0, _ENDED)
-        return side
+        self._sides.close()
 
     def _made(self, side: "Frozen", keys: list[int]) -> list[M]:
         block = side._unread(self._binding)
@@ -273,14 +217,11 @@ class Changes(Generic[M]):
         listed = self._listed(which)
         return sorted(listed + self._listed(moves)) if self.move_count else listed
 
-    def _pick(self, values: list[int]) -> list[int]:
-        return values if self._chosen is None else [values[row] for row in self._chosen]
-
     def _all_masks(self) -> memoryview:
         """The masks of all modifications, one bit a property; read when needed first, while the handle is there."""
         if self._masks is None:
             at, count = ctypes.c_void_p(), ctypes.c_size_t()
-            check(_masks(self._open_handle(), ctypes.byref(at), ctypes.byref(count)))
+            check(_masks(self._sides.handle, ctypes.byref(at), ctypes.byref(count)))
             self._masks = _words(at.value, count.value, "Q")
             view = self.after._view.handle
             self._places = tuple(self._binding.place(view, prop) for prop in self._binding.properties)
@@ -299,8 +240,3 @@ def _words(address: int | None, count: int, kind: str) -> memoryview:
     """A copy of 64-bit words."""
     content = ctypes.string_at(address, 8 * count) if address and count else b""
     return memoryview(content).cast(kind)  # type: ignore[call-overload, no-any-return]
-
-
-def _only(keys: memoryview, key: int) -> memoryview:
-    at = bisect_left(keys, key)
-    return keys[at : at + 1] if at < len(keys) and keys[at] == key else keys[:0]

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ..arguments import milliseconds, seconds
 from ..errors import InvalidArgument, Status
 from ..messages import shown
 from ..models.model import Model
@@ -25,14 +26,19 @@ from ..schema import redefinition
 from ..writing.silent import AnyToken
 from . import delivery
 from .changes import Changes
+from .key_paths import KeyPaths
 
 if TYPE_CHECKING:
     from ..schema.bindings import Binding
     from ..stores.open_store import OpenStore
 
 
-_observe = ffi.bind("objstore_observe")
-_results_observe = ffi.bind("objstore_results_observe")
+_observe_class = ffi.bind("objstore_observe_paths")
+_results_observe = ffi.bind("objstore_results_observe_paths")
+_object_observe = ffi.bind("objstore_object_observe")
+_token_pause = ffi.bind("objstore_token_pause")
+_token_resume = ffi.bind("objstore_token_resume")
+_token_set_interval = ffi.bind("objstore_token_set_interval")
 _token_close = ffi.bind("objstore_token_close")
 _view_open = ffi.bind("objstore_view_open")
 _view_close = ffi.bind("objstore_view_close")
@@ -80,6 +86,21 @@ class Token(AnyToken, ClosingBlock):
             if status not in (0, Status.CLOSED_HANDLE):  # its store was closed, or this comes again
                 raise failure(status)
 
+    def pause(self) -> None:
+        """Nothing is told any more until resume(), and then all that was committed meanwhile, at once. A call that runs
+        on another thread goes on. Pausing twice is allowed."""
+        check(_token_pause(self._cell))
+
+    def resume(self) -> None:
+        """Goes on after pause(); otherwise nothing."""
+        check(_token_resume(self._cell))
+
+    def set_interval(self, interval: float) -> None:
+        """At least so many seconds, up to a day, lie between the end of one call and the next; what is committed
+        meanwhile is told in one piece. 0: no rest."""
+        length = seconds("interval", interval, ever=False) or 0.0
+        check(_token_set_interval(self._cell, milliseconds(length)))
+
     def _called(self, given: Any, call: delivery.Call) -> None:
         """From the library."""
         raise NotImplementedError
@@ -88,7 +109,7 @@ class Token(AnyToken, ClosingBlock):
 class ChangeToken(Token, Generic[M]):
     """An observer of change sets."""
 
-    __slots__ = ("_store", "_binding", "_handler", "_properties", "_key")
+    __slots__ = ("_store", "_binding", "_handler", "_paths")
 
     def __init__(
         self,
@@ -104,17 +125,17 @@ class ChangeToken(Token, Generic[M]):
         self._store = store
         self._binding = binding
         self._handler = handler
-        self._properties = None if keys is None else properties(binding, keys)
-        self._key: int | None = None  # of the only object of interest
+        self._paths = KeyPaths(binding, keys)
 
     def observe_class(self, initial: bool) -> None:
-        flags = INITIAL if initial else 0
         check(
-            _observe(
+            _observe_class(
                 self._store._open_handle(),
                 self._binding.class_id,
-                flags,
-                _changed,
+                self._paths.array,
+                self._paths.count,
+                INITIAL if initial else 0,
+                handler_entry,
                 self._number,
                 MUST_FINISH,
                 self._out,
@@ -126,20 +147,36 @@ class ChangeToken(Token, Generic[M]):
         view = Handle(_view_close)
         check(_view_open(self._store._open_handle(), ctypes.byref(view.cell)))
         found = find(View(view.cell.value or 0, fast=False))
-        flags = INITIAL if initial else 0
-        check(_results_observe(found.handle, flags, _changed, self._number, MUST_FINISH, self._out))
+        check(
+            _results_observe(
+                found.handle,
+                self._paths.array,
+                self._paths.count,
+                INITIAL if initial else 0,
+                handler_entry,
+                self._number,
+                MUST_FINISH,
+                self._out,
+            )
+        )
 
     def observe_object(self, key: int) -> None:
-        self._key = key
-        self.observe_class(initial=False)
+        check(
+            _object_observe(
+                self._store._open_handle(),
+                ffi.Object(self._binding.class_id, self._binding.head >> 32, key),
+                self._paths.array,
+                self._paths.count,
+                0,
+                handler_entry,
+                self._number,
+                MUST_FINISH,
+                self._out,
+            )
+        )
 
     def _called(self, given: Any, call: delivery.Call) -> None:
-        made: Changes[M] = Changes(self._store, self._binding, given)
-        is_narrow = self._properties is not None or self._key is not None
-        if is_narrow and not made._narrow(self._properties, self._key):
-            delivery.unheard()
-            return
-        self._tell(made, call)
+        self._tell(Changes(self._store, self._binding, given), call)
 
     def _tell(self, changes: Changes[M], call: delivery.Call) -> None:
         call.handler = self._handler
@@ -173,6 +210,6 @@ def token_of(number: int) -> Token | None:
 
 
 @entry(ffi.ChangeHandler)
-def _changed(changes: int, number: int) -> int:
+def handler_entry(changes: int, number: int) -> int:
     token = token_of(number)
     return finish(0) if token is None else delivery.guarded(token._called, changes)

@@ -491,7 +491,8 @@ class Results(Generic[M]):
         makes it: inside store.deliver() and store.wait(), on the thread that calls them. An object that begins to
         satisfy the condition is an insertion, one that stops a deletion.
 
-        keys     properties by name, or as Dog.age: modifications of others are not reported
+        keys     which modifications are reported: properties by name, or as Dog.age; "owner.name" and Dog.owner.name
+                 for what lies behind links; "*" for the objects' own. None: theirs, and what is up to four links away
         initial  the first call, change.is_initial, is of the state at its delivery; what was committed before is in it
 
         Observing lasts as long as the token that is returned. Not inside a write (AlreadyInWrite), and not what is

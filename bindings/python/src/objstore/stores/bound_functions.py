@@ -13,6 +13,7 @@ from ..native.failures import check
 from ..native.handles import ClosingBlock
 from ..observing import delivery
 from ..observing.changes import Changes, class_of
+from ..observing.commits import Commits
 from ..writing.lent import Lent
 from ..writing.transaction import Transaction
 
@@ -109,10 +110,14 @@ def _handler(changes: int, number: int) -> int:
 
 def _handle(bound: Bound, changes: int, call: delivery.Call) -> None:
     store, class_id = bound._store, class_of(changes)
-    binding = store._of_class(class_id)
-    if binding is None:
-        raise NoSuchClass(f"a change set of a class that {store!r} was opened without")
-    made: Changes[Any] = Changes(store, binding, changes)
+    made: Any
+    if not class_id:  # of whatever was committed
+        made = Commits(store, changes)
+    else:
+        binding = store._of_class(class_id)
+        if binding is None:
+            raise NoSuchClass(f"a change set of a class that {store!r} was opened without")
+        made = Changes(store, binding, changes)
     call.handler = bound._body
     try:
         result = bound._body(made)

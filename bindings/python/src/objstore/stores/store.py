@@ -16,6 +16,7 @@ from ..native.callbacks import ended, plain
 from ..native.failures import check
 from ..observing import delivery
 from ..observing.changes import Changes
+from ..observing.commits import Commits, CommitToken
 from ..observing.tokens import ChangeToken, Token
 from ..observing.typed_functions import TypedToken
 from ..writing import adding
@@ -237,6 +238,14 @@ class Store(OpenStore):
         positions, and so without the memory for them."""
         token: ChangeToken[M] = ChangeToken(self._observed(), self._binding(model), handler, keys)
         token.observe_class(initial)
+        return token
+
+    def observe_commits(self, handler: Callable[[Commits], object], *, initial: bool = False) -> Token:
+        """Calls handler(commits) when something was committed, whichever thread or process did it, and says no more
+        than that: `commits.before` and `commits.after` are the store as it was and is. Several commits come at once
+        where they were not delivered in between."""
+        token = CommitToken(self._observed(), handler)
+        token.observe(initial)
         return token
 
     def observe_typed(

@@ -1,0 +1,45 @@
+internal import ObjStoreCore
+
+/// What was committed since an observer's last call, one transaction or several, in this or another process: the
+/// versions before and after, and not what changed. It keeps both versions: let go of it.
+public struct Commits: Sendable {
+    private let changes: ObjStoreCore.ChangeSet
+    private let sides: ChangeSides
+
+    init(_ changes: ObjStoreCore.ChangeSet, _ live: ObjectSpace) {
+        self.changes = changes
+        sides = ChangeSides(changes, live)
+    }
+
+    /// The first one of an observer that wanted it: nothing was committed yet.
+    public var isInitial: Bool { changes.isInitial }
+    /// Another process committed some of it.
+    public var isFromOtherProcess: Bool { changes.isFromOtherProcess }
+    public var fromVersion: UInt64 { changes.fromVersion }
+    public var toVersion: UInt64 { changes.toVersion }
+
+    /// The store as it was. Errors: `.closedHandle`, `.tooManyReaders`.
+    public func before() throws(ObjStoreError) -> Snapshot { Snapshot(try sides.space(before: true)) }
+    /// The store as the commits made it; it may have moved on since. Errors: as of ``before()``.
+    public func after() throws(ObjStoreError) -> Snapshot { Snapshot(try sides.space(before: false)) }
+}
+
+extension Store {
+    /// Calls `handler` when something was committed, whichever thread or process did it, and does not say what; several
+    /// commits at once where they were not delivered in between. As with results, `deliver()`, `wait()` or the worker
+    /// call it.
+    ///
+    /// - Parameter initial: with a first call, before anything was committed.
+    /// Errors: `.readOnly` (a store that is never written to), `.closedHandle`.
+    public func observeCommits(
+        initial: Bool = false, _ handler: @escaping @Sendable (Commits) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        let live = space
+        let observer = try core { () throws(StoreError) in
+            try live.handle.store.observeCommits(ObserverOptions(initial: initial)) { changes in
+                live.telling("a change handler") { try handler(Commits(changes, live)) }
+            }
+        }
+        return NotificationToken(observer, live.handle)
+    }
+}

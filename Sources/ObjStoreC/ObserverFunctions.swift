@@ -1,0 +1,140 @@
+public import CObjStore
+internal import ObjStoreCore
+
+// Observers that say more: which key paths, of one object, of whatever is committed; and what can be said of them later.
+
+private func options(
+    _ flags: UInt32, _ paths: UnsafePointer<objstore_text>?, _ count: Int
+) throws(StoreError) -> ObserverOptions {
+    try check(observeFlags: flags)
+    try check(elements: count, "key_path_count")
+    try check(array: paths, count, "key_paths")
+    var options = options(flags)
+    guard let paths else { return options }
+    var list: [String] = []
+    for index in 0..<count {
+        list.append(try naming("key_paths") { () throws(StoreError) in try name(paths[index]) })
+    }
+    options.keyPaths = list
+    return options
+}
+
+@c @implementation
+public func objstore_query_observe_paths(
+    _ query: OpaquePointer?, _ store: OpaquePointer?, _ key_paths: UnsafePointer<objstore_text>?,
+    _ key_path_count: Int, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    return Handles.pin(query, .query, "query", [.invalidQuery: "query"]) { (asked: QueryBox) throws(StoreError) in
+        Handles.pin(store, .store, "store", [.wrongStore: "query"]) { (box: StoreBox) throws(StoreError) in
+            let options = try options(flags, key_paths, key_path_count)
+            let object = box.store, handle = store!
+            let observer = try object.observe(try asked.query, options) {
+                call(handler, userdata, $0, object, handle)
+            }
+            try makeToken(observer, object, parent: handle, token)
+            return .OBJSTORE_OK
+        }
+    }
+}
+
+@c @implementation
+public func objstore_observe_paths(
+    _ store: OpaquePointer?, _ class_id: objstore_class_id, _ key_paths: UnsafePointer<objstore_text>?,
+    _ key_path_count: Int, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    return Handles.pin(store, .store, "store", [.noSuchClass: "class_id"]) { (box: StoreBox) throws(StoreError) in
+        let options = try options(flags, key_paths, key_path_count)
+        let object = box.store, handle = store!
+        let observer = try object.observe(class_id, options) { call(handler, userdata, $0, object, handle) }
+        try makeToken(observer, object, parent: handle, token)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_results_observe_paths(
+    _ results: OpaquePointer?, _ key_paths: UnsafePointer<objstore_text>?, _ key_path_count: Int, _ flags: UInt32,
+    _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    return Handles.pin(results, .results, "results", [.wrongView: "results"]) { (object: Results) throws(StoreError) in
+        let options = try options(flags, key_paths, key_path_count)
+        // The observer outlives results and view: it belongs to the store.
+        let handle = Handles.store(of: results!), store = object.view.store
+        let observer = try object.observe(options) { call(handler, userdata, $0, store, handle) }
+        try makeToken(observer, store, parent: handle, token)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_object_observe(
+    _ store: OpaquePointer?, _ object: objstore_object, _ key_paths: UnsafePointer<objstore_text>?,
+    _ key_path_count: Int, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    let blame: Blame = [.wrongStore: "object", .noSuchClass: "object", .noSuchObject: "object"]
+    return Handles.pin(store, .store, "store", blame) { (box: StoreBox) throws(StoreError) in
+        let options = try options(flags, key_paths, key_path_count)
+        let opened = box.store, handle = store!
+        let observer = try opened.observe(objectID(object), options) { call(handler, userdata, $0, opened, handle) }
+        try makeToken(observer, opened, parent: handle, token)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_observe_commits(
+    _ store: OpaquePointer?, _ flags: UInt32, _ handler: objstore_change_handler?,
+    _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
+        let options = try options(flags, nil, 0)
+        let object = box.store, handle = store!
+        let observer = try object.observeCommits(options) { call(handler, userdata, $0, object, handle) }
+        try makeToken(observer, object, parent: handle, token)
+        return .OBJSTORE_OK
+    }
+}
+
+// MARK: Tokens
+
+@c @implementation
+public func objstore_token_pause(_ token: OpaquePointer?) -> objstore_status {
+    Handles.use(token, .token, "token") { (box: TokenBox) throws(StoreError) in box.observer.pause() }
+}
+
+@c @implementation
+public func objstore_token_resume(_ token: OpaquePointer?) -> objstore_status {
+    Handles.use(token, .token, "token") { (box: TokenBox) throws(StoreError) in box.observer.resume() }
+}
+
+@c @implementation
+public func objstore_token_set_interval(_ token: OpaquePointer?, _ interval_ms: Int64) -> objstore_status {
+    Handles.use(token, .token, "token", [.outOfRange: "interval_ms"]) { (box: TokenBox) throws(StoreError) in
+        try box.observer.setInterval(milliseconds: interval_ms)
+    }
+}

@@ -1,0 +1,182 @@
+/// Which observers wait for what: whom a change concerns is found by what was changed, not by asking everybody.
+///
+/// ```
+///  Dog#7 was modified            one object    Dog#7                    ──► its observers
+///    city: "Bern" ─► "Basel"     a value       city == "Bern", "Basel"  ──► observers of what is equal to that
+///                                elements      lists that Dog#7 is in   ──► observers of those
+///                                anything else in the class             ──► each of them
+/// ```
+/// A value: whoever looks something up in it keeps a copy, which costs nothing unless an observer comes or goes
+/// meanwhile.
+struct ObserverIndex {
+    private typealias Group = [UInt64: Observer]
+
+    private var objects: [ObjectPlace: Group] = [:]
+    /// By the id of a property.
+    private var values: [UInt32: [ComparedValue: Group]] = [:]
+    private var elements: [UInt32: [Int64: Group]] = [:]
+    /// By class index: what the objects of a class are looked up in.
+    private var ways: [UInt32: Ways] = [:]
+    private var others: [UInt32: Group] = [:]
+    private var anywhere: Group = [:]
+    private var commits: Group = [:]
+    /// How many observers want to know of changes of a class.
+    private var wanted: [UInt32: Int] = [:]
+
+    private struct Ways {
+        var objects = 0
+        /// Of observers of values and of elements, how many there are by each property.
+        var properties: [UInt32: Int] = [:]
+        var elements: [UInt32: Int] = [:]
+        var isEmpty: Bool { objects == 0 && properties.isEmpty && elements.isEmpty }
+        var count: Int { properties.values.reduce(0, +) + elements.values.reduce(0, +) }
+    }
+
+    init() {}
+
+    init(_ observers: [Observer], _ schema: Schema) {
+        for observer in observers { change(observer, schema, by: 1) }
+    }
+
+    mutating func add(_ observer: Observer, _ schema: Schema) { change(observer, schema, by: 1) }
+    mutating func remove(_ observer: Observer, _ schema: Schema) { change(observer, schema, by: -1) }
+
+    /// - Parameter step: 1: it comes, -1: it goes.
+    private mutating func change(_ observer: Observer, _ schema: Schema, by step: Int) {
+        let scope = observer.scope, it = step > 0 ? observer : nil
+        switch scope.interest(in: schema) {
+        case .object(let place):
+            objects[place, default: [:]][observer.number] = it
+            if objects[place]?.isEmpty == true { objects[place] = nil }
+            ways[place.classIndex, default: Ways()].objects += step
+        case .values(let tests):
+            for (propertyID, value) in tests {
+                values[propertyID, default: [:]][value, default: [:]][observer.number] = it
+                if values[propertyID]?[value]?.isEmpty == true { values[propertyID]?[value] = nil }
+                let count = (ways[scope.classID]?.properties[propertyID] ?? 0) + step
+                ways[scope.classID, default: Ways()].properties[propertyID] = count == 0 ? nil : count
+            }
+        case .elements(let propertyID, let owner, let target):
+            elements[propertyID, default: [:]][owner, default: [:]][observer.number] = it
+            if elements[propertyID]?[owner]?.isEmpty == true { elements[propertyID]?[owner] = nil }
+            for index in [UInt32(target), UInt32(PropertyID.classIndex(propertyID))] {
+                let count = (ways[index]?.elements[propertyID] ?? 0) + step
+                ways[index, default: Ways()].elements[propertyID] = count == 0 ? nil : count
+            }
+        case .classes(let classes?):
+            for id in classes {
+                others[id, default: [:]][observer.number] = it
+                if others[id]?.isEmpty == true { others[id] = nil }
+            }
+        case .classes(nil): anywhere[observer.number] = it
+        case .commits: commits[observer.number] = it
+        }
+        if let classes = ways[scope.classID], classes.isEmpty { ways[scope.classID] = nil }
+        if scope.observesCommits { return }
+        for id in scope.classes(in: schema) {
+            let count = (wanted[id] ?? 0) + step
+            wanted[id] = count == 0 ? nil : count
+        }
+    }
+
+    /// The classes whose changes have to be read.
+    func classes(in schema: Schema) -> Set<UInt32> {
+        if !anywhere.isEmpty { return Set((0..<schema.classes.count).map { UInt32($0) }) }
+        return Set(wanted.keys)
+    }
+
+    // MARK: Looking up
+
+    /// All that may be concerned by what happened between two versions of one schema.
+    func concerned(by reader: ChangeReader) throws(StoreError) -> [Observer] {
+        var found: Group = [:]
+        func add(_ group: Group?) { if let group { for (number, observer) in group { found[number] = observer } } }
+        if reader.hasCommits { add(commits) }
+        if !reader.classes.isEmpty { add(anywhere) }
+        for id in reader.classes.keys { add(others[id]) }
+        for (id, ways) in self.ways {
+            let changes = reader.classes[id]
+            if ways.objects > 0, let changes {
+                for keys in [changes.deleted, changes.inserted, changes.modified] {
+                    for key in keys { add(objects[ObjectPlace(classIndex: id, key: key)]) }
+                }
+            }
+            if ways.properties.isEmpty && ways.elements.isEmpty { continue }
+            // Modified by what their links lead to.
+            let touched = try touched(id, reader)
+            let count = touched.count + (changes.map { $0.deleted.count + $0.inserted.count + $0.modified.count } ?? 0)
+            if count == 0 { continue }
+            if count > ObserverIndex.mostLookedUp(of: ways.count) {
+                for propertyID in ways.properties.keys { values[propertyID]?.values.forEach { add($0) } }
+                for propertyID in ways.elements.keys { elements[propertyID]?.values.forEach { add($0) } }
+                continue
+            }
+            for propertyID in ways.properties.keys {
+                guard let groups = values[propertyID] else { continue }
+                try forEachValue(of: propertyID, changes, touched, reader) { value in add(groups[value]) }
+            }
+            for propertyID in ways.elements.keys {
+                guard let groups = elements[propertyID] else { continue }
+                if PropertyID.classIndex(propertyID) == Int(id), let changes {
+                    for keys in [changes.deleted, changes.modified] { for key in keys { add(groups[key]) } }
+                }
+                try forEachOwner(by: propertyID, of: id, changes, touched, reader) { owner in add(groups[owner]) }
+            }
+        }
+        return found.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// So many objects are looked up one by one: else asking the observers is cheaper.
+    private static func mostLookedUp(of observers: Int) -> Int { max(64, observers) }
+
+    private func touched(_ id: UInt32, _ reader: ChangeReader) throws(StoreError) -> [Int64] {
+        guard Int(id) < reader.to.schema.classes.count, reader.to.schema.linkReach(from: Int(id)).leadsAway else {
+            return []
+        }
+        return Array(try LinkedChanges(reader, Int(id), .usual).masks.keys)
+    }
+
+    /// The values of a property before and after, of the objects that were changed.
+    private func forEachValue(
+        of propertyID: UInt32, _ changes: ClassChanges?, _ touched: [Int64], _ reader: ChangeReader,
+        _ body: (ComparedValue) -> Void
+    ) throws(StoreError) {
+        let schema = reader.to.schema, cls = schema.classes[PropertyID.classIndex(propertyID)]
+        guard let place = PropertyID.position(propertyID, cls.id, cls.columns) else { return }
+        let before = try reader.from.trees.objects(cls), after = try reader.to.trees.objects(cls)
+        func look(_ objects: ClusterReader, _ key: Int64) throws(StoreError) {
+            guard let row = try objects.find(key), let value = ComparedValue(try objects.plainValue(row, place)) else {
+                return
+            }
+            body(value)
+        }
+        for key in touched { try look(after, key) }
+        guard let changes else { return }
+        for key in changes.deleted { try look(before, key) }
+        for key in changes.inserted { try look(after, key) }
+        for (index, key) in changes.modified.enumerated() {
+            try look(after, key)
+            if changes.hasWritten([place], in: index), !InjectedBug.active(.interestForgotten) { try look(before, key) }
+        }
+    }
+
+    /// The owners of the collections that changed objects are in. Those that have lost one were written themselves.
+    private func forEachOwner(
+        by propertyID: UInt32, of id: UInt32, _ changes: ClassChanges?, _ touched: [Int64], _ reader: ChangeReader,
+        _ body: (Int64) -> Void
+    ) throws(StoreError) {
+        let cls = reader.to.schema.classes[PropertyID.classIndex(propertyID)]
+        guard let place = PropertyID.position(propertyID, cls.id, cls.columns),
+            cls.columns[place].target == ClassID.of(Int(id)),
+            let inverse = try reader.to.trees.inverse(cls, place)
+        else { return }
+        for keys in [changes?.modified ?? [], touched] {
+            for key in keys {
+                try inverse.forEachOwner(of: key) { (owner) throws(StoreError) in
+                    body(owner)
+                    return true
+                }
+            }
+        }
+    }
+}
