@@ -3644,7 +3644,7 @@ OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id
  * of a collection, a range of an index) is asked anew after a change of something that it reads, for the price of
  * asking, and compared with what was found before: O(k) for k objects. Memory: 8 bytes for each object found; with
  * LIMIT or OFFSET for each that would be found without.
- * NOT_SUPPORTED: it calls functions. */
+ * A query that calls functions is asked anew, too. */
 OBJSTORE_API objstore_status objstore_query_observe(objstore_query *query, objstore *store, uint32_t flags,
                                                     objstore_change_handler handler, void *userdata,
                                                     objstore_free_userdata free_userdata, objstore_token **token)
@@ -3675,8 +3675,7 @@ OBJSTORE_API objstore_status objstore_results_observe(
  * A modification by what lies behind a link is one of the property with the link. Each observer is told exactly of its
  * own paths. Cost: for each object that was changed and lies on a path, O(log n) for each one that leads to it.
  * NO_SUCH_PROPERTY, NO_SUCH_CLASS: a path has a name that is not there. WRONG_TYPE: it goes on behind something that
- * leads to no objects of one class. INVALID_ARGUMENT: it is empty, or has more than 64 names. NOT_SUPPORTED: the query
- * calls functions. */
+ * leads to no objects of one class. INVALID_ARGUMENT: it is empty, or has more than 64 names. */
 OBJSTORE_API objstore_status objstore_query_observe_paths(
     objstore_query *query, objstore *store, const objstore_text *key_paths, size_t key_path_count, uint32_t flags,
     objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata, objstore_token **token)
@@ -4108,7 +4107,8 @@ OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
  * promised: a function gives the same for the same arguments and has no other effects. It may use the store and ask
  * queries, also of this kind. It can close neither the view nor the store (IN_CALLBACK), and while a query that calls
  * functions is asked in a transaction, nobody can change or end that (IN_CALLBACK). objstore_must_finish is for
- * functions, too. What calls functions cannot be observed (NOT_SUPPORTED).
+ * functions, too. Of a query that is observed they are called where it is begun, and inside of objstore_deliver and
+ * objstore_wait: what fails there is what these return, and no change is lost.
  *
  * INVALID_ARGUMENT: the name. INVALID_SIGNATURE: `position` is the byte that is wrong, the message says why. Cost:
  * about 50 ns a call, and the reading of the arguments; by batch a few nanoseconds an object. */

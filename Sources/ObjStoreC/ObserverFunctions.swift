@@ -1,7 +1,7 @@
 public import CObjStore
 internal import ObjStoreCore
 
-// Observers that say more: which key paths, of one object, of whatever is committed; and what can be said of them later.
+// Observers that say more: which key paths, of one object, of whatever is committed; and what is said of them later.
 
 private func options(
     _ flags: UInt32, _ paths: UnsafePointer<objstore_text>?, _ count: Int

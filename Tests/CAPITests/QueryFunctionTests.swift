@@ -504,17 +504,24 @@ private func lastError() throws -> objstore_error {
         #expect(right.load(ordering: .relaxed) == 16)
     }
 
-    @Test func changesByQueriesAndNoObserving() throws {
+    @Test func changesByQueriesAndObserving() throws {
         let map = try Map(count: 300)
         defer { _ = objstore_close(map.store) }
         try ok(define(map.store, "norm", "f64, f64 -> f64", norm))
         var view: OpaquePointer?, token: OpaquePointer?
         try ok(objstore_view_open(map.store, &view))
         let query = try query(view!, map.cls.id, "norm(x, y) < 60")
-        let handler: objstore_change_handler = { _, _ in .OBJSTORE_OK }
-        #expect(
-            objstore_query_observe(query, map.store, 0, handler, nil, nil, &token) == .OBJSTORE_ERR_NOT_SUPPORTED)
-        #expect(String(cString: objstore_last_message()).contains("a query that calls functions cannot be observed"))
+        // Every deletion that it is told of counts.
+        let handler: objstore_change_handler = { changes, userdata in
+            var info = objstore_changes_info_init()
+            if objstore_changes_get_info(changes, &info) != .OBJSTORE_OK { return .OBJSTORE_ERR_INTERNAL }
+            userdata!.assumingMemoryBound(to: UInt64.self).pointee += info.deletion_count
+            return .OBJSTORE_OK
+        }
+        let gone = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+        gone.initialize(to: 0)
+        defer { gone.deallocate() }
+        try ok(objstore_query_observe(query, map.store, 0, handler, gone, nil, &token))
         let wanted = map.keys { p in p.y.map { p.x * p.x + $0 * $0 < 3600 } ?? false }
         try writing(map.store) { tx in
             var count: UInt64 = 0
@@ -523,6 +530,9 @@ private func lastError() throws -> objstore_error {
             try ok(objstore_query_count(query, tx, &count))
             #expect(count == 0)
         }
+        try ok(objstore_deliver(map.store, nil))
+        #expect(gone.pointee == UInt64(wanted.count))
+        try ok(objstore_token_close(token))
         var results: OpaquePointer?, changed = false, count: UInt64 = 0
         try ok(objstore_query_find(query, view, &results))
         try ok(objstore_results_count(results, &count))

@@ -380,9 +380,8 @@ private final class PathHistory {
             return
         }
         if Set(changes.deleted) != deleted || Set(changes.inserted) != inserted {
-            fail(
-                "content: \(reader.name): \(changes.deleted) and \(changes.inserted) are told, not \(deleted), \(inserted)"
-            )
+            let told = "\(changes.deleted) and \(changes.inserted)"
+            fail("content: \(reader.name): \(told) are told, not \(deleted), \(inserted)")
         }
         var found: [Key: Set<String>] = [:]
         for (index, key) in (changes.modified + changes.moved).enumerated() {

@@ -294,6 +294,11 @@ SPECIAL = {
     ("objstore_observe", "handler"): "keep_changes",
     ("objstore_results_observe", "handler"): "keep_changes",
     ("objstore_query_observe", "handler"): "keep_changes",
+    ("objstore_observe_paths", "handler"): "keep_changes",
+    ("objstore_query_observe_paths", "handler"): "keep_changes",
+    ("objstore_results_observe_paths", "handler"): "keep_changes",
+    ("objstore_object_observe", "handler"): "keep_changes",
+    ("objstore_observe_commits", "handler"): "keep_changes",
     ("objstore_bind_change_handler", "handler"): "keep_changes",
 }
 # Collections of links.

@@ -2,15 +2,15 @@
 extension Store {
     /// What a query finds, from now on.
     ///
-    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`; `.notSupported`: it calls functions; those of key
-    /// paths.
+    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`; those of key paths, and of functions that it calls.
     package func observe(
         _ query: Query, _ options: ObserverOptions, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         try checkOpen()
         let snapshot = try shared.database.snapshot()
         let paths = try paths(options, try snapshot.schema.cls(query.classID), snapshot.schema) ?? .usual
-        return try hub.observe(ObserverScope(query, paths), from: snapshot, options: options, handler: handler)
+        return try hub.observe(
+            ObserverScope(query, paths).calling(within: asking), from: snapshot, options: options, handler: handler)
     }
 
     /// All objects of a class, from now on.
@@ -138,8 +138,8 @@ extension Results {
     /// What the query finds, against the list as it is now.
     ///
     /// - Parameter hub: delivers; nil: the store's.
-    /// Errors: those of key paths; wrongView for results of a frozen view or a transaction, and if the view has moved since they were found
-    /// (the version that the list is of may be gone).
+    /// Errors: those of key paths; wrongView for results of a frozen view or a transaction, and if the view has moved
+    /// since they were found (the version that the list is of may be gone).
     package func observe(
         _ options: ObserverOptions, on hub: ObserverHub? = nil,
         handler: @escaping Observer.Handler
@@ -163,6 +163,7 @@ extension Results {
             )
         }
         let scope = ObserverScope(query, try view.store.paths(options, cls, snapshot.schema) ?? .usual)
+            .calling(within: view.store.asking)
         return try (hub ?? view.store.hub).observe(
             scope, from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), options: options,
             handler: handler)

@@ -1,6 +1,6 @@
-/// The version that most observers of a hub know: those for whom nothing is due. They go on to the next version together,
-/// but for those that are concerned by what happened: these are set apart, each with the version that it knows, till
-/// they have been told.
+/// The version that most observers of a hub know: those for whom nothing is due. They go on to the next version
+/// together, but for those that are concerned by what happened: these are set apart, each with the version that it
+/// knows, till they have been told.
 ///
 /// ```
 ///  followers, 9,998 ──────────── version 7 ─────────► version 8      one step, however many they are

@@ -131,8 +131,8 @@ package struct ObservedPath: Sendable {
                     StoreError(
                         .wrongType,
                         """
-                        \(names.name(cls)).\(first) is \(column.kind.indefinite), and leads to no objects of one class: \
-                        no path goes on behind it
+                        \(names.name(cls)).\(first) is \(column.kind.indefinite), and leads to no objects of one \
+                        class: no path goes on behind it
                         """), position)
             }
             return try add(.link(column.id), ClassID.index(column.target), rest, schema, names)

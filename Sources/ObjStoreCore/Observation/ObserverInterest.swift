@@ -2,7 +2,7 @@
 enum ObserverInterest {
     /// One object.
     case object(ObjectPlace)
-    /// Objects of the class that have, before or after, one of these values: of any one property, one of them is enough.
+    /// Objects of the class that have, before or after, one of these values.
     case values([(propertyID: UInt32, value: ComparedValue)])
     /// The elements of a collection, and which they are.
     case elements(propertyID: UInt32, owner: Int64, target: Int)

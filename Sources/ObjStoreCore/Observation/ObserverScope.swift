@@ -7,6 +7,7 @@ package struct ObserverScope: Sendable {
     private let classIDs: Set<UInt32>
     /// How it is followed.
     let way: Way
+    private var gate: CallGate?
     /// Nil: not one object.
     private(set) var key: Int64?
     /// It is told that something was committed, and not what.
@@ -45,11 +46,8 @@ package struct ObserverScope: Sendable {
         return scope
     }
 
-    /// Errors: as of `QueryRun`; `.notSupported`: a query that calls functions.
+    /// Errors: as of `QueryRun`.
     func check(in snapshot: Snapshot) throws(StoreError) {
-        if query.callsFunctions {
-            throw StoreError(.notSupported, "a query that calls functions cannot be observed by this version")
-        }
         try QueryRun(query, .version(snapshot)).check()
     }
 
@@ -79,10 +77,18 @@ package struct ObserverScope: Sendable {
         return scope
     }
 
+    /// Of a query that calls functions: these run inside of it.
+    func calling(within gate: CallGate) -> ObserverScope {
+        var scope = self
+        scope.gate = gate
+        return scope
+    }
+
     /// The keys that satisfy it in a version, in their order; none where that is older than the class. Costs a scan.
     func keys(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
         guard Int(classID) < snapshot.schema.classes.count else { return KeyBuffer() }
-        return try QueryRun(query, .version(snapshot)).keys()
+        guard let gate else { return try QueryRun(query, .version(snapshot)).keys() }
+        return try gate.within { () throws(StoreError) in try QueryRun(query, .version(snapshot)).keys() }
     }
 
     /// The same in the whole order of which the answer is a part.
@@ -283,7 +289,8 @@ package struct ObserverScope: Sendable {
     }
 
     private static func way(_ query: Query) -> Way {
-        guard TouchedObjects.suffice(for: query) else { return .list }
+        // What functions give is compared as it is; nothing is built on it that needs to be the same another time.
+        guard TouchedObjects.suffice(for: query), !query.callsFunctions else { return .list }
         guard let first = query.steps.first else { return .ranks }
         guard case .sort(let keys) = first,
             keys.allSatisfy({ $0.path == nil && $0.calls.isEmpty && !$0.isFirstLetter })

@@ -486,10 +486,47 @@ def test_errors(store):
     for name in (1, "a b", "", "é"):
         with pytest.raises(objstore.InvalidArgument):
             call(name, Place.x)
-    with pytest.raises(objstore.NotSupported, match="a query that calls functions cannot be observed"):
-        store.objects(Place).filter("norm(x, y) < 1").observe(print)
     with pytest.raises(objstore.NotFound, match="there is no function nothing"):
         store.undefine_function("nothing")
+
+
+def test_observing_what_calls_functions(store):
+    calls = []
+
+    def near(x):
+        calls.append(x)
+        if x > 1000:
+            raise ZeroDivisionError(x)
+        return x < 3
+
+    store.define_function("near", near, "f64 -> bool")
+    log = []
+    results = store.objects(Place).where(call("near", Place.x) == True).order_by(desc(Place.x))
+    token = results.observe(
+        lambda c: log.append((c.deletions, c.insertions, c.modifications, [p.id for p in c.inserted])), initial=False
+    )
+    with store.write():
+        place = store.create(Place, {"id": 9000, "x": 2.5, "y": 0.0})
+    assert store.deliver() == 1 and log[-1][3] == [9000] and log[-1][1] == [list(results).index(place)]
+    with store.write():
+        place.x = 4.0
+    assert store.deliver() == 1 and len(log[-1][0]) == 1
+    before = len(calls)
+    with store.write():
+        place.y = 1.0
+    assert store.deliver() == 0 and len(calls) == before, "nothing that it is asked of was written"
+    with store.write():
+        place.x = 2000.0
+    with pytest.raises(ZeroDivisionError):
+        store.deliver()
+    with store.write():
+        place.x = 1.5
+    assert store.deliver() == 1 and log[-1][3] == [9000], "nothing was lost"
+    with store.write():
+        place.x = 2000.0
+    with pytest.raises(ZeroDivisionError):
+        results.observe(print)
+    token.close()
 
 
 def test_redefinition(store):
