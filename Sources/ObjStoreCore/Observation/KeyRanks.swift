@@ -21,6 +21,12 @@ package struct KeyRanks {
     }
 
     private mutating func sum() {
+        if chunks.count < 2 {
+            // Of one there is nothing to sum up, and no memory for it.
+            starts = []
+            count = chunks.first?.count ?? 0
+            return
+        }
         starts.removeAll(keepingCapacity: true)
         var before = 0
         for chunk in chunks {
@@ -53,7 +59,7 @@ package struct KeyRanks {
     package func rank(_ key: Int64) -> Int {
         if chunks.isEmpty { return 0 }
         let index = chunk(of: key)
-        return starts[index] + KeyRanks.place(chunks[index], key)
+        return (starts.isEmpty ? 0 : starts[index]) + KeyRanks.place(chunks[index], key)
     }
 
     package func contains(_ key: Int64) -> Bool {

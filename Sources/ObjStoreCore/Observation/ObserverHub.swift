@@ -24,6 +24,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     var queue: WriteQueue?
     /// How many ends of all these threads have learned of. One that has never asked returns once without need.
     var knownEnds: [UInt: UInt64] = [:]
+    private var shared = ObserverScope.SharedParts()
     private var everybody: [UInt64: Observer] = [:]
     /// What the index is made for.
     private var indexSchema: Schema?
@@ -129,7 +130,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         _ scope: ObserverScope, _ known: Snapshot?, _ keys: UnsafeBufferPointer<Int64>?,
         _ options: ObserverOptions, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
-        let snapshot: Snapshot
+        let scope = lock.withLock { scope.sharing(&shared) }, snapshot: Snapshot
         if let known { snapshot = known } else { snapshot = try database.snapshot() }
         guard Int(scope.classID) < snapshot.schema.classes.count else {
             if !scope.observesCommits {

@@ -1,3 +1,24 @@
+/// Observers that wait for the same: mostly one, which costs no memory of its own.
+private struct ObserverGroup {
+    private var one: Observer?
+    private var others: [UInt64: Observer] = [:]
+
+    var isEmpty: Bool { one == nil && others.isEmpty }
+
+    mutating func add(_ observer: Observer) {
+        if one == nil { one = observer } else { others[observer.number] = observer }
+    }
+
+    mutating func remove(_ observer: Observer) {
+        if one === observer { one = nil } else { others[observer.number] = nil }
+    }
+
+    func forEach(_ body: (Observer) -> Void) {
+        if let one { body(one) }
+        for observer in others.values { body(observer) }
+    }
+}
+
 /// Which observers wait for what: whom a change concerns is found by what was changed, not by asking everybody.
 ///
 /// ```
@@ -9,17 +30,15 @@
 /// A value: whoever looks something up in it keeps a copy, which costs nothing unless an observer comes or goes
 /// meanwhile.
 struct ObserverIndex {
-    private typealias Group = [UInt64: Observer]
-
-    private var objects: [ObjectPlace: Group] = [:]
+    private var objects: [ObjectPlace: ObserverGroup] = [:]
     /// By the id of a property.
-    private var values: [UInt32: [ComparedValue: Group]] = [:]
-    private var elements: [UInt32: [Int64: Group]] = [:]
+    private var values: [UInt32: [ComparedValue: ObserverGroup]] = [:]
+    private var elements: [UInt32: [Int64: ObserverGroup]] = [:]
     /// By class index: what the objects of a class are looked up in.
     private var ways: [UInt32: Ways] = [:]
-    private var others: [UInt32: Group] = [:]
-    private var anywhere: Group = [:]
-    private var commits: Group = [:]
+    private var others: [UInt32: ObserverGroup] = [:]
+    private var anywhere: ObserverGroup?
+    private var commits: ObserverGroup?
     /// How many observers want to know of changes of a class.
     private var wanted: [UInt32: Int] = [:]
 
@@ -43,33 +62,33 @@ struct ObserverIndex {
 
     /// - Parameter step: 1: it comes, -1: it goes.
     private mutating func change(_ observer: Observer, _ schema: Schema, by step: Int) {
-        let scope = observer.scope, it = step > 0 ? observer : nil
+        let scope = observer.scope
+        func change(_ group: inout ObserverGroup?) {
+            var changed = group ?? ObserverGroup()
+            group = nil  // one owner: changed in place
+            if step > 0 { changed.add(observer) } else { changed.remove(observer) }
+            if !changed.isEmpty { group = changed }
+        }
         switch scope.interest(in: schema) {
         case .object(let place):
-            objects[place, default: [:]][observer.number] = it
-            if objects[place]?.isEmpty == true { objects[place] = nil }
+            change(&objects[place])
             ways[place.classIndex, default: Ways()].objects += step
         case .values(let tests):
             for (propertyID, value) in tests {
-                values[propertyID, default: [:]][value, default: [:]][observer.number] = it
-                if values[propertyID]?[value]?.isEmpty == true { values[propertyID]?[value] = nil }
+                change(&values[propertyID, default: [:]][value])
                 let count = (ways[scope.classID]?.properties[propertyID] ?? 0) + step
                 ways[scope.classID, default: Ways()].properties[propertyID] = count == 0 ? nil : count
             }
         case .elements(let propertyID, let owner, let target):
-            elements[propertyID, default: [:]][owner, default: [:]][observer.number] = it
-            if elements[propertyID]?[owner]?.isEmpty == true { elements[propertyID]?[owner] = nil }
+            change(&elements[propertyID, default: [:]][owner])
             for index in [UInt32(target), UInt32(PropertyID.classIndex(propertyID))] {
                 let count = (ways[index]?.elements[propertyID] ?? 0) + step
                 ways[index, default: Ways()].elements[propertyID] = count == 0 ? nil : count
             }
         case .classes(let classes?):
-            for id in classes {
-                others[id, default: [:]][observer.number] = it
-                if others[id]?.isEmpty == true { others[id] = nil }
-            }
-        case .classes(nil): anywhere[observer.number] = it
-        case .commits: commits[observer.number] = it
+            for id in classes { change(&others[id]) }
+        case .classes(nil): change(&anywhere)
+        case .commits: change(&commits)
         }
         if let classes = ways[scope.classID], classes.isEmpty { ways[scope.classID] = nil }
         if scope.observesCommits { return }
@@ -81,7 +100,7 @@ struct ObserverIndex {
 
     /// The classes whose changes have to be read.
     func classes(in schema: Schema) -> Set<UInt32> {
-        if !anywhere.isEmpty { return Set((0..<schema.classes.count).map { UInt32($0) }) }
+        if anywhere != nil { return Set((0..<schema.classes.count).map { UInt32($0) }) }
         return Set(wanted.keys)
     }
 
@@ -89,8 +108,8 @@ struct ObserverIndex {
 
     /// All that may be concerned by what happened between two versions of one schema.
     func concerned(by reader: ChangeReader) throws(StoreError) -> [Observer] {
-        var found: Group = [:]
-        func add(_ group: Group?) { if let group { for (number, observer) in group { found[number] = observer } } }
+        var found: [UInt64: Observer] = [:]
+        func add(_ group: ObserverGroup?) { group?.forEach { found[$0.number] = $0 } }
         if reader.hasCommits { add(commits) }
         if !reader.classes.isEmpty { add(anywhere) }
         for id in reader.classes.keys { add(others[id]) }

@@ -18,25 +18,27 @@ struct ObjectPlace: Hashable {
     let key: Int64
 }
 
-/// A value that equals another exactly where a query says so: numbers that may equal others of another kind are none.
+/// A value in few bytes: those that are equal, as queries mean it, have the same; others seldom.
 struct ComparedValue: Hashable {
-    private let kind: ValueKind
-    private let low: Int64
-    private let high: Int64
-    private let bytes: [UInt8]
+    private let hash: Int
 
-    /// Nil: of a kind whose values are not told apart by their bits.
+    /// Nil: of a kind of numbers that may equal those of another kind, or others of their own.
     init?(_ value: Value) {
+        var hasher = Hasher()
+        hasher.combine(value.kind.rawValue)
         switch value.kind {
-        case .null, .bool, .int, .string, .binary, .timestamp, .objectID, .uuid, .link: break
+        case .null: break
+        case .string, .binary:
+            hasher.combine(bytes: UnsafeRawBufferPointer(start: value.pointer, count: value.count))
+        case .bool, .int, .link:
+            // The class of a link is that of its property.
+            hasher.combine(value.low)
+        case .timestamp, .objectID, .uuid:
+            hasher.combine(value.low)
+            hasher.combine(value.high)
         default: return nil
         }
-        kind = value.kind
-        // The class of a link is that of its property.
-        (low, high) = value.kind.isBytes || value.isNull ? (0, 0) : (value.low, value.kind == .link ? 0 : value.high)
-        bytes =
-            value.kind.isBytes && value.count > 0
-            ? Array(UnsafeRawBufferPointer(start: value.pointer, count: value.count)) : []
+        hash = hasher.finalize()
     }
 }
 

@@ -1,10 +1,8 @@
 /// The scope of an observer: the objects that a query finds, in the order of creation, or one of them.
 package struct ObserverScope: Sendable {
-    let query: Query
+    private(set) var query: Query
     /// What it depends on.
-    let reads: QueryReads
-    /// Of the classes that it depends on, where these are not all.
-    private let classIDs: Set<UInt32>
+    private(set) var reads: QueryReads
     /// How it is followed.
     let way: Way
     private var gate: CallGate?
@@ -31,11 +29,10 @@ package struct ObserverScope: Sendable {
     package init(class cls: ClassSchema, _ paths: ObservedPaths = .usual) { self.init(Query(all: cls.classID), paths) }
 
     package init(_ query: Query, _ paths: ObservedPaths = .usual) {
-        self.query = query
+        self.query = query.withoutText
         self.paths = paths
         let reads = QueryReads(query)
         self.reads = reads
-        classIDs = Set(reads.classes.map { UInt32($0) })
         way = ObserverScope.way(query)
     }
 
@@ -58,13 +55,15 @@ package struct ObserverScope: Sendable {
     /// Whose changes have to be looked at.
     func classes(in schema: Schema) -> Set<UInt32> {
         if reads.leadsAnywhere { return Set((0..<schema.classes.count).map { UInt32($0) }) }
-        var classes = classIDs
+        var classes = Set(reads.classes.map { UInt32($0) })
         paths.addClasses(from: Int(classID), of: schema, to: &classes)
         return classes
     }
 
     func isCovered(by reader: ChangeReader) -> Bool {
-        if classIDs.count == 1 && !reads.leadsAnywhere && !paths.leadsAway(from: Int(classID), of: reader.to.schema) {
+        if reads.classes.count == 1 && !reads.leadsAnywhere
+            && !paths.leadsAway(from: Int(classID), of: reader.to.schema)
+        {
             return reader.covers(classID)
         }
         return classes(in: reader.to.schema).allSatisfy(reader.covers)
@@ -75,6 +74,31 @@ package struct ObserverScope: Sendable {
         var scope = self
         scope.key = key
         return scope
+    }
+
+    /// The same, which has what it can in common with others: there may be very many.
+    func sharing(_ parts: inout SharedParts) -> ObserverScope {
+        var scope = self
+        (scope.query, scope.reads) = (parts.query(query), parts.reads(reads))
+        return scope
+    }
+
+    struct SharedParts {
+        private var reads: Set<QueryReads> = []
+        private var wholeClasses: [UInt32: Query] = [:]
+        private static let most = 256
+
+        fileprivate mutating func reads(_ one: QueryReads) -> QueryReads {
+            if reads.count > SharedParts.most { reads.removeAll() }
+            return reads.insert(one).memberAfterInsert
+        }
+
+        fileprivate mutating func query(_ one: Query) -> Query {
+            guard one.isAll else { return one }
+            if let known = wholeClasses[one.classID] { return known }
+            wholeClasses[one.classID] = one
+            return one
+        }
     }
 
     /// Of a query that calls functions: these run inside of it.

@@ -108,6 +108,19 @@ package final class Query: Sendable {
             parts: [self])
     }
 
+    /// The same without what it was made of, where its condition can do without.
+    var withoutText: Query {
+        guard tree != nil || !parts.isEmpty, origin.stretch == nil,
+            steps.allSatisfy({
+                switch $0 {
+                case .limit, .offset: true
+                case .sort, .distinct, .filter: false
+                }
+            }), let predicate = predicate.copied
+        else { return self }
+        return Query(classID, storeTag: storeTag, predicate, of: origin, steps: steps)
+    }
+
     // MARK: As a text
 
     /// The canonical text: the same query is made of it.

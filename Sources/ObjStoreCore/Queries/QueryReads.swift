@@ -4,7 +4,7 @@
 ///  owner.city == "Bern" SORT(age ASC)      Dog.owner, Person.city, Dog.age
 ///                                          objects of Dog and Person that come and go
 /// ```
-struct QueryReads: Sendable {
+struct QueryReads: Sendable, Hashable {
     /// Ids, of any classes.
     private(set) var properties: Set<UInt32> = []
     /// As indexes in the schema. Of a class of which a property is read, new objects and deleted ones count.

@@ -81,6 +81,25 @@ package struct Predicate: Sendable {
 
     var nodes: [Node] { single.map { [.test($0)] } ?? program }
 
+    /// With bytes of its own; nil: it is not of comparisons with constants alone.
+    var copied: Predicate? {
+        var copies: [Node] = []
+        for node in nodes {
+            guard case .test(let test) = node else {
+                switch node {
+                case .truth, .not, .and, .or: copies.append(node)
+                case .test, .values, .paths: return nil
+                }
+                continue
+            }
+            guard !test.hasTargets,
+                let copy = try? ColumnTest(test.propertyID, test.comparison, test.value, isInside: test.isInside)
+            else { return nil }
+            copies.append(.test(copy))
+        }
+        return try? Predicate(copies)
+    }
+
     /// Both are true. Errors: as of `init`.
     func and(_ other: Predicate) throws(StoreError) -> Predicate {
         if isTrue { return other }
