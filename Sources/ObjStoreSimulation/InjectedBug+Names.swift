@@ -121,6 +121,9 @@ extension InjectedBug: CustomStringConvertible {
         ("listStale", .listStale),
         ("listUnmoved", .listUnmoved),
         ("linkUntouched", .linkUntouched),
+        ("elementMisplaced", .elementMisplaced),
+        ("elementKeyLost", .elementKeyLost),
+        ("elementUnsilenced", .elementUnsilenced),
     ]
 
     package init?(named name: String) {

@@ -292,6 +292,7 @@ SPECIAL = {
     ("objstore_observe", "handler"): "keep_changes",
     ("objstore_results_observe", "handler"): "keep_changes",
     ("objstore_query_observe", "handler"): "keep_changes",
+    ("objstore_collection_observe", "handler"): "keep_changes",
     ("objstore_bind_change_handler", "handler"): "keep_changes",
 }
 # Collections of links.

@@ -20,6 +20,8 @@ package struct ObserverScope: Sendable {
         case order([SortKey], Range<Int>)
         /// In any other way: the answer is found anew.
         case list
+        /// No answer, but the elements of a list, set or map.
+        case collection(CollectionScope)
     }
 
     /// It has positions by more than the keys of its objects.
@@ -33,6 +35,13 @@ package struct ObserverScope: Sendable {
         self.reads = reads
         classIDs = Set(reads.classes.map { UInt32($0) })
         way = ObserverScope.way(query)
+    }
+
+    init(_ collection: CollectionScope) {
+        query = Query(all: ClassID.of(collection.toldClass))
+        reads = QueryReads(query)
+        classIDs = collection.classes
+        way = .collection(collection)
     }
 
     /// Errors: as of `QueryRun`; `.notSupported`: a query that calls functions.
@@ -87,6 +96,8 @@ package struct ObserverScope: Sendable {
 
     /// The keys that satisfy it in a version, in their order; none where that is older than the class. Costs a scan.
     func keys(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
+        // Its version has what is needed.
+        if case .collection = way { return KeyBuffer() }
         guard Int(classID) < snapshot.schema.classes.count else { return KeyBuffer() }
         return try QueryRun(query, .version(snapshot)).keys()
     }

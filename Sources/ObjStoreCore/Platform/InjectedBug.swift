@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 118
+    package static let count: Int32 = 124
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -242,6 +242,12 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var listUnmoved: InjectedBug { InjectedBug(116) }
     /// Objects whose links lead to what was changed are not asked again.
     @inline(__always) package static var linkUntouched: InjectedBug { InjectedBug(117) }
+    /// An element that was replaced is told of at the place that it had before.
+    @inline(__always) package static var elementMisplaced: InjectedBug { InjectedBug(121) }
+    /// Of the new keys of a map one is left out.
+    @inline(__always) package static var elementKeyLost: InjectedBug { InjectedBug(122) }
+    /// A reader is told of what he did to a list, set or map himself.
+    @inline(__always) package static var elementUnsilenced: InjectedBug { InjectedBug(123) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)
