@@ -114,6 +114,10 @@ def collections(kennel: Kennel) -> None:
     live: objstore.List[datetime] = kennel.walks
     live.sort(key=lambda when: when.timestamp())
     print(first, walk, walks, colors, texts, note, names, kennel.by_id.pop(ObjectId(), None))
+    kennel.dogs.observe(lambda change: print(change.insertions, change.moves), initial=False).close()
+    kennel.by_id.observe(lambda change: print(change.inserted_keys)).close()
+    stream: objstore.ElementStream = kennel.walks.changes()
+    stream.close()
     kennel.dogs.append(5)  # error: arg-type
     kennel.walks = ["x"]  # error: list-item
     kennel.walks.append("x")  # error: arg-type

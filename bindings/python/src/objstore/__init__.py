@@ -91,7 +91,8 @@ from .models.properties import Property, field
 from .models.steps import SortKey, asc, desc
 from .native import ffi
 from .observing.changes import Changes
-from .observing.streams import ChangeStream
+from .observing.element_changes import ElementChanges
+from .observing.streams import ChangeStream, ElementStream
 from .observing.tokens import Token
 from .opening.default_store import default_store, set_default
 from .opening.file_checks import ClassReport, FileReport, salvage, verify_file
@@ -133,6 +134,8 @@ __all__ = [
     "Counts",
     "Dict",
     "DuplicateKey",
+    "ElementChanges",
+    "ElementStream",
     "Embedded",
     "EmbeddedModel",
     "Error",

@@ -24,14 +24,17 @@ from ..reading.views import View
 from ..schema import redefinition
 from ..writing.silent import AnyToken
 from . import delivery
-from .changes import Changes
+from .changes import AnyChanges, Changes
+from .element_changes import ElementChanges
 
 if TYPE_CHECKING:
     from ..schema.bindings import Binding
     from ..stores.open_store import OpenStore
+    from ..values.elements import Shape
 
 
 _observe = ffi.bind("objstore_observe")
+_collection_observe = ffi.bind("objstore_collection_observe")
 _results_observe = ffi.bind("objstore_results_observe")
 _token_close = ffi.bind("objstore_token_close")
 _view_open = ffi.bind("objstore_view_open")
@@ -94,7 +97,7 @@ class ChangeToken(Token, Generic[M]):
         self,
         store: "OpenStore",
         binding: "Binding",
-        handler: Callable[[Changes[M]], object],
+        handler: Callable[[Any], object],
         keys: "Iterable[object] | None",
     ) -> None:
         super().__init__()
@@ -129,6 +132,15 @@ class ChangeToken(Token, Generic[M]):
         flags = INITIAL if initial else 0
         check(_results_observe(found.handle, flags, _changed, self._number, MUST_FINISH, self._out))
 
+    def observe_collection(self, place: Any, initial: bool) -> None:
+        """`place`: an objstore_collection."""
+        flags = INITIAL if initial else 0
+        check(
+            _collection_observe(
+                self._store._open_handle(), place, flags, _changed, self._number, MUST_FINISH, self._out
+            )
+        )
+
     def observe_object(self, key: int) -> None:
         self._key = key
         self.observe_class(initial=False)
@@ -141,7 +153,7 @@ class ChangeToken(Token, Generic[M]):
             return
         self._tell(made, call)
 
-    def _tell(self, changes: Changes[M], call: delivery.Call) -> None:
+    def _tell(self, changes: AnyChanges, call: delivery.Call) -> None:
         call.handler = self._handler
         try:
             result = self._handler(changes)
@@ -149,6 +161,22 @@ class ChangeToken(Token, Generic[M]):
             ended("a handler", result, may_go_on=True)
         finally:
             changes._end()
+
+
+class ElementToken(ChangeToken[Any]):
+    """An observer of a list, set or dict whose changes are not about objects."""
+
+    __slots__ = ("_shape", "_path")
+
+    def __init__(
+        self, store: "OpenStore", binding: "Binding", handler: Callable[[Any], object], shape: "Shape", path: str
+    ) -> None:
+        super().__init__(store, binding, handler, None)
+        self._shape = shape
+        self._path = path
+
+    def _called(self, given: Any, call: delivery.Call) -> None:
+        self._tell(ElementChanges(self._store, self._shape, self._path, given), call)
 
 
 def properties(binding: "Binding", given: "Iterable[object]", what: str = "keys") -> list[Property]:
