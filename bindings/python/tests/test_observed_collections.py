@@ -354,3 +354,43 @@ with objstore.open({str(tmp_path / "test.objstore")!r}) as store:
         subprocess.run([sys.executable, "-c", program], check=True, env=ENVIRONMENT)
         assert store.wait(10_000) == 1
     assert log == [(True, [4])]
+
+
+def test_the_property_goes(tmp_path):
+    """A newer program drops a property, and a class: as if their owners were deleted, told once."""
+
+    class Plain(objstore.Model):
+        id: int = field(primary_key=True)
+        tags: list[str]
+        notes: dict[str, int]
+
+    class Old(objstore.Model):
+        words: set[str]
+
+    path, log = tmp_path / "dropped.objstore", {}
+    with objstore.open(path, models=[Plain, Old]) as store:
+        with store.write():
+            plain, old = store.add(Plain(id=1, tags=["a"], notes={"x": 1})), store.add(Old(words={"w"}))
+        collections = {"tags": plain.tags, "notes": plain.notes, "words": old.words}
+        tokens = []
+        for name, each in collections.items():
+            log[name] = Log()
+            tokens.append(each.observe(log[name], initial=False))
+        program = f"""
+import objstore
+from objstore import field
+class Plain(objstore.Model):
+    id: int = field(primary_key=True)
+    notes: dict[str, int]
+with objstore.open({str(path)!r}, models=[Plain], schema_version=2, drop=["Old"]) as store:
+    with store.write():
+        store.get(Plain, 1).notes["y"] = 2
+"""
+        subprocess.run([sys.executable, "-c", program], check=True, env=ENVIRONMENT)
+        store.deliver()
+        assert store.deliver() == 0
+        gone = {"deletions": [0], "cleared": True, "owner_deleted": True}
+        assert log["tags"].taken() == [gone] and log["words"].taken() == [gone]
+        assert log["notes"].taken() == [{"insertions": [1], "inserted_keys": ["y"]}]
+        for token in tokens:
+            token.close()
