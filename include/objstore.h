@@ -3728,6 +3728,32 @@ OBJSTORE_API objstore_status objstore_token_resume(objstore_token *token)
 OBJSTORE_API objstore_status objstore_token_set_interval(objstore_token *token, int64_t interval_ms)
     OBJSTORE_CHECKS(null(token), closed(token), kind(token), range(interval_ms));
 
+/** Observes a list, set or map itself, of any elements, from now on: commits after this call are reported. Deletions,
+ * insertions, modifications and moves (objstore_change) have positions; of a map objstore_changes_keys tells which
+ * entries. Only lists have moves.
+ *
+ * Of lists and sets of links they are about objects, as with a query of the collection: a modification is of an object
+ * in it, and objstore_changes_list gives the objects. Otherwise there are none, and a modification is of an element:
+ * another value in its place, or behind its key, also an equal one; of a map also of the object that the key leads to.
+ * `class_id` of such a change set is that of the owner, and each modification wrote the property
+ * (objstore_changes_has).
+ *
+ * A change of a value inside of a mixed element is one of that element. Lists and maps inside of mixed values are no
+ * collections of their own: observe the property, or the object, that they lie in.
+ *
+ * The owner was deleted, or the property dropped by another process: OBJSTORE_CHANGES_OWNER_DELETED, with a deletion of
+ * everything, and nothing more comes. Cost: O(log n) for each change, where the log has it and no object in a
+ * collection of links was changed; else both versions are read and compared, O(n). Nothing is read where the collection
+ * was not written. Memory: none for elements. Of values that were compared (OBJSTORE_CHANGES_COMPARED) equal ones that
+ * were written again are not reported.
+ * NO_SUCH_OBJECT: the newest version does not have the owner; one that is not committed is not there yet. */
+OBJSTORE_API objstore_status objstore_collection_observe(objstore *store, objstore_collection collection,
+                                                         uint32_t flags, objstore_change_handler handler,
+                                                         void *userdata, objstore_free_userdata free_userdata,
+                                                         objstore_token **token)
+    OBJSTORE_CHECKS(null(store, handler, token), nullable(free_userdata), closed(store), kind(store),
+                    store(collection), deleted(collection), property(collection), type(collection), flags(flags));
+
 /** Ends an observer. Its handler is not called again after this returns, and userdata was freed; from inside its own
  * handler: freed when the handler returns. NULL is allowed. Blocks while the handler runs on another thread, except
  * where that could never end: from inside a handler, and while this thread has a transaction open, the call that is in
@@ -3774,7 +3800,8 @@ enum {
     OBJSTORE_CHANGES_INITIAL = 0x1,       /* the first one: no lists */
     OBJSTORE_CHANGES_OTHER_PROCESS = 0x2, /* some of it was committed by another process */
     OBJSTORE_CHANGES_COMPARED = 0x4,      /* it came so late that two versions were compared: only real changes */
-    OBJSTORE_CHANGES_OWNER_DELETED = 0x8  /* of a collection: its owner was deleted, and nothing is found any more */
+    OBJSTORE_CHANGES_OWNER_DELETED = 0x8, /* of a collection: its owner was deleted, and nothing is found any more */
+    OBJSTORE_CHANGES_CLEARED = 0x10       /* of an observed collection: it had elements, and has none now */
 };
 
 #ifndef OBJSTORE_DECLARATIONS_ONLY
@@ -3800,7 +3827,8 @@ OBJSTORE_ENUM(objstore_change) {
 };
 /** Lists the objects deleted, inserted, modified or moved, ascending by key, or by index for results (of
  * OBJSTORE_MOVES_AFTER: as in OBJSTORE_MOVES). `objects` and `indices` are arrays of `count`, borrowed as long as the
- * change set lives; `indices` (NULL: not wanted) is set to NULL for an observed class.
+ * change set lives; `indices` (NULL: not wanted) is set to NULL for an observed class, `objects` for an observed map,
+ * and for an observed list or set of values.
  *
  * A list follows: take out what was deleted and moved, from the greatest index before on down; put in what was inserted
  * and moved, from the least index after on up. No object appears twice, but for one that is in a collection several
@@ -3811,6 +3839,14 @@ OBJSTORE_API objstore_status objstore_changes_list(objstore_changes *changes, ob
                                                    size_t *count)
     OBJSTORE_CHECKS(null(changes, objects, count), nullable(indices), closed(changes), kind(changes),
                     enum(change));
+
+/** Lists the keys of the entries of a map that were deleted, inserted or modified, ascending, so in the order of
+ * objstore_changes_list: an array of `count`, borrowed as long as the change set lives, with all texts. Of
+ * MODIFICATIONS and MODIFICATIONS_AFTER the same; of MOVES none. WRONG_TYPE: the change set is not one of
+ * objstore_collection_observe for a map. */
+OBJSTORE_API objstore_status objstore_changes_keys(objstore_changes *changes, objstore_change change,
+                                                   const objstore_value **keys, size_t *count)
+    OBJSTORE_CHECKS(null(changes, keys, count), closed(changes), kind(changes), enum(change));
 
 /** Says whether this property of the modification at `index` (in OBJSTORE_MODIFICATIONS) was written; indices from
  * modification_count on are those of OBJSTORE_MOVES. OUT_OF_RANGE. */

@@ -56,38 +56,20 @@ public struct ChangeSet<Element: Object>: Sendable {
     // What moved is among both, and `moves` says which belong together.
 
     /// In the results before: of what went, and of what moved.
-    public var deletions: [Int] { merged(\.deleted, \.movedBefore) }
+    public var deletions: [Int] { changes.merged(\.deleted, \.movedBefore) }
     /// In the results after: of what came, and of what moved.
-    public var insertions: [Int] { merged(\.inserted, \.movedAfter) }
+    public var insertions: [Int] { changes.merged(\.inserted, \.movedAfter) }
     /// In the results after.
-    public var modifications: [Int] { positions(\.modifiedAfter) }
+    public var modifications: [Int] { changes.positions(\.modifiedAfter) }
     /// The same objects in the results before.
-    public var modificationsBefore: [Int] { positions(\.modifiedBefore) }
+    public var modificationsBefore: [Int] { changes.positions(\.modifiedBefore) }
 
     /// Objects that stand elsewhere among the others: their positions before and after, ascending by the first. Only
     /// results with an order of their own have moves.
-    public var moves: [Move] {
-        zip(positions(\.movedBefore), positions(\.movedAfter)).map { Move(from: $0, to: $1) }
-    }
+    public var moves: [Move] { changes.moves }
 
     /// Where an object was, and where it is.
-    public struct Move: Sendable, Hashable {
-        public let from: Int
-        public let to: Int
-
-        public init(from: Int, to: Int) { (self.from, self.to) = (from, to) }
-    }
-
-    private func merged(
-        _ list: KeyPath<ObjStoreCore.ChangeSet.Indices, [UInt64]>,
-        _ moved: KeyPath<ObjStoreCore.ChangeSet.Indices, [UInt64]>
-    ) -> [Int] {
-        changes.moved.isEmpty ? positions(list) : (positions(list) + positions(moved)).sorted()
-    }
-
-    private func positions(_ list: KeyPath<ObjStoreCore.ChangeSet.Indices, [UInt64]>) -> [Int] {
-        changes.indices.map { $0[keyPath: list].map { Int($0) } } ?? []
-    }
+    public typealias Move = PositionMove
 
     // MARK: Objects, ascending by position, or in the order of creation
 

@@ -207,12 +207,21 @@ public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
         self.names = Result(catching: names)
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(ChangeSource(results, names)) }
+    public func makeAsyncIterator() -> Iterator {
+        let results = results, names = names
+        return Iterator(
+            ChangeSource(results.space.handle) { (hub, add) throws(ObjStoreError) in
+                _ = try results.observer(try names.get(), on: hub) { change in
+                    add(change)
+                    return nil
+                }
+            })
+    }
 
     public struct Iterator: AsyncIteratorProtocol {
-        private let source: ChangeSource<Element>
+        private let source: ChangeSource<ChangeSet<Element>>
 
-        init(_ source: ChangeSource<Element>) { self.source = source }
+        init(_ source: ChangeSource<ChangeSet<Element>>) { self.source = source }
 
         public mutating func next() async -> ChangeSet<Element>? { await source.next() }
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeSet<Element>? {
@@ -222,9 +231,12 @@ public struct ChangeSequence<Element: Object>: AsyncSequence, Sendable {
 }
 
 /// What one loop over changes waits for and gets.
-final class ChangeSource<Element: Object>: Sendable {
-    private let results: Results<Element>
-    private let names: Result<[String]?, ObjStoreError>
+final class ChangeSource<Change: Sendable>: Sendable {
+    typealias Begin =
+        @Sendable (_ hub: ObserverHub, _ add: @escaping @Sendable (Change) -> Void) throws(ObjStoreError) -> Void
+
+    private let handle: StoreHandle
+    private let begin: Begin
     private let signal = TaskSignal()
     private let state = Guarded(State())
 
@@ -232,17 +244,18 @@ final class ChangeSource<Element: Object>: Sendable {
         var hub: ObserverHub?
         var isOver = false
         /// Delivered, and not handed out yet: an initial one, and one more at most.
-        var due: [ChangeSet<Element>] = []
+        var due: [Change] = []
     }
 
-    init(_ results: Results<Element>, _ names: Result<[String]?, ObjStoreError>) {
-        self.results = results
-        self.names = names
+    /// - Parameter begin: makes an observer on a hub, which adds what it is told.
+    init(_ handle: StoreHandle, _ begin: @escaping Begin) {
+        self.handle = handle
+        self.begin = begin
     }
 
     deinit { end() }
 
-    func next() async -> ChangeSet<Element>? {
+    func next() async -> Change? {
         do throws(ObjStoreError) {
             while !Task.isCancelled {
                 if let change = state.withLock({ $0.due.isEmpty ? nil : $0.due.removeFirst() }) { return change }
@@ -250,7 +263,7 @@ final class ChangeSource<Element: Object>: Sendable {
                 if try core({ () throws(StoreError) in try hub.deliver() }) == 0 { await signal.wait() }
             }
         } catch {
-            if error.code != .closedHandle { results.space.handle.reports.report(error) }
+            if error.code != .closedHandle { handle.reports.report(error) }
         }
         end()
         return nil
@@ -261,13 +274,10 @@ final class ChangeSource<Element: Object>: Sendable {
         let (known, isOver) = state.withLock { ($0.hub, $0.isOver) }
         if known != nil || isOver { return known }
         let signal = signal
-        let hub = try core { () throws(StoreError) in try results.space.handle.store.makeHub { signal.raise() } }
+        let hub = try core { () throws(StoreError) in try handle.store.makeHub { signal.raise() } }
         state.withLock { $0.hub = hub }
         // The hub's observer, and it must not keep alive what ends it.
-        _ = try results.observer(try names.get(), on: hub) { [weak self] change in
-            self?.state.withLock { $0.due.append(change) }
-            return nil
-        }
+        try begin(hub) { [weak self] change in self?.state.withLock { $0.due.append(change) } }
         return hub
     }
 
@@ -276,6 +286,6 @@ final class ChangeSource<Element: Object>: Sendable {
             defer { state = State(isOver: true) }
             return state.hub
         }
-        if let hub { results.space.handle.store.close(hub) }
+        if let hub { handle.store.close(hub) }
     }
 }

@@ -11,6 +11,7 @@ final class ChangesBox: ClosedWithParent {
     let isHandlers: Bool
     private let lock = Lock()
     private var lists: [UnsafeMutableBufferPointer<objstore_object>?] = [nil, nil, nil, nil]
+    private var keys: [UnsafeMutableBufferPointer<objstore_value>?] = [nil, nil, nil, nil]
     private var views: [OpaquePointer?] = [nil, nil]
 
     init(_ changes: ChangeSet, _ store: Store, _ storeHandle: OpaquePointer, isHandlers: Bool) {
@@ -20,9 +21,17 @@ final class ChangesBox: ClosedWithParent {
         self.isHandlers = isHandlers
     }
 
-    deinit { for list in lists { list?.deallocate() } }
+    deinit {
+        for list in lists { list?.deallocate() }
+        for list in keys { list?.deallocate() }
+    }
 
     func closeWithParent() {}
+
+    /// `which`: 0 deletions, 1 insertions, 2 modifications, 3 moves.
+    func count(_ which: Int) -> Int {
+        [changes.deleted.count, changes.inserted.count, changes.modified.count, changes.moved.count][which]
+    }
 
     /// Made on first use. `which`: 0 deletions, 1 insertions, 2 modifications, 3 moves.
     func objects(_ which: Int) throws(StoreError) -> UnsafeMutableBufferPointer<objstore_object> {
@@ -82,6 +91,24 @@ final class ChangesBox: ClosedWithParent {
             [
                 all.deleted, all.inserted, all.modifiedBefore, all.modifiedAfter, all.movedBefore, all.movedAfter,
             ][which], once: &indices[which])
+    }
+
+    /// 0 deletions, 1 insertions, 2 modifications, 3 moves, which maps have none of.
+    func lentKeys(_ which: Int) throws(StoreError) -> UnsafeMutableBufferPointer<objstore_value> {
+        guard let keys = changes.keys else {
+            throw StoreError(.wrongType, "the change set is not of an observed map: only its entries have keys")
+        }
+        return try lock.withLock { () throws(StoreError) in
+            if let list = self.keys[which] { return list }
+            let wanted = [keys.deleted, keys.inserted, keys.modified, []][which], room = max(1, wanted.count)
+            let list = UnsafeMutableBufferPointer(start: try Memory.allocate(objstore_value.self, room), count: room)
+            for (index, key) in wanted.enumerated() {
+                key.store(to: list.baseAddress.unsafelyUnwrapped + index, storeTag: store.shared.tag)
+            }
+            let filled = UnsafeMutableBufferPointer(rebasing: list[..<wanted.count])
+            self.keys[which] = filled
+            return filled
+        }
     }
 
     /// The view of one side; a second call gives the same.
@@ -238,6 +265,33 @@ public func objstore_results_observe(
 }
 
 @c @implementation
+public func objstore_collection_observe(
+    _ store: OpaquePointer?, _ collection: objstore_collection, _ flags: UInt32, _ handler: objstore_change_handler?,
+    _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    return Handles.pin(
+        store, .store, "store",
+        [
+            .wrongStore: "collection", .noSuchClass: "collection", .noSuchProperty: "collection",
+            .wrongType: "collection", .noSuchObject: "collection",
+        ]
+    ) { (box: StoreBox) throws(StoreError) in
+        try check(observeFlags: flags)
+        let object = box.store, handle = store!
+        let observer = try object.observe(try collectionID(collection), options(flags)) {
+            call(handler, userdata, $0, object, handle)
+        }
+        try makeToken(observer, object, parent: handle, token)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
 public func objstore_token_close(_ token: OpaquePointer?) -> objstore_status {
     Handles.close(token, .token, "token") {
         let box = $0 as! TokenBox
@@ -328,6 +382,7 @@ public func objstore_changes_get_info(
         if changes.isFromOtherProcess { full.flags |= UInt32(OBJSTORE_CHANGES_OTHER_PROCESS) }
         if changes.isCompared { full.flags |= UInt32(OBJSTORE_CHANGES_COMPARED) }
         if changes.isOwnerDeleted { full.flags |= UInt32(OBJSTORE_CHANGES_OWNER_DELETED) }
+        if changes.isCleared { full.flags |= UInt32(OBJSTORE_CHANGES_CLEARED) }
         full.class_id = changes.isOfCommits ? 0 : changes.schema.classID
         full.mask_words = UInt32(changes.changes.maskWords)
         full.from_version = changes.fromVersion
@@ -353,11 +408,31 @@ public func objstore_changes_list(
         guard (1...6).contains(change.rawValue) else {
             throw StoreError(.invalidArgument, "change \(change.rawValue) has no name")
         }
-        let which = Int(change.rawValue) - 1
-        let list = try box.objects(which < 3 ? which : which < 4 ? 2 : 3)
-        objects.pointee = UnsafePointer(list.baseAddress)
+        let which = Int(change.rawValue) - 1, list = which < 3 ? which : which < 4 ? 2 : 3
+        if box.changes.elements == .objects {
+            let all = try box.objects(list)
+            (objects.pointee, count.pointee) = (UnsafePointer(all.baseAddress), all.count)
+        } else {
+            (objects.pointee, count.pointee) = (nil, box.count(list))
+        }
         indices?.pointee = UnsafePointer(try box.lentIndices(which)?.baseAddress)
-        count.pointee = list.count
+    }
+}
+
+@c @implementation
+public func objstore_changes_keys(
+    _ changes: OpaquePointer?, _ change: objstore_change, _ keys: UnsafeMutablePointer<UnsafePointer<objstore_value>?>?,
+    _ count: UnsafeMutablePointer<Int>?
+) -> objstore_status {
+    guard let keys else { return failNull("keys") }
+    guard let count else { return failNull("count") }
+    return Handles.use(changes, .changes, "changes", [.wrongType: "changes"]) { (box: ChangesBox) throws(StoreError) in
+        guard (1...6).contains(change.rawValue) else {
+            throw StoreError(.invalidArgument, "change \(change.rawValue) has no name")
+        }
+        let which = Int(change.rawValue) - 1
+        let list = try box.lentKeys(which < 3 ? which : which < 4 ? 2 : 3)
+        (keys.pointee, count.pointee) = (UnsafePointer(list.baseAddress), list.count)
     }
 }
 

@@ -212,18 +212,37 @@ extension SectionedResults {
 }
 
 extension List {
+    /// See `observe` of ObjStore. Where it cannot, nothing is observed.
+    public func observe(
+        _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
+    ) -> NotificationToken { reporting { try observing(handler) } }
     public func thaw() -> List? { reporting { try thawed() } }
 }
 
 extension MutableSet {
+    /// See `observe` of ObjStore. Where it cannot, nothing is observed.
+    public func observe(
+        _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
+    ) -> NotificationToken { reporting { try observing(handler) } }
     public func thaw() -> MutableSet? { reporting { try thawed() } }
 }
 
 extension Map {
+    /// See `observe` of ObjStore. Where it cannot, nothing is observed.
+    public func observe(
+        _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
+    ) -> NotificationToken { reporting { try observing(handler) } }
     public func thaw() -> Map? { reporting { try thawed() } }
 }
 
 extension _CollectionProperty {
+    fileprivate func reporting(_ body: () throws -> NotificationToken) -> NotificationToken {
+        do { return try body() } catch {
+            report(error)
+            return NotificationToken()
+        }
+    }
+
     fileprivate func reporting(_ body: () throws -> Self?) -> Self? {
         do { return try body() } catch {
             report(error)

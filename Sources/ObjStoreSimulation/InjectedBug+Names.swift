@@ -122,6 +122,9 @@ extension InjectedBug: CustomStringConvertible {
         ("listUnmoved", .listUnmoved),
         ("linkUntouched", .linkUntouched), ("pathUnfollowed", .pathUnfollowed),
         ("interestForgotten", .interestForgotten),
+        ("elementMisplaced", .elementMisplaced),
+        ("elementKeyLost", .elementKeyLost),
+        ("elementUnsilenced", .elementUnsilenced),
     ]
 
     package init?(named name: String) {

@@ -25,6 +25,8 @@ struct Control {
     var isLists = false
     /// Histories of observers with key paths find it.
     var isPaths = false
+    /// Histories of observed lists, sets and maps find it.
+    var isCollections = false
     /// Histories find it in which the store is replaced.
     var isReplaced = false
 
@@ -256,6 +258,15 @@ struct Control {
         Control(
             bug: .interestForgotten, row: "-", mistake: "who waits for the value that an object had is not found",
             named: ["content", "paths"], isPaths: true),
+        Control(
+            bug: .elementMisplaced, row: "-", mistake: "an element that was replaced is told of where it was",
+            named: ["positions"], isCollections: true),
+        Control(
+            bug: .elementKeyLost, row: "-", mistake: "one of the new keys of a map is left out", named: ["keys"],
+            isCollections: true),
+        Control(
+            bug: .elementUnsilenced, row: "-", mistake: "a reader is told of what he did to a collection himself",
+            named: ["told"], isCollections: true),
     ]
 }
 
@@ -267,7 +278,7 @@ func runControls(_ arguments: Arguments) -> Int32 {
     for control in Control.all where arguments.bug == nil || control.bug == arguments.bug {
         total += 1
         let finding =
-            control.isQueue || control.isSilence || control.isLists || control.isPaths
+            control.isQueue || control.isSilence || control.isLists || control.isPaths || control.isCollections
             ? findByItself(control) : control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
         if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
         print(
@@ -315,13 +326,18 @@ private func findByItself(_ control: Control) -> Finding {
     func violation() -> String? {
         var told = 0
         if control.isPaths { return pathViolation(seeds: 1..<20, told: &told) }
+        var counts = CollectionCounts()
         if control.isLists { return listViolation(seeds: 1..<60, told: &told) }
+        if control.isCollections { return collectionViolation(seeds: 1..<20, counts: &counts) }
         return control.isQueue ? queueViolation(depth: 5) : silenceViolation(seeds: 1..<60)
     }
     let kind =
         control.isQueue
         ? "courses of a queue"
-        : control.isLists ? "observed lists" : control.isPaths ? "observed paths" : "silent transactions"
+        : control.isLists
+            ? "observed lists"
+            : control.isPaths
+                ? "observed paths" : control.isCollections ? "observed collections" : "silent transactions"
     let child = ChildProcess.start { send in
         send("in \(kind)\n")
         InjectedBug.set(control.bug, true)

@@ -19,6 +19,7 @@ import WholeModel
 /// crash silence [--histories N] [--seed S]                                         transactions without notifying
 /// crash paths [--histories N] [--seed S]                                           observers with key paths
 /// crash lists [--histories N] [--seed S]                                           observers of sorted and other lists
+/// crash collections [--histories N] [--seed S]                                     observers of lists, sets and maps
 /// crash controls [--bug NAME] --histories N | --seconds N                          injected bugs, each in N at most
 /// ```
 /// A run ends by its counts, where it is given some, on a slow machine too; without any after 30 seconds.
@@ -86,9 +87,9 @@ func usage(_ problem: String) -> Never {
     print(problem)
     print(
         """
-        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|paths|controls|trace] [--seconds N] \
-        [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] \
-        [--depth N] [--machine simulated|real] [--replaced] [--async] [--trace]
+        usage: crash [random|whole|directed|replay|enumerate|queue|silence|lists|paths|collections|controls|trace] \
+        [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] \
+        [--part I/N] [--depth N] [--machine simulated|real] [--replaced] [--async] [--trace]
         """
     )
     exit(2)
@@ -125,6 +126,8 @@ case "lists":
     exit(runLists(arguments))
 case "paths":
     exit(runPaths(arguments))
+case "collections":
+    exit(runCollections(arguments))
 case "directed":
     exit(runDirected(arguments))
 case "whole":

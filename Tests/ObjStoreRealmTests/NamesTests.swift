@@ -68,11 +68,15 @@ extension RealmExamples {
             let age = dogs[0].observe(keyPaths: [\Dog.age]) { change in
                 if case .change = change { told.withLock { $0.append("dog's age") } }
             }
+            let scores = dogs[1].scores.observe { change in
+                told.withLock { $0.append("scores \(change.insertedKeys)") }
+            }
             try realm.store.deliver()
             told.withLock { $0 = [] }
             try realm.write { dogs[0].age = 7 }
             try realm.store.deliver()
             #expect(told.withLock { $0.sorted() } == ["age [0]", "dog", "dog's age", "results [0]"])
+            scores.invalidate()
             // What cannot be observed is reported, and the token ends nothing.
             #expect(throws: ObjStoreError.self) {
                 try Store.checked { dogs.observe(keyPaths: ["none"]) { _ in }.invalidate() }

@@ -9,10 +9,10 @@ public final class List<Element: CollectionElement> {
     private var elements: [Element] = [] {
         didSet {
             ThisThread.didMove()
-            changes &+= 1
+            changeCount &+= 1
         }
     }
-    private var changes: UInt64 = 0
+    private var changeCount: UInt64 = 0
     let place: CollectionPlace?
     private let walks = Walks<Element>()
 
@@ -87,7 +87,7 @@ public final class List<Element: CollectionElement> {
     }
 
     /// Another number whenever the elements may be others.
-    private var stamp: UInt64 { place.map { $0.binding.space.current.stamp } ?? changes }
+    private var stamp: UInt64 { place.map { $0.binding.space.current.stamp } ?? changeCount }
 
     /// All of them, or none.
     package func removeAll(at indexes: some Sequence<Int>) {

@@ -62,6 +62,21 @@ extension Store {
         return .some(try ObservedPath(parsing: texts, of: cls, schema, names))
     }
 
+    /// A list, set or map, from now on.
+    ///
+    /// - Parameter hub: delivers; nil: the store's.
+    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`, `.wrongType`, `.noSuchObject`: the newest version does
+    /// not have the owner.
+    package func observe(
+        _ collection: CollectionID, _ options: ObserverOptions, on hub: ObserverHub? = nil, handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
+        try checkOpen()
+        let snapshot = try shared.database.snapshot()
+        let scope = try CollectionScope(collection, in: snapshot, tag: shared.tag)
+        return try (hub ?? self.hub).observe(
+            ObserverScope(scope), from: snapshot, options: options, handler: handler)
+    }
+
     /// All objects of a class, each delivered as native arguments of a C function.
     ///
     /// - Parameters:

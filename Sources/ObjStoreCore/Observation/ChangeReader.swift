@@ -22,6 +22,9 @@ package final class ChangeReader {
     /// The requested classes, and those that their objects have inside.
     private let wanted: [Bool]
     private let database: Database
+    /// Changes of lists, sets and maps, once somebody has asked for them.
+    private var splices: SpliceTable?
+    private var isForSplices = false
 
     /// - Parameter classes: ids of the classes to report.
     package init(
@@ -71,6 +74,7 @@ package final class ChangeReader {
     private func follow(_ start: LogPosition) throws(StoreError) -> Bool {
         for index in collectors.indices { collectors[index] = nil }
         (hasCommits, isFromOtherProcess) = (false, false)
+        if isForSplices { splices = SpliceTable() }
         let sameSchema = try from.schemaRef() == to.schemaRef()
         var schema = from.schema
         let scanner = try database.requireLog().scanner()
@@ -86,11 +90,15 @@ package final class ChangeReader {
             var reader = ByteReader(scanner.ops.base, count: scanner.ops.count)
             if record.flags.contains(.summary) {
                 // Too much to be listed; and a summary does not say how the schema changed.
-                if reader.isAtEnd || !sameSchema { return false }
+                if isForSplices || reader.isAtEnd || !sameSchema { return false }
                 for run in try OpLog.decodeSummary(&reader) { try collector(run.classID, isOwn)?.record(run) }
             } else {
                 var cursor = OpCursor(reader, schema: schema)
-                try readOps(&cursor, isOwn: isOwn)
+                if isForSplices {
+                    if try splices?.read(&cursor, of: wanted) != true { return false }
+                } else {
+                    try readOps(&cursor, isOwn: isOwn)
+                }
                 schema = cursor.schema
             }
         }
@@ -133,6 +141,19 @@ package final class ChangeReader {
         let columns = to.schema.classes[classIndex].columns
         if Int(column) < columns.count, columns[Int(column)].id == column { return Int(column) }
         return columns.firstIndex { $0.id == column }
+    }
+
+    /// What was done to one list, set or map, in order; nil where the log does not say it. Read once for all of them.
+    func splices(of scope: CollectionScope) throws(StoreError) -> [ElementSplice]? {
+        if isCompared { return nil }
+        if splices == nil {
+            splices = SpliceTable()
+            guard try from.schemaRef() == to.schemaRef() else { return nil }
+            isForSplices = true
+            defer { isForSplices = false }
+            if try followLog() { splices?.isWhole = true }
+        }
+        return splices?[scope]
     }
 
     // MARK: The trees

@@ -19,10 +19,25 @@ package final class ChangeSet: @unchecked Sendable {
     var listBefore: KeyBuffer?
     /// The owner of the observed collection is gone: there is nothing in it any more.
     package internal(set) var isOwnerDeleted = false
+    /// Of an observed list, set or map: it had elements, and has none now.
+    package internal(set) var isCleared = false
+    /// Of an observed map.
+    package internal(set) var keys: ChangedKeys?
+    /// What the lists tell of.
+    package internal(set) var elements = Elements.objects
     /// The observer it is for.
     weak var observer: Observer?
     /// Set by a handler that could not do its work: it comes again, with what is committed meanwhile.
     package var isUntold = false
+
+    package enum Elements: Sendable {
+        /// Object keys.
+        case objects
+        /// Positions of the elements of a list or set, as in `indices`.
+        case values
+        /// The same of a map.
+        case entries
+    }
 
     /// Positions in the list before and after, in the order of the lists of keys.
     package struct Indices: Sendable {

@@ -100,14 +100,17 @@ package final class Observer: @unchecked Sendable {
         let known = known!
         if scope.observesCommits { return ChangeSet(commits: known, known, isInitial: true) }
         let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
-        return ChangeSet(
+        let initial = ChangeSet(
             classID: scope.classID, before: known, after: known, changes: changes,
             indices: ranks == nil && !scope.isList ? nil : ChangeSet.Indices(), isInitial: true)
+        if case .collection(let collection) = scope.way { collection.describe(initial) }
+        return initial
     }
 
     /// Moves on to a version; nil where nothing happened to what is observed.
     func advance(_ reader: ChangeReader) throws(StoreError) -> ChangeSet? {
         if scope.observesCommits { return tellCommits([(reader, false)]) }
+        if case .collection(let collection) = scope.way { return try advance(collection, [(reader, false)]) }
         if scope.isList {
             if let changes = try advanceOrder(reader) { return changes }
             return try advanceList([(reader, false)])
@@ -124,6 +127,7 @@ package final class Observer: @unchecked Sendable {
     /// The same in several parts, of which it is not told of the silent ones.
     func advance(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
         if scope.observesCommits { return tellCommits(parts) }
+        if case .collection(let collection) = scope.way { return try advance(collection, parts) }
         if scope.isList { return try advanceList(parts) }
         let before = known!, after = parts[parts.count - 1].reader.to
         let cls = after.schema.classes[Int(scope.classID)]
@@ -155,6 +159,16 @@ package final class Observer: @unchecked Sendable {
         return ChangeSet(
             commits: before, after, isCompared: told.contains { $0.reader.isCompared },
             isFromOtherProcess: told.contains { $0.reader.isFromOtherProcess })
+    }
+
+    /// A list, set or map.
+    private func advance(
+        _ collection: CollectionScope, _ parts: [CollectionStep.Part]
+    ) throws(StoreError) -> ChangeSet? {
+        guard let before = known, let after = parts.last?.reader.to else { return nil }
+        let told = try CollectionStep(collection, from: before, parts)?.told()
+        known = after
+        return told
     }
 
     /// An answer that is found anew.

@@ -45,6 +45,13 @@ struct ComparedValue: Hashable {
 extension ObserverScope {
     func interest(in schema: Schema) -> ObserverInterest {
         if observesCommits { return .commits }
+        if case .collection(let collection) = way {
+            let owner = collection.id.owner.key
+            guard let target = collection.target else {
+                return .object(ObjectPlace(classIndex: UInt32(collection.ownerClass), key: owner))
+            }
+            return .elements(propertyID: collection.id.propertyID, owner: owner, target: target)
+        }
         let all = ObserverInterest.classes(reads.leadsAnywhere ? nil : classes(in: schema))
         guard Int(classID) < schema.classes.count else { return all }
         let isUsual = if case .everything = paths { true } else { !paths.leadsAway(from: Int(classID), of: schema) }

@@ -21,6 +21,8 @@ package struct ObserverScope: Sendable {
         case order([SortKey], Range<Int>)
         /// In any other way: the answer is found anew.
         case list
+        /// No answer, but the elements of a list, set or map.
+        case collection(CollectionScope)
     }
 
     /// It has positions by more than the keys of its objects.
@@ -34,6 +36,13 @@ package struct ObserverScope: Sendable {
         let reads = QueryReads(query)
         self.reads = reads
         way = ObserverScope.way(query)
+    }
+
+    init(_ collection: CollectionScope) {
+        query = Query(all: ClassID.of(collection.toldClass))
+        reads = QueryReads(query)
+        paths = .own
+        way = .collection(collection)
     }
 
     /// Of whatever is committed.
@@ -54,6 +63,7 @@ package struct ObserverScope: Sendable {
 
     /// Whose changes have to be looked at.
     func classes(in schema: Schema) -> Set<UInt32> {
+        if case .collection(let collection) = way { return collection.classes }
         if reads.leadsAnywhere { return Set((0..<schema.classes.count).map { UInt32($0) }) }
         var classes = Set(reads.classes.map { UInt32($0) })
         paths.addClasses(from: Int(classID), of: schema, to: &classes)
@@ -61,6 +71,7 @@ package struct ObserverScope: Sendable {
     }
 
     func isCovered(by reader: ChangeReader) -> Bool {
+        if case .collection(let collection) = way { return collection.classes.allSatisfy(reader.covers) }
         if reads.classes.count == 1 && !reads.leadsAnywhere
             && !paths.leadsAway(from: Int(classID), of: reader.to.schema)
         {
@@ -110,6 +121,8 @@ package struct ObserverScope: Sendable {
 
     /// The keys that satisfy it in a version, in their order; none where that is older than the class. Costs a scan.
     func keys(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
+        // Its version has what is needed.
+        if case .collection = way { return KeyBuffer() }
         guard Int(classID) < snapshot.schema.classes.count else { return KeyBuffer() }
         guard let gate else { return try QueryRun(query, .version(snapshot)).keys() }
         return try gate.within { () throws(StoreError) in try QueryRun(query, .version(snapshot)).keys() }

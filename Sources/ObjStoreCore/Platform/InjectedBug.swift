@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 120
+    package static let count: Int32 = 123
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -246,6 +246,12 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var pathUnfollowed: InjectedBug { InjectedBug(118) }
     /// Who waits for a value that an object had before is not looked up.
     @inline(__always) package static var interestForgotten: InjectedBug { InjectedBug(119) }
+    /// An element that was replaced is told of at the place that it had before.
+    @inline(__always) package static var elementMisplaced: InjectedBug { InjectedBug(120) }
+    /// Of the new keys of a map one is left out.
+    @inline(__always) package static var elementKeyLost: InjectedBug { InjectedBug(121) }
+    /// A reader is told of what he did to a list, set or map himself.
+    @inline(__always) package static var elementUnsilenced: InjectedBug { InjectedBug(122) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -256,7 +256,12 @@ def main(path: str) -> None:
         weights: float = dear.sum(Order.weight)
         print(most, made, weights, order.id.hex, store.get(Order, order.id))
         with store.write():
-            collections(store.add(Kennel(name="K", dogs=["a"], walks=iter([datetime.now(timezone.utc)]), by_id={})))
+            kennel = store.add(Kennel(name="K", dogs=["a"], walks=iter([datetime.now(timezone.utc)]), by_id={}))
+            collections(kennel)
+        kennel.walks.observe(lambda change: print(change.insertions, change.moves), initial=False).close()
+        kennel.by_id.observe(lambda change: print(change.inserted_keys)).close()
+        stream: objstore.ElementStream = kennel.walks.changes()
+        stream.close()
         nested(store)
         queries(store)
         asyncio.run(asynchronous(store.objects(Dog)))

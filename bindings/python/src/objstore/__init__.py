@@ -92,7 +92,8 @@ from .models.steps import SortKey, asc, desc
 from .native import ffi
 from .observing.changes import Changes
 from .observing.commits import Commits
-from .observing.streams import ChangeStream
+from .observing.element_changes import ElementChanges
+from .observing.streams import ChangeStream, ElementStream
 from .observing.tokens import Token
 from .opening.default_store import default_store, set_default
 from .opening.file_checks import ClassReport, FileReport, salvage, verify_file
@@ -135,6 +136,8 @@ __all__ = [
     "Counts",
     "Dict",
     "DuplicateKey",
+    "ElementChanges",
+    "ElementStream",
     "Embedded",
     "EmbeddedModel",
     "Error",

@@ -1,21 +1,26 @@
 """Collections as questions: their objects, or their elements, filtered, sorted and added up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
-from ..errors import WrongType, about
+from ..errors import InvalidArgument, WrongType, about
 from ..messages import a
 from ..reading import queries
-from ..values.kinds import LINK
+from ..values.kinds import LINK, MAP
 from .collection import Collection
 
 if TYPE_CHECKING:
     from ..models.expressions import Condition
     from ..models.model import Model
+    from ..observing.changes import Changes
+    from ..observing.element_changes import ElementChanges
+    from ..observing.streams import ChangeStream, ElementStream
+    from ..observing.tokens import Token
     from ..queries.results import Results
     from ..queries.sections import Order, Sections
     from ..queries.tables import Groups, Table
     from ..queries.value_results import ValueResults
+    from .dicts import Dict
 
     M = TypeVar("M", bound=Model)
     R_co = TypeVar("R_co", covariant=True)
@@ -54,6 +59,24 @@ def _offset(self: "Queried[Any]", count: int) -> "Results[Any] | ValueResults[An
     return self._asked().offset(count)
 
 
+def _observe(self: "Queried[Any]", handler: Any, keys: Any = None, *, initial: bool = True) -> Any:
+    """Calls handler(change) for what every commit changes in the collection from now on, whichever thread or process
+    makes it: inside store.deliver() and store.wait(), on the thread that calls them. Of lists and sets of objects a
+    change tells of objects (Changes), as of objects(); else of elements, and keys of dicts (ElementChanges).
+
+    keys     of objects: modifications of other properties are not reported
+    initial  the first call, change.is_initial, is of the state at its delivery; what was committed before is in it
+
+    Observing lasts as long as the token that is returned. Not inside a write (AlreadyInWrite), and not what is frozen
+    (WrongView). NoSuchObject: the owner was deleted."""
+    return self._source._observed()._observe_collection(self, handler, keys, initial)
+
+
+def _changes(self: "Queried[Any]", keys: Any = None, *, initial: bool = True) -> Any:
+    """The same for asyncio: `async for change in person.tags.changes(): …`"""
+    return self._source._observed()._collection_changes(self, keys, initial)
+
+
 if TYPE_CHECKING:
     # What these return depends on what the elements are. A checker decides that for the instance of a descriptor, not
     # for a `self` with a bound.
@@ -69,6 +92,32 @@ if TYPE_CHECKING:
 
     class _Count(Protocol[R_co]):
         def __call__(self, count: int) -> R_co: ...
+
+    class _Observe(Protocol[R_co]):
+        def __call__(
+            self, handler: Callable[[R_co], object], keys: Iterable[object] | None = None, *, initial: bool = True
+        ) -> Token: ...
+
+    class _Changes(Protocol[R_co]):
+        def __call__(self, keys: Iterable[object] | None = None, *, initial: bool = True) -> R_co: ...
+
+    class _OfObserve:
+        @overload
+        def __get__(self, collection: Dict[Any, Any], owner: object) -> _Observe[ElementChanges]: ...
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Observe[Changes[M]]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Observe[ElementChanges]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
+
+    class _OfChanges:
+        @overload
+        def __get__(self, collection: Dict[Any, Any], owner: object) -> _Changes[ElementStream]: ...
+        @overload
+        def __get__(self, collection: "Queried[M | None]", owner: object) -> _Changes[ChangeStream[M]]: ...
+        @overload
+        def __get__(self, collection: "Queried[V]", owner: object) -> _Changes[ElementStream]: ...
+        def __get__(self, collection: Any, owner: object) -> Any: ...
 
     class _OfConditions:
         @overload
@@ -107,6 +156,7 @@ class Queried(Collection, Generic[T_co]):
         kennel.dogs.objects().sum(Dog.age)
         dog.tags.where(value.starts_with("g")).order_by(value)
         dog.tags.elements().max()
+        dog.tags.observe(lambda change: print(change.deletions, change.insertions))
 
     All of it is in the order that the elements have here until it is sorted, with an object as often as it is here, and
     without None of objects. Live, like all results: each use looks at the elements that there are then."""
@@ -136,8 +186,30 @@ class Queried(Collection, Generic[T_co]):
         filter = _OfText()
         order_by = distinct = _OfValues()
         limit = offset = _OfCount()
+        observe = _OfObserve()
+        changes = _OfChanges()
     else:
         where, filter, order_by, distinct, limit, offset = _where, _filter, _order_by, _distinct, _limit, _offset
+        observe, changes = _observe, _changes
+
+    @property
+    def _owner(self) -> type:
+        """The class whose property it is."""
+        assert self._prop.model is not None
+        return self._prop.model
+
+    @property
+    def _shows_objects(self) -> bool:
+        """Are its changes about objects?"""
+        return self._shape.element.kind == LINK and self._shape.kind != MAP
+
+    def _refuse_keys(self, keys: object) -> None:
+        if keys is not None:
+            raise about(
+                InvalidArgument,
+                self._prop,
+                f"keys: {self._prop.path} is {a(self._shape.type_name)}, of which change sets do not tell properties",
+            )
 
     def select(self: "Queried[M | None]", *values: object, **names: object) -> "Table":
         """A table of values of each object; see Results.select."""

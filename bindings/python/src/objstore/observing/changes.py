@@ -12,6 +12,8 @@ from ..objects import state
 from .sides import Sides
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ..schema.bindings import Binding
     from ..stores.frozen import Frozen
     from ..stores.open_store import OpenStore
@@ -24,61 +26,44 @@ _keep = ffi.bind("objstore_changes_keep")
 _close = ffi.bind("objstore_changes_close")
 
 M = TypeVar("M", bound=Model)
-INITIAL, OTHER_PROCESS, COMPARED, OWNER_DELETED = 0x1, 0x2, 0x4, 0x8
+INITIAL, OTHER_PROCESS, COMPARED, OWNER_DELETED, CLEARED = 0x1, 0x2, 0x4, 0x8, 0x10
 DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER, MOVES, MOVES_AFTER = 1, 2, 3, 4, 5, 6
 _SAME_OBJECTS = (MODIFICATIONS_AFTER, MOVES_AFTER)  # as those before, at other positions
 _INFO_BYTES = ctypes.sizeof(ffi.ChangesInfo)
 
 
-class Changes(Generic[M]):
-    """What commits changed since the observer's last call. Each change is reported once, in order.
-
-        deletions                 positions in the list as it was before, of what went and of what moved
-        insertions                positions in the list as it is after, of what came and of what moved
-        moves                     (before, after) of what stands elsewhere among the others; only in an order of its own
-        modifications             positions before, of objects that were there before and are after
-        modifications_after       positions of the same objects after
-        deleted, inserted, modified, moved   the objects; none of them twice
-
-    A list follows: take out the deletions from the last to the first, put in the insertions from the first to the last.
-    Positions are there for observed results only; the numbers are copies, which last. The objects are of the versions
-    `before` (deleted ones) and `after`, and can be read until the handler returns; in `async for`, until the next
-    change is taken.
-    """
+class AnyChanges:
+    """Where commits changed what is observed, and between which versions. Base of change sets."""
 
     __slots__ = (
         "_store",
-        "_binding",
         "_sides",
-        "_objects",
+        "_counts",
         "_positions",
-        "_masks",
-        "_places",
         "_mask_words",
         "__weakref__",
         "is_initial",
         "is_from_other_process",
         "is_compared",
         "is_owner_deleted",
+        "is_cleared",
         "from_version",
         "to_version",
     )
 
-    def __init__(self, store: "OpenStore", binding: "Binding", handle: int) -> None:
+    def __init__(self, store: "OpenStore", handle: int) -> None:
         info = ffi.ChangesInfo(struct_size=_INFO_BYTES)
         check(_get_info(handle, ctypes.byref(info)))
         self._store = store
-        self._binding = binding
         self._sides = Sides(store, handle)
-        self._objects: list[memoryview] = []  # deletions, insertions, modifications, moves
+        self._counts: list[int] = []  # deletions, insertions, modifications, moves
         self._positions: list[memoryview | None] = []  # by kind
-        self._masks: memoryview | None = None
-        self._places: tuple[int | None, ...] = ()  # with the masks: the bit of each property
         self._mask_words: int = info.mask_words
         self.is_initial = bool(info.flags & INITIAL)  # the first one: nothing changed yet
         self.is_from_other_process = bool(info.flags & OTHER_PROCESS)  # some of it was
         self.is_compared = bool(info.flags & COMPARED)  # so late that two versions were compared: only real changes
         self.is_owner_deleted = bool(info.flags & OWNER_DELETED)  # of a collection: no more comes
+        self.is_cleared = bool(info.flags & CLEARED)  # of an observed collection: it had elements, and has none now
         self.from_version: int = info.from_version  # what the observer knew before
         self.to_version: int = info.to_version  # what it knows now
         for which in (DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER):
@@ -87,40 +72,38 @@ class Changes(Generic[M]):
             self._copy(MOVES)
             self._copy(MOVES_AFTER)
         else:
-            self._objects.append(_words(None, 0, "q"))
+            self._take(None, 0)
             self._positions += [None if self._positions[0] is None else _words(None, 0, "Q")] * 2
 
     def _copy(self, which: int) -> None:
         objects_at, positions_at, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
-        check(
-            _list(self._sides.handle, which, ctypes.byref(objects_at), ctypes.byref(positions_at), ctypes.byref(count))
-        )
+        handle = self._sides.handle
+        check(_list(handle, which, ctypes.byref(objects_at), ctypes.byref(positions_at), ctypes.byref(count)))
         if which not in _SAME_OBJECTS:
-            words = _words(objects_at.value, 2 * count.value, "q")
-            if count.value and words[0] & (1 << 64) - 1 != self._binding.head:
-                raise WrongStore(
-                    f"a change set of another store or class than {self._binding.model.__name__} of {self._store!r}"
-                )
-            self._objects.append(words[1::2])
+            self._take(objects_at.value, count.value)
         self._positions.append(None if positions_at.value is None else _words(positions_at.value, count.value, "Q"))
+
+    def _take(self, objects: int | None, count: int) -> None:
+        """Of one of the lists: its objects, if it has any."""
+        self._counts.append(count)
 
     # What happened
 
     @property
     def deletion_count(self) -> int:
-        return len(self._objects[0])
+        return self._counts[0]
 
     @property
     def insertion_count(self) -> int:
-        return len(self._objects[1])
+        return self._counts[1]
 
     @property
     def modification_count(self) -> int:
-        return len(self._objects[2])
+        return self._counts[2]
 
     @property
     def move_count(self) -> int:
-        return len(self._objects[3])
+        return self._counts[3]
 
     @property
     def deletions(self) -> list[int]:
@@ -141,6 +124,82 @@ class Changes(Generic[M]):
     @property
     def modifications_after(self) -> list[int]:
         return self._listed(MODIFICATIONS_AFTER)
+
+    @property
+    def before(self) -> "Frozen":
+        """The store as it was."""
+        return self._sides.before
+
+    @property
+    def after(self) -> "Frozen":
+        """The store as the changes made it. It may have moved on since."""
+        return self._sides.after
+
+    def _shown(self, what: str) -> str:
+        counts = f"{self.deletion_count} deleted, {self.insertion_count} inserted, {self.modification_count} modified"
+        counts += f", {self.move_count} moved" if self.move_count else ""
+        counts = "initial" if self.is_initial else counts
+        return f"<{type(self).__name__} of {what}, version {self.from_version} to {self.to_version}: {counts}>"
+
+    # For observers
+
+    def _kept(self) -> "Self":
+        """The same beyond its handler, until _end()."""
+        kept = cell_of(self, _close)
+        check(_keep(self._sides.handle, ctypes.byref(kept)))
+        self._sides.keep(kept.value)
+        return self
+
+    def _end(self) -> None:
+        """Its objects cannot be read any more, and it pins nothing."""
+        self._sides.close()
+
+    def _listed(self, which: int) -> list[int]:
+        positions = self._positions[which - 1]
+        if positions is None:
+            raise InvalidArgument("positions are known where results are observed: store.objects(…).observe(…)")
+        return positions.tolist()
+
+    def _with_moves(self, which: int, moves: int) -> list[int]:
+        listed = self._listed(which)
+        return sorted(listed + self._listed(moves)) if self.move_count else listed
+
+
+class Changes(AnyChanges, Generic[M]):
+    """What commits changed since the observer's last call. Each change is reported once, in order.
+
+        deletions                 positions in the list as it was before, of what went and of what moved
+        insertions                positions in the list as it is after, of what came and of what moved
+        moves                     (before, after) of what stands elsewhere among the others; only in an order of its own
+        modifications             positions before, of objects that were there before and are after
+        modifications_after       positions of the same objects after
+        deleted, inserted, modified, moved   the objects; none of them twice
+
+    A list follows: take out the deletions from the last to the first, put in the insertions from the first to the last.
+    Positions are there for observed results only; the numbers are copies, which last. The objects are of the versions
+    `before` (deleted ones) and `after`, and can be read until the handler returns; in `async for`, until the next
+    change is taken.
+    """
+
+    __slots__ = ("_binding", "_objects", "_masks", "_places")
+
+    def __init__(self, store: "OpenStore", binding: "Binding", handle: int) -> None:
+        self._binding = binding
+        self._objects: list[memoryview] = []  # deletions, insertions, modifications, moves
+        self._masks: memoryview | None = None
+        self._places: tuple[int | None, ...] = ()  # with the masks: the bit of each property
+        super().__init__(store, handle)
+
+    def _take(self, objects: int | None, count: int) -> None:
+        super()._take(objects, count)
+        words = _words(objects, 2 * count, "q")
+        if count and words[0] & (1 << 64) - 1 != self._binding.head:
+            raise WrongStore(
+                f"a change set of another store or class than {self._binding.model.__name__} of {self._store!r}"
+            )
+        self._objects.append(words[1::2])
+
+    # What happened
 
     @property
     def deleted(self) -> list[M]:
@@ -172,50 +231,19 @@ class Changes(Generic[M]):
         places = zip(self._places, self._binding.properties)
         return tuple(p.name for place, p in places if place is not None and masks[at + place // 64] >> place % 64 & 1)
 
-    @property
-    def before(self) -> "Frozen":
-        """The store as it was."""
-        return self._sides.before
-
-    @property
-    def after(self) -> "Frozen":
-        """The store as the changes made it. It may have moved on since."""
-        return self._sides.after
-
     def __repr__(self) -> str:
-        what = f"{self.deletion_count} deleted, {self.insertion_count} inserted, {self.modification_count} modified"
-        what += f", {self.move_count} moved" if self.move_count else ""
-        what = "initial" if self.is_initial else what
-        return f"<Changes of {self._binding.model.__name__}, version {self.from_version} to {self.to_version}: {what}>"
+        return self._shown(self._binding.model.__name__)
 
     # For observers
 
-    def _kept(self) -> "Changes[M]":
-        """The same beyond its handler, until _end()."""
-        kept = cell_of(self, _close)
+    def _kept(self) -> "Self":
         self._all_masks()
-        check(_keep(self._sides.handle, ctypes.byref(kept)))
-        self._sides.keep(kept.value)
-        return self
-
-    def _end(self) -> None:
-        """Its objects cannot be read any more, and it pins nothing."""
-        self._sides.close()
+        return super()._kept()
 
     def _made(self, side: "Frozen", keys: list[int]) -> list[M]:
         block = side._unread(self._binding)
         made: list[M] = state.make_many(self._binding.model, block, keys, [0] * len(keys))
         return made
-
-    def _listed(self, which: int) -> list[int]:
-        positions = self._positions[which - 1]
-        if positions is None:
-            raise InvalidArgument("positions are known where results are observed: store.objects(…).observe(…)")
-        return positions.tolist()
-
-    def _with_moves(self, which: int, moves: int) -> list[int]:
-        listed = self._listed(which)
-        return sorted(listed + self._listed(moves)) if self.move_count else listed
 
     def _all_masks(self) -> memoryview:
         """The masks of all modifications, one bit a property; read when needed first, while the handle is there."""

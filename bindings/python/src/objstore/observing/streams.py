@@ -3,32 +3,36 @@
 import asyncio
 import os
 from collections import deque
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..errors import Closed, Status
 from ..models.model import Model
 from ..native.handles import ClosingBlock
 from . import delivery
-from .changes import Changes
-from .tokens import ChangeToken
+from .changes import AnyChanges, Changes
+from .element_changes import ElementChanges
+from .tokens import ChangeToken, ElementToken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Self
 
     from ..reading.evaluations import Evaluation
     from ..reading.views import View
     from ..schema.bindings import Binding
     from ..stores.open_store import OpenStore
+    from ..values.elements import Shape
 
 
 M = TypeVar("M", bound=Model)
+C = TypeVar("C", bound=AnyChanges)
 
 
-class _Arrivals(Generic[M]):
+class _Arrivals(Generic[C]):
     """What came and was not taken yet; and its waiter. Any thread may deliver."""
 
     def __init__(self) -> None:
-        self.changes: deque[Changes[M]] = deque()
+        self.changes: deque[C] = deque()
         self.waiter: asyncio.Future[None] | None = None
 
     def wake(self, *_: object) -> None:
@@ -37,11 +41,14 @@ class _Arrivals(Generic[M]):
             waiter.get_loop().call_soon_threadsafe(_wake, waiter)
 
 
-class _StreamToken(ChangeToken[M]):
-    __slots__ = ("arrivals",)
-    arrivals: _Arrivals[M]
+class _Arriving:
+    """What tokens of streams do with what they are told."""
 
-    def _tell(self, changes: Changes[M], call: delivery.Call) -> None:
+    __slots__ = ()
+    arrivals: _Arrivals[Any]
+    _handler: "Callable[[Any], object]"
+
+    def _tell(self, changes: AnyChanges, call: delivery.Call) -> None:
         kept, arrived = changes._kept(), self.arrivals.changes
         call.handler = self._handler
         if arrived and (arrived[-1].from_version, arrived[-1].is_initial) == (kept.from_version, kept.is_initial):
@@ -49,6 +56,14 @@ class _StreamToken(ChangeToken[M]):
         arrived += (kept,)
         call.is_over = True  # no byte code between the two at which a signal handler could run
         self._handler(changes)
+
+
+class _StreamToken(_Arriving, ChangeToken[M]):
+    __slots__ = ("arrivals",)
+
+
+class _ElementStreamToken(_Arriving, ElementToken):
+    __slots__ = ("arrivals",)
 
 
 class _Descriptor:
@@ -67,8 +82,8 @@ def _wake(waiter: "asyncio.Future[None]") -> None:
         waiter.set_result(None)
 
 
-class ChangeStream(Generic[M], ClosingBlock):
-    """The changes of some results, one after the other, from the moment on when it was made: `results.changes()`.
+class AnyStream(Generic[C], ClosingBlock):
+    """Change sets, one after the other, from the moment on when it was made. Base of streams.
 
     Waits for the store's descriptor in the running loop: no thread, no polling. Nothing is delivered while no task
     waits for it, so commits that come while a change is worked on are put together into the next one. Waiting delivers
@@ -77,22 +92,17 @@ class ChangeStream(Generic[M], ClosingBlock):
     Ends when it is closed or garbage, and with the store. As a context manager it is closed at the end of the block.
     """
 
-    def __init__(
-        self,
-        store: "OpenStore",
-        binding: "Binding",
-        find: "Callable[[View], Evaluation]",
-        keys: "Iterable[object] | None",
-        initial: bool,
-    ) -> None:
+    def __init__(self, store: "OpenStore") -> None:
         self._store = store
-        self._arrivals: _Arrivals[M] = _Arrivals()
+        self._arrivals: _Arrivals[C] = _Arrivals()
         self._descriptor: _Descriptor | None = None
         self._ending, self._is_inside = None, False
-        self._shown: Changes[M] | None = None
-        self._token: _StreamToken[M] = _StreamToken(store, binding, self._arrivals.wake, keys)
-        self._token.arrivals = self._arrivals
-        self._token.observe_results(find, initial)
+        self._shown: C | None = None
+        self._token: _StreamToken[Any] | _ElementStreamToken
+
+    def _begin(self, token: "_StreamToken[Any] | _ElementStreamToken") -> None:
+        token.arrivals = self._arrivals
+        self._token = token
 
     def close(self) -> None:
         """Ends it; a loop over it ends, too. Closing twice is allowed."""
@@ -107,10 +117,10 @@ class ChangeStream(Generic[M], ClosingBlock):
         else:
             self._close_descriptor()
 
-    def __aiter__(self) -> "ChangeStream[M]":
+    def __aiter__(self) -> "Self":
         return self
 
-    async def __anext__(self) -> Changes[M]:
+    async def __anext__(self) -> C:
         self._release()
         if self._arrivals.waiter is not None:
             raise RuntimeError("another task waits for the same changes already: call changes() for each")
@@ -165,3 +175,31 @@ class ChangeStream(Generic[M], ClosingBlock):
         shown, self._shown = self._shown, None
         if shown is not None:
             shown._end()
+
+
+class ChangeStream(AnyStream[Changes[M]]):
+    """The changes of some results, or of the objects in a collection: `results.changes()`; see AnyStream."""
+
+    def __init__(self, store: "OpenStore", binding: "Binding", keys: "Iterable[object] | None") -> None:
+        super().__init__(store)
+        token: _StreamToken[M] = _StreamToken(store, binding, self._arrivals.wake, keys)
+        self._begin(token)
+
+    def of_results(self, find: "Callable[[View], Evaluation]", initial: bool) -> "ChangeStream[M]":
+        self._token.observe_results(find, initial)
+        return self
+
+    def of_collection(self, place: Any, initial: bool) -> "ChangeStream[M]":
+        self._token.observe_collection(place, initial)
+        return self
+
+
+class ElementStream(AnyStream[ElementChanges]):
+    """The changes of a list, set or dict: `person.tags.changes()`; see AnyStream."""
+
+    def __init__(
+        self, store: "OpenStore", binding: "Binding", shape: "Shape", path: str, place: Any, initial: bool
+    ) -> None:
+        super().__init__(store)
+        self._begin(_ElementStreamToken(store, binding, self._arrivals.wake, shape, path))
+        self._token.observe_collection(place, initial)

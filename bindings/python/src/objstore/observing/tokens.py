@@ -25,12 +25,14 @@ from ..reading.views import View
 from ..schema import redefinition
 from ..writing.silent import AnyToken
 from . import delivery
-from .changes import Changes
+from .changes import AnyChanges, Changes
+from .element_changes import ElementChanges
 from .key_paths import KeyPaths
 
 if TYPE_CHECKING:
     from ..schema.bindings import Binding
     from ..stores.open_store import OpenStore
+    from ..values.elements import Shape
 
 
 _observe_class = ffi.bind("objstore_observe_paths")
@@ -39,6 +41,7 @@ _object_observe = ffi.bind("objstore_object_observe")
 _token_pause = ffi.bind("objstore_token_pause")
 _token_resume = ffi.bind("objstore_token_resume")
 _token_set_interval = ffi.bind("objstore_token_set_interval")
+_collection_observe = ffi.bind("objstore_collection_observe")
 _token_close = ffi.bind("objstore_token_close")
 _view_open = ffi.bind("objstore_view_open")
 _view_close = ffi.bind("objstore_view_close")
@@ -115,7 +118,7 @@ class ChangeToken(Token, Generic[M]):
         self,
         store: "OpenStore",
         binding: "Binding",
-        handler: Callable[[Changes[M]], object],
+        handler: Callable[[Any], object],
         keys: "Iterable[object] | None",
     ) -> None:
         super().__init__()
@@ -160,6 +163,15 @@ class ChangeToken(Token, Generic[M]):
             )
         )
 
+    def observe_collection(self, place: Any, initial: bool) -> None:
+        """`place`: an objstore_collection."""
+        flags = INITIAL if initial else 0
+        check(
+            _collection_observe(
+                self._store._open_handle(), place, flags, handler_entry, self._number, MUST_FINISH, self._out
+            )
+        )
+
     def observe_object(self, key: int) -> None:
         check(
             _object_observe(
@@ -178,7 +190,7 @@ class ChangeToken(Token, Generic[M]):
     def _called(self, given: Any, call: delivery.Call) -> None:
         self._tell(Changes(self._store, self._binding, given), call)
 
-    def _tell(self, changes: Changes[M], call: delivery.Call) -> None:
+    def _tell(self, changes: AnyChanges, call: delivery.Call) -> None:
         call.handler = self._handler
         try:
             result = self._handler(changes)
@@ -186,6 +198,22 @@ class ChangeToken(Token, Generic[M]):
             ended("a handler", result, may_go_on=True)
         finally:
             changes._end()
+
+
+class ElementToken(ChangeToken[Any]):
+    """An observer of a list, set or dict whose changes are not about objects."""
+
+    __slots__ = ("_shape", "_path")
+
+    def __init__(
+        self, store: "OpenStore", binding: "Binding", handler: Callable[[Any], object], shape: "Shape", path: str
+    ) -> None:
+        super().__init__(store, binding, handler, None)
+        self._shape = shape
+        self._path = path
+
+    def _called(self, given: Any, call: delivery.Call) -> None:
+        self._tell(ElementChanges(self._store, self._shape, self._path, given), call)
 
 
 def properties(binding: "Binding", given: "Iterable[object]", what: str = "keys") -> list[Property]:

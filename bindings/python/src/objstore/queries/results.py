@@ -503,7 +503,8 @@ class Results(Generic[M]):
 
     def changes(self, keys: "Iterable[object] | None" = None, *, initial: bool = True) -> ChangeStream[M]:
         """The same for asyncio: `async for change in results.changes(): …`"""
-        return ChangeStream(self._source._observed(), self._binding, self._find, keys, initial)
+        stream: ChangeStream[M] = ChangeStream(self._source._observed(), self._binding, keys)
+        return stream.of_results(self._find, initial)
 
     # Changing
 

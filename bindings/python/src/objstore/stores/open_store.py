@@ -14,7 +14,8 @@ from ..models.model import Model, ModelMeta
 from ..native import ffi
 from ..native.failures import check, failure
 from ..native.handles import Bag, Closer, ClosingBlock, Handle, cell_of, forget, when_gone
-from ..observing.tokens import ChangeToken, Token
+from ..observing.streams import AnyStream, ChangeStream, ElementStream
+from ..observing.tokens import ChangeToken, ElementToken, Token
 from ..reading.views import Block, Epoch, Snapshot, View
 from ..schema import file_models
 from ..schema.bindings import Binding
@@ -27,6 +28,7 @@ from .creation import Factory
 from .frozen import Frozen, freeze
 
 if TYPE_CHECKING:
+    from ..collections.queried import Queried
     from ..models.properties import Property
 
 
@@ -257,6 +259,25 @@ class OpenStore(Factory, ClosingBlock):
         token: ChangeToken[Any] = ChangeToken(self, binding, handler, keys)
         token.observe_object(key)
         return token
+
+    def _observe_collection(self, seen: "Queried[Any]", handler: Any, keys: Any, initial: bool) -> Token:
+        token = self._collection_token(seen, handler, keys)
+        token.observe_collection(seen._c, initial)
+        return token
+
+    def _collection_token(self, seen: "Queried[Any]", handler: Any, keys: Any) -> ChangeToken[Any]:
+        element = seen._shape.element
+        if seen._shows_objects:
+            return ChangeToken(self, self._leading(element.target), handler, keys)
+        seen._refuse_keys(keys)
+        return ElementToken(self, self._binding(seen._owner), handler, seen._shape, seen._prop.path)
+
+    def _collection_changes(self, seen: "Queried[Any]", keys: Any, initial: bool) -> AnyStream[Any]:
+        if seen._shows_objects:
+            stream: ChangeStream[Any] = ChangeStream(self, self._leading(seen._shape.element.target), keys)
+            return stream.of_collection(seen._c, initial)
+        seen._refuse_keys(keys)
+        return ElementStream(self, self._binding(seen._owner), seen._shape, seen._prop.path, seen._c, initial)
 
     def _lasting(self) -> Frozen:
         return self.freeze()

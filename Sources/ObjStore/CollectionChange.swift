@@ -1,0 +1,275 @@
+internal import ObjStoreCore
+
+/// What happened to a list, set or map between two versions, in this or another process: which elements came, went,
+/// moved and were replaced.
+///
+/// ```swift
+/// let token = try person.tags.observe { change in
+///     switch change.kind {
+///     case .initial(let tags): show(tags)
+///     case .update(let tags, let deletions, let insertions, let modifications): …
+///     }
+/// }
+/// ```
+/// It keeps both versions: let go of it. Any thread.
+public struct CollectionChange<Observed: _CollectionProperty>: Sendable {
+    let changes: ObjStoreCore.ChangeSet
+    let sides: ChangeSides
+    private let place: ObservedPlace
+
+    init(_ changes: ObjStoreCore.ChangeSet, _ place: ObservedPlace) {
+        self.changes = changes
+        self.place = place
+        sides = ChangeSides(changes, place.live)
+    }
+
+    /// As a Realm Swift program reads it.
+    public enum Kind {
+        /// The first one of an observer: from here on it reports changes.
+        case initial(Observed)
+        /// Positions of deletions are those before the change, the others those in the collection given here. An
+        /// element that moved is a deletion and an insertion.
+        case update(Observed, deletions: [Int], insertions: [Int], modifications: [Int])
+    }
+
+    public var kind: Kind {
+        isInitial
+            ? .initial(collection)
+            : .update(collection, deletions: deletions, insertions: insertions, modifications: modifications)
+    }
+
+    /// The collection as it is after the change, frozen; that of an invalid object where the owner was deleted.
+    public var collection: Observed { shown(before: false) }
+    /// As it was.
+    public var collectionBefore: Observed { shown(before: true) }
+
+    private func shown(before: Bool) -> Observed {
+        do throws(ObjStoreError) { return place.collection(in: try sides.space(before: before)) } catch {
+            sides.live.handle.reports.report(error)
+            return place.collection(in: sides.live)
+        }
+    }
+
+    /// The first one of an observer: nothing has changed yet.
+    public var isInitial: Bool { changes.isInitial }
+    /// Another process committed some of it.
+    public var isFromOtherProcess: Bool { changes.isFromOtherProcess }
+    /// The log did not say it, so the two versions were compared: an element in whose place an equal one was put is
+    /// not seen as modified.
+    public var isCompared: Bool { changes.isCompared }
+    /// The owner was deleted, or the property dropped, and nothing more comes.
+    public var isOwnerDeleted: Bool { changes.isOwnerDeleted }
+    /// It had elements, and has none now.
+    public var isCleared: Bool { changes.isCleared }
+    public var fromVersion: UInt64 { changes.fromVersion }
+    public var toVersion: UInt64 { changes.toVersion }
+
+    // MARK: Positions, ascending
+    //
+    // A list follows: take out `deletions` from the last to the first, put in `insertions` from the first to the last,
+    // and read `modifications` anew. What moved is among both of the first, and `moves` says which belong together.
+
+    /// In the collection before: of what went, and of what moved.
+    public var deletions: [Int] { changes.merged(\.deleted, \.movedBefore) }
+    /// In the collection after: of what came, and of what moved.
+    public var insertions: [Int] { changes.merged(\.inserted, \.movedAfter) }
+    /// In the collection after: another value was put in the place of one, or behind its key, or an equal one; where
+    /// elements are objects, something was written in one of them.
+    public var modifications: [Int] { changes.positions(\.modifiedAfter) }
+    /// The same elements in the collection before.
+    public var modificationsBefore: [Int] { changes.positions(\.modifiedBefore) }
+
+    public typealias Move = PositionMove
+    /// Elements of a list that stand elsewhere among the others: positions before and after, ascending by the first.
+    public var moves: [Move] { changes.moves }
+}
+
+/// Where an element or object was, and where it is.
+public struct PositionMove: Sendable, Hashable {
+    public let from: Int
+    public let to: Int
+
+    public init(from: Int, to: Int) { (self.from, self.to) = (from, to) }
+}
+
+extension CollectionChange where Observed: _KeyedCollection {
+    /// Keys of the map that went, ascending, as all of these.
+    public var deletedKeys: [Observed.Key] { keys(\.deleted) }
+    public var insertedKeys: [Observed.Key] { keys(\.inserted) }
+    /// Their values were set, also to what they were; or something was written in the object that one leads to.
+    public var modifiedKeys: [Observed.Key] { keys(\.modified) }
+
+    private func keys(_ list: KeyPath<ChangedKeys, [CoreValue]>) -> [Observed.Key] {
+        (changes.keys?[keyPath: list] ?? []).map {
+            Observed.Key._element(_StoredValue(value: $0)) ?? Observed.Key._emptyElement
+        }
+    }
+}
+
+extension CollectionChange where Observed: _ListedObjects {
+    /// As they were before they went.
+    public var deleted: ChangedObjects<Observed.QueriedObject> { ChangedObjects(changes.deleted, sides, before: true) }
+    public var inserted: ChangedObjects<Observed.QueriedObject> {
+        ChangedObjects(changes.inserted, sides, before: false)
+    }
+    public var modified: ChangedObjects<Observed.QueriedObject> {
+        ChangedObjects(changes.modified, sides, before: false)
+    }
+    /// Those of `moves`, which are in none of the others.
+    public var moved: ChangedObjects<Observed.QueriedObject> { ChangedObjects(changes.moved, sides, before: false) }
+}
+
+/// A map, whose entries have keys.
+public protocol _KeyedCollection: _CollectionProperty {
+    associatedtype Key: CollectionElement
+}
+extension Map: _KeyedCollection {}
+
+/// A list or set of objects.
+public protocol _ListedObjects: _CollectionProperty, ObjectCollection {}
+extension List: _ListedObjects where Element: Object {}
+extension MutableSet: _ListedObjects where Element: Object {}
+
+extension ObjStoreCore.ChangeSet {
+    func merged(_ list: KeyPath<Indices, [UInt64]>, _ moved: KeyPath<Indices, [UInt64]>) -> [Int] {
+        self.moved.isEmpty ? positions(list) : (positions(list) + positions(moved)).sorted()
+    }
+
+    func positions(_ list: KeyPath<Indices, [UInt64]>) -> [Int] {
+        indices.map { $0[keyPath: list].map { Int($0) } } ?? []
+    }
+
+    var moves: [PositionMove] {
+        zip(positions(\.movedBefore), positions(\.movedAfter)).map { PositionMove(from: $0, to: $1) }
+    }
+}
+
+/// Where an observed collection is, in each version.
+struct ObservedPlace: Sendable {
+    let live: ObjectSpace
+    let id: CollectionID
+    private let type: Object.Type
+    private let binding: Int
+    private let index: UInt32
+
+    /// Errors: `.wrongView`: it is unmanaged, or frozen.
+    init(_ place: CollectionPlace?) throws(ObjStoreError) {
+        let place = try CollectionPlace.of(place, to: "observed"), binding = place.binding
+        guard !binding.space.isFrozen else {
+            throw ObjStoreError(
+                .wrongView, "\(binding.path(place.index)) of a frozen object never changes", class: binding.info.name)
+        }
+        live = binding.space
+        id = place.id
+        type = Swift.type(of: place.object)
+        self.binding = binding.position
+        index = place.index
+    }
+
+    func collection<Observed: _CollectionProperty>(in space: ObjectSpace) -> Observed {
+        Observed._managed(space.materialise(type, space.bindings[binding], id.owner.key), index)
+    }
+
+    /// - Parameter hub: delivers; nil: the store's.
+    func observer<Observed: _CollectionProperty>(
+        on hub: ObserverHub? = nil, _ handler: @escaping @Sendable (CollectionChange<Observed>) -> StoreError?
+    ) throws(ObjStoreError) -> Observer {
+        try core { () throws(StoreError) in
+            try live.handle.store.observe(id, ObserverOptions(initial: true), on: hub) { handler(CollectionChange($0, self)) }
+        }
+    }
+
+    func observe<Observed: _CollectionProperty>(
+        _ handler: @escaping @Sendable (CollectionChange<Observed>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        let live = live
+        let observer = try observer { change in live.telling("a change handler") { try handler(change) } }
+        return NotificationToken(observer, live.handle)
+    }
+}
+
+extension List {
+    /// Calls `handler` with what changes in the list, in this or another process: first an initial change, of what is
+    /// there at its delivery, then one for all that was committed since the last. As with results, `deliver()`,
+    /// `wait()` or the worker call it.
+    ///
+    /// Errors: `.wrongView` (the list is unmanaged or frozen), `.noSuchObject` (its object was deleted, or is not
+    /// committed yet), `.readOnly`, `.closedHandle`.
+    @_disfavoredOverload
+    public func observe(
+        _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(handler) }
+
+    // For other modules of the package.
+    package func observing(
+        _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(handler) }
+
+    /// What changes, for a task: `for await change in person.tags.changes { … }`; see ``Results/changes``.
+    public var changes: CollectionChanges<List> { CollectionChanges(place) }
+}
+
+extension MutableSet {
+    /// Calls `handler` with what changes in the set: as of ``List/observe(_:)``.
+    @_disfavoredOverload
+    public func observe(
+        _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(handler) }
+
+    package func observing(
+        _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(handler) }
+
+    /// What changes, for a task; see ``Results/changes``.
+    public var changes: CollectionChanges<MutableSet> { CollectionChanges(place) }
+}
+
+extension Map {
+    /// Calls `handler` with what changes in the map, also by keys: as of ``List/observe(_:)``.
+    @_disfavoredOverload
+    public func observe(
+        _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(handler) }
+
+    package func observing(
+        _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(handler) }
+
+    /// What changes, for a task; see ``Results/changes``.
+    public var changes: CollectionChanges<Map> { CollectionChanges(place) }
+}
+
+/// The changes of a list, set or map; see ``List/changes``. Each loop over it starts again.
+public struct CollectionChanges<Observed: _CollectionProperty>: AsyncSequence, Sendable {
+    public typealias Failure = Never
+    private let place: Result<ObservedPlace, ObjStoreError>
+    /// Of an unmanaged collection nobody can be told that it fails.
+    private let reports: ObjectSpace?
+
+    init(_ place: CollectionPlace?) {
+        reports = place?.binding.space
+        self.place = Result { () throws(ObjStoreError) in try ObservedPlace(place) }
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        let place = place
+        return Iterator(
+            source: reports.map { space in
+                ChangeSource(space.handle) { (hub, add) throws(ObjStoreError) in
+                    _ = try place.get().observer(on: hub) { change in
+                        add(change)
+                        return nil
+                    }
+                }
+            })
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let source: ChangeSource<CollectionChange<Observed>>?
+
+        public mutating func next() async -> CollectionChange<Observed>? { await source?.next() }
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> CollectionChange<Observed>? {
+            await source?.next()
+        }
+    }
+}

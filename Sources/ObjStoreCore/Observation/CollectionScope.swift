@@ -1,0 +1,83 @@
+/// Which list, set or map an observer looks at; it is found anew in each version.
+package struct CollectionScope: Sendable {
+    let id: CollectionID
+    let kind: ValueKind
+    /// Of the property.
+    let columnID: UInt32
+    /// As an index in the schema: of the objects that the elements are links to; nil: they are values.
+    let target: Int?
+    /// Objects of the target lie inside of the owner: their changes are changes of his property.
+    private let isEmbedding: Bool
+
+    /// - Parameter tag: what says of an object id that it is of this store.
+    /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`, `.wrongType`, `.noSuchObject`.
+    init(_ id: CollectionID, in snapshot: Snapshot, tag: UInt32) throws(StoreError) {
+        let cls = try snapshot.schema.cls(of: id.owner, in: tag), position = try cls.collection(id.propertyID)
+        self.id = id
+        kind = cls.columns[position].kind
+        columnID = cls.columns[position].id
+        target = cls.columns[position].target == 0 ? nil : ClassID.index(cls.columns[position].target)
+        isEmbedding = target.map { snapshot.schema.classes[$0].isEmbedded } ?? false
+        if try elements(in: snapshot) == nil { throw cls.noSuchObject(id.owner.key) }
+    }
+
+    /// What change sets tell of are objects: of lists and sets of links. Else positions, and of maps keys.
+    var hasObjects: Bool { target != nil && kind != .map }
+    /// As indexes in the schema.
+    var ownerClass: Int { ClassID.index(id.owner.classID) }
+    var toldClass: Int { hasObjects ? target ?? ownerClass : ownerClass }
+    /// Whose changes have to be looked at.
+    var classes: Set<UInt32> { Set([ownerClass, target ?? ownerClass].map { UInt32($0) }) }
+
+    /// Where the property is in a version; nil: it, or its class, was dropped.
+    private func position(in snapshot: Snapshot) -> Int? {
+        guard ownerClass < snapshot.schema.classes.count else { return nil }
+        let cls = snapshot.schema.classes[ownerClass]
+        guard !cls.isDropped, let position = try? cls.position(id.propertyID), cls.columns[position].kind == kind
+        else { return nil }
+        return position
+    }
+
+    /// Nil: the version does not have the owner, or not the property. They hold while it is pinned.
+    func elements(in snapshot: Snapshot) throws(StoreError) -> CollectionElements? {
+        guard let position = position(in: snapshot) else { return nil }
+        let cls = snapshot.schema.classes[ownerClass], trees = TreeAccess.version(snapshot)
+        let reader = try trees.objects(cls)
+        guard let row = try reader.find(id.owner.key) else { return nil }
+        return try trees.elements(row, cls, position, reader)
+    }
+
+    func describe(_ changes: ChangeSet) {
+        changes.elements = hasObjects ? .objects : kind == .map ? .entries : .values
+        if kind == .map { changes.keys = ChangedKeys() }
+    }
+
+    /// Whether elements may have come, gone or been replaced.
+    func isWritten(_ reader: ChangeReader) throws(StoreError) -> Bool {
+        if try reader.from.schemaRef() != reader.to.schemaRef() { return true }
+        guard let changes = reader.classes[UInt32(ownerClass)] else { return false }
+        if changes.deleted.hasAscending(id.owner.key) { return true }
+        guard let index = changes.rowOfModification(id.owner.key) else { return false }
+        guard let position = position(in: reader.to) else { return true }
+        return changes.hasWritten([position], in: index)
+    }
+
+    /// The objects of the target class that were modified, where some of them may be in the collection.
+    func changedObjects(_ reader: ChangeReader) throws(StoreError) -> ClassChanges? {
+        guard let target, let changes = reader.classes[UInt32(target)], !changes.modified.isEmpty else { return nil }
+        if isEmbedding { return try isWritten(reader) ? changes : nil }
+        guard changes.modified.count <= CollectionScope.mostLookedUp, let position = position(in: reader.to),
+            let inverse = try reader.to.trees.inverse(reader.to.schema.classes[ownerClass], position)
+        else { return changes }
+        for key in changes.modified where try inverse.linkCount(from: id.owner.key, to: key) > 0 { return changes }
+        return nil
+    }
+
+    /// More objects than these are looked for in the collection, not by its inverse.
+    private static let mostLookedUp = 64
+
+    /// Some of what concerns it comes from another process.
+    func isFromOtherProcess(_ reader: ChangeReader) -> Bool {
+        classes.contains { reader.classes[$0]?.isFromOtherProcess ?? false }
+    }
+}
