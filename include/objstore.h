@@ -3696,6 +3696,16 @@ OBJSTORE_API objstore_status objstore_results_observe_paths(
     OBJSTORE_CHECKS(null(results, handler, token), nullable(key_paths, free_userdata), closed(results), kind(results),
                     live(results), array(key_paths, key_path_count), count(key_path_count), flags(flags));
 
+/** The same of a list, set or map itself, as objstore_collection_observe: paths begin at the objects that its elements
+ * are links to. INVALID_ARGUMENT: they are no objects. */
+OBJSTORE_API objstore_status objstore_collection_observe_paths(
+    objstore *store, objstore_collection collection, const objstore_text *key_paths, size_t key_path_count,
+    uint32_t flags, objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata,
+    objstore_token **token)
+    OBJSTORE_CHECKS(null(store, handler, token), nullable(key_paths, free_userdata), closed(store), kind(store),
+                    store(collection), deleted(collection), property(collection), type(collection),
+                    array(key_paths, key_path_count), count(key_path_count), flags(flags));
+
 /** Observes one object, from now on: a change set has one modification of it, or its deletion, behind which nothing
  * comes. `key_paths` as above; NULL: every property of the object itself, and what is embedded in it. However many
  * objects are observed, a commit costs a look for each object that it has changed. NO_SUCH_OBJECT. */

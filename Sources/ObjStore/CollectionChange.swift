@@ -172,18 +172,23 @@ struct ObservedPlace: Sendable {
 
     /// - Parameter hub: delivers; nil: the store's.
     func observer<Observed: _CollectionProperty>(
-        on hub: ObserverHub? = nil, _ handler: @escaping @Sendable (CollectionChange<Observed>) -> StoreError?
+        _ keyPaths: [String]? = nil, on hub: ObserverHub? = nil,
+        _ handler: @escaping @Sendable (CollectionChange<Observed>) -> StoreError?
     ) throws(ObjStoreError) -> Observer {
         try core { () throws(StoreError) in
-            try live.handle.store.observe(id, ObserverOptions(initial: true), on: hub) { handler(CollectionChange($0, self)) }
+            try live.handle.store.observe(
+                id, ObserverOptions(initial: true, keyPaths: keyPaths), on: hub
+            ) {
+                handler(CollectionChange($0, self))
+            }
         }
     }
 
     func observe<Observed: _CollectionProperty>(
-        _ handler: @escaping @Sendable (CollectionChange<Observed>) throws -> Void
+        _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<Observed>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let live = live
-        let observer = try observer { change in live.telling("a change handler") { try handler(change) } }
+        let observer = try observer(keyPaths) { change in live.telling("a change handler") { try handler(change) } }
         return NotificationToken(observer, live.handle)
     }
 }
@@ -193,47 +198,49 @@ extension List {
     /// there at its delivery, then one for all that was committed since the last. As with results, `deliver()`,
     /// `wait()` or the worker call it.
     ///
-    /// Errors: `.wrongView` (the list is unmanaged or frozen), `.noSuchObject` (its object was deleted, or is not
+    /// - Parameter keyPaths: of objects: which modifications are reported, as with results.
+    /// Errors: `.wrongView` (the list is unmanaged or frozen), `.invalidArgument` (key paths of what are no objects),
+    /// `.noSuchProperty`, `.noSuchObject` (its object was deleted, or is not
     /// committed yet), `.readOnly`, `.closedHandle`.
     @_disfavoredOverload
     public func observe(
-        _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(handler) }
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
 
     // For other modules of the package.
     package func observing(
-        _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(handler) }
+        _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(keyPaths, handler) }
 
     /// What changes, for a task: `for await change in person.tags.changes { … }`; see ``Results/changes``.
     public var changes: CollectionChanges<List> { CollectionChanges(place) }
 }
 
 extension MutableSet {
-    /// Calls `handler` with what changes in the set: as of ``List/observe(_:)``.
+    /// Calls `handler` with what changes in the set: as of ``List/observe(keyPaths:_:)``.
     @_disfavoredOverload
     public func observe(
-        _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(handler) }
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
 
     package func observing(
-        _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(handler) }
+        _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(keyPaths, handler) }
 
     /// What changes, for a task; see ``Results/changes``.
     public var changes: CollectionChanges<MutableSet> { CollectionChanges(place) }
 }
 
 extension Map {
-    /// Calls `handler` with what changes in the map, also by keys: as of ``List/observe(_:)``.
+    /// Calls `handler` with what changes in the map, also by keys: as of ``List/observe(keyPaths:_:)``.
     @_disfavoredOverload
     public func observe(
-        _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try observing(handler) }
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
 
     package func observing(
-        _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
-    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(handler) }
+        _ keyPaths: [String]?, _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try ObservedPlace(place).observe(keyPaths, handler) }
 
     /// What changes, for a task; see ``Results/changes``.
     public var changes: CollectionChanges<Map> { CollectionChanges(place) }

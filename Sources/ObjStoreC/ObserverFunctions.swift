@@ -82,6 +82,31 @@ public func objstore_results_observe_paths(
 }
 
 @c @implementation
+public func objstore_collection_observe_paths(
+    _ store: OpaquePointer?, _ collection: objstore_collection, _ key_paths: UnsafePointer<objstore_text>?,
+    _ key_path_count: Int, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    let blame: Blame = [
+        .wrongStore: "collection", .noSuchClass: "collection", .noSuchProperty: "collection",
+        .wrongType: "collection", .noSuchObject: "collection",
+    ]
+    return Handles.pin(store, .store, "store", blame) { (box: StoreBox) throws(StoreError) in
+        let options = try options(flags, key_paths, key_path_count)
+        let object = box.store, handle = store!
+        let observer = try object.observe(try collectionID(collection), options) {
+            call(handler, userdata, $0, object, handle)
+        }
+        try makeToken(observer, object, parent: handle, token)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
 public func objstore_object_observe(
     _ store: OpaquePointer?, _ object: objstore_object, _ key_paths: UnsafePointer<objstore_text>?,
     _ key_path_count: Int, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,

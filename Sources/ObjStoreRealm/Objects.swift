@@ -214,24 +214,24 @@ extension SectionedResults {
 extension List {
     /// See `observe` of ObjStore. Where it cannot, nothing is observed.
     public func observe(
-        _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
-    ) -> NotificationToken { reporting { try observing(handler) } }
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (CollectionChange<List>) throws -> Void
+    ) -> NotificationToken { reporting { try observing(keyPaths, handler) } }
     public func thaw() -> List? { reporting { try thawed() } }
 }
 
 extension MutableSet {
     /// See `observe` of ObjStore. Where it cannot, nothing is observed.
     public func observe(
-        _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
-    ) -> NotificationToken { reporting { try observing(handler) } }
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (CollectionChange<MutableSet>) throws -> Void
+    ) -> NotificationToken { reporting { try observing(keyPaths, handler) } }
     public func thaw() -> MutableSet? { reporting { try thawed() } }
 }
 
 extension Map {
     /// See `observe` of ObjStore. Where it cannot, nothing is observed.
     public func observe(
-        _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
-    ) -> NotificationToken { reporting { try observing(handler) } }
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (CollectionChange<Map>) throws -> Void
+    ) -> NotificationToken { reporting { try observing(keyPaths, handler) } }
     public func thaw() -> Map? { reporting { try thawed() } }
 }
 

@@ -103,7 +103,8 @@ private final class CollectionHistory {
             for reader in readers { reader.copy = try entries(reader, view) }
         }
         for reader in readers {
-            reader.observer = try store.observe(reader.id, ObserverOptions()) { [unowned self, unowned reader] changes in
+            reader.observer = try store.observe(reader.id, ObserverOptions()) {
+                [unowned self, unowned reader] changes in
                 do throws(StoreError) { try take(changes, reader) } catch { return error }
                 return nil
             }

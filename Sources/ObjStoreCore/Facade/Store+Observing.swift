@@ -54,6 +54,25 @@ extension Store {
             ObserverScope(class: cls, paths).only(key), from: snapshot, options: options, handler: handler)
     }
 
+    /// Of the objects that elements are links to. Errors: `.invalidArgument`: they are none.
+    private func paths(
+        _ options: ObserverOptions, in collection: CollectionID, _ schema: Schema
+    ) throws(StoreError) -> ObservedPaths? {
+        if options.keyPaths == nil { return nil }
+        let cls = try schema.cls(of: collection.owner, in: shared.tag)
+        let position = try cls.collection(collection.propertyID), target = cls.columns[position].target
+        guard target != 0 else {
+            throw cls.named(
+                StoreError(
+                    .invalidArgument,
+                    """
+                    the elements of \(cls.name).\(cls.properties[position].name) are no objects of one class: they \
+                    have no key paths
+                    """), position)
+        }
+        return try paths(options, try schema.cls(target), schema)
+    }
+
     /// Nil: nothing is said.
     fileprivate func paths(
         _ options: ObserverOptions, _ cls: ClassSchema, _ schema: Schema
@@ -68,11 +87,13 @@ extension Store {
     /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`, `.wrongType`, `.noSuchObject`: the newest version does
     /// not have the owner.
     package func observe(
-        _ collection: CollectionID, _ options: ObserverOptions, on hub: ObserverHub? = nil, handler: @escaping Observer.Handler
+        _ collection: CollectionID, _ options: ObserverOptions, on hub: ObserverHub? = nil,
+        handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         try checkOpen()
         let snapshot = try shared.database.snapshot()
-        let scope = try CollectionScope(collection, in: snapshot, tag: shared.tag)
+        let paths = try paths(options, in: collection, snapshot.schema)
+        let scope = try CollectionScope(collection, paths ?? .usual, in: snapshot, tag: shared.tag)
         return try (hub ?? self.hub).observe(
             ObserverScope(scope), from: snapshot, options: options, handler: handler)
     }

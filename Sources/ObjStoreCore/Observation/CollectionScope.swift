@@ -8,10 +8,13 @@ package struct CollectionScope: Sendable {
     let target: Int?
     /// Objects of the target lie inside of the owner: their changes are changes of his property.
     private let isEmbedding: Bool
+    /// Which modifications of the objects that the elements are links to count.
+    let paths: ObservedPaths
 
     /// - Parameter tag: what says of an object id that it is of this store.
     /// Errors: `.wrongStore`, `.noSuchClass`, `.noSuchProperty`, `.wrongType`, `.noSuchObject`.
-    init(_ id: CollectionID, in snapshot: Snapshot, tag: UInt32) throws(StoreError) {
+    init(_ id: CollectionID, _ paths: ObservedPaths, in snapshot: Snapshot, tag: UInt32) throws(StoreError) {
+        self.paths = paths
         let cls = try snapshot.schema.cls(of: id.owner, in: tag), position = try cls.collection(id.propertyID)
         self.id = id
         kind = cls.columns[position].kind
@@ -27,7 +30,14 @@ package struct CollectionScope: Sendable {
     var ownerClass: Int { ClassID.index(id.owner.classID) }
     var toldClass: Int { hasObjects ? target ?? ownerClass : ownerClass }
     /// Whose changes have to be looked at.
-    var classes: Set<UInt32> { Set([ownerClass, target ?? ownerClass].map { UInt32($0) }) }
+    func classes(in schema: Schema) -> Set<UInt32> {
+        var classes: Set = [UInt32(ownerClass)]
+        if let target {
+            classes.insert(UInt32(target))
+            if target < schema.classes.count { paths.addClasses(from: target, of: schema, to: &classes) }
+        }
+        return classes
+    }
 
     /// Where the property is in a version; nil: it, or its class, was dropped.
     private func position(in snapshot: Snapshot) -> Int? {
@@ -62,14 +72,16 @@ package struct CollectionScope: Sendable {
         return changes.hasWritten([position], in: index)
     }
 
-    /// The objects of the target class that were modified, where some of them may be in the collection.
-    func changedObjects(_ reader: ChangeReader) throws(StoreError) -> ClassChanges? {
-        guard let target, let changes = reader.classes[UInt32(target)], !changes.modified.isEmpty else { return nil }
-        if isEmbedding { return try isWritten(reader) ? changes : nil }
-        guard changes.modified.count <= CollectionScope.mostLookedUp, let position = position(in: reader.to),
+    /// The objects of the target class that were modified, where some of them may be in the collection; nil: none.
+    func modifiedObjects(_ reader: ChangeReader) throws(StoreError) -> ModifiedObjects? {
+        guard let target, target < reader.to.schema.classes.count else { return nil }
+        let modified = try ModifiedObjects(reader, target, paths)
+        if modified.isUntold { return nil }
+        guard modified.masks.count <= CollectionScope.mostLookedUp, let position = position(in: reader.to),
             let inverse = try reader.to.trees.inverse(reader.to.schema.classes[ownerClass], position)
-        else { return changes }
-        for key in changes.modified where try inverse.linkCount(from: id.owner.key, to: key) > 0 { return changes }
+        else { return modified }
+        for key in modified.told ?? Set(modified.masks.keys)
+        where try inverse.linkCount(from: id.owner.key, to: key) > 0 { return modified }
         return nil
     }
 
@@ -78,6 +90,6 @@ package struct CollectionScope: Sendable {
 
     /// Some of what concerns it comes from another process.
     func isFromOtherProcess(_ reader: ChangeReader) -> Bool {
-        classes.contains { reader.classes[$0]?.isFromOtherProcess ?? false }
+        classes(in: reader.to.schema).contains { reader.classes[$0]?.isFromOtherProcess ?? false }
     }
 }

@@ -19,8 +19,8 @@ struct CollectionStep {
     private let old: CollectionElements
     /// Nil: it is gone.
     private let new: CollectionElements?
-    /// Objects of the elements that were modified, with what was written; in parts that are told.
-    private var masks: [Int64: [UInt64]] = [:]
+    /// Objects of the elements; in parts that are told.
+    private var modified = ModifiedObjects()
     private let maskWords: Int
 
     /// Nil: nothing happened that the observer is to be told of.
@@ -34,20 +34,13 @@ struct CollectionStep {
         new = try scope.elements(in: after)
         for part in self.parts where !part.isSilent {
             if try scope.isWritten(part.reader) { isConcerned = true }
-            guard let changes = try scope.changedObjects(part.reader) else { continue }
-            try note(changes, part.reader)
+            guard let modified = try scope.modifiedObjects(part.reader) else { continue }
+            try Memory.check(for: modified.masks.count, each: 128)
+            let isSame = try part.reader.to.schemaRef() == after.schemaRef()
+            self.modified.add(modified, maskWords: isSame ? nil : maskWords)
             isConcerned = true
         }
         if !isConcerned { return nil }
-    }
-
-    private mutating func note(_ changes: ClassChanges, _ reader: ChangeReader) throws(StoreError) {
-        try Memory.check(for: changes.modified.count, each: 128)
-        let hasOtherProperties = try reader.to.schemaRef() != after.schemaRef() || changes.maskWords != maskWords
-        for (index, key) in changes.modified.enumerated() {
-            let mask = hasOtherProperties ? [UInt64](repeating: .max, count: maskWords) : Array(changes.mask(index))
-            masks[key] = masks[key].map { known in zip(known, mask).map { $0 | $1 } } ?? mask
-        }
     }
 
     /// What is to be told; nil: nothing.
@@ -100,7 +93,7 @@ struct CollectionStep {
 
     /// Nil: the log does not say it, or not what is asked.
     private func followed() throws(StoreError) -> Outcome? {
-        guard let new, parts.count == 1, let reader = parts.first?.reader, masks.isEmpty,
+        guard let new, parts.count == 1, let reader = parts.first?.reader, modified.masks.isEmpty,
             let splices = try reader.splices(of: scope)
         else { return nil }
         let count = try old.count()
@@ -132,7 +125,8 @@ struct CollectionStep {
             }
         }
         if at !== after { list = try numbers.list(new) }
-        let found = try ListDifference(shown, list, changed: Set(masks.keys))
+        var found = try ListDifference(shown, list, changed: Set(modified.masks.keys))
+        if let told = modified.told { found.keepModified(told) }
         var outcome = Outcome(
             difference: CollectionDifference(found, hasObjects: scope.hasObjects), countBefore: shown.count,
             countAfter: list.count)
@@ -156,7 +150,8 @@ struct CollectionStep {
             }
         }
         if at !== after { entries = try new?.allEntries() ?? [] }
-        let difference = CollectionDifference(shown, entries, scope.kind, changed: Set(masks.keys))
+        let difference = CollectionDifference(
+            shown, entries, scope.kind, changed: modified.told ?? Set(modified.masks.keys))
         return Outcome(
             difference: difference, deleted: difference.deleted.map { shown[$0] },
             inserted: difference.inserted.map { entries[$0] }, modified: difference.modified.map { entries[$0.after] },
@@ -207,7 +202,7 @@ struct CollectionStep {
             changes.modified = outcome.modified.map(\.value.low)
             changes.moved = outcome.moved.map(\.value.low)
             let none = [UInt64](repeating: 0, count: maskWords)
-            for key in changes.modified + changes.moved { changes.masks += masks[key] ?? none }
+            for key in changes.modified + changes.moved { changes.masks += modified.masks[key] ?? none }
             return changes
         }
         changes.deleted = difference.deleted.map { Int64($0) }

@@ -8,6 +8,30 @@ struct ModifiedObjects {
 
     init(masks: [Int64: [UInt64]], told: Set<Int64>?) { (self.masks, self.told) = (masks, told) }
 
+    /// All of a class.
+    init(_ reader: ChangeReader, _ classIndex: Int, _ paths: ObservedPaths) throws(StoreError) {
+        if paths.leadsAway(from: classIndex, of: reader.to.schema) {
+            masks = try LinkedChanges(reader, classIndex, paths).masks
+        }
+        var properties: ToldProperties?
+        if case .some(let path) = paths, !path.isWhole {
+            properties = ToldProperties(path, reader)
+            told = Set(masks.keys)
+        }
+        guard let changes = reader.classes[UInt32(classIndex)] else { return }
+        for (index, key) in changes.modified.enumerated() {
+            let mask = changes.mask(index)
+            if let linked = masks[key] {
+                masks[key] = zip(linked, mask).map { $0 | $1 }
+            } else {
+                masks[key] = Array(mask)
+            }
+            if properties?.isTold(key, mask) == true { told?.insert(key) }
+        }
+    }
+
+    var isUntold: Bool { told?.isEmpty ?? masks.isEmpty }
+
     /// - Parameter maskWords: of the version at the end, where its properties are others: which of them were written is
     ///   not known.
     mutating func add(_ more: ModifiedObjects, maskWords: Int?) {
@@ -54,7 +78,9 @@ struct ListStep {
     mutating func add(_ reader: ChangeReader, isSilent: Bool) throws(StoreError) {
         let hasOtherProperties = try reader.to.schemaRef() != newest.schemaRef()
         if !isSilent {
-            modified.add(try scope.modified(reader), maskWords: hasOtherProperties ? maskWords : nil)
+            modified.add(
+                try ModifiedObjects(reader, Int(scope.classID), scope.paths),
+                maskWords: hasOtherProperties ? maskWords : nil)
         }
         let isConcerned =
             try reader.from.schemaRef() != reader.to.schemaRef()
@@ -76,7 +102,7 @@ struct ListStep {
 
     /// What is to be told, when all parts are added; nil: nothing.
     func told() throws(StoreError) -> (changes: ClassChanges, indices: ChangeSet.Indices)? {
-        if shown === list && modified.told?.isEmpty ?? modified.masks.isEmpty && !isOwnerDeleted { return nil }
+        if shown === list && modified.isUntold && !isOwnerDeleted { return nil }
         let (changes, indices) = try ListStep.difference(
             shown, list, modified, maskWords, isFromOtherProcess: isFromOtherProcess)
         return changes.isEmpty && !isOwnerDeleted ? nil : (changes, indices)

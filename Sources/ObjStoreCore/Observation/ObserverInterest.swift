@@ -50,6 +50,9 @@ extension ObserverScope {
             guard let target = collection.target else {
                 return .object(ObjectPlace(classIndex: UInt32(collection.ownerClass), key: owner))
             }
+            if case .some = collection.paths, collection.paths.leadsAway(from: target, of: schema) {
+                return .classes(collection.classes(in: schema))
+            }
             return .elements(propertyID: collection.id.propertyID, owner: owner, target: target)
         }
         let all = ObserverInterest.classes(reads.leadsAnywhere ? nil : classes(in: schema))

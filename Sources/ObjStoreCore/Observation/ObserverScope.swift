@@ -41,7 +41,7 @@ package struct ObserverScope: Sendable {
     init(_ collection: CollectionScope) {
         query = Query(all: ClassID.of(collection.toldClass))
         reads = QueryReads(query)
-        paths = .own
+        paths = collection.paths
         way = .collection(collection)
     }
 
@@ -63,7 +63,7 @@ package struct ObserverScope: Sendable {
 
     /// Whose changes have to be looked at.
     func classes(in schema: Schema) -> Set<UInt32> {
-        if case .collection(let collection) = way { return collection.classes }
+        if case .collection(let collection) = way { return collection.classes(in: schema) }
         if reads.leadsAnywhere { return Set((0..<schema.classes.count).map { UInt32($0) }) }
         var classes = Set(reads.classes.map { UInt32($0) })
         paths.addClasses(from: Int(classID), of: schema, to: &classes)
@@ -71,7 +71,7 @@ package struct ObserverScope: Sendable {
     }
 
     func isCovered(by reader: ChangeReader) -> Bool {
-        if case .collection(let collection) = way { return collection.classes.allSatisfy(reader.covers) }
+        if case .collection = way { return classes(in: reader.to.schema).allSatisfy(reader.covers) }
         if reads.classes.count == 1 && !reads.leadsAnywhere
             && !paths.leadsAway(from: Int(classID), of: reader.to.schema)
         {
@@ -173,27 +173,6 @@ package struct ObserverScope: Sendable {
         let masks = try LinkedChanges(reader, Int(classID), paths).masks
         guard let key else { return masks }
         return masks[key].map { [key: $0] } ?? [:]
-    }
-
-    /// All that was modified in the class, for an observer of a list.
-    func modified(_ reader: ChangeReader) throws(StoreError) -> ModifiedObjects {
-        var masks = try linked(reader)
-        var properties: ToldProperties?, told: Set<Int64>?
-        if case .some(let path) = paths, !path.isWhole {
-            properties = ToldProperties(path, reader)
-            told = Set(masks.keys)
-        }
-        guard let changes = reader.classes[classID] else { return ModifiedObjects(masks: masks, told: told) }
-        for (index, key) in changes.modified.enumerated() {
-            let mask = changes.mask(index)
-            if let linked = masks[key] {
-                masks[key] = zip(linked, mask).map { $0 | $1 }
-            } else {
-                masks[key] = Array(mask)
-                if properties?.isTold(key, mask) == true { told?.insert(key) }
-            }
-        }
-        return ModifiedObjects(masks: masks, told: told)
     }
 
     /// - Parameter linked: of which objects what lies behind links was changed.

@@ -127,6 +127,25 @@ def test_a_list_is_not_what_its_objects_have(store):
     assert names(lambda: rex.siblings.pop()) == [("Rex", ("siblings",))], "the list, too"
 
 
+def test_of_a_collection_itself(store):
+    rex, lita, ann = store.get(Pet, "Rex"), store.get(Pet, "Lita"), store.get(Owner, "Ann")
+    with store.write():
+        lita.owner = ann
+    usual, age, owner = (heard(store, rex.siblings, keys=keys) for keys in (None, ["age"], ["owner.age"]))
+    friends = []
+    token = rex.friends.observe(lambda c: friends.append(c.modified_keys), keys=["owner.age"], initial=False)
+    assert usual(setter(lita, "age", 3)) == [("Lita", ("age",))] and age(setter(lita, "age", 4)) == [("Lita", ("age",))]
+    assert usual(setter(ann, "age", 5)) == [("Lita", ("owner",))] and age(setter(ann, "age", 6)) == []
+    assert friends == [["best"], ["best"]]
+    assert owner(setter(ann, "age", 7)) == [("Lita", ("owner",))] and owner(setter(lita, "age", 8)) == []
+    with store.write():
+        ann.home.city.size = 100
+    assert store.deliver() == 1, "three links, where nothing is said"
+    token.close()
+    with pytest.raises(objstore.NoSuchProperty):
+        rex.siblings.observe(print, keys=["wings"])
+
+
 def test_each_is_told_of_its_own_paths(store):
     rex, ann = store.get(Pet, "Rex"), store.get(Owner, "Ann")
     pets = store.objects(Pet)

@@ -255,6 +255,7 @@ PROTOTYPES = {
     "objstore_token_resume": "w",
     "objstore_token_set_interval": "ww",
     "objstore_collection_observe": "wCwwwww",
+    "objstore_collection_observe_paths": "wCwwwwwww",
     "objstore_token_close": "w",
     "objstore_notify_fd": "ww",
     "objstore_deliver": "ww",

@@ -41,7 +41,7 @@ _object_observe = ffi.bind("objstore_object_observe")
 _token_pause = ffi.bind("objstore_token_pause")
 _token_resume = ffi.bind("objstore_token_resume")
 _token_set_interval = ffi.bind("objstore_token_set_interval")
-_collection_observe = ffi.bind("objstore_collection_observe")
+_collection_observe = ffi.bind("objstore_collection_observe_paths")
 _token_close = ffi.bind("objstore_token_close")
 _view_open = ffi.bind("objstore_view_open")
 _view_close = ffi.bind("objstore_view_close")
@@ -165,10 +165,17 @@ class ChangeToken(Token, Generic[M]):
 
     def observe_collection(self, place: Any, initial: bool) -> None:
         """`place`: an objstore_collection."""
-        flags = INITIAL if initial else 0
         check(
             _collection_observe(
-                self._store._open_handle(), place, flags, handler_entry, self._number, MUST_FINISH, self._out
+                self._store._open_handle(),
+                place,
+                self._paths.array,
+                self._paths.count,
+                INITIAL if initial else 0,
+                handler_entry,
+                self._number,
+                MUST_FINISH,
+                self._out,
             )
         )
 
