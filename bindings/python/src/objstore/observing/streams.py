@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..schema.bindings import Binding
     from ..stores.open_store import OpenStore
     from ..values.elements import Shape
+    from .key_paths import KeyPaths
 
 
 M = TypeVar("M", bound=Model)
@@ -198,8 +199,15 @@ class ElementStream(AnyStream[ElementChanges]):
     """The changes of a list, set or dict: `person.tags.changes()`; see AnyStream."""
 
     def __init__(
-        self, store: "OpenStore", binding: "Binding", shape: "Shape", path: str, place: Any, initial: bool
+        self,
+        store: "OpenStore",
+        binding: "Binding",
+        shape: "Shape",
+        path: str,
+        keys: "KeyPaths | None",
+        place: Any,
+        initial: bool,
     ) -> None:
         super().__init__(store)
-        self._begin(_ElementStreamToken(store, binding, self._arrivals.wake, shape, path))
+        self._begin(_ElementStreamToken(store, binding, self._arrivals.wake, shape, path, keys))
         self._token.observe_collection(place, initial)

@@ -213,9 +213,17 @@ class ElementToken(ChangeToken[Any]):
     __slots__ = ("_shape", "_path")
 
     def __init__(
-        self, store: "OpenStore", binding: "Binding", handler: Callable[[Any], object], shape: "Shape", path: str
+        self,
+        store: "OpenStore",
+        binding: "Binding",
+        handler: Callable[[Any], object],
+        shape: "Shape",
+        path: str,
+        keys: KeyPaths | None = None,
     ) -> None:
         super().__init__(store, binding, handler, None)
+        if keys is not None:
+            self._paths = keys
         self._shape = shape
         self._path = path
 

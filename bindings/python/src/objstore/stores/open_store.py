@@ -14,12 +14,14 @@ from ..models.model import Model, ModelMeta
 from ..native import ffi
 from ..native.failures import check, failure
 from ..native.handles import Bag, Closer, ClosingBlock, Handle, cell_of, forget, when_gone
+from ..observing.key_paths import KeyPaths
 from ..observing.streams import AnyStream, ChangeStream, ElementStream
 from ..observing.tokens import ChangeToken, ElementToken, Token
 from ..reading.views import Block, Epoch, Snapshot, View
 from ..schema import file_models
 from ..schema.bindings import Binding
 from ..values.c_values import give_back, take
+from ..values.kinds import LINK
 from ..writing import event_loops
 from ..writing.current_thread import OWN_REFERENCES, count_references, current_task, here, tell
 from ..writing.transaction import Transaction
@@ -269,15 +271,23 @@ class OpenStore(Factory, ClosingBlock):
         element = seen._shape.element
         if seen._shows_objects:
             return ChangeToken(self, self._leading(element.target), handler, keys)
+        paths = self._element_paths(seen, keys)
+        return ElementToken(self, self._binding(seen._owner), handler, seen._shape, seen._prop.path, paths)
+
+    def _element_paths(self, seen: "Queried[Any]", keys: Any) -> KeyPaths | None:
+        """Of the objects that a dict leads to; InvalidArgument: the elements are no objects."""
+        element = seen._shape.element
+        if keys is not None and element.kind == LINK:
+            return KeyPaths(self._leading(element.target), keys)
         seen._refuse_keys(keys)
-        return ElementToken(self, self._binding(seen._owner), handler, seen._shape, seen._prop.path)
+        return None
 
     def _collection_changes(self, seen: "Queried[Any]", keys: Any, initial: bool) -> AnyStream[Any]:
         if seen._shows_objects:
             stream: ChangeStream[Any] = ChangeStream(self, self._leading(seen._shape.element.target), keys)
             return stream.of_collection(seen._c, initial)
-        seen._refuse_keys(keys)
-        return ElementStream(self, self._binding(seen._owner), seen._shape, seen._prop.path, seen._c, initial)
+        paths = self._element_paths(seen, keys)
+        return ElementStream(self, self._binding(seen._owner), seen._shape, seen._prop.path, paths, seen._c, initial)
 
     def _lasting(self) -> Frozen:
         return self.freeze()
