@@ -125,6 +125,7 @@ extension InjectedBug: CustomStringConvertible {
         ("elementMisplaced", .elementMisplaced),
         ("elementKeyLost", .elementKeyLost),
         ("elementUnsilenced", .elementUnsilenced),
+        ("sharedStep", .sharedStep),
     ]
 
     package init?(named name: String) {

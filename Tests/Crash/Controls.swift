@@ -267,6 +267,9 @@ struct Control {
         Control(
             bug: .elementUnsilenced, row: "-", mistake: "a reader is told of what he did to a collection himself",
             named: ["told"], isCollections: true),
+        Control(
+            bug: .sharedStep, row: "-", mistake: "one who has stayed behind is told what others are told",
+            named: ["content", "paths", "positions", "values"], isPaths: true),
     ]
 }
 

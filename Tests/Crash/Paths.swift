@@ -86,6 +86,9 @@ private final class PathHistory {
         Reader(0, ["link.number"], least: 30, isSorted: true), Reader(1, nil, least: 30, isSorted: true),
         Reader(0, nil, marks: [2]), Reader(1, nil, marks: [1, 3], isSorted: true),
         Reader(0, ["number"], least: 20, marks: [0]), Reader(1, ["list.mark"], marks: [4]),
+        // Who ask the same have one answer in common.
+        Reader(0, nil, marks: [2]), Reader(1, nil, least: 30, isSorted: true),
+        Reader(0, ["link.number"], least: 30, isSorted: true), Reader(1, nil, least: 30, isSorted: true),
         Reader(0, nil, isOneObject: true), Reader(1, ["list.mark", "number"], isOneObject: true),
         Reader(0, ["part.number", "link.mark"], isOneObject: true),
     ]

@@ -210,6 +210,7 @@ extension ObserverHub {
                 return false
             }
             observer.runner = thread
+            observer.takeGroup()
             return true
         }
     }

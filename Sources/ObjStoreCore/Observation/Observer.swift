@@ -8,6 +8,8 @@ package final class Observer: @unchecked Sendable {
 
     package let scope: ObserverScope
     private var handler: Handler?
+    /// As they were given.
+    let keyPaths: [String]?
     let hub: ObserverHub
 
     /// Of its hub's observers, in the order in which they began.
@@ -24,6 +26,8 @@ package final class Observer: @unchecked Sendable {
     /// Nanoseconds between two calls of its handler at least, and when the next one may be.
     var interval: Int64 = 0
     var notBefore: Int64 = .min
+    /// Those who ask the same have it in common; nil: nobody does.
+    var group: SharedAnswer?
     /// The thread that delivers to it now.
     var runner: UInt?
     var wantsInitial: Bool
@@ -41,28 +45,24 @@ package final class Observer: @unchecked Sendable {
     // Of the thread that has claimed it.
     /// Nil where it follows with others.
     var known: Snapshot?
-    /// Positions in an answer in the order of creation, whose objects alone decide whether they are in it.
-    private var ranks: KeyRanks?
-    /// Any other answer: as it was found. Nil: it is found when it is needed.
-    private var list: KeyBuffer?
-    /// Of a sorted one that is followed, the whole order; of one that is all of it, in place of the list.
-    private var order: OrderedKeys?
-    /// How often a part of an order was found anew.
-    private var asked = 0
-    /// From so many times on it is followed: the whole order has to be found for that, and kept.
-    private static let mostAsked = 8
+    /// Nil: it is the shared one.
+    private var answer: ObservedAnswer?
+    /// As of the last claim.
+    private var shared: SharedAnswer?
+    /// It is told of positions.
+    let hasPositions: Bool
 
     init(
-        _ hub: ObserverHub, _ number: UInt64, _ scope: ObserverScope, known: Snapshot, ranks: KeyRanks?,
-        list: KeyBuffer?,
+        _ hub: ObserverHub, _ number: UInt64, _ scope: ObserverScope, known: Snapshot, _ answer: ObservedAnswer?,
         options: ObserverOptions, handler: @escaping Handler
     ) {
         self.hub = hub
         self.number = number
         self.scope = scope
         self.known = known
-        self.ranks = ranks
-        self.list = list
+        self.answer = answer ?? ObservedAnswer()
+        hasPositions = answer != nil
+        keyPaths = options.keyPaths
         wantsInitial = options.isInitial
         self.handler = handler
         knownVersion = known.version
@@ -102,7 +102,7 @@ package final class Observer: @unchecked Sendable {
         let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
         let initial = ChangeSet(
             classID: scope.classID, before: known, after: known, changes: changes,
-            indices: ranks == nil && !scope.isList ? nil : ChangeSet.Indices(), isInitial: true)
+            indices: hasPositions ? ChangeSet.Indices() : nil, isInitial: true)
         if case .collection(let collection) = scope.way { collection.describe(initial) }
         return initial
     }
@@ -111,43 +111,51 @@ package final class Observer: @unchecked Sendable {
     func advance(_ reader: ChangeReader) throws(StoreError) -> ChangeSet? {
         if scope.observesCommits { return tellCommits([(reader, false)]) }
         if case .collection(let collection) = scope.way { return try advance(collection, [(reader, false)]) }
-        if scope.isList {
-            if let changes = try advanceOrder(reader) { return changes }
-            return try advanceList([(reader, false)])
+        guard let before = known else { return nil }
+        if answer == nil, let shared {
+            if let step = try shared.step(scope, from: before, reader) {
+                known = reader.to
+                return told(step, before, reader.to)
+            }
+            answer = try find(in: before)
         }
-        let before = known!
-        let changes = try scope.filter(reader)
+        let step = try answer?.advance(scope, from: before, reader) ?? nil
         known = reader.to
-        guard let changes, !changes.isEmpty else { return nil }
-        return ChangeSet(
-            classID: scope.classID, before: before, after: reader.to, changes: changes, indices: move(changes),
-            isCompared: reader.isCompared)
+        share()
+        return told(step, before, reader.to)
     }
 
     /// The same in several parts, of which it is not told of the silent ones.
     func advance(_ parts: [(reader: ChangeReader, isSilent: Bool)]) throws(StoreError) -> ChangeSet? {
         if scope.observesCommits { return tellCommits(parts) }
         if case .collection(let collection) = scope.way { return try advance(collection, parts) }
-        if scope.isList { return try advanceList(parts) }
-        let before = known!, after = parts[parts.count - 1].reader.to
-        let cls = after.schema.classes[Int(scope.classID)]
-        var silenced = SilencedChanges(maskWords: ClassChanges.maskWords(cls))
-        for (reader, isSilent) in parts {
-            guard let changes = try scope.filter(reader) else { continue }
-            silenced.add(
-                changes, isSilent: isSilent,
-                hasOtherProperties: try reader.to.schemaRef() != after.schemaRef())
+        guard let before = known, let after = parts.last?.reader.to else { return nil }
+        if answer == nil {
+            if let copy = shared?.copy(at: before.version) { answer = copy } else { answer = try find(in: before) }
         }
-        try silenced.finish()
+        let step = try answer?.advance(scope, from: before, parts) ?? nil
         known = after
-        if !InjectedBug.active(.silenceUnplaced) {
-            ranks?.change(removing: silenced.removed, adding: silenced.added)
-        }
-        if silenced.told.isEmpty { return nil }
+        share()
+        return told(step, before, after)
+    }
+
+    private func find(in snapshot: Snapshot) throws(StoreError) -> ObservedAnswer {
+        hasPositions ? try ObservedAnswer(scope, in: snapshot) : ObservedAnswer()
+    }
+
+    /// Has no answer of its own where others have it, too.
+    private func share() {
+        if let shared, let answer, let known, shared.takes(answer, at: known.version) { self.answer = nil }
+    }
+
+    private func told(_ step: ObservedAnswer.Step?, _ before: Snapshot, _ after: Snapshot) -> ChangeSet? {
+        guard let step else { return nil }
         let changes = ChangeSet(
-            classID: scope.classID, before: before, after: after, changes: silenced.told, indices: move(silenced.told),
-            isCompared: parts.contains { $0.reader.isCompared })
-        changes.silent = (silenced.removed, silenced.added)
+            classID: scope.classID, before: before, after: after, changes: step.changes, indices: step.indices,
+            isCompared: step.isCompared)
+        changes.silent = step.silent
+        changes.listBefore = step.listBefore
+        changes.isOwnerDeleted = step.isOwnerDeleted
         return changes
     }
 
@@ -171,92 +179,8 @@ package final class Observer: @unchecked Sendable {
         return told
     }
 
-    /// An answer that is found anew.
-    private func advanceList(
-        _ parts: [(reader: ChangeReader, isSilent: Bool)]
-    ) throws(StoreError) -> ChangeSet? {
-        guard let before = known, let after = parts.last?.reader.to else { return nil }
-        let list = try knownList(before)
-        var step = ListStep(scope, list, to: after)
-        for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
-        let told = try step.told()
-        known = after
-        (self.list, order) = (step.list, nil)
-        guard let told else { return nil }
-        let changes = ChangeSet(
-            classID: scope.classID, before: before, after: after, changes: told.changes, indices: told.indices,
-            isCompared: parts.contains { $0.reader.isCompared })
-        changes.listBefore = list
-        changes.isOwnerDeleted = step.isOwnerDeleted
-        return changes
-    }
-
-    private func knownList(_ known: Snapshot) throws(StoreError) -> KeyBuffer {
-        if let list { return list }
-        if let order, case .order(_, let part) = scope.way { return try order.list(part) }
-        return try scope.keys(in: known)
-    }
-
-    /// One that is sorted by its objects' own values, of which few have changed; nil: another one.
-    private func advanceOrder(_ reader: ChangeReader) throws(StoreError) -> ChangeSet?? {
-        guard case .order(let keys, let part) = scope.way, let before = known,
-            try before.schemaRef() == reader.to.schemaRef()
-        else { return nil }
-        if !scope.reads.concern(reader.classes, reader.to.schema), reader.classes[scope.classID] == nil,
-            !scope.paths.leadsAway(from: Int(scope.classID), of: reader.to.schema)
-        {
-            known = reader.to
-            return .some(nil)
-        }
-        let all = reader.classes[scope.classID]
-        let count = all.map { $0.deleted.count + $0.inserted.count + $0.modified.count } ?? 0
-        if count > max(64, (order?.count ?? list?.count ?? 0) / 32) { return nil }
-        guard let (changed, isTold) = try scope.changes(reader), !changed.isEmpty else {
-            known = reader.to
-            return .some(nil)
-        }
-        if changed.deleted.count + changed.inserted.count > max(64, (order?.count ?? list?.count ?? 0) / 32) {
-            return nil
-        }
-        let isWhole = part == 0..<Int.max
-        if order == nil && !isWhole {
-            asked += 1
-            if asked < Observer.mostAsked { return nil }
-            asked = 0
-        }
-        let whole: OrderedKeys
-        if let order {
-            whole = order
-        } else {
-            whole = try OrderedKeys(isWhole ? try knownList(before) : try scope.allKeys(in: before))
-        }
-        let listBefore = isWhole ? nil : try knownList(before)
-        // One owner: changed in place. Where that fails it is found again.
-        (order, list) = (nil, nil)
-        let step = try OrderStep(scope.query, keys, consume whole, from: before, to: reader.to)
-        var (told, indices, after) = try (consume step).told(changed, isTold)
-        var listAfter: KeyBuffer?
-        if let listBefore {
-            var masks: [Int64: [UInt64]] = [:], toldKeys: Set<Int64> = []
-            for (index, key) in changed.modified.enumerated() {
-                masks[key] = Array(changed.mask(index))
-                if isTold?[index] != false { toldKeys.insert(key) }
-            }
-            let modified = ModifiedObjects(masks: masks, told: isTold == nil ? nil : toldKeys)
-            let found = try after.list(part)
-            (told, indices) = try ListStep.difference(
-                listBefore, found, modified, changed.maskWords, isFromOtherProcess: changed.isFromOtherProcess)
-            listAfter = found
-        }
-        known = reader.to
-        (order, list) = (after, listAfter)
-        if told.isEmpty { return .some(nil) }
-        let changes = ChangeSet(
-            classID: scope.classID, before: before, after: reader.to, changes: told, indices: indices,
-            isCompared: reader.isCompared)
-        changes.listBefore = listBefore
-        return changes
-    }
+    /// By the thread that has claimed it, under the hub's lock.
+    func takeGroup() { if shared !== group { shared = group } }
 
     func tell(_ changes: ChangeSet) -> StoreError? {
         changes.observer = self
@@ -266,9 +190,8 @@ package final class Observer: @unchecked Sendable {
     /// Goes back to before a change set, which its handler did not take.
     func goBack(before changes: ChangeSet) {
         known = changes.before
-        if scope.isList { (list, order) = (changes.listBefore, nil) }
-        ranks?.change(removing: changes.inserted, adding: changes.deleted)
-        ranks?.change(removing: changes.silent.added, adding: changes.silent.removed)
+        // Of a shared one the step is taken again, or the answer found.
+        answer?.goBack(scope, before: changes)
     }
 
     func observes(_ database: Database) -> Bool { hub.database === database }
@@ -276,26 +199,12 @@ package final class Observer: @unchecked Sendable {
     /// Closed while its handler runs: what that was going to say is not wanted any more.
     var isEnded: Bool { hub.isClosed(self) }
 
-    /// Positions before, then the list as it is after, then positions there.
-    private func move(_ changes: ClassChanges) -> ChangeSet.Indices? {
-        guard var ranks else { return nil }
-        self.ranks = nil  // one owner: changed in place
-        var indices = ChangeSet.Indices()
-        indices.deleted = changes.deleted.map { UInt64(ranks.rank($0)) }
-        indices.modifiedBefore = changes.modified.map { UInt64(ranks.rank($0)) }
-        ranks.change(removing: changes.deleted, adding: changes.inserted)
-        indices.inserted = changes.inserted.map { UInt64(ranks.rank($0)) }
-        indices.modifiedAfter = changes.modified.map { UInt64(ranks.rank($0)) }
-        self.ranks = ranks
-        return indices
-    }
-
     /// Lets go of the version and of the handler. Once, by the thread that closed it or, if it was running, by its
     /// runner.
     func finish() {
         known = nil
-        ranks = nil
-        (list, order) = (nil, nil)
+        answer = nil
+        shared = nil
         handler = nil
         hub.forgetSilences(of: self)
     }

@@ -25,6 +25,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     /// How many ends of all these threads have learned of. One that has never asked returns once without need.
     var knownEnds: [UInt: UInt64] = [:]
     private var shared = ObserverScope.SharedParts()
+    private var equals = EqualObservers()
     private var everybody: [UInt64: Observer] = [:]
     /// What the index is made for.
     private var indexSchema: Schema?
@@ -137,21 +138,16 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
                 throw StoreError(
                     .noSuchClass, "class \(scope.classID) does not exist in version \(snapshot.version)")
             }
-            return Observer(
-                self, nextNumber(), scope, known: snapshot, ranks: nil, list: nil, options: options, handler: handler)
+            return Observer(self, nextNumber(), scope, known: snapshot, nil, options: options, handler: handler)
         }
         if !scope.observesCommits { try scope.check(in: snapshot) }
-        var ranks: KeyRanks?, list: KeyBuffer?
-        if scope.isList {
-            if let keys { list = try KeyBuffer(copying: keys) } else { list = try scope.keys(in: snapshot) }
-        } else if let keys {
-            ranks = KeyRanks(keys)
-        } else if !scope.isWholeClass {
-            let found = try scope.keys(in: snapshot)
-            ranks = KeyRanks(UnsafeBufferPointer(start: found.keys, count: found.count))
+        var answer: ObservedAnswer?
+        if let keys {
+            answer = try ObservedAnswer(scope, keys)
+        } else if scope.isList || !scope.isWholeClass {
+            answer = try ObservedAnswer(scope, in: snapshot)
         }
-        return Observer(
-            self, nextNumber(), scope, known: snapshot, ranks: ranks, list: list, options: options, handler: handler)
+        return Observer(self, nextNumber(), scope, known: snapshot, answer, options: options, handler: handler)
     }
 
     private func nextNumber() -> UInt64 {
@@ -170,12 +166,14 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         everybody[observer.number] = observer
         if indexSchema == nil { indexSchema = observer.known?.schema }
         if let indexSchema { index.add(observer, indexSchema) }
+        equals.join(observer)
         apart.append(observer)
     }
 
     func forget(_ observer: Observer) {
         guard everybody.removeValue(forKey: observer.number) != nil else { return }
         if let indexSchema { index.remove(observer, indexSchema) }
+        equals.leave(observer)
         if everybody.isEmpty { indexSchema = nil }
     }
 

@@ -1,5 +1,5 @@
 /// Observers that wait for the same: mostly one, which costs no memory of its own.
-private struct ObserverGroup {
+struct ObserverGroup {
     private var one: Observer?
     private var others: [UInt64: Observer] = [:]
 
@@ -11,6 +11,10 @@ private struct ObserverGroup {
 
     mutating func remove(_ observer: Observer) {
         if one === observer { one = nil } else { others[observer.number] = nil }
+    }
+
+    func first(where isWanted: (Observer) -> Bool) -> Observer? {
+        one.flatMap { isWanted($0) ? $0 : nil } ?? others.values.first(where: isWanted)
     }
 
     func forEach(_ body: (Observer) -> Void) {

@@ -12,7 +12,7 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) private init(_ number: Int32) { self.number = number }
 
     /// Numbers go up to here.
-    package static let count: Int32 = 123
+    package static let count: Int32 = 124
 
     /// Row 1: pages reusable when died <= HEAD.
     @inline(__always) package static var reuseUnpublished: InjectedBug { InjectedBug(0) }
@@ -252,6 +252,9 @@ package struct InjectedBug: Equatable, Sendable {
     @inline(__always) package static var elementKeyLost: InjectedBug { InjectedBug(121) }
     /// A reader is told of what he did to a list, set or map himself.
     @inline(__always) package static var elementUnsilenced: InjectedBug { InjectedBug(122) }
+
+    /// An observer that has stayed behind gets the last step of those who ask the same.
+    @inline(__always) package static var sharedStep: InjectedBug { InjectedBug(123) }
 
     /// Whether the mistake is to be made now.
     @inline(__always)

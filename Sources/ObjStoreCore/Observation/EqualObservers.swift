@@ -1,0 +1,34 @@
+/// Finds the observers of a hub that ask the same, which then have one answer in common.
+struct EqualObservers {
+    /// By a hash of what is asked.
+    private var groups: [Int: ObserverGroup] = [:]
+
+    mutating func join(_ observer: Observer) {
+        guard let hash = observer.hashOfQuestion else { return }
+        if let other = groups[hash]?.first(where: { $0.asksTheSame(as: observer) }) {
+            let group = other.group ?? SharedAnswer()
+            (other.group, observer.group) = (group, group)
+        }
+        groups[hash, default: ObserverGroup()].add(observer)
+    }
+
+    mutating func leave(_ observer: Observer) {
+        guard let hash = observer.hashOfQuestion, var group = groups[hash] else { return }
+        groups[hash] = nil  // one owner: changed in place
+        group.remove(observer)
+        if !group.isEmpty { groups[hash] = group }
+    }
+}
+
+extension Observer {
+    /// Nil: there is no answer that could be shared, or functions give it, which need not be the same for two.
+    fileprivate var hashOfQuestion: Int? {
+        guard hasPositions, scope.key == nil, !scope.query.callsFunctions else { return nil }
+        if case .collection = scope.way { return nil }
+        return scope.query.questionHash
+    }
+
+    fileprivate func asksTheSame(as other: Observer) -> Bool {
+        keyPaths == other.keyPaths && scope.query.asksTheSame(as: other.scope.query)
+    }
+}

@@ -1,0 +1,186 @@
+/// The answer to an observed query in one version, and how it follows: what an observer keeps beside the version.
+///
+/// A value: several observers that ask the same share it (`SharedAnswer`).
+struct ObservedAnswer {
+    /// Positions in an answer in the order of creation, whose objects alone decide whether they are in it.
+    private var ranks: KeyRanks?
+    /// Any other answer: as it was found. Nil: it is found when it is needed.
+    private var list: KeyBuffer?
+    /// Of a sorted one that is followed, the whole order; of one that is all of it, in place of the list.
+    private var order: OrderedKeys?
+    /// How often a part of an order was found anew.
+    private var asked = 0
+    /// From so many times on it is followed: the whole order has to be found for that, and kept.
+    private static let mostAsked = 8
+
+    typealias Part = (reader: ChangeReader, isSilent: Bool)
+
+    /// What is to be told of a step.
+    struct Step {
+        let changes: ClassChanges
+        let indices: ChangeSet.Indices?
+        let isCompared: Bool
+        var isOwnerDeleted = false
+        /// What the reader has done himself.
+        var silent: (removed: [Int64], added: [Int64]) = ([], [])
+        /// As it was; not where it can be found by what is told.
+        var listBefore: KeyBuffer?
+    }
+
+    /// Of a whole class without positions there is nothing to keep.
+    init() {}
+
+    /// - Parameter keys: what it is, in its order.
+    init(_ scope: ObserverScope, _ keys: UnsafeBufferPointer<Int64>) throws(StoreError) {
+        if scope.isList { list = try KeyBuffer(copying: keys) } else { ranks = KeyRanks(keys) }
+    }
+
+    /// Asks.
+    init(_ scope: ObserverScope, in snapshot: Snapshot) throws(StoreError) {
+        let found = try scope.keys(in: snapshot)
+        if scope.isList {
+            list = found
+        } else {
+            ranks = KeyRanks(UnsafeBufferPointer(start: found.keys, count: found.count))
+        }
+    }
+
+    /// Moves on from a version; nil where nothing happened to what is observed.
+    mutating func advance(
+        _ scope: ObserverScope, from before: Snapshot, _ reader: ChangeReader
+    ) throws(StoreError) -> Step? {
+        if scope.isList {
+            if let step = try advanceOrder(scope, before, reader) { return step }
+            return try advanceList(scope, before, [(reader, false)])
+        }
+        guard let changes = try scope.filter(reader), !changes.isEmpty else { return nil }
+        return Step(changes: changes, indices: move(changes), isCompared: reader.isCompared)
+    }
+
+    /// The same in several parts, of which the silent ones are not told.
+    mutating func advance(
+        _ scope: ObserverScope, from before: Snapshot, _ parts: [Part]
+    ) throws(StoreError) -> Step? {
+        if scope.isList { return try advanceList(scope, before, parts) }
+        let after = parts[parts.count - 1].reader.to
+        let cls = after.schema.classes[Int(scope.classID)]
+        var silenced = SilencedChanges(maskWords: ClassChanges.maskWords(cls))
+        for (reader, isSilent) in parts {
+            guard let changes = try scope.filter(reader) else { continue }
+            silenced.add(
+                changes, isSilent: isSilent,
+                hasOtherProperties: try reader.to.schemaRef() != after.schemaRef())
+        }
+        try silenced.finish()
+        if !InjectedBug.active(.silenceUnplaced) {
+            ranks?.change(removing: silenced.removed, adding: silenced.added)
+        }
+        if silenced.told.isEmpty { return nil }
+        var step = Step(
+            changes: silenced.told, indices: move(silenced.told), isCompared: parts.contains { $0.reader.isCompared })
+        step.silent = (silenced.removed, silenced.added)
+        return step
+    }
+
+    /// An answer that is found anew.
+    private mutating func advanceList(
+        _ scope: ObserverScope, _ before: Snapshot, _ parts: [Part]
+    ) throws(StoreError) -> Step? {
+        guard let after = parts.last?.reader.to else { return nil }
+        let list = try knownList(scope, before)
+        var step = ListStep(scope, list, to: after)
+        for (reader, isSilent) in parts { try step.add(reader, isSilent: isSilent) }
+        let told = try step.told()
+        (self.list, order) = (step.list, nil)
+        guard let told else { return nil }
+        var result = Step(
+            changes: told.changes, indices: told.indices, isCompared: parts.contains { $0.reader.isCompared })
+        result.listBefore = list
+        result.isOwnerDeleted = step.isOwnerDeleted
+        return result
+    }
+
+    private func knownList(_ scope: ObserverScope, _ known: Snapshot) throws(StoreError) -> KeyBuffer {
+        if let list { return list }
+        if let order, case .order(_, let part) = scope.way { return try order.list(part) }
+        return try scope.keys(in: known)
+    }
+
+    /// One that is sorted by its objects' own values, of which few have changed; nil: another one.
+    private mutating func advanceOrder(
+        _ scope: ObserverScope, _ before: Snapshot, _ reader: ChangeReader
+    ) throws(StoreError) -> Step?? {
+        guard case .order(let keys, let part) = scope.way, try before.schemaRef() == reader.to.schemaRef()
+        else { return nil }
+        if !scope.reads.concern(reader.classes, reader.to.schema), reader.classes[scope.classID] == nil,
+            !scope.paths.leadsAway(from: Int(scope.classID), of: reader.to.schema)
+        {
+            return .some(nil)
+        }
+        let all = reader.classes[scope.classID]
+        let count = all.map { $0.deleted.count + $0.inserted.count + $0.modified.count } ?? 0
+        if count > max(64, (order?.count ?? list?.count ?? 0) / 32) { return nil }
+        guard let (changed, isTold) = try scope.changes(reader), !changed.isEmpty else {
+            return .some(nil)
+        }
+        if changed.deleted.count + changed.inserted.count > max(64, (order?.count ?? list?.count ?? 0) / 32) {
+            return nil
+        }
+        let isWhole = part == 0..<Int.max
+        if order == nil && !isWhole {
+            asked += 1
+            if asked < ObservedAnswer.mostAsked { return nil }
+            asked = 0
+        }
+        let whole: OrderedKeys
+        if let order {
+            whole = order
+        } else {
+            whole = try OrderedKeys(isWhole ? try knownList(scope, before) : try scope.allKeys(in: before))
+        }
+        let listBefore = isWhole ? nil : try knownList(scope, before)
+        // One owner: changed in place. Where that fails it is found again.
+        (order, list) = (nil, nil)
+        let step = try OrderStep(scope.query, keys, consume whole, from: before, to: reader.to)
+        var (told, indices, after) = try (consume step).told(changed, isTold)
+        var listAfter: KeyBuffer?
+        if let listBefore {
+            var masks: [Int64: [UInt64]] = [:], toldKeys: Set<Int64> = []
+            for (index, key) in changed.modified.enumerated() {
+                masks[key] = Array(changed.mask(index))
+                if isTold?[index] != false { toldKeys.insert(key) }
+            }
+            let modified = ModifiedObjects(masks: masks, told: isTold == nil ? nil : toldKeys)
+            let found = try after.list(part)
+            (told, indices) = try ListStep.difference(
+                listBefore, found, modified, changed.maskWords, isFromOtherProcess: changed.isFromOtherProcess)
+            listAfter = found
+        }
+        (order, list) = (after, listAfter)
+        if told.isEmpty { return .some(nil) }
+        var result = Step(changes: told, indices: indices, isCompared: reader.isCompared)
+        result.listBefore = listBefore
+        return result
+    }
+
+    /// Positions before, then the list as it is after, then positions there.
+    private mutating func move(_ changes: ClassChanges) -> ChangeSet.Indices? {
+        guard var ranks else { return nil }
+        self.ranks = nil  // one owner: changed in place
+        var indices = ChangeSet.Indices()
+        indices.deleted = changes.deleted.map { UInt64(ranks.rank($0)) }
+        indices.modifiedBefore = changes.modified.map { UInt64(ranks.rank($0)) }
+        ranks.change(removing: changes.deleted, adding: changes.inserted)
+        indices.inserted = changes.inserted.map { UInt64(ranks.rank($0)) }
+        indices.modifiedAfter = changes.modified.map { UInt64(ranks.rank($0)) }
+        self.ranks = ranks
+        return indices
+    }
+
+    /// Back to before a change set, which its handler did not take.
+    mutating func goBack(_ scope: ObserverScope, before changes: ChangeSet) {
+        if scope.isList { (list, order) = (changes.listBefore, nil) }
+        ranks?.change(removing: changes.inserted, adding: changes.deleted)
+        ranks?.change(removing: changes.silent.added, adding: changes.silent.removed)
+    }
+}

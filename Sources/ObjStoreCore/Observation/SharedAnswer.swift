@@ -1,0 +1,59 @@
+/// The answer that several observers have in common who ask the same: it is kept once, and each step is computed once, by
+/// whichever of them takes it first.
+///
+/// ```
+///  version 7 ──── step, computed ────► version 8        the first one, who also keeps what is told
+///            ╰─── the same step ─────► version 8        all others
+///  version 5 ──── his own answer, asked anew ────►      one that has stayed behind, till he is where the others are
+/// ```
+final class SharedAnswer: @unchecked Sendable {
+    private let lock = Lock()
+    // Under the lock.
+    /// Nil: nobody has brought one yet.
+    private var answer: ObservedAnswer?
+    private var version: UInt64 = 0
+    /// The last step.
+    private var last: (from: UInt64, to: UInt64, step: ObservedAnswer.Step?)?
+
+    /// Nil: it is of another version, and the observer has to find an answer of his own.
+    func step(
+        _ scope: ObserverScope, from before: Snapshot, _ reader: ChangeReader
+    ) throws(StoreError) -> ObservedAnswer.Step?? {
+        lock.lock()
+        defer { lock.unlock() }
+        if let last, last.from == before.version || InjectedBug.active(.sharedStep), last.to == reader.to.version {
+            return .some(last.step)
+        }
+        guard version == before.version, answer != nil else { return nil }
+        let step = try answer.unsafelyUnwrappedInPlace { (answer) throws(StoreError) in
+            try answer.advance(scope, from: before, reader)
+        }
+        version = reader.to.version
+        var kept = step
+        kept?.listBefore = nil
+        last = (before.version, version, kept)
+        return .some(step)
+    }
+
+    /// A copy for one who goes on by himself.
+    func copy(at version: UInt64) -> ObservedAnswer? { lock.withLock { self.version == version ? answer : nil } }
+
+    /// Whether an observer who has come to a version needs no answer of his own any more.
+    func takes(_ one: ObservedAnswer, at version: UInt64) -> Bool {
+        lock.withLock {
+            if answer == nil { (answer, self.version) = (one, version) }
+            return self.version == version
+        }
+    }
+}
+
+extension Optional {
+    /// Works on the value where it is: a copy would have two owners.
+    fileprivate mutating func unsafelyUnwrappedInPlace<Result, Failure: Error>(
+        _ body: (inout Wrapped) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var value = self.take().unsafelyUnwrapped
+        defer { self = value }
+        return try body(&value)
+    }
+}
