@@ -204,8 +204,6 @@ static void run_list(bench *b, result *r) {
     const size_t count = b->data->count, rounds = repetitions(b, 10);
     const objstore_text owner = OBJSTORE_STR("Owner"), item = OBJSTORE_STR("Item");
     objstore_schema *schema;
-    objstore_config *config;
-    objstore *handle;
     objstore_view *view;
     objstore_class_id classes[2];
     objstore_property_id items;
@@ -215,12 +213,7 @@ static void run_list(bench *b, result *r) {
     check(objstore_schema_add_class(schema, item));
     check(objstore_schema_add_link_collection(
         schema, owner, OBJSTORE_STR("items"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, item, 0));
-    check(objstore_config_new(&config));
-    check(objstore_config_set_memory(config, OBJSTORE_STR("notify_list_1")));
-    check(objstore_config_set_schema(config, schema, 1));
-    check(objstore_open(config, &handle));
-    check(objstore_config_close(config));
-    check(objstore_schema_close(schema));
+    objstore *handle = open_in_memory(OBJSTORE_STR("notify_list_1"), schema);
     check(objstore_begin(handle, &view));
     check(objstore_find_class(view, owner, &classes[0]));
     check(objstore_find_class(view, item, &classes[1]));

@@ -1,5 +1,5 @@
-// notify_*: what it costs whoever observes all of a million objects to be told what one commit has changed, one object or
-// many: from objstore_deliver to its return, with the handler in between. The others have nothing of the kind; their
+// notify_*: what it costs whoever observes all of a million objects to be told what one commit has changed, one object
+// or many: from objstore_deliver to its return, with the handler in between. The others have nothing of the kind; their
 // programs ask again.
 #include "cases.h"
 
@@ -89,8 +89,6 @@ static void run_link(bench *b, result *r) {
     const int64_t dogs = (int64_t)b->data->count, owners = dogs / dogs_each;
     const objstore_text owner = OBJSTORE_STR("Owner"), dog = OBJSTORE_STR("Dog");
     objstore_schema *schema;
-    objstore_config *config;
-    objstore *handle;
     objstore_view *view;
     objstore_class_id classes[2];
     objstore_property_id rank, link;
@@ -99,12 +97,7 @@ static void run_link(bench *b, result *r) {
     check(objstore_schema_add_property(schema, owner, OBJSTORE_STR("rank"), OBJSTORE_KIND_INT, 0));
     check(objstore_schema_add_class(schema, dog));
     check(objstore_schema_add_link(schema, dog, OBJSTORE_STR("owner"), owner, 0));
-    check(objstore_config_new(&config));
-    check(objstore_config_set_memory(config, OBJSTORE_STR("notify_link_1")));
-    check(objstore_config_set_schema(config, schema, 1));
-    check(objstore_open(config, &handle));
-    check(objstore_config_close(config));
-    check(objstore_schema_close(schema));
+    objstore *handle = open_in_memory(OBJSTORE_STR("notify_link_1"), schema);
     objstore_object *all = must_alloc((size_t)owners * sizeof *all);
     check(objstore_begin(handle, &view));
     check(objstore_find_class(view, owner, &classes[0]));
