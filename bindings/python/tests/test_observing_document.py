@@ -1,7 +1,9 @@
 """The program of docs/observing.md that follows a list, and demo/live.py, which does the same on a terminal."""
 
+import errno
 import os
 import pathlib
+import pty
 import random
 import signal
 import subprocess
@@ -77,24 +79,22 @@ def test_the_program_of_the_document(tmp_path):
                 program.kill()
 
 
-def run_live(tmp_path: pathlib.Path, *arguments: str, code: str = "") -> "subprocess.CompletedProcess[str]":
+def command_of_live(tmp_path: pathlib.Path, *writer: str, code: str = "") -> list[str]:
     """demo/live.py, after `code`, with a writer beside it."""
-    demo = ROOT / "demo"
+    demo, file = ROOT / "demo", str(tmp_path / "live.objstore")
     if not demo.exists():
         pytest.skip("the demo is not here")
     begin = f"import sys; sys.path.insert(0, {str(demo)!r}); import live\n{code}\n"
-    writer = ["--", sys.executable, str(demo / "stir.py"), str(tmp_path / "live.objstore"), "--cities", "300"]
-    return subprocess.run(
-        [
-            *(sys.executable, "-X", "utf8", "-c", f"{begin}sys.exit(live.main(live.arguments(sys.argv[1:])))"),
-            *(str(tmp_path / "live.objstore"), "population > 50000", "--count", "9"),
-            *(*arguments, *writer, "--batch", "20", "--commits", "150"),
-        ],
-        env=BEHIND,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-    )
+    return [
+        *(sys.executable, "-X", "utf8", "-c", f"{begin}sys.exit(live.main(live.arguments(sys.argv[1:])))"),
+        *(file, "population > 50000", "--count", "9"),
+        *("--", sys.executable, str(demo / "stir.py"), file, "--cities", "300", "--batch", "20", *writer),
+    ]
+
+
+def run_live(tmp_path: pathlib.Path, code: str = "") -> "subprocess.CompletedProcess[str]":
+    command = command_of_live(tmp_path, "--commits", "150", code=code)
+    return subprocess.run(command, env=BEHIND, capture_output=True, encoding="utf-8", timeout=PATIENCE)
 
 
 def test_the_program_of_the_demo(tmp_path):
@@ -108,6 +108,38 @@ def test_the_program_of_the_demo(tmp_path):
     with objstore.open(tmp_path / "live.objstore", mode="read-only") as store:
         found = store.objects(store.models["City"]).filter("SORT(population DESC) LIMIT(9)")
         assert [line.split()[-1] for line in tables[last + 1 :]] == [f"{city.population:,}" for city in found]
+
+
+def test_the_table_on_a_terminal(tmp_path):
+    """It is drawn again and again, and q ends it, and its writer, which would go on for ever."""
+    pytest.importorskip("rich")
+    terminal, its_end = pty.openpty()
+    command = command_of_live(tmp_path)
+    with subprocess.Popen(command, env=BEHIND | {"TERM": "xterm"}, stdin=its_end, stdout=its_end) as program:
+        os.close(its_end)
+        watchdog = threading.Timer(PATIENCE, program.kill)
+        watchdog.start()
+        shown, is_ending = b"", False
+        while piece := read_of(terminal):
+            shown += piece
+            if not is_ending and shown.count(b"fresh queries that agree") > 3:
+                is_ending = True
+                os.write(terminal, b"q")
+        assert program.wait() == 0
+        watchdog.cancel()
+    os.close(terminal)
+    assert b"the 9 largest cities with population > 50000" in shown
+    assert shown.rstrip().endswith(b"\x1b[?25h")  # the cursor is there again
+    with objstore.open(tmp_path / "live.objstore", mode="read-only") as store:
+        assert store.statistics().processes == 1
+
+
+def read_of(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError as error:
+        assert error.errno == errno.EIO  # nobody has its other end open any more
+        return b""
 
 
 @pytest.mark.parametrize(
