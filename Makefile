@@ -6,12 +6,13 @@ SECONDS ?= 60
 SEED ?= 1
 QUERIES ?= 20000
 
-.PHONY: help setup lib demo test install crash whole crash-controls threads sanitize fuzz faults powercut queries query-controls query-cases bench docs fresh clean
+.PHONY: help setup lib demo live test install crash whole crash-controls threads sanitize fuzz faults powercut queries query-controls query-cases bench docs fresh clean
 
 help:
 	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
 	@echo 'make lib       build build/lib/libobjstore.so and the command-line tool, build/bin/objstore'
 	@echo 'make demo      cities and countries of the world: import, ask, kill a writer; checks every answer'
+	@echo 'make live      a table of the largest cities while another process changes them; q ends it'
 	@echo 'make test      every test, then a table'
 	@echo 'make install   install library, header, tool, CMake and pkg-config files; PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make crash     random crashes and errors on the simulated machine; SECONDS=$(SECONDS) SEED=$(SEED)'
@@ -40,6 +41,10 @@ lib:
 demo:
 	@scripts/setup
 	@demo/run
+
+live:
+	@scripts/setup
+	@demo/run live
 
 test:
 	@scripts/test

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from classes import MODELS, City, Country
-from observer import CLEAR, Observer
+from observer import CLEAR, Live, Observer
 
 import objstore
 
@@ -369,7 +369,10 @@ def main(wheel: str, folder: pathlib.Path) -> int:
     objstore.open(path, models=MODELS).close()  # something to observe
     with Observer(folder / "observe", path) as observer:
         with objstore.open(path, models=MODELS) as store:
-            import_twice(demo, store, observer, rows)
+            with Live(path) as live:
+                import_twice(demo, store, observer, rows)
+                say("Meanwhile the table of another process, which follows by change sets alone, and asks in the end:")
+                demo.check("the copy of live.py, by its exit status", live.stop(), 0)
             say("Asking.")
             look_around(demo, store)
             ask(demo, path)

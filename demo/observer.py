@@ -1,4 +1,4 @@
-"""The C program bindings/c/observe.c, which watches the store from a process of its own."""
+"""The programs that watch the store from processes of their own: bindings/c/observe.c and live.py."""
 
 import os
 import pathlib
@@ -98,6 +98,35 @@ class Observer:
             self.deleted += int(counts[1])
             self.inserted += int(counts[2])
             self.modified += int(counts[3])
+
+
+class Live:
+    """Runs live.py, which shows the largest cities, and checks what it shows. `with Live(…) as live:`"""
+
+    def __init__(self, store: pathlib.Path) -> None:
+        program = pathlib.Path(__file__).with_name("live.py")
+        command = [sys.executable, "-X", "utf8", str(program), str(store), "population > 1000000", "--count", "5"]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
+
+    def __enter__(self) -> "Live":
+        """Waits until it has begun."""
+        assert self._process.stdout is not None
+        self._first = self._process.stdout.readline()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def stop(self) -> int:
+        """Interrupts it, and shows what it has printed; its exit status: 0 if its copy equals a fresh query."""
+        self._process.send_signal(signal.SIGINT)
+        printed, _ = self._process.communicate(timeout=PATIENCE)
+        for line in (self._first + printed).splitlines():
+            print(f"{CLEAR}  live | {line}", flush=True)
+        return self._process.returncode
 
 
 CLEAR = "\r\033[K" if sys.stdout.isatty() else ""  # the progress bar

@@ -8,7 +8,7 @@
 //      queries_*.c  questions (queries.h), with their floors in floors_query.c, floor_sort.cpp
 //      cases*.c   one function a case: what is timed, in which order, what must come out
 //      report.c   medians and percentiles → results.json, a Markdown table
-//      main.c     options, and the helper processes (recovery, notify_process_1)
+//      main.c     options, and the helper processes (recovery, notify_process_…)
 //
 // A benchmark that goes wrong says so and ends: every return code is checked, every answer is
 // compared with data.c, and `die` is the only way to fail. Peer functions therefore return values,
@@ -116,7 +116,7 @@ typedef struct {
 // One change set: what one observed commit did to Person.
 typedef struct {
     size_t inserted, modified, deleted;
-    int64_t first_modified_id;  // −1 when modified is 0
+    int64_t modified_ids[64];   // of the first ones
 } change;
 
 typedef struct store store;     // each peer defines its own
@@ -394,6 +394,7 @@ extern const size_t case_count;
 void child_recovery(const peer *p, const char *dir, size_t objects, const char *shared_path);
 void child_observe(const peer *p, const char *dir, const char *shared_path);
 void child_futex(const char *shared_path);
+void child_write(const peer *p, const char *dir, const char *shared_path);
 void child_memory(const char *what, const peer *p, const char *dir, size_t objects, const char *figures_path);
 void child_many_stores(const peer *p, const char *dir, size_t stores, const char *figures_path);
 

@@ -99,5 +99,8 @@ void run_open_warm(bench *b, wanted_function *wanted);
 void run_recovery(bench *b, wanted_function *wanted);
 void run_notify_process(bench *b, wanted_function *wanted);
 void run_notify(bench *b, wanted_function *wanted);
+void run_notify_thread(bench *b, wanted_function *wanted);
+void run_notify_latency(bench *b, wanted_function *wanted);
+void run_live(bench *b, wanted_function *wanted);
 
 #endif

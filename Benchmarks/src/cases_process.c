@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -26,15 +27,17 @@ typedef struct {
     _Atomic int64_t seen_id;
 } shared_page;
 
-static shared_page *map_shared(const char *path, bool create) {
+static void *map_file(const char *path, size_t bytes, bool create) {
     int descriptor = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0), 0600);
     check_sys(descriptor >= 0);
-    if (create) check_sys(ftruncate(descriptor, sizeof(shared_page)) == 0);
-    shared_page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    check_sys(page != MAP_FAILED);
+    if (create) check_sys(ftruncate(descriptor, (off_t)bytes) == 0);
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    check_sys(mapped != MAP_FAILED);
     check_sys(close(descriptor) == 0);
-    return page;
+    return mapped;
 }
+
+static shared_page *map_shared(const char *path, bool create) { return map_file(path, sizeof(shared_page), create); }
 
 int start_helper(const char *what, const char *peer_name, const char *dir, size_t objects, const char *shared) {
     extern char **environ;
@@ -169,7 +172,7 @@ static bool child_saw(void *context, const change *c) {
     if (c->inserted || c->deleted || c->modified != 1)
         die("observer: a change set of %zu inserted, %zu modified, %zu deleted", c->inserted, c->modified, c->deleted);
     atomic_store(&page->seen_at, now);
-    atomic_store(&page->seen_id, c->first_modified_id);
+    atomic_store(&page->seen_id, c->modified_ids[0]);
     bool last = atomic_load(&page->stop);
     atomic_fetch_add(&page->seen, 1);
     wake(&page->seen);
@@ -247,5 +250,177 @@ void run_notify_process(bench *b, wanted_function *wanted) {
         check_sys(munmap(pages[slot], sizeof *pages[slot]) == 0);
         check_sys(unlink(paths[slot]) == 0);
         free(paths[slot]);
+    }
+}
+
+// The same within a process: the callback is called on a thread of its own, which sleeps until then.
+typedef struct { const peer *peer; store *store; shared_page *page; } watching;
+
+static void *watch_here(void *context) {
+    watching *w = context;
+    w->peer->observe(w->store, child_saw, w->page);
+    return NULL;
+}
+
+void run_notify_thread(bench *b, wanted_function *wanted) {
+    (void)wanted;
+    enum { batch = 50 };
+    result *r = add_result(b, "notify_thread_1", "us/change", false);
+    each_peer_with(b, slot, observe) {
+        writer_state writer = open_writer(b, slot, DURABLE);
+        shared_page page = {0};
+        watching w = {b->peers[slot], writer.store, &page};
+        pthread_t thread;
+        errno = pthread_create(&thread, NULL, watch_here, &w);
+        check_sys(errno == 0);
+        while (!atomic_load(&page.ready)) sleep_on(&page.ready, 0);
+        const size_t rounds = repetitions(b, 10);
+        for (size_t i = 0; i < rounds; i++) {
+            series mine = {0};
+            for (size_t k = 0; k < batch; k++) {
+                const struct timespec pause = {0, 500000};      // until the thread sleeps again
+                nanosleep(&pause, NULL);
+                const uint32_t seen = atomic_load(&page.seen);
+                if (i + 1 == rounds && k + 1 == batch) atomic_store(&page.stop, 1);
+                int64_t id;
+                uint8_t age;
+                make_update(&b->updates, writer.serial++, 1, &id, &age);
+                b->peers[slot]->update_ages(writer.store, &id, &age, 1);
+                const int64_t done = now_ns(), deadline = done + 60000000000;
+                while (atomic_load(&page.seen) == seen) {
+                    sleep_on(&page.seen, seen);
+                    if (now_ns() > deadline) die("notify_thread_1: the thread does not answer");
+                }
+                if (atomic_load(&page.seen_id) != id) die("notify_thread_1: another object");
+                const double time = microseconds(atomic_load(&page.seen_at) - done);
+                series_add(&mine, time);
+                series_add(&r->tracks[slot].samples, time);
+            }
+            series_add(&r->tracks[slot].repetitions, series_median(&mine));
+            series_free(&mine);
+        }
+        errno = pthread_join(thread, NULL);
+        check_sys(errno == 0);
+        close_writer(b, slot, &writer, 1, "notify_thread_1");
+    }
+}
+
+// Eight processes write, each some commits at its own pace, and this one observes: from the return of a commit in its
+// process to the beginning of the callback here that has it, alone or with others.
+enum { writing_processes = 8, most_commits = 400, a_round = 20, patience_seconds = 120 };
+
+typedef struct {
+    _Atomic uint32_t ready, go;
+    uint32_t number, commits;               // which of the processes it is
+    int64_t ids;                            // of each of them
+    _Atomic int64_t done_at[most_commits];  // clock when the commit had returned
+} writer_page;
+
+static int64_t id_of(const writer_page *page, uint32_t commit) {
+    return page->number * page->ids + commit * (page->ids / page->commits);
+}
+
+static uint8_t next_age(int64_t age) { return (uint8_t)((age + 37) % 100); }
+
+void child_write(const peer *p, const char *dir, const char *shared_path) {
+    writer_page *page = map_file(shared_path, sizeof *page, false);
+    store *s = p->open(dir, (open_options){.durability = DURABLE});
+    random_source random = {page->number};
+    atomic_store(&page->ready, 1);
+    wake(&page->ready);
+    while (!atomic_load(&page->go)) sleep_on(&page->go, 0);
+    for (uint32_t k = 0; k < page->commits; k++) {
+        const struct timespec pause = {0, 4000000 + (long)random_below(&random, 8000000)};
+        nanosleep(&pause, NULL);
+        const int64_t id = id_of(page, k);
+        int64_t age;
+        p->lookup_ages(s, &id, 1, &age);
+        const uint8_t next = next_age(age);
+        p->update_ages(s, &id, &next, 1);
+        atomic_store(&page->done_at[k], now_ns());
+    }
+    p->close(s);
+}
+
+typedef struct {
+    writer_page *pages[writing_processes];
+    int64_t *seen_at;       // of each object
+    size_t seen, expected;
+} many_written;
+
+static bool saw_many(void *context, const change *c) {
+    const int64_t now = now_ns();
+    many_written *m = context;
+    for (size_t i = 0; !c && i < writing_processes; i++) {
+        atomic_store(&m->pages[i]->go, 1);
+        wake(&m->pages[i]->go);
+    }
+    if (!c) return true;
+    if (c->inserted || c->deleted || c->modified > sizeof c->modified_ids / sizeof *c->modified_ids)
+        die("notify_process_latency_8: a change set of %zu inserted, %zu modified, %zu deleted", c->inserted,
+            c->modified, c->deleted);
+    for (size_t i = 0; i < c->modified; i++) m->seen_at[c->modified_ids[i]] = now;
+    m->seen += c->modified;
+    return m->seen < m->expected;
+}
+
+// What the processes have written is there, and nothing else.
+static void check_written(const bench *b, int slot, const char *path, const many_written *m) {
+    store *s = b->peers[slot]->open(path, (open_options){.durability = DURABLE});
+    expected_ages e = expect_ages(b->data);
+    for (int i = 0; i < writing_processes; i++)
+        for (uint32_t k = 0; k < m->pages[i]->commits; k++) {
+            const int64_t id = id_of(m->pages[i], k);
+            const uint8_t age = next_age(b->data->age[id]);
+            expect_update(&e, &id, &age, 1);
+        }
+    verify_ages(b->peers[slot], s, &e, "notify_process_latency_8");
+    free_expected(&e);
+    b->peers[slot]->close(s);
+}
+
+void run_notify_latency(bench *b, wanted_function *wanted) {
+    (void)wanted;
+    const int64_t ids = (int64_t)(b->data->count / writing_processes);
+    size_t rounds = repetitions(b, 8), most = (size_t)(ids < most_commits ? ids : most_commits) / a_round;
+    if (rounds > most) rounds = most;
+    result *r = add_result(b, "notify_process_latency_8", "us/change", false);
+    each_peer_with(b, slot, observe) {
+        char *path = work_copy(b, slot), *shared[writing_processes];
+        store *s = b->peers[slot]->open(path, (open_options){.durability = DURABLE});
+        many_written m = {.seen_at = must_alloc(b->data->count * 8), .expected = writing_processes * rounds * a_round};
+        pid_t helpers[writing_processes];
+        for (uint32_t i = 0; i < writing_processes; i++) {
+            shared[i] = format_path("%s/shared-%u", b->directory, i);
+            m.pages[i] = map_file(shared[i], sizeof(writer_page), true);
+            *m.pages[i] = (writer_page){.number = i, .commits = (uint32_t)(rounds * a_round), .ids = ids};
+            helpers[i] = start_helper("write", slot_names[slot], path, b->data->count, shared[i]);
+            wait_for(&m.pages[i]->ready, 0, helpers[i], "notify_process_latency_8");
+        }
+        alarm(patience_seconds);            // a change that does not come ends the benchmark
+        b->peers[slot]->observe(s, saw_many, &m);
+        alarm(0);
+        for (int i = 0; i < writing_processes; i++) reap(helpers[i], false, "notify_process_latency_8");
+        for (size_t round = 0; round < rounds; round++) {
+            series mine = {0};
+            for (int i = 0; i < writing_processes; i++)
+                for (uint32_t k = (uint32_t)round * a_round; k < (round + 1) * a_round; k++) {
+                    const int64_t seen = m.seen_at[id_of(m.pages[i], k)];
+                    const double time = microseconds(seen - atomic_load(&m.pages[i]->done_at[k]));
+                    series_add(&mine, time);
+                    series_add(&r->tracks[slot].samples, time);
+                }
+            series_add(&r->tracks[slot].repetitions, series_median(&mine));
+            series_free(&mine);
+        }
+        b->peers[slot]->close(s);
+        check_written(b, slot, path, &m);
+        for (int i = 0; i < writing_processes; i++) {
+            check_sys(munmap(m.pages[i], sizeof(writer_page)) == 0);
+            check_sys(unlink(shared[i]) == 0);
+            free(shared[i]);
+        }
+        free(m.seen_at);
+        drop(path);
     }
 }

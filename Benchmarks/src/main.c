@@ -1,7 +1,7 @@
 // bench [--n N] [--cases a,b] [--dir D] [--out results.json] [--effort X] [--peers objstore,sqlite,lmdb] [--append]
 // [--list]
 //
-// Also started by itself as `bench --helper recovery|observe|futex|memory-…|many-stores PEER DIR N SHARED`: a
+// Also started by itself as `bench --helper recovery|observe|write|futex|memory-…|many-stores PEER DIR N SHARED`: a
 // second process that works on a store until it is killed, told to end, or done.
 #include "queries.h"
 
@@ -133,6 +133,7 @@ static int helper(char **arguments) {
         if (!known_peers[slot] || strcmp(slot_names[slot], name)) continue;
         if (!strcmp(what, "recovery")) child_recovery(known_peers[slot], dir, objects, shared);
         else if (!strcmp(what, "observe")) child_observe(known_peers[slot], dir, shared);
+        else if (!strcmp(what, "write")) child_write(known_peers[slot], dir, shared);
         else if (!strncmp(what, "memory-", 7)) child_memory(what, known_peers[slot], dir, objects, shared);
         else if (!strcmp(what, "many-stores")) child_many_stores(known_peers[slot], dir, objects, shared);
         else die("no helper '%s'", what);

@@ -368,16 +368,18 @@ static objstore_status hand_on(objstore_changes *changes, void *userdata) {
     observer *o = userdata;
     objstore_changes_info info = {.struct_size = sizeof info};
     check(objstore_changes_get_info(changes, &info));
-    change c = {info.insertion_count, info.modification_count, info.deletion_count, -1};
+    change c = {info.insertion_count, info.modification_count, info.deletion_count, {0}};
     if (c.modified) {
         const objstore_object *objects;
         size_t count;
         objstore_view *after;
-        objstore_value id;
         check(objstore_changes_list(changes, OBJSTORE_MODIFICATIONS, &objects, NULL, &count));
         check(objstore_changes_view(changes, OBJSTORE_AFTER, &after));
-        check(objstore_get(after, objects[0], o->store->properties[id_property], NULL, &id));
-        c.first_modified_id = id.data.integer;
+        for (size_t i = 0; i < count && i < sizeof c.modified_ids / sizeof *c.modified_ids; i++) {
+            objstore_value id;
+            check(objstore_get(after, objects[i], o->store->properties[id_property], NULL, &id));
+            c.modified_ids[i] = id.data.integer;
+        }
     }
     o->goes_on = o->seen(o->context, &c);
     return OBJSTORE_OK;

@@ -24,6 +24,19 @@ struct store {
         if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); \
     } while (0)
 
+// A store that is in no file. Takes the schema.
+static inline objstore *open_in_memory(objstore_text name, objstore_schema *schema) {
+    objstore_config *config;
+    objstore *handle;
+    check(objstore_config_new(&config));
+    check(objstore_config_set_memory(config, name));
+    check(objstore_config_set_schema(config, schema, 1));
+    check(objstore_open(config, &handle));
+    check(objstore_config_close(config));
+    check(objstore_schema_close(schema));
+    return handle;
+}
+
 static inline void fill(objstore_value values[property_count], const people *p, size_t i, int64_t age) {
     values[id_property] = objstore_int(p->id[i]);
     values[name_property] = objstore_string(objstore_text_of(name_of(p, i), (int64_t)name_length(p, i)));

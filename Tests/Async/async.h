@@ -1,9 +1,11 @@
-/* What the rigs of asynchronous writes share: one program, `async-writes`, that uses the C interface alone.
+/* What the rigs of asynchronous writes and of observers share: one program, `async-writes`, that uses the C interface
+ * alone.
  *
  *      main.c      options, and the store that all use
  *      races.c     threads that write, cancel, deliver and close at the same time
  *      killed.c    a process that is killed while its writes are committed in groups
  *      waits.c     waits without an end, which the last asynchronous write must end
+ *      watched.c   threads that write, observe, deliver and close at the same time
  */
 #ifndef ASYNC_H
 #define ASYNC_H
@@ -40,6 +42,8 @@ extern objstore_property_id entry_properties[ENTRY_PROPERTIES];
 
 /* path NULL: in memory. */
 objstore *open_store(const char *path);
+/* The same for classes of one's own. Takes the schema. */
+objstore *open_with(const char *path, objstore_schema *schema);
 objstore_status create_entry(objstore_view *transaction, int64_t number);
 /* The numbers of all entries, in no order, in memory that the caller frees; ends the process where the store is not
  * sound, or an entry has the wrong check. */
@@ -53,6 +57,7 @@ void set_bug(int number);
 int run_races(const options *o);
 int run_kills(const options *o);
 int run_waits(const options *o);
+int run_watched(const options *o);
 /* Never returns: the process that run_kills starts and kills. */
 int run_writer(const options *o, int pipe);
 

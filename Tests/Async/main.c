@@ -1,4 +1,4 @@
-/* async-writes races|kills|waits [--count N] [--seed S] [--threads T] [--bug NUMBER] [--path FILE] */
+/* async-writes races|kills|waits|watched [--count N] [--seed S] [--threads T] [--bug NUMBER] [--path FILE] */
 #define _GNU_SOURCE
 #include "async.h"
 
@@ -55,15 +55,9 @@ static int64_t check_of(int64_t number) {
     return (int64_t)random_next(&source);
 }
 
-objstore *open_store(const char *path) {
-    objstore_schema *schema;
+objstore *open_with(const char *path, objstore_schema *schema) {
     objstore_config *config;
     objstore *store;
-    objstore_view *view;
-    objstore_class_id class_id;
-    objstore_property_id properties[ENTRY_PROPERTIES];
-    MUST(objstore_schema_new(&schema));
-    MUST(objstore_schema_add_rows(schema, OBJSTORE_STR("Entry"), 0, entry_rows, ENTRY_PROPERTIES));
     MUST(objstore_config_new(&config));
     if (path) MUST(objstore_config_set_path(config, objstore_cstr(path)));
     else MUST(objstore_config_set_memory(config, OBJSTORE_STR("")));
@@ -73,6 +67,17 @@ objstore *open_store(const char *path) {
     MUST(objstore_open(config, &store));
     MUST(objstore_config_close(config));
     MUST(objstore_schema_close(schema));
+    return store;
+}
+
+objstore *open_store(const char *path) {
+    objstore_schema *schema;
+    objstore_view *view;
+    objstore_class_id class_id;
+    objstore_property_id properties[ENTRY_PROPERTIES];
+    MUST(objstore_schema_new(&schema));
+    MUST(objstore_schema_add_rows(schema, OBJSTORE_STR("Entry"), 0, entry_rows, ENTRY_PROPERTIES));
+    objstore *store = open_with(path, schema);
     MUST(objstore_view_open(store, &view));
     MUST(objstore_find_rows(view, OBJSTORE_STR("Entry"), entry_rows, ENTRY_PROPERTIES, &class_id, properties));
     MUST(objstore_view_close(view));
@@ -154,7 +159,7 @@ void set_bug(int number) {
 }
 
 static _Noreturn void usage(void) {
-    fprintf(stderr, "usage: async-writes races|kills|waits [--count N] [--seed S] [--threads T] [--bug NUMBER] "
+    fprintf(stderr, "usage: async-writes races|kills|waits|watched [--count N] [--seed S] [--threads T] [--bug NUMBER] "
             "[--path FILE]\n");
     exit(2);
 }
@@ -186,6 +191,7 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "waits")) return run_waits(&o);
     if (!o.path) usage();
     if (!strcmp(words[1], "races")) return run_races(&o);
+    if (!strcmp(words[1], "watched")) return run_watched(&o);
     if (!strcmp(words[1], "kills")) return run_kills(&o);
     if (!strcmp(words[1], "writer") && pipe >= 0) return run_writer(&o, pipe);
     usage();

@@ -206,7 +206,10 @@ extension ObserverHub {
     private func claim(_ observer: Observer, _ thread: UInt) -> Bool {
         let now = database.machine.monotonic()
         return lock.withLock {
-            if observer.isClosed || observer.runner != nil || observer.isPaused || observer.notBefore > now {
+            // One that is a follower again, since another thread has told it, is that thread's or nobody's.
+            if observer.isClosed || !observer.isApart || observer.runner != nil || observer.isPaused
+                || observer.notBefore > now
+            {
                 return false
             }
             observer.runner = thread
