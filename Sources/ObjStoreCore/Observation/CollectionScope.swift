@@ -1,5 +1,5 @@
 /// Which list, set or map an observer looks at; it is found anew in each version.
-package struct CollectionScope: Sendable {
+package final class CollectionScope: Sendable {
     let id: CollectionID
     let kind: ValueKind
     /// Of the property.

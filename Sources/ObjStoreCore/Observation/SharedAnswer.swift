@@ -1,5 +1,5 @@
-/// The answer that several observers have in common who ask the same: it is kept once, and each step is computed once, by
-/// whichever of them takes it first.
+/// The answer that several observers have in common who ask the same: it is kept once, and each step is computed once,
+/// by whichever of them takes it first.
 ///
 /// ```
 ///  version 7 ──── step, computed ────► version 8        the first one, who also keeps what is told

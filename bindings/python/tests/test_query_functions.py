@@ -527,6 +527,8 @@ def test_observing_what_calls_functions(store):
     with pytest.raises(ZeroDivisionError):
         results.observe(print)
     token.close()
+    with store.write():
+        store.delete(place)
 
 
 def test_redefinition(store):
