@@ -1151,10 +1151,13 @@ OBJSTORE_ENUM(objstore_limit) {
                                                * stream each batch; not what its functions do); more is
                                                * OUT_OF_MEMORY, and nothing has happened. From 1, default 2^63 - 1.
                                                * docs/query-language.md says how much an object needs */
-    OBJSTORE_LIMIT_QUERY_THREADS = 11         /* how many threads may scan the objects for one query of this handle:
+    OBJSTORE_LIMIT_QUERY_THREADS = 11,        /* how many threads may scan the objects for one query of this handle:
                                                * the one that asks, and others of the library, which call nothing of
                                                * the program's; 1 to 256, default 1: no other.
                                                * docs/query-language.md says what they help with */
+    OBJSTORE_LIMIT_OBSERVER_LAG = 12          /* an observer of this handle that is more versions behind lets go of the
+                                               * one that it knows, and is told next that it has to begin anew
+                                               * (OBJSTORE_CHANGES_LOST); from 1, default 2^63 - 1 */
 };
 /** Sets a limit. OUT_OF_RANGE: the value is not within the limit's range. */
 OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, objstore_limit limit,
@@ -3733,6 +3736,11 @@ OBJSTORE_API objstore_status objstore_token_pause(objstore_token *token)
 OBJSTORE_API objstore_status objstore_token_resume(objstore_token *token)
     OBJSTORE_CHECKS(null(token), closed(token), kind(token));
 
+/** Says how many versions were committed that the observer has not been told of, checkpoints included. Until it is
+ * told, or OBJSTORE_LIMIT_OBSERVER_LAG is passed, the version that it knows is pinned. */
+OBJSTORE_API objstore_status objstore_token_lag(objstore_token *token, uint64_t *versions)
+    OBJSTORE_CHECKS(null(token, versions), closed(token), kind(token));
+
 /** Lets at least so much time pass between the end of one call of the handler and the next, in milliseconds up to a
  * day; what is committed meanwhile comes in one change set, when the time is over. 0: no rest. OUT_OF_RANGE. */
 OBJSTORE_API objstore_status objstore_token_set_interval(objstore_token *token, int64_t interval_ms)
@@ -3811,7 +3819,9 @@ enum {
     OBJSTORE_CHANGES_OTHER_PROCESS = 0x2, /* some of it was committed by another process */
     OBJSTORE_CHANGES_COMPARED = 0x4,      /* it came so late that two versions were compared: only real changes */
     OBJSTORE_CHANGES_OWNER_DELETED = 0x8, /* of a collection: its owner was deleted, and nothing is found any more */
-    OBJSTORE_CHANGES_CLEARED = 0x10       /* of an observed collection: it had elements, and has none now */
+    OBJSTORE_CHANGES_CLEARED = 0x10,      /* of an observed collection: it had elements, and has none now */
+    OBJSTORE_CHANGES_LOST = 0x20          /* it is too late to say what changed (OBJSTORE_LIMIT_OBSERVER_LAG): no lists;
+                                           * what is observed has to be looked at anew, in the view after */
 };
 
 #ifndef OBJSTORE_DECLARATIONS_ONLY

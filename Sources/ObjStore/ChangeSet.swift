@@ -39,6 +39,8 @@ public struct ChangeSet<Element: Object>: Sendable {
 
     /// The first one of an observer: nothing has changed yet.
     public var isInitial: Bool { changes.isInitial }
+    /// It came too late to say what changed (`Configuration.Limits.observerLag`): look at everything anew.
+    public var isLost: Bool { changes.isLost }
     /// Another process committed some of it.
     public var isFromOtherProcess: Bool { changes.isFromOtherProcess }
     /// The log did not reach back so far, so the two versions were compared: a property that was written with its old

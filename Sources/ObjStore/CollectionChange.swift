@@ -52,6 +52,8 @@ public struct CollectionChange<Observed: _CollectionProperty>: Sendable {
 
     /// The first one of an observer: nothing has changed yet.
     public var isInitial: Bool { changes.isInitial }
+    /// It came too late to say what changed (`Configuration.Limits.observerLag`): look at everything anew.
+    public var isLost: Bool { changes.isLost }
     /// Another process committed some of it.
     public var isFromOtherProcess: Bool { changes.isFromOtherProcess }
     /// The log did not say it, so the two versions were compared: an element in whose place an equal one was put is

@@ -52,6 +52,9 @@ extension Store {
         /// How many threads may scan the objects for one query: the one that asks, and others of the library, which
         /// call nothing of the program's. 1 to 256. `docs/query-language.md` says what they help with.
         public var queryThreads = 1
+        /// How many versions an observer may be behind. One that stays behind farther lets go of the version that it
+        /// knows, and its next change set is `isLost`: it begins anew. From 1; nil: any number.
+        public var observerLag: Int?
         /// How many versions may be alive when a write begins: the newest one, and older ones that snapshots, frozen
         /// objects, observers that are not served, or stores that were not refreshed hold, in all processes. More are
         /// `.tooManyVersions` for the write, which says who holds them. Nil: any number. From 1.
@@ -160,6 +163,7 @@ extension Store.Configuration {
             if valueLimit != usual.valueLimit { try result.set(.valueBytes, Int64(valueLimit)) }
             if let seedSHA256 { result.steps.seedDigest = try SHA256(seedSHA256) }
             if let queryLimit { try result.set(.queryBytes, Int64(queryLimit)) }
+            if let observerLag { try result.set(.observerLag, Int64(observerLag)) }
             if queryThreads != usual.queryThreads { try result.set(.queryThreads, Int64(queryThreads)) }
             if transactionLimit != usual.transactionLimit { try result.set(.transactionBytes, Int64(transactionLimit)) }
         } catch {

@@ -27,6 +27,9 @@ public final class NotificationToken: Sendable {
     /// Goes on after ``pause()``; otherwise nothing.
     public func resume() { observer?.resume() }
 
+    /// How many versions were committed that the observer has not been told of.
+    public var lag: Int { Int(observer?.lag ?? 0) }
+
     /// At least so long a time, up to a day, lies between the end of one call and the next; what is committed meanwhile
     /// is told in one piece. Zero: no rest.
     ///

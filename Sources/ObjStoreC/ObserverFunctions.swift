@@ -158,6 +158,14 @@ public func objstore_token_resume(_ token: OpaquePointer?) -> objstore_status {
 }
 
 @c @implementation
+public func objstore_token_lag(_ token: OpaquePointer?, _ versions: UnsafeMutablePointer<UInt64>?) -> objstore_status {
+    guard let versions else { return failNull("versions") }
+    return Handles.use(token, .token, "token") { (box: TokenBox) throws(StoreError) in
+        versions.pointee = box.observer.lag
+    }
+}
+
+@c @implementation
 public func objstore_token_set_interval(_ token: OpaquePointer?, _ interval_ms: Int64) -> objstore_status {
     Handles.use(token, .token, "token", [.outOfRange: "interval_ms"]) { (box: TokenBox) throws(StoreError) in
         try box.observer.setInterval(milliseconds: interval_ms)

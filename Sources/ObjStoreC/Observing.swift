@@ -382,6 +382,7 @@ public func objstore_changes_get_info(
         if changes.isFromOtherProcess { full.flags |= UInt32(OBJSTORE_CHANGES_OTHER_PROCESS) }
         if changes.isCompared { full.flags |= UInt32(OBJSTORE_CHANGES_COMPARED) }
         if changes.isOwnerDeleted { full.flags |= UInt32(OBJSTORE_CHANGES_OWNER_DELETED) }
+        if changes.isLost { full.flags |= UInt32(OBJSTORE_CHANGES_LOST) }
         if changes.isCleared { full.flags |= UInt32(OBJSTORE_CHANGES_CLEARED) }
         full.class_id = changes.isOfCommits ? 0 : changes.schema.classID
         full.mask_words = UInt32(changes.changes.maskWords)

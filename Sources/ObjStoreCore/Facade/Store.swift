@@ -71,6 +71,7 @@ package final class Store: @unchecked Sendable {
         let log = shared.log, told = configuration.onDeliveryFailure
         hub = ObserverHub(
             shared.database, deliversOnWorker: shared.deliversOnWorker,
+            mostLag: UInt64(configuration.limits[.observerLag] ?? StoreConfiguration.Limit.observerLag.standard),
             onFailure: { error in
                 log?.write(.error, "delivering changes on the worker failed: \(error.message)")
                 told?(error)
@@ -117,7 +118,7 @@ package final class Store: @unchecked Sendable {
     /// - Parameter onDue: by any thread; returns at once, and calls nothing of the library.
     package func makeHub(onDue: @escaping @Sendable () -> Void) throws(StoreError) -> ObserverHub {
         try checkOpen()
-        let hub = ObserverHub(shared.database, onDue: onDue)
+        let hub = ObserverHub(shared.database, mostLag: self.hub.mostLag, onDue: onDue)
         let isOpen = lock.withLock { () -> Bool in
             if closed { return false }
             hubs.append(hub)

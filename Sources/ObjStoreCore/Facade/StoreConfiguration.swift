@@ -30,6 +30,7 @@ package struct StoreConfiguration: Sendable {
         case versions = 9
         case queryBytes = 10
         case queryThreads = 11
+        case observerLag = 12
 
         package var range: ClosedRange<Int64> {
             switch self {
@@ -40,7 +41,7 @@ package struct StoreConfiguration: Sendable {
             case .checkpointIdle: -1...Int64.max
             case .logBytes: (1 << 20)...(4 << 30)
             case .transactionBytes: (64 << 10)...(1 << 40)
-            case .versions, .queryBytes: 1...Int64.max
+            case .versions, .queryBytes, .observerLag: 1...Int64.max
             case .queryThreads: 1...Int64(QueryThreads.most)
             }
         }
@@ -57,7 +58,7 @@ package struct StoreConfiguration: Sendable {
             case .checkpointIdle: options.checkpointIdle < 0 ? -1 : options.checkpointIdle / 1_000_000
             case .logBytes: Int64(options.logBytesLimit)
             case .transactionBytes: Int64(options.transactionBytes)
-            case .versions, .queryBytes: .max
+            case .versions, .queryBytes, .observerLag: .max
             case .queryThreads: 1
             }
         }
@@ -65,7 +66,7 @@ package struct StoreConfiguration: Sendable {
         /// Belongs to a handle, not to the store that several handles share.
         var isOfHandle: Bool {
             switch self {
-            case .writeTimeout, .openTimeout, .versions, .queryBytes, .queryThreads: true
+            case .writeTimeout, .openTimeout, .versions, .queryBytes, .queryThreads, .observerLag: true
             default: false
             }
         }

@@ -8,6 +8,8 @@ package final class ChangeSet: @unchecked Sendable {
     package let after: Snapshot
     /// The first one of an observer that requested it: no lists.
     package let isInitial: Bool
+    /// It is too late to say what changed: the observer begins anew with the version after.
+    package internal(set) var isLost = false
     /// Found by comparing two versions, so late was it: only real changes.
     package let isCompared: Bool
     package let changes: ClassChanges

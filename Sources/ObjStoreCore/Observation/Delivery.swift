@@ -37,6 +37,7 @@ extension ObserverHub {
 
     /// From the watch: a version became visible.
     func notice(_ version: UInt64) {
+        withExtendedLifetime(lock.withLock { lose(at: version) }) {}
         let monotonic = database.machine.monotonic()
         raise {
             noticed = max(noticed, version)
@@ -92,6 +93,8 @@ extension ObserverHub {
         }
         do throws(StoreError) {
             let newest = try database.snapshot()
+            // The watch may not have come to that yet.
+            withExtendedLifetime(lock.withLock { lose(at: newest.version) }) {}
             var readers: [UInt64: ChangeReader] = [:]
             try follow(to: newest, &readers)
             for observer in lock.withLock({ apart.all }).sorted(by: { $0.number < $1.number })
@@ -241,6 +244,15 @@ extension ObserverHub {
     private func changes(
         for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]
     ) throws(StoreError) -> ChangeSet? {
+        if lock.withLock({ observer.isLost }) {
+            let changes = try observer.begin(anewAt: newest), wantsInitial = observer.initial()
+            return lock.withLock {
+                observer.isLost = false
+                observer.knownVersion = newest.version
+                defer { observer.wantsInitial = false }
+                return observer.wantsInitial ? wantsInitial : changes
+            }
+        }
         while let known = observer.known, known.version < newest.version {
             let changes: ChangeSet?, to: Snapshot
             if lock.withLock({ observer.silences.isEmpty }) {
@@ -272,9 +284,15 @@ extension ObserverHub {
 
     /// The change set is due again.
     private func takeBack(_ changes: ChangeSet, of observer: Observer) {
-        if !changes.isInitial { observer.goBack(before: changes) }
+        if !changes.isInitial && !changes.isLost { observer.goBack(before: changes) }
         lock.withLock {
             if changes.isInitial { observer.wantsInitial = true }
+            if changes.isLost {
+                observer.isLost = true
+                observer.knownVersion = 0
+                noticed = max(noticed, changes.toVersion)
+                return
+            }
             observer.knownVersion = changes.fromVersion
             noticed = max(noticed, changes.toVersion)
         }

@@ -59,7 +59,7 @@ extension ObserverHub {
     /// One for whom nothing is due goes on with the others.
     func join(_ observer: Observer) {
         guard observer.isApart, !observer.isClosed, observer.runner == nil, !observer.wantsInitial, !observer.isPaused,
-            observer.silences.isEmpty, let known = observer.known, followers.take(known)
+            !observer.isLost, observer.silences.isEmpty, let known = observer.known, followers.take(known)
         else { return }
         removeApart(observer)
         observer.isApart = false
@@ -72,6 +72,33 @@ extension ObserverHub {
         observer.knownVersion = known.version
         observer.isApart = true
         addApart(observer)
+    }
+
+    // MARK: Those who stay behind
+
+    func lag(of observer: Observer) -> UInt64 {
+        let published = database.publishedVersion
+        return lock.withLock {
+            let known = observer.isApart ? observer.knownVersion : followers.known?.version ?? published
+            return published - min(published, known)
+        }
+    }
+
+    /// Takes the versions from those that are farther behind than they may be; gives back what they held. Under the
+    /// lock.
+    func lose(at version: UInt64) -> [Snapshot] {
+        guard mostLag < .max, version > mostLag else { return [] }
+        let oldest = version - mostLag
+        if let known = followers.known, known.version < oldest, !followers.areMoving { all.forEach(setApart) }
+        var held: [Snapshot] = []
+        for observer in apart.all where observer.runner == nil && observer.knownVersion < oldest && !observer.isLost {
+            if let known = observer.known { held.append(known) }
+            held += observer.silences.flatMap { [$0.before] + ($0.after.map { [$0] } ?? []) }
+            observer.known = nil
+            observer.silences = observer.silences.filter { $0.after == nil }
+            observer.isLost = true
+        }
+        return held
     }
 
     // MARK: Rests

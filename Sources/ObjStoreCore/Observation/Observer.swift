@@ -21,6 +21,8 @@ package final class Observer: @unchecked Sendable {
     var isApart = true
     /// Its place among those.
     var place: Int?
+    /// It was so far behind that it has let go of what it knew, and begins anew.
+    var isLost = false
     /// It is told nothing till it goes on.
     var isPaused = false
     /// Nanoseconds between two calls of its handler at least, and when the next one may be.
@@ -95,15 +97,32 @@ package final class Observer: @unchecked Sendable {
         hub.setInterval(milliseconds * 1_000_000, of: self)
     }
 
+    /// How many versions it has not been told of.
+    package var lag: UInt64 { hub.lag(of: self) }
+
+    /// Knows a version from now on, and nothing of what was before.
+    func begin(anewAt snapshot: Snapshot) throws(StoreError) -> ChangeSet {
+        if hasPositions, !scope.observesCommits, !scope.isCollection {
+            answer = try ObservedAnswer(scope, in: snapshot)
+        }
+        known = snapshot
+        let changes = initial(isLost: true)
+        return changes
+    }
+
     /// The initial change set, of the version that it knows: empty.
-    func initial() -> ChangeSet {
-        let known = known!
-        if scope.observesCommits { return ChangeSet(commits: known, known, isInitial: true) }
-        let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
-        let initial = ChangeSet(
-            classID: scope.classID, before: known, after: known, changes: changes,
-            indices: hasPositions ? ChangeSet.Indices() : nil, isInitial: true)
+    func initial(isLost: Bool = false) -> ChangeSet {
+        let known = known!, initial: ChangeSet
+        if scope.observesCommits {
+            initial = ChangeSet(commits: known, known, isInitial: !isLost)
+        } else {
+            let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(scope.classID)]))
+            initial = ChangeSet(
+                classID: scope.classID, before: known, after: known, changes: changes,
+                indices: hasPositions ? ChangeSet.Indices() : nil, isInitial: !isLost)
+        }
         if case .collection(let collection) = scope.way { collection.describe(initial) }
+        initial.isLost = isLost
         return initial
     }
 

@@ -14,6 +14,8 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     let deliversOnWorker: Bool
     /// Called when something is due, instead of the descriptor; by any thread, with no lock held.
     let onDue: (@Sendable () -> Void)?
+    /// So many versions an observer may be behind.
+    let mostLag: UInt64
     /// Gets each failure on the store's own thread, since no caller waits for it.
     let onFailure: (@Sendable (StoreError) -> Void)?
     let fork = ForkGuard()
@@ -57,13 +59,15 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     ///     own: they return at once.
     ///   - onFailure: gets what fails on the store's thread: a handler, or reading the changes.
     package init(
-        _ database: Database, deliversOnWorker: Bool = false, onDue: (@Sendable () -> Void)? = nil,
+        _ database: Database, deliversOnWorker: Bool = false, mostLag: UInt64 = .max,
+        onDue: (@Sendable () -> Void)? = nil,
         onFailure: (@Sendable (StoreError) -> Void)? = nil
     ) {
         self.database = database
         self.deliversOnWorker = deliversOnWorker
         self.onDue = onDue
         self.onFailure = onFailure
+        self.mostLag = mostLag
         let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
         word.initialize(to: 0)
         handlerReturned = SharedWord(word)

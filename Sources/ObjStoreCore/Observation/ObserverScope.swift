@@ -25,6 +25,8 @@ package struct ObserverScope: Sendable {
         case collection(CollectionScope)
     }
 
+    var isCollection: Bool { if case .collection = way { true } else { false } }
+
     /// It has positions by more than the keys of its objects.
     var isList: Bool { if case .ranks = way { false } else { true } }
 

@@ -222,7 +222,10 @@ def test_every_status():
         ("EXPLAIN", {"RUN": plans.RUN, "JSON": plans.JSON}),
         ("OBSERVE", {"INITIAL": tokens.INITIAL}),
         ("JSON", {n: getattr(json_options, n) for n in "EXTENDED RELAXED PRETTY NAN_AS_NULL".split()}),
-        ("CHANGES", {n: getattr(changes, n) for n in "INITIAL OTHER_PROCESS COMPARED OWNER_DELETED".split()}),
+        (
+            "CHANGES",
+            {n: getattr(changes, n) for n in "INITIAL OTHER_PROCESS COMPARED OWNER_DELETED CLEARED LOST".split()},
+        ),
         (
             "",
             {

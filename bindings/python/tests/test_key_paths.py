@@ -364,6 +364,44 @@ def test_a_checkpoint_is_no_commit(path):
         assert len(log) == 1 and not token.is_closed
 
 
+def test_one_that_stays_too_far_behind(path):
+    with objstore.open(path, models=[City], observer_lag=5) as store:
+        with store.write():
+            bern = store.add(City(name="Bern"))
+        log = []
+
+        def tell(change):
+            rows = [c.name for c in change.after.objects(City)] if change.is_lost else None
+            log.append((change.is_lost, rows, [c.name for c in change.modified]))
+
+        tokens = [
+            store.objects(City).where(City.size < 100).order_by(City.size).observe(tell, initial=False),
+            store.observe(City, tell, initial=False),
+            bern.observe(tell),
+        ]
+        for size in range(4):
+            with store.write():
+                bern.size = size
+        assert tokens[0].lag >= 4 and store.deliver() == 3
+        assert log == [(False, None, ["Bern"])] * 3 and tokens[0].lag == 0
+        log.clear()
+        tokens[0].pause()
+        for size in range(12):
+            with store.write():
+                bern.size = size
+        store.wait(5)
+        while len(log) < 2:
+            store.wait(1)
+        assert [lost for lost, _, _ in log] == [True] * 2 and log[0][1] == ["Bern"], "nobody served them"
+        log.clear()
+        tokens[0].resume()
+        assert store.deliver() == 1 and log[0][0]
+        with store.write():
+            bern.size = 50
+        log.clear()
+        assert store.deliver() == 3 and log == [(False, None, ["Bern"])] * 3, "and goes on"
+
+
 # Many
 
 

@@ -26,7 +26,7 @@ _keep = ffi.bind("objstore_changes_keep")
 _close = ffi.bind("objstore_changes_close")
 
 M = TypeVar("M", bound=Model)
-INITIAL, OTHER_PROCESS, COMPARED, OWNER_DELETED, CLEARED = 0x1, 0x2, 0x4, 0x8, 0x10
+INITIAL, OTHER_PROCESS, COMPARED, OWNER_DELETED, CLEARED, LOST = 0x1, 0x2, 0x4, 0x8, 0x10, 0x20
 DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER, MOVES, MOVES_AFTER = 1, 2, 3, 4, 5, 6
 _SAME_OBJECTS = (MODIFICATIONS_AFTER, MOVES_AFTER)  # as those before, at other positions
 _INFO_BYTES = ctypes.sizeof(ffi.ChangesInfo)
@@ -47,6 +47,7 @@ class AnyChanges:
         "is_compared",
         "is_owner_deleted",
         "is_cleared",
+        "is_lost",
         "from_version",
         "to_version",
     )
@@ -62,6 +63,7 @@ class AnyChanges:
         self.is_initial = bool(info.flags & INITIAL)  # the first one: nothing changed yet
         self.is_from_other_process = bool(info.flags & OTHER_PROCESS)  # some of it was
         self.is_compared = bool(info.flags & COMPARED)  # so late that two versions were compared: only real changes
+        self.is_lost = bool(info.flags & LOST)  # it comes too late (observer_lag): look at everything anew
         self.is_owner_deleted = bool(info.flags & OWNER_DELETED)  # of a collection: no more comes
         self.is_cleared = bool(info.flags & CLEARED)  # of an observed collection: it had elements, and has none now
         self.from_version: int = info.from_version  # what the observer knew before

@@ -10,7 +10,7 @@ from ..native import ffi
 from ..native.callbacks import MUST_FINISH, ended, plain
 from ..native.failures import check
 from . import delivery
-from .changes import COMPARED, INITIAL, OTHER_PROCESS
+from .changes import COMPARED, INITIAL, LOST, OTHER_PROCESS
 from .sides import Sides
 from .tokens import Token, handler_entry
 
@@ -35,6 +35,7 @@ class Commits:
         "is_initial",
         "is_from_other_process",
         "is_compared",
+        "is_lost",
         "from_version",
         "to_version",
     )
@@ -46,6 +47,7 @@ class Commits:
         self.is_initial = bool(info.flags & INITIAL)  # the first one: nothing was committed yet
         self.is_from_other_process = bool(info.flags & OTHER_PROCESS)  # some of it was
         self.is_compared = bool(info.flags & COMPARED)  # so late that it is not known who committed what
+        self.is_lost = bool(info.flags & LOST)  # it comes too late (observer_lag): versions before are not known
         self.from_version: int = info.from_version  # what the observer knew before
         self.to_version: int = info.to_version  # what it knows now
 

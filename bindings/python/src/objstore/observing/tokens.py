@@ -40,6 +40,7 @@ _results_observe = ffi.bind("objstore_results_observe_paths")
 _object_observe = ffi.bind("objstore_object_observe")
 _token_pause = ffi.bind("objstore_token_pause")
 _token_resume = ffi.bind("objstore_token_resume")
+_token_lag = ffi.bind("objstore_token_lag")
 _token_set_interval = ffi.bind("objstore_token_set_interval")
 _collection_observe = ffi.bind("objstore_collection_observe_paths")
 _token_close = ffi.bind("objstore_token_close")
@@ -97,6 +98,13 @@ class Token(AnyToken, ClosingBlock):
     def resume(self) -> None:
         """Goes on after pause(); otherwise nothing."""
         check(_token_resume(self._cell))
+
+    @property
+    def lag(self) -> int:
+        """How many versions were committed that the observer has not been told of."""
+        versions = ctypes.c_uint64()
+        check(_token_lag(self._cell, ctypes.byref(versions)))
+        return versions.value
 
     def set_interval(self, interval: float) -> None:
         """At least so many seconds, up to a day, lie between the end of one call and the next; what is committed

@@ -46,6 +46,7 @@ LIMITS = {
     "transaction_bytes": 8,
     "query_bytes": 10,
     "query_threads": 11,
+    "observer_lag": 12,
 }
 VERSIONS = 9
 _LIMIT = re.compile(r"(?<=\bthe limit )[a-z]+(?:[A-Z][a-z]+)+")

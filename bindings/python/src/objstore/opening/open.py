@@ -87,7 +87,7 @@ def open(
                     None: any number
     limits          numbers of section 4 of objstore.h: open_timeout_ms, value_bytes, checkpoint_log_bytes,
                     checkpoint_operations, checkpoint_idle_ms, log_bytes, transaction_bytes, query_bytes,
-                    query_threads
+                    query_threads, observer_lag
     """
     if isinstance(drop, str):
         raise InvalidArgument(f"drop is a list of names of classes, not {drop!r}")
