@@ -132,8 +132,22 @@ extension _ObservableObject {
         try observe(try ClassInfo.indexes(keyPaths), handler)
     }
 
+    /// The same with what is changed as a change set.
+    func observingChanges(
+        _ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observeChanges(
+            try names.map { (names) throws(ObjStoreError) in try ClassInfo.of(type(of: self)).indexes(names) }, handler)
+    }
+
     private func observe(
         _ indexes: [UInt32]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observeChanges(indexes) { try handler(try $0.objectChange()) }
+    }
+
+    private func observeChanges(
+        _ indexes: [UInt32]?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let name = ClassInfo.name(of: type(of: self))
         guard let live = _space, let binding = _binding?.takeUnretainedValue() else {
@@ -153,9 +167,7 @@ extension _ObservableObject {
         }
         let observer = try core { () throws(StoreError) in
             try live.handle.store.observe(binding.id(_key), in: live.view, properties: properties) { changes in
-                live.telling("a change handler") {
-                    try handler(try ChangeSet<Self>(changes, live, .all).objectChange())
-                }
+                live.telling("a change handler") { try handler(ChangeSet<Self>(changes, live, .all)) }
             }
         }
         return NotificationToken(observer, live.handle)
