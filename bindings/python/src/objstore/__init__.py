@@ -97,6 +97,10 @@ from .opening.default_store import default_store, set_default
 from .opening.file_checks import ClassReport, FileReport, salvage, verify_file
 from .opening.migration import Migration
 from .opening.open import delete_files, exists, open
+from .projections.changes import ProjectedChanges, ProjectedStream
+from .projections.lists import ProjectedList
+from .projections.projection import Projection, projected
+from .projections.results import ProjectedResults
 from .queries.plans import Plan
 from .queries.results import Backlinks, Results
 from .queries.sections import Section, Sections
@@ -183,6 +187,11 @@ __all__ = [
     "Pin",
     "Plan",
     "Poisoned",
+    "ProjectedChanges",
+    "ProjectedList",
+    "ProjectedResults",
+    "ProjectedStream",
+    "Projection",
     "Property",
     "ReadOnly",
     "Reference",
@@ -231,6 +240,7 @@ __all__ = [
     "none_",
     "open",
     "parse_json",
+    "projected",
     "salvage",
     "set_default",
     "value",

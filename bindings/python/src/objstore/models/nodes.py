@@ -68,6 +68,29 @@ def steps(nodes: bytes) -> bytes | None:
     return nodes[SIZE:] if is_path else None
 
 
+def names(path: bytes) -> list[tuple[str, str]]:
+    """Those of the properties of a path, each with "", or, where it is an inverse, with the class whose link that is;
+    []: there is something else in it."""
+    found: list[tuple[str, str]] = []
+    origin = ""
+    made = steps(path) or b""
+    for at in range(0, len(made), SIZE):
+        if made[at] == VALUES:  # of a dict, said before a name
+            continue
+        if made[at] not in (PROPERTY, INCOMING, NAME):
+            return []
+        address, length = _ADDRESS.unpack_from(made, at + _HEAD.size + 8)
+        text_at = ctypes.string_at(address, length).decode()
+        if made[at] == NAME:
+            origin = text_at
+        else:
+            found.append((origin, text_at))
+            origin = ""
+    return found
+
+
+_ADDRESS = struct.Struct("<qq")
+
 CONSTANT_HEAD = head(CONSTANT)
 _WITH_AN_INT = struct.Struct(f"<{_HEAD.size}sqq24x{SIZE}s")
 

@@ -166,6 +166,11 @@ class Changes(Generic[M]):
         return self._made(self.after, self._pick(self._objects[2].tolist()))
 
     @property
+    def modified_before(self) -> list[M]:
+        """The objects of `modified` as they were."""
+        return self._made(self.before, self._pick(self._objects[2].tolist()))
+
+    @property
     def moved(self) -> list[M]:
         return self._made(self.after, self._objects[3].tolist())
 
@@ -173,6 +178,12 @@ class Changes(Generic[M]):
         """The names of the properties that were written in a modification: `index` counts in `modifications`."""
         rows = range(len(self._objects[2])) if self._chosen is None else self._chosen
         return self._written(rows[index])
+
+    def _both(self, index: int) -> tuple[M, M]:
+        """The object of a modification as it was, and as it is."""
+        row = range(len(self._objects[2]))[index] if self._chosen is None else self._chosen[index]
+        keys = [self._objects[2][row]]
+        return self._made(self.before, keys)[0], self._made(self.after, keys)[0]
 
     def written_in_move(self, index: int) -> tuple[str, ...]:
         """The same of an object that moved: `index` counts in `moves`."""
