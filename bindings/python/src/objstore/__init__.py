@@ -81,6 +81,7 @@ from .errors import (
 )
 from .json.json_text import parse_json
 from .models.calls import call
+from .models.custom_types import register_type
 from .models.element import value
 from .models.expressions import Condition, Expression, all_, any_, expression, none_
 from .models.groups import group
@@ -241,6 +242,7 @@ __all__ = [
     "open",
     "parse_json",
     "projected",
+    "register_type",
     "salvage",
     "set_default",
     "value",
