@@ -20,6 +20,8 @@ enum J {
         @Persisted var tags: MutableSet<String>
         @Persisted(originProperty: "boss") var staff: LinkingObjects<Person>
 
+        /// Nothing of an object that has no friends.
+        var bestFriend: String { friends.first!.firstName }
         var fullName: String {
             get { "\(firstName) \(lastName)" }
             set {
@@ -51,6 +53,7 @@ enum J {
     final class Named: Projection<Person> {
         @Projected(\Person.fullName) var name
         @Projected(\Person.age) var age
+        @Projected(\Person.bestFriend) var best
         let other = 3
     }
     final class Nothing: Projection<Person> {}
@@ -112,6 +115,7 @@ enum J {
         try store.write { _ in view.city = "Oslo" }
         #expect(view.city == "Oslo" && person.home.city == "Oslo")
         let named = J.Named(projecting: person)
+        #expect(named.best == "Marie" && named.name == "Jason Bourne")
         try store.write { _ in named.name = "Max Planck" }
         #expect(person.firstName == "Max" && person.lastName == "Planck" && named.name == "Max Planck")
     }

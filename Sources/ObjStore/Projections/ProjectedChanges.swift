@@ -186,7 +186,7 @@ extension ProjectionInfo.Field {
         _ change: ChangeSet<Root>, _ old: Root, _ new: Root
     ) throws(ObjStoreError) -> Bool {
         guard let names = path.names else { return true }
-        if path.isDirect { return try change.changedProperties(at: 0).contains(names[0].name) }
+        if names.count == 1 { return try change.changedProperties(at: 0).contains(names[0].name) }
         return !ProjectionInfo.Field.isSame(path.value(old), path.value(new))
     }
 

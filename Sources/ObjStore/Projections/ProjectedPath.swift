@@ -14,16 +14,11 @@ class AnyProjectedPath: @unchecked Sendable {
     }
 
     let keyPath: AnyKeyPath
+
+    fileprivate init(_ keyPath: AnyKeyPath) { self.keyPath = keyPath }
+
     /// The properties on the way; nil: it does not lead through `@Persisted` properties alone.
-    let names: [Step]?
-
-    fileprivate init(_ keyPath: AnyKeyPath, _ names: [Step]?) {
-        self.keyPath = keyPath
-        self.names = names
-    }
-
-    /// Of one property of the class itself, whatever is made of it: its mask says whether it was written.
-    var isDirect: Bool { names?.count == 1 }
+    var names: [Step]? { fatalError("overridden") }
 
     /// What an object of the class has there.
     func value(_ root: Object) -> Any { fatalError("overridden") }
@@ -31,15 +26,34 @@ class AnyProjectedPath: @unchecked Sendable {
 
 final class ProjectedPath<Root: Object, Value>: AnyProjectedPath, @unchecked Sendable {
     private let whole: KeyPath<Root, Value>
-    private let traced: KeyPaths.Projected?
+    /// Something on the way is unwrapped by force, which must not stop the program.
+    private let isForced: Bool
+    private let tracing = Guarded(Tracing.notYet)
+
+    private enum Tracing: @unchecked Sendable {
+        case notYet
+        case done(KeyPaths.Projected?)
+    }
 
     init(_ keyPath: KeyPath<Root, Value>) {
         whole = keyPath
-        traced = try? KeyPaths.projected(keyPath)
-        super.init(keyPath, traced.map { $0.steps.map { Step(name: $0.name, isInverse: $0.isInverse) } + $0.behind })
+        isForced = keyPath.debugDescription.contains("!")
+        super.init(keyPath)
+    }
+
+    override var names: [Step]? {
+        traced.map { $0.steps.map { Step(name: $0.name, isInverse: $0.isInverse) } + $0.behind }
     }
 
     override func value(_ root: Object) -> Any { read(unsafeDowncast(root, to: Root.self)) }
+
+    /// Only where it is needed: tracing runs what the key path leads to, computed properties too, on an empty object.
+    private var traced: KeyPaths.Projected? {
+        if case .done(let found) = tracing.withLock({ $0 }) { return found }
+        let found = try? KeyPaths.projected(whole)
+        tracing.withLock { $0 = .done(found) }
+        return found
+    }
 
     /// What the key path gives of an object that has everything on the way.
     func placeholder() -> Value {
@@ -51,7 +65,7 @@ final class ProjectedPath<Root: Object, Value>: AnyProjectedPath, @unchecked Sen
 
     /// Where something on the way is null: nil, or what a read that fails gives, and that is reported.
     func read(_ root: Root) -> Value {
-        guard let traced, traced.steps.count > 1 else { return root[keyPath: whole] }
+        guard isForced, let traced, traced.steps.count > 1 else { return root[keyPath: whole] }
         guard let last = traced.end(from: root) else {
             if let type = Value.self as? any ExpressibleByNilLiteral.Type,
                 let null = type.init(nilLiteral: ()) as? Value
@@ -67,18 +81,22 @@ final class ProjectedPath<Root: Object, Value>: AnyProjectedPath, @unchecked Sen
 
     /// Errors: `.invalidArgument`: it can only be read; `.noSuchObject`: something on the way is null; `.notNullable`.
     func write(_ value: Value, to root: Root) throws(ObjStoreError) {
-        if let traced, traced.isExact, traced.steps.count > 1, let end = traced.steps.last, !end.isInverse {
-            guard let last = traced.end(from: root) else { throw traced.absent(root) }
-            return try end.info.assign(value, end.info.properties[end.index], of: last)
+        let writable = whole as? ReferenceWritableKeyPath<Root, Value>
+        if let writable, !isForced {
+            root[keyPath: writable] = value
+            return
         }
-        if let traced, traced.steps.count > 1, traced.end(from: root) == nil { throw traced.absent(root) }
-        guard let writable = whole as? ReferenceWritableKeyPath<Root, Value> else {
+        if let traced, traced.steps.count > 1 {
+            guard let last = traced.end(from: root) else { throw traced.absent(root) }
+            if traced.isExact, let end = traced.steps.last, !end.isInverse {
+                return try end.info.assign(value, end.info.properties[end.index], of: last)
+            }
+        }
+        guard let writable else {
+            let name = ClassInfo.name(of: Root.self), path = names.map { ".\($0.path)" } ?? ""
             throw ObjStoreError(
-                .invalidArgument,
-                """
-                a projection's property \(names.map { "that shows \(ClassInfo.name(of: Root.self)).\($0.path)" } ?? "") \
-                cannot be set: its key path is for reading only
-                """, class: ClassInfo.name(of: Root.self), property: names?.first?.name)
+                .invalidArgument, "what is projected of \(name)\(path) cannot be set: its key path is for reading only",
+                class: name, property: names?.first?.name)
         }
         root[keyPath: writable] = value
     }
