@@ -148,8 +148,8 @@ public struct ChangeSet<Element: Object>: Sendable {
     }
 }
 
-/// What happened to an object that is observed.
-public enum ObjectChange<T: Object> {
+/// What happened to an object that is observed, or to a projection.
+public enum ObjectChange<T> {
     /// The object as it is now, frozen, and what was written.
     case change(T, [PropertyChange])
     /// It is gone; no more comes.

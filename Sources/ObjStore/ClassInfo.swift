@@ -177,11 +177,17 @@ final class ClassInfo: @unchecked Sendable {
                 inverses.append((property, field.offset, accessor, origin, name))
                 continue
             }
+            let flags = accessor._flags(first, field.offset)
+            guard !type.needsDefault || flags & Persisted<Int>._hasDefault != 0 else {
+                throw invalid(
+                    "not every value that can be stored is one of its type, \(accessor): it needs a default, or to be "
+                        + "optional", property)
+            }
             properties.append(
                 Property(
                     name: property, offset: field.offset, index: UInt32(properties.count), type: type,
                     accessor: accessor,
-                    flags: accessor._flags(first, field.offset)))
+                    flags: flags))
         }
 
         var defaultProperties: [Int] = []
@@ -358,6 +364,13 @@ final class ClassInfo: @unchecked Sendable {
             }
             try result.get()
         }
+    }
+
+    /// What a new object has in a property that is stored.
+    func initialValue(_ index: Int) -> Any? {
+        guard index < properties.count else { return nil }
+        let property = properties[index]
+        return prototypeLock.withLock { () -> Any in property.accessor._anyValue(prototype, property.offset) }
     }
 
     // MARK: Properties by name

@@ -5,8 +5,16 @@ public final class _Tracer {
     /// Each of them was read of the object that the one before it leads to, the first of the first.
     private(set) var isStraight = true
     private var expected: ObjectIdentifier?
+    /// The class of the object that was read last.
+    private var last: Object.Type?
 
     init() {}
+
+    /// What a new object has in the property that was read last.
+    var initialValue: Any? {
+        guard let last, let index = path.last else { return nil }
+        return (try? ClassInfo.of(last))?.initialValue(Int(index))
+    }
 
     /// What is read next is of that object.
     func expect(_ object: Object) { expected = ObjectIdentifier(object) }
@@ -14,6 +22,7 @@ public final class _Tracer {
     func add(_ index: UInt32, of object: Object) {
         if expected != ObjectIdentifier(object) { isStraight = false }
         expected = nil
+        last = type(of: object)
         path.append(index)
     }
 }
@@ -71,7 +80,7 @@ enum KeyPaths {
     }
 
     /// The class of each property of a path; fewer where what is before one is no link.
-    private static func classes(_ path: [UInt32], _ info: ClassInfo) throws(ObjStoreError) -> [ClassInfo] {
+    static func classes(_ path: [UInt32], _ info: ClassInfo) throws(ObjStoreError) -> [ClassInfo] {
         var infos = [info]
         for index in path.dropLast() {
             let properties = infos[infos.count - 1].properties
@@ -94,13 +103,13 @@ enum KeyPaths {
         return names.joined(separator: ".")
     }
 
-    private static func noProperty(_ info: ClassInfo) -> ObjStoreError {
+    static func noProperty(_ info: ClassInfo) -> ObjStoreError {
         ObjStoreError(
             .invalidQuery, "the key path does not lead to one @Persisted property of \(info.name)", class: info.name)
     }
 
     /// Whether a key path that has read one property ends there: what it gives is what the getter gave.
-    private static func ends(
+    static func ends(
         _ value: Any, _ type: Any.Type, at accessor: any Persistable.Type, isBehindLink: Bool
     ) -> Bool {
         func isSame<Value: Persistable>(_: Value.Type) -> Bool {

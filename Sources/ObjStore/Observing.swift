@@ -120,8 +120,21 @@ extension _ObservableObject {
         try observe(names: try ClassInfo.names(keyPaths), handler)
     }
 
+    /// The same with what is changed as a change set.
+    func observingChanges(
+        _ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observeChanges(names, handler)
+    }
+
     private func observe(
         names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try observeChanges(names) { try handler(try $0.objectChange()) }
+    }
+
+    private func observeChanges(
+        _ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Self>) throws -> Void
     ) throws(ObjStoreError) -> NotificationToken {
         let name = ClassInfo.name(of: type(of: self))
         guard let live = _space, let binding = _binding?.takeUnretainedValue() else {
@@ -141,9 +154,7 @@ extension _ObservableObject {
         let observer = try core { () throws(StoreError) in
             try live.handle.store.observe(binding.id(_key), in: live.view, ObserverOptions(keyPaths: names)) {
                 changes in
-                live.telling("a change handler") {
-                    try handler(try ChangeSet<Self>(changes, live, .all).objectChange())
-                }
+                live.telling("a change handler") { try handler(ChangeSet<Self>(changes, live, .all)) }
             }
         }
         return NotificationToken(observer, live.handle)

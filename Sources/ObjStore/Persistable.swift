@@ -61,6 +61,8 @@ public struct _PropertyType: Sendable {
     var isInverse = false
     /// Of an int: it is counted.
     var isCounter = false
+    /// Nothing that is stored for nothing (0, "") is of the type.
+    var needsDefault = false
     /// Of an enum, or elements or keys that are enums: writes all cases.
     var cases: (@Sendable (_RowEncoder) -> Void)?
     private(set) var keyCases: (@Sendable (_RowEncoder) -> Void)?

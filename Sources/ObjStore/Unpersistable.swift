@@ -177,8 +177,4 @@ extension URL: _Byte {}
 extension Decimal: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement,
     _Unpersistable
 {}
-@available(*, unavailable, message: "declare it as String, and keep its absoluteString")
-extension URL: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _NeverOptional, _NeverElement,
-    _Unpersistable
-{}
 #endif

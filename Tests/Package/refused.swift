@@ -4,6 +4,13 @@ import Foundation
 import ObjStore
 
 enum Colour: String { case red, green }
+struct Code: FailableCustomPersistable {
+    let persistableValue: String
+    init?(persistedValue: String) {
+        if persistedValue.isEmpty { return nil }
+        persistableValue = persistedValue
+    }
+}
 class Person: Object {
     @Persisted var name = ""
     @Persisted var count = 0
@@ -27,14 +34,14 @@ class Refused: Object {
     @Persisted var j: [String: Int] = [:]  // declare it as Map<String, …>, or as AnyValue
     @Persisted var k: Set<String> = []  // declare it as MutableSet<…>
     @Persisted var l: Character = "x"  // declare it as String
-    @Persisted var m: URL  // declare it as String
+    @Persisted var m: URL  // conform to 'Persistable'
     @Persisted var n = Decimal(1)  // declare it as Decimal128
     @Persisted var o: Person  // a link is optional
     @Persisted var p: Colour  // conform to 'Persistable'
     @Persisted var q: Any  // cannot conform to 'Persistable'
     @Persisted var r: List<[String]>  // declare it as List<String>
     @Persisted var s: UInt?  // integers are stored with a sign: declare it as Int
-    @Persisted var t: URL?  // declare it as String
+    @Persisted var t: URL?  // conform to '_OptionalPersistable'
     @Persisted var u: Decimal?  // declare it as Decimal128
     @Persisted var v: Character?  // declare it as String
     @Persisted var w: Substring?  // declare it as String
@@ -42,16 +49,26 @@ class Refused: Object {
     @Persisted var y: Set<String>?  // declare it as MutableSet<…>
     @Persisted var z: AnyValue?  // an AnyValue can be .none
     @Persisted var ab: List<String>?  // a list is empty rather than nil
-    @Persisted var ac: List<URL>  // declare it as String
+    @Persisted var ac: List<URL>  // conform to protocol 'CollectionElement'
     @Persisted var ad: List<UInt8>  // declare it as Int16
     @Persisted var ae: List<[String: Int]>  // declare it as Map<String, …>, or as AnyValue
     @Persisted var af: List<List<Int>>  // lists in each other are List<AnyValue>
     @Persisted var ag: [UInt16]  // declare it as List<Int32>
     @Persisted var ah: [URL] = []  // declare it as List<String>
     @Persisted var ai: Map<String, UInt>  // integers are stored with a sign
+    @Persisted var aj: List<Code>  // conform to protocol 'CollectionElement'
+    @Persisted var code = Code(persistedValue: "a")!
+    @Persisted(unique: true) var other: Code?
     @Persisted var bytes: [UInt8] = []
     @Persisted var many: List<[UInt8]>
     @Persisted var some: [UInt8]?
+}
+
+class View: Projection<Person> {
+    @Projected(\Person.name) var name
+    @Projected(\Person.nme) var other  // member 'nme'
+    @Projected(\Code.persistableValue) var code  // requires that 'Code' inherit from 'Object'
+    @Projected(\Person.friends.projectTo.nme) var names: ProjectedCollection<String>  // member 'nme'
 }
 
 struct NoObject {
@@ -72,4 +89,7 @@ func ask(_ store: Store, _ ann: Person) {
     _ = people.where { $0.count.links(to: ann) }  // requires that 'Int' conform to '_LinkHolder'
     _ = people.where { $0.count.contains("x") }  // no exact matches in call to instance method 'contains'
     _ = people.sorted(by: \Person.nme)  // no member 'nme'
+    let views = store.objects(View.self)
+    _ = views.where { $0.name == "Ada" && $0.boss.name == "Bea" }
+    _ = views.where { $0.other == "Ada" }  // no dynamic member 'other'
 }

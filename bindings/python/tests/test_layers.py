@@ -27,6 +27,7 @@ ORDER = (
     "schema",  # model classes in a store
     "observing",  # which handlers get changes
     "queries",  # filters and results
+    "projections",  # classes that show a part of the objects of another
     "stores",  # open stores, frozen versions, and what is asked of them
     "opening",  # opening, migrating and checking files
     "pickled_names",  # what pickles call things

@@ -9,7 +9,20 @@ from datetime import datetime, timezone
 from decimal import Decimal
 
 import objstore
-from objstore import Backlinks, Float32, Index, ObjectId, any_, asc, backlinks, desc, expression, field, incoming
+from objstore import (
+    Backlinks,
+    Float32,
+    Index,
+    ObjectId,
+    any_,
+    asc,
+    backlinks,
+    desc,
+    expression,
+    field,
+    incoming,
+    projected,
+)
 
 
 class Color(enum.Enum):
@@ -68,7 +81,51 @@ class Guest(objstore.Model):
     bed: Kennel | None = field(default=None, on_delete="cascade")
 
 
+class DogView(objstore.Projection[Dog]):
+    title = projected(Dog.name)
+    owner_name = projected(Dog.owner, Person.name)
+    walks = projected(path="age")
+
+
+class GuestView(objstore.Projection[Guest]):
+    city = projected(Guest.home, Address.city)
+    cities = projected(Guest.others, Address.city)
+    named = projected(Guest.named, Address.city)
+
+
 MODELS = [Dog, Person, Order, Kennel, Address, Guest]
+
+
+def projections(store: objstore.Store) -> None:
+    """Views of objects."""
+    views: objstore.ProjectedResults[DogView] = store.objects(DogView).where(Dog.age < 20).order_by(Dog.name)
+    titles: list[str] = [view.title for view in views]
+    first: DogView | None = views.first()
+    with store.write():
+        view = DogView(store.add(Dog(id=30, name="Bo", data=None)))
+        view.title = "Bobo"
+        base: Dog = view.base
+        guest = GuestView(store.add(Guest(name="Ann", others=[Address(city="Rome")])))
+        guest.cities[0] = "Oslo"
+    name: str | None = view.owner_name
+    cities: objstore.ProjectedList[str] = guest.cities
+    named: list[str | None] = list(guest.named)
+    thawed: DogView | None = view.freeze().thaw()
+    some: list[DogView] = views[:2]
+
+    def told(change: objstore.ProjectedChanges[DogView]) -> None:
+        print([each.title for each in change.modified])
+
+    with views.observe(told, keys=["title"]), view.observe(told, keys=[DogView.title]):
+        store.deliver()
+    print(titles, first, base.name, name, cities[0], named, thawed, some, guest.city)
+    view.title = 5  # error: assignment
+    view.titel  # error: attr-defined
+    first.title  # error: union-attr
+    DogView(guest.base)  # error: arg-type
+    view.observe(lambda: None)  # error: arg-type, misc
+    guest.cities[0] = 5  # error: call-overload, assignment
+    store.objects(str)  # error: type-var, call-overload
 
 
 def nested(store: objstore.Store) -> None:
@@ -263,6 +320,7 @@ def main(path: str) -> None:
         stream: objstore.ElementStream = kennel.walks.changes()
         stream.close()
         nested(store)
+        projections(store)
         queries(store)
         asyncio.run(asynchronous(store.objects(Dog)))
         asyncio.run(waiting(store, dog))

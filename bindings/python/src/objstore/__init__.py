@@ -81,6 +81,7 @@ from .errors import (
 )
 from .json.json_text import parse_json
 from .models.calls import call
+from .models.custom_types import register_type
 from .models.element import value
 from .models.expressions import Condition, Expression, all_, any_, expression, none_
 from .models.groups import group
@@ -99,6 +100,10 @@ from .opening.default_store import default_store, set_default
 from .opening.file_checks import ClassReport, FileReport, salvage, verify_file
 from .opening.migration import Migration
 from .opening.open import delete_files, exists, open
+from .projections.changes import ProjectedChanges, ProjectedStream
+from .projections.lists import ProjectedList
+from .projections.projection import Projection, projected
+from .projections.results import ProjectedResults
 from .queries.plans import Plan
 from .queries.results import Backlinks, Results
 from .queries.sections import Section, Sections
@@ -188,6 +193,11 @@ __all__ = [
     "Pin",
     "Plan",
     "Poisoned",
+    "ProjectedChanges",
+    "ProjectedList",
+    "ProjectedResults",
+    "ProjectedStream",
+    "Projection",
     "Property",
     "ReadOnly",
     "Reference",
@@ -236,6 +246,8 @@ __all__ = [
     "none_",
     "open",
     "parse_json",
+    "projected",
+    "register_type",
     "salvage",
     "set_default",
     "value",

@@ -7,7 +7,6 @@ Names represent positions, too: a file may have its properties in another order 
 the store is a node of its own, to which links lead (graph_nodes.py).
 """
 
-import enum
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -35,7 +34,7 @@ class Part:
 
     name = model_name = ""
     nullable = True
-    enum: "type[enum.Enum] | None" = None
+    enum: Any = None
 
     def __init__(self, kind: int, what: str) -> None:
         self.kind = kind
@@ -297,7 +296,7 @@ class Assembly:
         for name, value in parts.items():
             if parts is key:
                 self._put(NAME, name)
-            self._put(_KEY, value.value if isinstance(value, enum.Enum) else value)
+            self._put(_KEY, kinds.raw(value, _KEY))
 
     def _linked(self, obj: Any) -> Any:
         """What a link to an object leads to in the store: it, or the node that it becomes."""

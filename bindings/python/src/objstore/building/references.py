@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Error
 from ..native.callbacks import hand_on
 from ..objects import state
-from ..values import kinds
+from ..values import custom_types, kinds
 from . import descriptions
 
 if TYPE_CHECKING:
@@ -31,12 +31,17 @@ TAGS = {"$ref", "$id"}
 
 def is_bare(value: Any) -> bool:
     """May it be a primary key?"""
-    return kinds.BY_TYPE.get(type(value)) in kinds.KEYS or isinstance(value, enum.Enum)
+    return kinds.BY_TYPE.get(type(value)) in kinds.KEYS or isinstance(value, enum.Enum) or bool(custom_types.of(value))
 
 
 def is_part(value: Any) -> bool:
     """May it be a primary key, or a part of one?"""
-    return value is None or kinds.BY_TYPE.get(type(value)) in kinds.KEY_PARTS or isinstance(value, enum.Enum)
+    return (
+        value is None
+        or kinds.BY_TYPE.get(type(value)) in kinds.KEY_PARTS
+        or isinstance(value, enum.Enum)
+        or bool(custom_types.of(value))
+    )
 
 
 def is_tagged(value: Any) -> bool:

@@ -10,7 +10,6 @@ reference.
 """
 
 import ctypes
-import enum
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -171,7 +170,9 @@ class _Texts(_Writing):
         return json.dumps(text, ensure_ascii=False)
 
     def leaf(self, part: Described, value: Any) -> str:
-        value = value.value if isinstance(value, enum.Enum) else value
+        given = value
+        if type(value) not in kinds.BY_TYPE:
+            value = kinds.raw(value, part)
         kind = type(value)
         if value is None:
             return "null"
@@ -182,7 +183,7 @@ class _Texts(_Writing):
         if kind is str:
             kinds.encode(part, value)
             return json.dumps(value, ensure_ascii=False)
-        return self._of_library(part, value)
+        return self._of_library(part, given)
 
     def _of_library(self, part: Described, value: Any) -> str:
         room, buffer = Values(1), ffi.Buffer()
@@ -199,7 +200,7 @@ class _Number:
     """The number of an object, or the name of a class, where they are in a reference; a kinds.Described."""
 
     kind, nullable, path, type_name = kinds.INT, True, "a reference", "int"
-    enum: "type[enum.Enum] | None" = None
+    enum: Any = None
 
     def __init__(self, part: Described | None) -> None:
         self.name = "" if part is None else part.name

@@ -12,8 +12,9 @@ from ..collections.lists import List
 from ..collections.sets import Set
 from ..errors import NotSupported, SchemaError
 from ..objects.model_types import ModelType
-from ..values import elements, kinds
+from ..values import custom_types, elements, kinds
 from ..values.counters import Counter
+from ..values.custom_types import Custom
 from ..values.elements import Element, Shape
 from ..values.kinds import MISSING
 from ..values.object_id import ObjectId
@@ -73,9 +74,9 @@ def _unsupported(cls: type, name: str, annotation: Any) -> Exception:
         shown = str(annotation)
     return NotSupported(
         f"{cls.__name__}.{name}: properties of type {shown} are not in this version; there are bool, int, float, "
-        "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, and each of them | None; "
-        "list[…], set[…] and dict[…, …] of these, or of Any; Any; a model class | None, which is a link, list[a model "
-        "class], set[a model class], dict[…, a model class | None]; Backlinks[…]",
+        "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, what register_type() was "
+        "told of, and each of them | None; list[…], set[…] and dict[…, …] of these, or of Any; Any; a model class | "
+        "None, which is a link, list[a model class], set[a model class], dict[…, a model class | None]; Backlinks[…]",
         class_name=cls.__name__,
         property_name=name,
     )
@@ -94,8 +95,9 @@ def _no_type(cls: type, name: str, given: Any) -> SchemaError:
     )
 
 
-def _scalar(cls: type, name: str, annotation: Any, whole: Any) -> tuple[int, bool, type[enum.Enum] | None]:
-    """The kind of a single value, whether it may be None, and its enumeration; `whole` is the annotation around it."""
+def _scalar(cls: type, name: str, annotation: Any, whole: Any) -> "tuple[int, bool, type[enum.Enum] | Custom | None]":
+    """The kind of a single value, whether it may be None, and its enumeration, or its type if that is one of the
+    program; `whole` is the annotation around it."""
     plain, nullable = annotation, False
     if typing.get_origin(plain) in (typing.Union, types.UnionType):
         arguments = typing.get_args(plain)
@@ -103,6 +105,9 @@ def _scalar(cls: type, name: str, annotation: Any, whole: Any) -> tuple[int, boo
         if len(others) != 1 or len(arguments) != 2:
             raise _unsupported(cls, name, whole)
         plain, nullable = others[0], True
+    custom = custom_types.declared(plain)
+    if custom is not None:
+        return custom.kind, nullable, custom
     enumeration = plain if isinstance(plain, type) and issubclass(plain, enum.Enum) else None
     kind = (
         kinds.enum_kind(enumeration) if enumeration else kinds.BY_TYPE.get(plain) if isinstance(plain, type) else None
@@ -208,7 +213,7 @@ def _collection(cls: type, name: str, index: int, annotation: Any, declared: Dec
     key = None
     if kind == kinds.MAP:
         key_kind, nullable, enumeration = _scalar(cls, name, arguments[0], annotation)
-        if key_kind not in kinds.KEYS or nullable:
+        if key_kind not in kinds.KEYS or nullable or isinstance(enumeration, Custom):
             raise refused(cls, name, "a key is an int, a str, an ObjectId, a UUID or an enum.Enum, and never None")
         key = Element(key_kind, False, enumeration, elements.KEY)
     target, nullable = _link_target(arguments[-1])

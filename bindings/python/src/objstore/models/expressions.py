@@ -5,7 +5,6 @@
 Nothing is asked here, and names and types are not looked at: the library does that when it makes a query of them.
 """
 
-import enum
 import itertools
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -420,7 +419,7 @@ _TYPE = nodes.node(nodes.TYPE, 1)
 
 def _constant(described: Any, value: object) -> Packed:
     if described is None:
-        constant, texts = constants.packed(ANYTHING, value.value if isinstance(value, enum.Enum) else value)
+        constant, texts = constants.packed(ANYTHING, kinds.raw(value, ANYTHING))
     else:
         constant, texts = constants.beside(described, value)
     return nodes.CONSTANT_HEAD + constant, texts

@@ -68,25 +68,34 @@ def steps(nodes: bytes) -> bytes | None:
     return nodes[SIZE:] if is_path else None
 
 
-_PLACE = struct.Struct(f"<{_HEAD.size + 8}xqq")  # of a text
+def names(path: bytes) -> list[tuple[str, str]]:
+    """Those of the properties of a path, each with "", or, where it is an inverse, with the class whose link that is;
+    []: there is something else in it."""
+    found: list[tuple[str, str]] = []
+    origin = ""
+    made = steps(path) or b""
+    for at in range(0, len(made), SIZE):
+        if made[at] == VALUES:  # of a dict, said before a name
+            continue
+        if made[at] not in (PROPERTY, INCOMING, NAME):
+            return []
+        address, length = _ADDRESS.unpack_from(made, at + _HEAD.size + 8)
+        text_at = ctypes.string_at(address, length).decode()
+        if made[at] == NAME:
+            origin = text_at
+        else:
+            found.append((origin, text_at))
+            origin = ""
+    return found
 
 
-def key_path(nodes: bytes) -> str | None:
-    """The names of a path with a dot between; None: it is no path of properties alone."""
-    if not nodes.startswith(OBJECT):
-        return None
-    names: list[str] = []
-    for at in range(SIZE, len(nodes), SIZE):
-        kind, choice, *_ = _HEAD.unpack_from(nodes, at)
-        if kind in (PROPERTY, NAME, INCOMING):
-            address, length = _PLACE.unpack_from(nodes, at)
-            if not length:
-                return None
-            names += ["@links"] if kind == NAME else []
-            names.append(ctypes.string_at(address, length).decode())
-        elif kind != VALUES and (kind, choice) != (ELEMENT, PLACE_EVERY):
-            return None
-    return ".".join(names) or None
+_ADDRESS = struct.Struct("<qq")
+
+
+def key_path(path: bytes) -> str | None:
+    """The names of a path with a dot between, as observers take it; None: there is something else in it."""
+    found = names(path)
+    return ".".join(f"@links.{origin}.{name}" if origin else name for origin, name in found) or None
 
 
 CONSTANT_HEAD = head(CONSTANT)

@@ -9,6 +9,7 @@ from ..arguments import switch
 from ..errors import InvalidArgument, MissingValue, about
 from ..messages import a
 from ..values import constants, counters, elements, kinds
+from ..values.custom_types import Custom
 from ..values.elements import Shape
 from ..values.kinds import MISSING
 from ..values.object_id import ObjectId
@@ -95,7 +96,7 @@ class Property(Operand):
         unique: bool = False,
         default: Any = MISSING,
         default_factory: Any = MISSING,
-        enumeration: type[enum.Enum] | None = None,
+        enumeration: "type[enum.Enum] | Custom | None" = None,
         shape: Shape | None = None,
         target: Any = None,
         formerly: tuple[str, ...] = (),
@@ -132,7 +133,7 @@ class Property(Operand):
         self.generated = generated  # a new object that is given no value gets a new one
         self.target = target  # of a link, or a collection of links: the class that it leads to, or links.Later
         self.python_type: type = (
-            elements.TYPES[kind] if shape is not None else target or enumeration or kinds.PYTHON_TYPE[kind]
+            elements.TYPES[kind] if shape is not None else target or kinds.python_type(kind, enumeration)
         )
         # A value of this very type a store takes as it is.
         self.exact: type | None = None if shape is not None or kind in kinds.CHECKED else self.python_type

@@ -1,6 +1,5 @@
 """The order of sets, and of the keys of dicts: of unmanaged objects the same as in a store."""
 
-import enum
 import uuid
 from collections.abc import Iterable
 from datetime import datetime
@@ -31,7 +30,7 @@ def ordered(values: Iterable[Any]) -> list[Any]:
 
 def place(value: Any) -> Any:
     """What to sort a value by."""
-    value = value.value if isinstance(value, enum.Enum) else value
+    value = kinds.raw(value)
     if value is None:
         return (0,)
     rank = next((rank for types, rank in _RANKS if isinstance(value, types)), _LINKS)

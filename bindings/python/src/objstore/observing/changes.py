@@ -216,12 +216,22 @@ class Changes(AnyChanges, Generic[M]):
         return self._made(self.after, self._objects[2].tolist())
 
     @property
+    def modified_before(self) -> list[M]:
+        """The objects of `modified` as they were."""
+        return self._made(self.before, self._objects[2].tolist())
+
+    @property
     def moved(self) -> list[M]:
         return self._made(self.after, self._objects[3].tolist())
 
     def written(self, index: int) -> tuple[str, ...]:
         """The names of the properties that were written in a modification: `index` counts in `modifications`."""
         return self._written(range(self.modification_count)[index])
+
+    def _both(self, index: int) -> tuple[M, M]:
+        """The object of a modification as it was, and as it is."""
+        keys = [self._objects[2][range(self.modification_count)[index]]]
+        return self._made(self.before, keys)[0], self._made(self.after, keys)[0]
 
     def written_in_move(self, index: int) -> tuple[str, ...]:
         """The same of an object that moved: `index` counts in `moves`."""

@@ -11,13 +11,14 @@ it has the view's *epoch*, and is good as long as the view is the one to read th
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Status
+from ..errors import OutOfRange, Status
 from ..native import ffi
 from ..native.callbacks import Calls
 from ..native.failures import check, failure
 from ..native.handles import Bag, cell_of
 from ..values import kinds
 from ..values.c_values import Values, give_back, take
+from ..values.custom_types import Custom
 from . import packed_rows, queries
 from .evaluations import Evaluation, Evaluations
 from .found_values import FoundValues
@@ -92,7 +93,13 @@ class Block:
         if self.rows is not None:
             place = binding.prefetched_places[index]
             if place is not None:
-                column = self.columns[index] = self.rows.column(place, binding.properties[index])
+                prop = binding.properties[index]
+                try:
+                    column = self.columns[index] = self.rows.column(place, prop)
+                except OutOfRange:
+                    if not isinstance(prop.enum, Custom):
+                        raise
+                    return None  # the object whose value is none of the type is told when that is read
                 return column
         return None
 

@@ -11,6 +11,7 @@ from ..native.failures import check
 from ..native.handles import cell_of
 from ..objects.model_types import properties_of
 from ..values.c_values import Values
+from ..values.custom_types import Custom
 from ..values.kinds import LINK, MISSING, NULL, STRING, Described, encode, is_embedded
 
 _schema_new = ffi.bind("objstore_schema_new")
@@ -118,7 +119,7 @@ class Schema:
 
     def _set_enumeration(self, name: ffi.Text, property_name: ffi.Text, of: Described, flags: int) -> None:
         # Of flags also what is put together of members is one.
-        if of.enum is None or issubclass(of.enum, enum.Flag):
+        if of.enum is None or isinstance(of.enum, Custom) or issubclass(of.enum, enum.Flag):
             return
         members = list(of.enum)
         values = Values(len(members))

@@ -12,6 +12,7 @@ from ..errors import NoSuchClass
 from ..models import links
 from ..models.model import ModelMeta
 from ..models.properties import Property, property_in
+from ..values.custom_types import Custom
 from ..values.kinds import is_same
 from .bindings import Binding
 
@@ -121,8 +122,13 @@ def _said(prop: "Property") -> Any:
         prop.stored_as,
         repr(prop.default),
         getattr(prop.target, "__name__", None),
-        [(p.kind, p.nullable, p.enum and [m.value for m in p.enum]) for p in parts if p is not None],
+        [(p.kind, p.nullable, _members(p.enum)) for p in parts if p is not None],
     )
+
+
+def _members(of: Any) -> Any:
+    """Of an enumeration. What a type of the program makes of what is stored, a file does not know."""
+    return None if of is None or isinstance(of, Custom) else [member.value for member in of]
 
 
 def _rest(model: Any) -> Any:

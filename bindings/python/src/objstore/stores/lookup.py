@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..arguments import switch
 from ..errors import InvalidArgument, NoSuchIndex, WrongType
@@ -10,6 +10,8 @@ from ..models.model import Model
 from ..native.callbacks import hand_on
 from ..objects import state
 from ..objects.model_types import property_named
+from ..projections.projection import Projection, ProjectionMeta, model_of
+from ..projections.results import ProjectedResults
 from ..queries.results import Backlinks, Results
 from ..queries.value_results import ValueResults
 from ..reading import index_ranges
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
+P = TypeVar("P", bound=Projection[Any])
 
 
 class Source:
@@ -149,8 +152,15 @@ class Source:
         index_id = binding.index_id(view.handle, properties)
         return Results(self, binding, index_ranges.query(view.handle, index_id, properties, first, last, flags))
 
-    def objects(self, model: type[M]) -> Results[M]:
-        """All objects of a class, in the order of their creation."""
+    @overload
+    def objects(self, model: type[M]) -> Results[M]: ...
+    @overload
+    def objects(self, model: type[P]) -> ProjectedResults[P]: ...
+    def objects(self, model: Any) -> Any:
+        """All objects of a class, in the order of their creation; or of the class of a projection, each shown by
+        one."""
+        if isinstance(model, ProjectionMeta):
+            return ProjectedResults(model, Results(self, self._binding(model_of(model))))
         return Results(self, self._binding(model))
 
     def resolve(self, reference: "Reference[T]") -> T | None:

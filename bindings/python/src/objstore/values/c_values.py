@@ -1,7 +1,6 @@
 """Single values on their way to the library and back."""
 
 import ctypes
-import enum
 import struct
 import uuid
 from array import array
@@ -44,8 +43,8 @@ _query_close = ffi.bind("objstore_query_close")
 
 def _text_bytes(value: Any) -> int:
     """The most that the text of a value takes."""
-    if isinstance(value, enum.Enum):
-        value = value.value
+    if type(value) not in kinds.BY_TYPE and value is not None:
+        value = kinds.raw(value)
     return 4 * len(value) if isinstance(value, str) else len(value) if isinstance(value, bytes) else 0
 
 
@@ -98,7 +97,7 @@ class Values:
             words[at] = NULL
             return
         if prop.enum is not None:
-            value = value.value
+            value = kinds.stored_form(prop, value)
         kind = prop.kind
         words[at] = kind
         if kind == INT or kind == BOOL:
@@ -246,25 +245,25 @@ class Values:
         elif kind == STRING:
             value = ctypes.string_at(words[1], words[2]).decode() if words[2] else ""
         elif kind == DOUBLE:
-            return self.reals[1]
+            value = self.reals[1]
         elif kind == BOOL:
-            return words[1] & 0xFF != 0
+            value = words[1] & 0xFF != 0
         elif kind == TIMESTAMP:
-            return kinds.moment(words[1], words[2] & 0xFFFFFFFF)
+            value = kinds.moment(words[1], words[2] & 0xFFFFFFFF)
         elif kind == LINK:
             return link(words[1] & 0xFFFFFFFF, words[2]) if prop.kind == MIXED else words[2]
         elif kind == UUID:
-            return uuid.UUID(bytes=bytes(self.memory[8:24]))
+            value = uuid.UUID(bytes=bytes(self.memory[8:24]))
         elif kind == OBJECT_ID:
-            return ObjectId(bytes(self.memory[8:20]))
+            value = ObjectId(bytes(self.memory[8:20]))
         elif kind == FLOAT:
-            return struct.unpack_from("<f", self.memory, 8)[0]
+            value = struct.unpack_from("<f", self.memory, 8)[0]
         elif kind == DECIMAL:
-            return decimals.from_bits(int.from_bytes(self.memory[8:24], "little"))
+            value = decimals.from_bits(int.from_bytes(self.memory[8:24], "little"))
         elif kind == DOCUMENT:
             return documents.unpack(ctypes.string_at(words[1], words[2]), link)
         else:
-            return ctypes.string_at(words[1], words[2]) if words[2] else b""
+            value = ctypes.string_at(words[1], words[2]) if words[2] else b""
         return value if prop.enum is None else kinds.member(prop, value)
 
 
@@ -276,7 +275,7 @@ class As:
     def __init__(self, prop: Described, kind: int) -> None:
         self.name, self.model_name, self.path = prop.name, prop.model_name, prop.path
         self.kind, self.nullable, self.type_name = kind, True, "Any"
-        self.enum: type[enum.Enum] | None = None
+        self.enum: Any = None
 
 
 class Scratch:

@@ -50,15 +50,15 @@ class Columns:
             self._fill(column, prop, values)
 
     def _fill(self, column: Any, prop: "Property", values: list[Any]) -> None:
+        if prop.enum is not None:
+            values = at_rows(lambda v: None if v is None else kinds.stored_form(prop, v), values)
         if prop.nullable and None in values:
             column.validity = self._address(array("B", _bitmap([v is not None for v in values])))
             if prop.kind not in (LINK, kinds.MIXED):
-                filler = _FILLER[prop.kind] if prop.enum is None else next(iter(prop.enum))
+                filler = _FILLER[prop.kind]
                 if prop.kind == kinds.TIMESTAMP:
                     filler = next(filter(None, values), filler)  # of their own type
                 values = [filler if v is None else v for v in values]
-        if prop.enum is not None:
-            values = [v.value for v in values]
         kind = prop.kind
         if kind == kinds.MIXED:
             values = at_rows(partial(_cell, prop), values)

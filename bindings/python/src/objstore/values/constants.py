@@ -4,15 +4,15 @@ What is too long for that, texts, binaries, lists and dicts, stands beside them,
 """
 
 import ctypes
-import enum
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..messages import shown
 from ..native import ffi
-from . import counters, documents, kinds
+from . import counters, custom_types, documents, kinds
 from .c_values import As, give_back, take
+from .custom_types import Custom
 from .kinds import (
     BINARY,
     BOOL,
@@ -81,7 +81,7 @@ def stored(prop: Described, value: Any) -> Packed:
         return _link(*kinds.place(prop, value))
     if prop.kind == FLOAT:
         return _other(prop, FLOAT, value)
-    return packed(prop, value if prop.enum is None else value.value)
+    return packed(prop, value if prop.enum is None else kinds.stored_form(prop, value))
 
 
 def is_plain(prop: Described) -> bool:
@@ -94,6 +94,8 @@ def beside(prop: Described, value: Any) -> Packed:
     Python alone knows."""
     if value is None or (prop.enum is None and prop.kind != LINK):
         return packed(prop, value)
+    if isinstance(prop.enum, Custom) and not isinstance(value, prop.enum.python_type):
+        return packed(prop, value)  # what is stored
     return stored(prop, kinds.convert(prop, value))
 
 
@@ -104,7 +106,7 @@ def arguments(given: tuple[Any, ...]) -> Packed:
     for value in given:
         if isinstance(value, GeoShape):
             found.append(_text(STRING, repr(value).encode()))
-        elif isinstance(value, Iterable) and not isinstance(value, (*SINGLE, Mapping)):
+        elif isinstance(value, Iterable) and not isinstance(value, (*SINGLE, Mapping)) and not custom_types.of(value):
             elements = list(value)
             found.append((_INT.pack(LIST, len(elements)), ()))
             found += map(_argument, elements)
@@ -114,7 +116,7 @@ def arguments(given: tuple[Any, ...]) -> Packed:
 
 
 def _argument(value: Any) -> Packed:
-    return packed(ANYTHING, value.value if isinstance(value, enum.Enum) else value)
+    return packed(ANYTHING, kinds.raw(value, ANYTHING))
 
 
 def with_texts(array: bytes, texts: tuple[bytes, ...], words: int, at: int) -> tuple[bytes, Any]:

@@ -13,6 +13,7 @@ from ..errors import Error, NotNullable, about
 from ..native.callbacks import hand_on
 from . import documents, kinds
 from .columns import at_rows
+from .custom_types import Custom
 from .kinds import INT, LARGEST, LINK, LIST, MAP, MIXED, SET, SMALLEST, is_embedded, is_loose, is_object
 
 if TYPE_CHECKING:
@@ -32,14 +33,14 @@ class Element:
     __slots__ = ("name", "model_name", "kind", "nullable", "enum", "python_type", "what", "target")
 
     def __init__(
-        self, kind: int, nullable: bool, enumeration: type[enum.Enum] | None, what: str, target: Any = None
+        self, kind: int, nullable: bool, enumeration: "type[enum.Enum] | Custom | None", what: str, target: Any = None
     ) -> None:
         self.name = self.model_name = ""  # known when the class is ready
         self.kind = kind
         self.nullable = nullable
         self.enum = enumeration
         self.target = target  # of links: the class that they lead to, or links.Later
-        self.python_type: type = target or enumeration or kinds.PYTHON_TYPE[kind]
+        self.python_type: type = target or kinds.python_type(kind, enumeration)
         self.what = what
 
     def of(self, name: str, model_name: str) -> "Element":
@@ -64,7 +65,7 @@ class Element:
     def convert_all(self, values: list[Any]) -> list[Any]:
         """Converted values; those that are of the right type are not looked at one by one."""
         types = set(map(type, values))
-        fits = types <= {self.python_type} and self.kind not in kinds.CHECKED
+        fits = types <= {self.python_type} and self.kind not in kinds.CHECKED and not isinstance(self.enum, Custom)
         if fits and (
             self.kind != INT or self.enum or not values or (min(values) >= SMALLEST and max(values) <= LARGEST)
         ):
@@ -80,7 +81,7 @@ class Element:
                 return converted, converted is None or (
                     not is_loose(converted) and (owner is None or owner._live._has(converted))
                 )
-            stored = converted.value if self.enum is not None and converted is not None else converted
+            stored = converted if self.enum is None or converted is None else kinds.stored_form(self, converted)
             if isinstance(stored, str) and (self.what == KEY or not stored.isascii()):
                 return converted, len(stored.encode()) <= LONGEST_KEY or self.what == ELEMENT
             return converted, True
@@ -236,10 +237,24 @@ def _packed(shape: Shape, content: Any) -> Any:
     return TYPES[shape.kind](documents.pack(shape.element, v) for v in content)
 
 
+def _stored(shape: Shape, content: Any) -> Any:
+    """What is stored of a content of a type of the program."""
+    element = shape.element
+
+    def form(value: Any) -> Any:
+        return None if value is None else repr(kinds.stored_form(element, value))
+
+    if shape.key is not None:
+        return {key: form(value) for key, value in content.items()}
+    return TYPES[shape.kind](map(form, content))
+
+
 def same(shape: Shape, a: Any, b: Any) -> bool:
     """Do two contents have the same elements, to the bit?"""
     if shape.element.kind == MIXED:
         return bool(_packed(shape, a) == _packed(shape, b))
+    if isinstance(shape.element.enum, Custom):
+        return bool(_stored(shape, a) == _stored(shape, b))
     if shape.element.kind not in _EXACT or len(a) != len(b):
         return bool(a == b)
     exact = _EXACT[shape.element.kind]

@@ -17,9 +17,10 @@ from decimal import Decimal
 from typing import Annotated, Any, Protocol
 
 from ..errors import InvalidText, NotNullable, OutOfRange, WrongStore, WrongType, about
-from ..messages import shown
+from ..messages import a, shown
 from ..native.callbacks import hand_on
-from . import decimals
+from . import custom_types, decimals
+from .custom_types import Custom
 from .object_id import ObjectId
 
 
@@ -30,7 +31,7 @@ class Described(Protocol):
     model_name: str
     kind: int
     nullable: bool
-    enum: "type[enum.Enum] | None"
+    enum: "type[enum.Enum] | Custom | None"  # what its values are, where those are stored as others
 
     @property
     def path(self) -> str: ...
@@ -387,6 +388,8 @@ def convert(prop: Described, value: Any) -> Any:
         raise about(NotNullable, prop, f"{prop.path} may not be None{hint}")
     if prop.enum is None:
         return _CONVERT[prop.kind](prop, value)
+    if isinstance(prop.enum, Custom):
+        return _custom(prop, prop.enum, value)
     if isinstance(value, prop.enum):
         return value
     name = prop.enum.__name__
@@ -405,18 +408,83 @@ def _members(enumeration: type[enum.Enum]) -> dict[str, Any]:
     return {name: member.value for name, member in enumeration.__members__.items()}
 
 
+def _custom(prop: Described, custom: Custom, value: Any) -> Any:
+    """A value of a type of the program, which can be stored."""
+    if not isinstance(value, custom.python_type):
+        raise wrong(prop, value, a(custom.__name__))
+    stored_form(prop, value)
+    return value
+
+
+def stored_form(prop: Described, value: Any) -> Any:
+    """What is stored for a value of a property whose values are stored as others."""
+    if not isinstance(prop.enum, Custom):
+        return value.value
+    return _stored_by(prop.enum, prop, value)
+
+
+def _stored_by(custom: Custom, prop: Described, value: Any) -> Any:
+    try:
+        stored = custom.store(value)
+    except ValueError as error:
+        hand_on(error)
+        raise unfit(prop, f"{shown(value)} cannot be stored: {error}") from error
+    if stored is None:
+        raise unfit(prop, f"{shown(value)} cannot be stored: what is stored for it is None")
+    return _CONVERT[custom.kind](prop, stored)
+
+
+class _Value:
+    """What a value is of that stands alone, in messages."""
+
+    name = model_name = None
+    path = "a value"
+
+
+_VALUE: Any = _Value()
+
+
+def raw(value: Any, prop: Described = _VALUE) -> Any:
+    """What is stored for a value of any property; `prop` is for messages."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    custom = None if type(value) in BY_TYPE else custom_types.of(value)
+    return value if custom is None else _stored_by(custom, prop, value)
+
+
 def member(prop: Described, value: Any) -> Any:
-    """The member of the property's enumeration for a stored value."""
+    """What the property has for a stored value: the member of its enumeration, or what its type makes of it."""
     assert prop.enum is not None
+    if isinstance(prop.enum, Custom):
+        return _loaded(prop, prop.enum, value)
     try:
         return prop.enum(value)
     except ValueError:
         raise unfit(prop, f"the stored value {value!r} is no member of {prop.enum.__name__}") from None
 
 
+def _loaded(prop: Described, custom: Custom, value: Any) -> Any:
+    reason = ""
+    try:
+        found = custom.load(value)
+    except ValueError as error:
+        hand_on(error)
+        found, reason = None, f": {error}"
+    if found is None and not prop.nullable:
+        raise unfit(prop, f"the stored value {value!r} is no {custom.__name__}{reason}")
+    return found
+
+
+def python_type(kind: int, enumeration: "type[enum.Enum] | Custom | None") -> type:
+    """The class of single values that are no links."""
+    if isinstance(enumeration, Custom):
+        return enumeration.python_type
+    return enumeration or PYTHON_TYPE[kind]
+
+
 def name(kind: int, python_type: type) -> str:
     """What a type is called in messages."""
-    return "Float32" if kind == FLOAT else "Any" if kind == MIXED else python_type.__name__
+    return "Float32" if kind == FLOAT and python_type is float else "Any" if kind == MIXED else python_type.__name__
 
 
 def enum_kind(enumeration: type[enum.Enum]) -> int | None:

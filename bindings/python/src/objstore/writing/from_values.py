@@ -19,6 +19,7 @@ from ..objects import state
 from ..objects.model_types import property_named
 from ..values import elements, kinds, timestamps
 from ..values.columns import at_rows
+from ..values.custom_types import Custom
 from .row_groups import Group, all_or_none, allow, located
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ def _converted(prop: "Property", values: list[Any]) -> list[Any]:
     types = set(map(type, values))
     if prop.nullable:
         types.discard(type(None))
-    if types <= {prop.python_type} and prop.kind not in kinds.CHECKED:
+    if types <= {prop.python_type} and prop.kind not in kinds.CHECKED and not isinstance(prop.enum, Custom):
         return values
     taken = timestamps.taken(values, prop.nullable) if prop.kind == kinds.TIMESTAMP else None
     return at_rows(partial(kinds.convert, prop), values) if taken is None else taken

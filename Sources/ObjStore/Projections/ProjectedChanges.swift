@@ -1,0 +1,205 @@
+internal import ObjStoreCore
+
+// Observing projections is observing their objects, for the properties that are projected.
+
+/// What happened to results of projections between two versions: a ``ChangeSet`` whose objects are projections.
+public struct ProjectedChangeSet<Element: ProjectionType>: Sendable {
+    /// Of the objects themselves.
+    public let base: ChangeSet<Element.Root>
+
+    init(_ base: ChangeSet<Element.Root>) { self.base = base }
+
+    /// As a Realm Swift program reads it; see ``ChangeSet/Kind``.
+    public enum Kind: Sendable {
+        case initial(ProjectedResults<Element>)
+        case update(ProjectedResults<Element>, deletions: [Int], insertions: [Int], modifications: [Int])
+    }
+
+    public var kind: Kind {
+        isInitial
+            ? .initial(results)
+            : .update(results, deletions: deletions, insertions: insertions, modifications: modifications)
+    }
+
+    /// The first one of an observer: nothing has changed yet.
+    public var isInitial: Bool { base.isInitial }
+    /// Another process committed some of it.
+    public var isFromOtherProcess: Bool { base.isFromOtherProcess }
+    public var fromVersion: UInt64 { base.fromVersion }
+    public var toVersion: UInt64 { base.toVersion }
+
+    /// Positions, ascending; see ``ChangeSet``.
+    public var deletions: [Int] { base.deletions }
+    public var insertions: [Int] { base.insertions }
+    public var modifications: [Int] { base.modifications }
+    public var modificationsBefore: [Int] { base.modificationsBefore }
+    public var moves: [ChangeSet<Element.Root>.Move] { base.moves }
+
+    /// The results as they are after the change, frozen.
+    public var results: ProjectedResults<Element> { ProjectedResults(base.results) }
+    /// As they were before they went.
+    public var deleted: [Element] { base.deleted.map { Element(projecting: $0) } }
+    public var inserted: [Element] { base.inserted.map { Element(projecting: $0) } }
+    public var modified: [Element] { base.modified.map { Element(projecting: $0) } }
+    public var moved: [Element] { base.moved.map { Element(projecting: $0) } }
+    /// The objects of `modified` as they were.
+    public var modifiedBefore: [Element] { base.modifiedBefore.map { Element(projecting: $0) } }
+}
+
+// MARK: Results
+
+extension ProjectedResults {
+    /// Calls `handler` with what changes of what is projected; see ``Results/observe(keyPaths:_:)``.
+    ///
+    /// - Parameter keyPaths: names of properties of the projection; nil: all. Modifications of other properties of the
+    ///   objects are not reported, insertions and deletions are.
+    /// Errors: also `.invalidQuery`: a property does not lead through `@Persisted` properties alone.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ProjectedChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
+
+    /// The same with key paths of the projection: `results.observe(keyPaths: [\.firstName]) { change in … }`.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [PartialKeyPath<Element>],
+        _ handler: @escaping @Sendable (ProjectedChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
+
+    // For other modules of the package.
+    package func observing(
+        _ names: [String]?, _ handler: @escaping @Sendable (ProjectedChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try base.observing(try ProjectionInfo.of(Element.self).observed(names)) {
+            try handler(ProjectedChangeSet($0))
+        }
+    }
+    package func observing(
+        _ keyPaths: [PartialKeyPath<Element>],
+        _ handler: @escaping @Sendable (ProjectedChangeSet<Element>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        let info = try ProjectionInfo.of(Element.self)
+        return try base.observing(try info.observed(try info.fields(keyPaths))) { try handler(ProjectedChangeSet($0)) }
+    }
+
+    /// What changes of what is projected, for a task: `for await change in results.changes { … }`.
+    public var changes: AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
+        sequence { () throws(ObjStoreError) in try ProjectionInfo.of(Element.self).observed(nil) }
+    }
+    public func changes(
+        keyPaths: [String]
+    ) -> AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
+        sequence { () throws(ObjStoreError) in try ProjectionInfo.of(Element.self).observed(keyPaths) }
+    }
+    public func changes(
+        keyPaths: [PartialKeyPath<Element>]
+    ) -> AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
+        sequence { () throws(ObjStoreError) in
+            let info = try ProjectionInfo.of(Element.self)
+            return try info.observed(try info.fields(keyPaths))
+        }
+    }
+
+    private func sequence(
+        _ keys: () throws(ObjStoreError) -> [String]
+    ) -> AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
+        let sequence = ChangeSequence(base) { () throws(ObjStoreError) in try base.indexes(try keys()) }
+        return sequence.map { ProjectedChangeSet($0) }
+    }
+}
+
+// MARK: One object
+
+extension ProjectionType {
+    /// Calls `handler` when what is projected was written, or the object deleted; see ``Object``'s `observe`. The
+    /// changes have the names of the projection, and its values before and after.
+    ///
+    /// - Parameter keyPaths: names of properties of the projection; nil: all.
+    /// Errors: also `.invalidQuery`: a property does not lead through `@Persisted` properties alone.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
+
+    /// The same with key paths of the projection: `person.observe(keyPaths: [\.homeCity]) { change in … }`.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken { try observing(keyPaths, handler) }
+
+    // For other modules of the package.
+    package func observing(
+        _ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        let info = try ProjectionInfo.of(Self.self)
+        return try observe(info, try info.fields(names), handler)
+    }
+    package func observing(
+        _ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        let info = try ProjectionInfo.of(Self.self)
+        return try observe(info, try info.fields(keyPaths), handler)
+    }
+
+    private func observe(
+        _ info: ProjectionInfo, _ fields: [ProjectionInfo.Field],
+        _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void
+    ) throws(ObjStoreError) -> NotificationToken {
+        try rootObject.observingChanges(try info.observed(fields)) { change in
+            guard let new = change.modified.first, let old = change.modifiedBefore.first else {
+                return try handler(.deleted)
+            }
+            let written = try fields.filter { try $0.wasWritten(change, old, new) }
+            if written.isEmpty { return }
+            try handler(
+                .change(
+                    Self(projecting: new),
+                    written.map { field in
+                        PropertyChange(
+                            name: field.name, oldValue: ClassInfo.unwrap(field.path.value(old)),
+                            newValue: ClassInfo.unwrap(field.path.value(new)))
+                    }))
+        }
+    }
+}
+
+extension ProjectionInfo {
+    func fields(_ names: [String]?) throws(ObjStoreError) -> [Field] {
+        guard let names else { return fields }
+        var found: [Field] = []
+        for name in names { found.append(try field(named: name)) }
+        return found
+    }
+
+    func fields<P: ProjectionType>(_ keyPaths: [PartialKeyPath<P>]) throws(ObjStoreError) -> [Field] {
+        var found: [Field] = []
+        for keyPath in keyPaths { found.append(try field(keyPath)) }
+        return found
+    }
+
+    func observed(_ names: [String]?) throws(ObjStoreError) -> [String] { try observed(try fields(names)) }
+}
+
+extension ProjectionInfo.Field {
+    /// Of a property of the object itself that is what was written; of what lies behind one, whether it is another.
+    fileprivate func wasWritten<Root: Object>(
+        _ change: ChangeSet<Root>, _ old: Root, _ new: Root
+    ) throws(ObjStoreError) -> Bool {
+        guard let names = path.names else { return true }
+        if names.count == 1 { return try change.changedProperties(at: 0).contains(names[0].name) }
+        return !ProjectionInfo.Field.isSame(path.value(old), path.value(new))
+    }
+
+    private static func isSame(_ old: Any, _ new: Any) -> Bool {
+        func isEqual<Value: Equatable>(_ value: Value) -> Bool { new as? Value == value }
+        switch (ClassInfo.unwrap(old), ClassInfo.unwrap(new)) {
+        case (nil, nil): return true
+        case (let old as Object, let new as Object): return old.isSameObject(as: new) || old._key == new._key
+        case (let old as any AnyProjectedCollection, let new as any AnyProjectedCollection):
+            let old = old.elements, new = new.elements
+            return old.count == new.count && zip(old, new).allSatisfy { isSame($0, $1) }
+        case (let old as any Equatable, .some): return isEqual(old)
+        default: return false
+        }
+    }
+}
