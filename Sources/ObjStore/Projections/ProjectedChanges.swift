@@ -103,7 +103,7 @@ extension ProjectedResults {
     private func sequence(
         _ keys: () throws(ObjStoreError) -> [String]
     ) -> AsyncMapSequence<ChangeSequence<Element.Root>, ProjectedChangeSet<Element>> {
-        let sequence = ChangeSequence(base) { () throws(ObjStoreError) in try base.indexes(try keys()) }
+        let sequence = ChangeSequence(base) { () throws(ObjStoreError) in try keys() }
         return sequence.map { ProjectedChangeSet($0) }
     }
 }
