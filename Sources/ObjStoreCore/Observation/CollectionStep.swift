@@ -56,8 +56,9 @@ struct CollectionStep {
         let changes = ChangeSet(
             classID: UInt32(scope.toldClass), before: before, after: after,
             changes: try changes(of: outcome), indices: outcome.difference.indices,
-            // Objects are modified whatever the elements say.
-            isCompared: parts.contains { $0.reader.isCompared } || outcome.isCompared && scope.target == nil)
+            // Objects are modified whatever the elements say, and of what is gone nothing is.
+            isCompared: parts.contains { $0.reader.isCompared }
+                || outcome.isCompared && scope.target == nil && new != nil)
         scope.describe(changes)
         changes.isOwnerDeleted = isGone
         changes.isCleared = outcome.countBefore > 0 && outcome.countAfter == 0
