@@ -1,4 +1,5 @@
 import CObjStore
+import Glibc
 import Testing
 
 /// Observers of single objects, of key paths and of commits, and their rests, through the C interface.
@@ -11,6 +12,47 @@ import Testing
         try path.withCString { bytes in
             var text = objstore_text_of(bytes, -1)
             return try withUnsafePointer(to: &text) { try body($0, 1) }
+        }
+    }
+
+    @Test("A59: a deletion, an insertion and a modification; A90: of two properties") func a59() throws {
+        let cities = try Cities(), handler = Handler()
+        var objects: [objstore_object] = [], token: OpaquePointer?, view: OpaquePointer?
+        try cities.write { tx in
+            for id in 0..<4 { objects.append(try cities.create(tx, Int64(id), "\(id)", Int64(id))) }
+        }
+        try test.ok(objstore_view_open(cities.store, &view))
+        defer { _ = objstore_view_close(view) }
+        for text in ["TRUEPREDICATE", "id >= 0 SORT(id ASC)", "SORT(id ASC) LIMIT(9)"] {
+            var told: [[UInt64]] = [], query: OpaquePointer?
+            handler.body = { changes in
+                let lists: [objstore_change] = [.OBJSTORE_DELETIONS, .OBJSTORE_INSERTIONS, .OBJSTORE_MODIFICATIONS]
+                if let info = try? test.info(changes), info.flags & UInt32(OBJSTORE_CHANGES_INITIAL) == 0 {
+                    told = lists.map { (try? test.list(changes, $0).indices) ?? [] }
+                } else {
+                    told = [[99]]
+                }
+                return .OBJSTORE_OK
+            }
+            try test.ok(objstore_query_parse(view, cities.cls, CAPITests.text(text), nil, 0, &query))
+            let paths = ["population", "name"].map { objstore_text_of(strdup($0), -1) }
+            defer { for path in paths { free(UnsafeMutablePointer(mutating: path.bytes)) } }
+            try test.ok(
+                objstore_query_observe_paths(
+                    query, cities.store, paths, 2, UInt32(OBJSTORE_OBSERVE_INITIAL), Handler.function, handler.pointer,
+                    nil, &token))
+            #expect(try cities.deliver() == 1 && told == [[99]])
+            var new = objstore_object()
+            try cities.write { tx in
+                try test.ok(objstore_delete(tx, objects[1]))
+                new = try cities.create(tx, 50 + Int64(objects[3].key), "new", nil)
+                try test.ok(objstore_set(transaction: tx, objects[2], cities.properties[2], 7))
+            }
+            #expect(try cities.deliver() == 1 && told == [[1], [3], [2]], "\(text)")
+            try test.ok(objstore_token_close(token))
+            try test.ok(objstore_query_close(query))
+            objects.remove(at: 1)
+            objects.append(new)
         }
     }
 

@@ -79,6 +79,51 @@ final class KeyPathPet: Object {
         #expect(try told(store, far) { _ in try find(store, KeyPathCity.self, "Oslo").size = 2 } == ["Rex owner"])
     }
 
+    @Test func A59_aDeletionAnInsertionAndAModification() throws {
+        let store = try kennel()
+        let holder = try find(store, KeyPathPet.self, "Rex")
+        let pets = try store.write { tx in
+            try tx.delete(try find(store, KeyPathPet.self, "Lita"))
+            let pets = try (0..<4).map { try tx.create(KeyPathPet.self, value: ["\($0)", $0]) }
+            for pet in pets { holder.siblings.append(pet) }
+            return pets
+        }
+        let received = Received<[[Int]]>()
+        let handler: @Sendable (ChangeSet<KeyPathPet>) -> Void = { change in
+            received.append(change.isInitial ? [] : [change.deletions, change.insertions, change.modificationsBefore])
+        }
+        let all = store.objects(KeyPathPet.self).where { $0.name != "Rex" }
+        let tokens = [
+            try all.observe(keyPaths: [\.age], handler), try all.sorted(by: \.name).observe(keyPaths: [\.age], handler),
+            try holder.siblings.observe(keyPaths: ["age"]) { change in
+                received.append(
+                    change.isInitial ? [] : [change.deletions, change.insertions, change.modificationsBefore])
+            },
+        ]
+        #expect(try store.deliver() == 3 && received.take() == [[], [], []])
+        try store.write { tx in
+            try tx.delete(pets[1])
+            holder.siblings.append(try tx.create(KeyPathPet.self, value: ["9", 9]))
+            pets[2].age = 2
+        }
+        #expect(try store.deliver() == 3 && received.take() == Array(repeating: [[1], [3], [2]], count: 3))
+        for token in tokens { token.invalidate() }
+    }
+
+    @Test func A90_anObserverOfTwoProperties() throws {
+        let store = try kennel(), rex = try find(store, KeyPathPet.self, "Rex")
+        let received = Received<[String]>()
+        let token = try rex.observe(keyPaths: [\.age, \.siblings]) { change in
+            if case .change(_, let properties) = change { received.append(properties.map(\.name)) }
+        }
+        try store.write { _ in rex.age = 8 }
+        try store.deliver()
+        try store.write { _ in rex.owner = nil }
+        try store.deliver()
+        #expect(received.take() == [["age"]])
+        token.invalidate()
+    }
+
     @Test func pathsAreExact() throws {
         let store = try kennel()
         let ann = try find(store, KeyPathOwner.self, "Ann")

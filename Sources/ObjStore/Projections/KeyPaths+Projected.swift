@@ -77,7 +77,8 @@ extension KeyPaths {
     }
 
     /// Whether the value is that of the last property itself. Behind a link it is an optional, `\.address?.city`, if
-    /// that is not unwrapped by force, `\.address!.city`; a computed property looks like that, but for its description.
+    /// that is not unwrapped by force, `\.address!.city`; a computed property looks like that, but for its
+    /// description.
     private static func ends(
         _ value: Any, at accessor: any Persistable.Type, _ keyPath: AnyKeyPath, isBehindLink: Bool
     ) -> Bool {

@@ -10,8 +10,8 @@ internal import ObjStoreCore
 /// }
 /// for person in store.objects(PersonProjection.self) { print(person.firstName, person.homeCity ?? "") }
 /// ```
-/// It stores nothing: reading a property reads what its key path leads to, setting one sets that, inside a write. So it
-/// is live, frozen, unmanaged or invalid as its object is, and what cannot be done is reported as for properties of
+/// It stores nothing: reading a property reads what its key path leads to, setting one sets that, inside a write. So
+/// it is live, frozen, unmanaged or invalid as its object is, and what cannot be done is reported as for properties of
 /// objects. Two projections are equal when they are of one class and of the same object.
 ///
 /// See docs/decisions/0068-projections.md.
@@ -35,8 +35,8 @@ public protocol ProjectionType: AnyObject, SendableMetatype, Hashable, CustomStr
 /// A property of a ``Projection``, and the key path of what it shows: `@Projected(\Person.firstName) var firstName`.
 ///
 /// The key path leads to a `@Persisted` property of the class, or through links and embedded objects to one of theirs,
-/// `\Person.address?.city`: null on the way reads as nil. It may also lead on from there, `\Person.name.count`; then it
-/// is read only. `\Person.friends.projectTo.firstName` is a property of each object of a list, set or inverse.
+/// `\Person.address?.city`: null on the way reads as nil. It may also lead on from there, `\Person.name.count`; then
+/// it is read only. `\Person.friends.projectTo.firstName` is a property of each object of a list, set or inverse.
 @propertyWrapper
 public struct Projected<Root: Object, Value> {
     let keyPath: KeyPath<Root, Value>
