@@ -35,8 +35,9 @@ import Testing
                 return .OBJSTORE_OK
             }
             try test.ok(objstore_query_parse(view, cities.cls, CAPITests.text(text), nil, 0, &query))
-            let paths = ["population", "name"].map { objstore_text_of(strdup($0), -1) }
-            defer { for path in paths { free(UnsafeMutablePointer(mutating: path.bytes)) } }
+            let names = (["population", "name"] as [String]).map { name in strdup(name)! }
+            let paths = names.map { objstore_text_of($0, -1) }
+            defer { for name in names { free(name) } }
             try test.ok(
                 objstore_query_observe_paths(
                     query, cities.store, paths, 2, UInt32(OBJSTORE_OBSERVE_INITIAL), Handler.function, handler.pointer,
@@ -120,7 +121,7 @@ import Testing
             ("wings", objstore_status.OBJSTORE_ERR_NO_SUCH_PROPERTY, "City"),
             ("name.x", .OBJSTORE_ERR_WRONG_TYPE, "City.name"), ("", .OBJSTORE_ERR_INVALID_ARGUMENT, "key_paths"),
         ] {
-            try withPath(path) { path, count in
+            withPath(path) { path, count in
                 #expect(
                     objstore_observe_paths(
                         cities.store, cities.cls, path, count, 0, Handler.function, nil, nil, &token) == status)
