@@ -1,5 +1,5 @@
-/* Threads that write, observe, freeze, refresh, deliver and close, all at once and through the same handle. Observers
- * of all kinds keep a copy of what they observe, by their change sets alone:
+/* Threads that write, observe, freeze, refresh, deliver, pause and close, all at once and through the same handle.
+ * Observers of all kinds keep a copy of what they observe, by their change sets alone:
  *
  *      what a change set takes out         is in the copy, at the place that it names
  *      the copy, now and then              is what a query finds in the version after the change set
@@ -76,8 +76,9 @@ static objstore_status hear(objstore_changes *changes, void *userdata) {
     objstore_changes_info info = objstore_changes_info_init();
     begin_call(o);
     MUST(objstore_changes_get_info(changes, &info));
-    if (kinds[o->kind].way == SILENCED) {
-        read_some(changes, list_of(changes, OBJSTORE_MODIFICATIONS), OBJSTORE_AFTER);
+    if (!has_copy(kinds[o->kind].way)) {
+        if (is_query(kinds[o->kind].way))
+            read_some(changes, list_of(changes, OBJSTORE_MODIFICATIONS), OBJSTORE_AFTER);
     } else if (info.flags & OBJSTORE_CHANGES_INITIAL) {
         objstore_view *after;
         expect(o->calls == 1, o, "it was told twice that it begins");
@@ -145,8 +146,19 @@ static objstore_query *query_of(objstore_view *view, int kind) {
 static void begin_observing(observer *o, bool from_results) {
     objstore_view *view;
     MUST(objstore_view_open(store, &view));
-    if (kinds[o->kind].way != UNPLACED && kinds[o->kind].way != TYPED) o->query = query_of(view, o->kind);
-    if (kinds[o->kind].way == TYPED) {
+    const way way = kinds[o->kind].way;
+    if (is_query(way)) o->query = query_of(view, o->kind);
+    if (way == COMMITS) {
+        MUST(objstore_observe_commits(store, 0, hear, o, free_observer, &o->token));
+    } else if (way == ONE_OBJECT) {
+        MUST(objstore_object_observe(store, shelf.owner, NULL, 0, 0, hear, o, free_observer, &o->token));
+    } else if (way == LIST_ITSELF) {
+        MUST(objstore_collection_observe(store, shelf, 0, hear, o, free_observer, &o->token));
+    } else if (way == FAR) {
+        const objstore_text paths[] = {OBJSTORE_STR("rank"), OBJSTORE_STR("next.rank")};
+        MUST(objstore_query_observe_paths(o->query, store, paths, 2, OBJSTORE_OBSERVE_INITIAL, hear, o, free_observer,
+                                          &o->token));
+    } else if (way == TYPED) {
         const objstore_property_id properties[] = {item_properties[NUMBER_OF_ITEM], item_properties[RANK]};
         MUST(objstore_observe_typed(store, item, properties, 2, OBJSTORE_STR("event, i64, i64 -> status"),
                                     (objstore_function)hear_row, o, free_observer, &o->token));
@@ -180,6 +192,17 @@ static void observe(worker *w) {
 static void close_one(worker *w) {
     observer *o = atomic_exchange(&slots[random_below(&w->random, SLOTS)], NULL);
     if (o) close_token(o);
+}
+
+/* An observer rests, or goes on; whoever comes to its slot meanwhile finds nobody. */
+static void rest_or_go_on(worker *w) {
+    observer *o = atomic_exchange(&slots[random_below(&w->random, SLOTS)], NULL), *empty = NULL;
+    if (!o) return;
+    const uint64_t dice = random_below(&w->random, 4);
+    if (dice == 0) MUST(objstore_token_pause(o->token));
+    else if (dice == 1) MUST(objstore_token_set_interval(o->token, (int64_t)random_below(&w->random, 4)));
+    else MUST(objstore_token_resume(o->token));
+    if (!atomic_compare_exchange_strong(o->slot, &empty, o)) close_token(o);
 }
 
 /* One of the last; false where there is none with that number. */
@@ -258,7 +281,8 @@ static void write_something(worker *w, bool in_handler) {
 /* A frozen version stands still, whatever the others do. */
 static void freeze(worker *w) {
     objstore_view *live, *frozen;
-    const int kind = (int)random_below(&w->random, KINDS);
+    int kind;
+    do kind = (int)random_below(&w->random, KINDS); while (!is_query(kinds[kind].way));
     MUST(objstore_view_open(store, &live));
     MUST(objstore_view_freeze(live, &frozen));
     MUST(objstore_view_close(live));
@@ -291,6 +315,7 @@ static void *work(void *userdata) {
         if (dice < 30) write_something(w, false);
         else if (dice < 38) observe(w);
         else if (dice < 41) close_one(w);
+        else if (dice < 46) rest_or_go_on(w);
         else if (dice < 70) MUST(objstore_deliver(store, NULL));
         else if (dice < 85) MUST(objstore_wait(store, 1, NULL));
         else if (dice < 93) freeze(w);
@@ -326,19 +351,21 @@ static void open_watched(const char *path) {
     shelf = objstore_collection_of(owner, items);
 }
 
-static bool has_copy(const observer *o) {
-    return kinds[o->kind].way == PLACED || kinds[o->kind].way == UNPLACED;
-}
-
 static uint64_t compare_copies(void) {
     objstore_view *view;
     uint64_t compared = 0;
     size_t delivered = 1;
+    for (int i = 0; i < SLOTS; i++) {
+        const observer *o = atomic_load(&slots[i]);
+        if (!o) continue;
+        MUST(objstore_token_resume(o->token));
+        MUST(objstore_token_set_interval(o->token, 0));
+    }
     while (delivered) MUST(objstore_deliver(store, &delivered));
     MUST(objstore_view_open(store, &view));
     for (int i = 0; i < SLOTS; i++) {
         const observer *o = atomic_load(&slots[i]);
-        if (!o || !has_copy(o)) continue;
+        if (!o || !has_copy(kinds[o->kind].way)) continue;
         compare_copy(o, item, view);
         compared++;
     }

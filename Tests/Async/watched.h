@@ -7,11 +7,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* What is observed. Of UNPLACED ones the objects are known, not their places; SILENCED ones are not told of some
- * transactions, and TYPED ones get no change set: both have no copy. */
-typedef enum { PLACED, UNPLACED, SILENCED, TYPED } way;
+/* What is observed. Of UNPLACED ones the objects are known, not their places; FAR ones are also told what is written
+ * behind their links. The others have no copy: SILENCED ones are not told of some transactions, TYPED ones get no change
+ * set, and the rest are no queries. */
+typedef enum { PLACED, FAR, UNPLACED, SILENCED, TYPED, COMMITS, ONE_OBJECT, LIST_ITSELF } way;
 extern const struct kind { way way; bool of_list; const char *text; } kinds[];
-enum { KINDS = 14 };
+enum { KINDS = 19 };
+static inline bool has_copy(way way) { return way <= UNPLACED; }
+static inline bool is_query(way way) { return way == PLACED || way == FAR || way == SILENCED; }
 
 typedef struct observer {
     struct observer *before;            /* of those that its thread has made */

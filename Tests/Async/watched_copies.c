@@ -18,6 +18,11 @@ const struct kind kinds[KINDS] = {
     {SILENCED, false, "rank < 500"},
     {SILENCED, false, "SORT(rank ASC) LIMIT(20)"},
     {TYPED, false, ""},
+    {FAR, false, "rank < 500"},
+    {FAR, false, "SORT(rank ASC)"},
+    {COMMITS, false, "commits"},
+    {ONE_OBJECT, false, "an object"},
+    {LIST_ITSELF, true, "itself"},
 };
 
 void expect(bool holds, const observer *o, const char *what) {
