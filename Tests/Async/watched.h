@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* What is observed. Of UNPLACED ones the objects are known, not their places; FAR ones are also told what is written
- * behind their links. The others have no copy: SILENCED ones are not told of some transactions, TYPED ones get no change
- * set, and the rest are no queries. */
+ * behind their links. The others have no copy: SILENCED ones are not told of some transactions, TYPED ones get no
+ * change set, and the rest are no queries. */
 typedef enum { PLACED, FAR, UNPLACED, SILENCED, TYPED, COMMITS, ONE_OBJECT, LIST_ITSELF } way;
 extern const struct kind { way way; bool of_list; const char *text; } kinds[];
 enum { KINDS = 19 };
