@@ -105,6 +105,7 @@ package final class Observer: @unchecked Sendable {
             classID: scope.classID, before: before, after: after, changes: silenced.told, indices: move(silenced.told),
             isCompared: parts.contains { $0.reader.isCompared })
         changes.silent = (silenced.removed, silenced.added)
+        changes.silentVersions = Observer.silentVersions(parts)
         return changes
     }
 
@@ -124,8 +125,13 @@ package final class Observer: @unchecked Sendable {
             classID: scope.classID, before: before, after: after, changes: told.changes, indices: told.indices,
             isCompared: parts.contains { $0.reader.isCompared })
         changes.listBefore = list
+        changes.silentVersions = Observer.silentVersions(parts)
         changes.isOwnerDeleted = step.isOwnerDeleted
         return changes
+    }
+
+    private static func silentVersions(_ parts: [(reader: ChangeReader, isSilent: Bool)]) -> [Snapshot] {
+        parts.compactMap { $0.isSilent ? $0.reader.to : nil }
     }
 
     private func knownList(_ known: Snapshot) throws(StoreError) -> KeyBuffer {

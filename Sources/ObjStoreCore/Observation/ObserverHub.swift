@@ -83,11 +83,12 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
     ///   - known: the version that the caller has seen; nil: the newest.
     ///   - keys: the objects that satisfied the query in `known`, in its order, if the caller has them.
     ///   - initial: the first change set is empty, and of the version that is the newest at its delivery.
+    ///   - positions: change sets say where objects stand, for 8 bytes an object.
     ///   - handler: let go of when it will not be called any more.
     /// Errors: readOnly, noSuchClass, tooManyReaders, io (no descriptor left).
     package func observe(
         _ scope: ObserverScope, from known: Snapshot? = nil, keys: UnsafeBufferPointer<Int64>? = nil,
-        initial: Bool = false,
+        initial: Bool = false, positions: Bool = true,
         handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         try database.checkOpen()
@@ -99,7 +100,8 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         do throws(StoreError) {
             // Watched first: what is published after the snapshot was taken is noticed.
             try database.watch.add(self)
-            let observer = try make(scope, known, keys, initial: initial, handler: handler)
+            let observer = try make(
+                scope, known, keys, initial: initial, positions: positions, handler: handler)
             let isRefused = lock.withLock { () -> Bool in
                 if isClosed { return true }
                 observers.append(observer)
@@ -118,7 +120,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
 
     private func make(
         _ scope: ObserverScope, _ known: Snapshot?, _ keys: UnsafeBufferPointer<Int64>?, initial: Bool,
-        handler: @escaping Observer.Handler
+        positions: Bool, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         let snapshot: Snapshot
         if let known { snapshot = known } else { snapshot = try database.snapshot() }
@@ -131,7 +133,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
             if let keys { list = try KeyBuffer(copying: keys) } else { list = try scope.keys(in: snapshot) }
         } else if let keys {
             ranks = KeyRanks(keys)
-        } else if !scope.isWholeClass {
+        } else if !scope.isWholeClass && positions {
             let found = try scope.keys(in: snapshot)
             ranks = KeyRanks(UnsafeBufferPointer(start: found.keys, count: found.count))
         }
