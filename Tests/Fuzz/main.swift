@@ -2,10 +2,11 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// Hostile input: `fuzz [store|log|lock|signature|json|nested|query|all] [--seconds N] [--cases N] [--seed S]
+/// Hostile input: `fuzz [store|log|lock|signature|json|nested|query|bound|all] [--seconds N] [--cases N] [--seed S]
 /// [--only SEED] [--bug NAME]`, or `fuzz libfuzzer` with arguments of libFuzzer (see `LibFuzzer`).
 ///
-/// A case is made from its seed alone: a query (`QueryCase`); or a real store file, a real log, what killed processes
+/// A case is made from its seed alone: a query (`QueryCase`); functions made at run time, on threads, which repeat a case
+/// in parts only (`BoundCase`); or a real store file, a real log, what killed processes
 /// shared, a signature, a JSON text or nested values, changed in a few places with knowledge of the format. Hashes and
 /// refs are made to fit (`ForgedStore`, `ForgedLog`), or, in half of the cases, not compared
 /// (`InjectedBug.hashUnchecked`). Each file is verified, salvaged to a store that must be sound, opened, read in every
@@ -51,7 +52,7 @@ struct Arguments {
 func usage() -> Never {
     print(
         """
-        usage: fuzz [store|log|lock|signature|json|nested|query|all] [--seconds N] [--cases N] [--seed S]\n   \
+        usage: fuzz [store|log|lock|signature|json|nested|query|bound|all] [--seconds N] [--cases N] [--seed S]\n   \
                 [--only SEED] [--bug NAME]\n   \
             fuzz libfuzzer ARGUMENTS of libFuzzer
         """
