@@ -39,8 +39,9 @@
  *      17. Columns: many objects in one call
  *      18. Observing
  *      19. Asynchronous writes
- *      20. Typed observers, bound functions, functions in queries
+ *      20. Typed observers, functions in queries
  *      21. JSON
+ *      22. Bound functions
  *
  *  Caveats
  *   1. Status. Check every status. A call that does not return OBJSTORE_OK did nothing, unless its text says
@@ -4046,7 +4047,7 @@ OBJSTORE_API objstore_status objstore_without_notifying(objstore_view *transacti
                     array(tokens, count), count(count));
 
 /* ================================================================================================
- *  20. Typed observers, bound functions, functions in queries
+ *  20. Typed observers, functions in queries
  * ================================================================================================ */
 
 /** Any C function; cast yours to it. The signature says what it is called with. */
@@ -4088,30 +4089,28 @@ OBJSTORE_API objstore_status objstore_observe_typed(
                     kind(store), class(class_id), array(properties, property_count), count(property_count),
                     property(properties), text(signature), name(signature));
 
-/* Bound functions, for callers that can pass a function but no userdata: a C function made at run time that
- * calls `body` with `userdata` built in. It has the type of the function it stands for and ignores the userdata
- * argument it is called with. Any number may be alive, each with its own userdata, on any thread. `bound` owns
- * what it calls: it must outlive every call and every observer that has the function. About 40 ns a call, 150 ns to
- * make. */
+enum {
+    OBJSTORE_TYPED_DELETIONS = 0x1 /* also what was deleted, or is not found any more, with its last values */
+};
 
-/** Makes a body of a transaction with `userdata` built in. */
-OBJSTORE_API objstore_status objstore_bind_write_body(objstore_write_body body, void *userdata,
-                                                      objstore_free_userdata free_userdata,
-                                                      objstore_write_body *function, objstore_bound **bound)
-    OBJSTORE_CHECKS(null(body, function, bound), nullable(free_userdata));
-
-/** Makes a change handler with `userdata` built in. */
-OBJSTORE_API objstore_status objstore_bind_change_handler(
-    objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata,
-    objstore_change_handler *function, objstore_bound **bound)
-    OBJSTORE_CHECKS(null(handler, function, bound), nullable(free_userdata));
-
-/** Closes a bound function. From inside a call of it: userdata lives until that call returns. NULL is allowed.
- * A bound function that is called after it was closed calls nothing and returns OBJSTORE_ERR_CLOSED_HANDLE, which
- * cancels a transaction and fails a delivery. Do not rely on it: after 256 others were closed its code may be that of a
- * newer one. */
-OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
-    OBJSTORE_CHECKS(nullable(bound), closed(bound), kind(bound));
+/** The same of what a query finds, of its class's properties: an object that begins to satisfy it is an insertion, one
+ * that was written and satisfies it, wherever it stands in an order, a modification. `flags` are OBJSTORE_TYPED_…, or
+ * 0.
+ *
+ * With OBJSTORE_TYPED_DELETIONS the function is called for each object that was deleted, or that the query does not
+ * find any more, too, with the values that it had when the observer was last told, and OBJSTORE_DELETIONS as its event:
+ * the signature needs that word (INVALID_SIGNATURE, at the '->'). Deletions come first, then insertions, modifications,
+ * and those modifications that came with a move; each group in the order of objstore_changes_list.
+ *
+ * Errors and cost as of objstore_query_observe and objstore_observe_typed; a query without an order needs no memory for
+ * its objects. */
+OBJSTORE_API objstore_status objstore_query_observe_typed(
+    objstore_query *query, objstore *store, uint32_t flags, const objstore_property_id *properties,
+    size_t property_count, objstore_text signature, objstore_function function, void *userdata,
+    objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(query, store, function, token), nullable(properties, free_userdata), closed(query, store),
+                    kind(query, store), flags(flags), array(properties, property_count), count(property_count),
+                    property(properties), text(signature), name(signature));
 
 /* Functions that queries call: `haversine(lat, lon, $0, $1) < 50 SORT(haversine(lat, lon, $0, $1) ASC)`. They belong to
  * the handle of the store, not to the file, and the queries that are made in its views find them by name. */
@@ -4353,6 +4352,138 @@ OBJSTORE_API objstore_status objstore_value_to_json(objstore_value value, uint32
 OBJSTORE_API objstore_status objstore_value_from_json(objstore_text json, uint32_t flags, objstore_buffer *buffer,
                                                       objstore_value *value)
     OBJSTORE_CHECKS(null(buffer, value), flags(flags), text(json), buffer(buffer));
+
+/* ================================================================================================
+ *  22. Bound functions
+ *
+ *  For callers that can pass a function but no userdata: a C function made at run time that calls yours with `userdata`
+ *  built in. It has the type of the function it stands for and ignores the userdata argument it is called with. Any
+ *  number may be alive, each with its own userdata, on any thread. `bound` owns what it calls: it must outlive every
+ *  call and every observer, configuration or store that has the function. About 40 ns a call (80 of those that are
+ *  neither bodies, handlers, reports nor comparators), 150 ns to make.
+ *
+ *  There is one for each callback but objstore_free_userdata: that of a bound function is called when it ends.
+ *  Functions with a signature of their own (section 20) have their userdata already. docs/callbacks.md has rules and
+ *  examples.
+ *
+ *  OUT_OF_MEMORY: the system allows no memory for code.
+ * ================================================================================================ */
+
+/** Makes a body of a transaction with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_write_body(
+    objstore_write_body body, void *userdata, objstore_free_userdata free_userdata,
+    objstore_write_body *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(body, function, bound), nullable(free_userdata));
+
+/** Makes a change handler with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_change_handler(
+    objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata,
+    objstore_change_handler *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(handler, function, bound), nullable(free_userdata));
+
+/** Makes a function that is told of progress, and can end the operation, with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_progress(
+    objstore_progress progress, void *userdata, objstore_free_userdata free_userdata,
+    objstore_progress *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(progress, function, bound), nullable(free_userdata));
+
+/** Makes a migration with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_migration(
+    objstore_migration migrate, void *userdata, objstore_free_userdata free_userdata,
+    objstore_migration *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(migrate, function, bound), nullable(free_userdata));
+
+/** Makes a function that fills a new store, with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_initial_data(
+    objstore_initial_data fill, void *userdata, objstore_free_userdata free_userdata,
+    objstore_initial_data *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(fill, function, bound), nullable(free_userdata));
+
+/** Makes a function that decides whether a store is compacted when it is opened, with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_compaction(
+    objstore_compaction decide, void *userdata, objstore_free_userdata free_userdata,
+    objstore_compaction *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(decide, function, bound), nullable(free_userdata));
+
+/** Makes a function that says whether a call goes on waiting, with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_wait_handler(
+    objstore_wait_handler handler, void *userdata, objstore_free_userdata free_userdata,
+    objstore_wait_handler *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(handler, function, bound), nullable(free_userdata));
+
+/** Makes a log hook with `userdata` built in. Called too late it does nothing. */
+OBJSTORE_API objstore_status objstore_bind_log_handler(
+    objstore_log_handler handler, void *userdata, objstore_free_userdata free_userdata,
+    objstore_log_handler *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(handler, function, bound), nullable(free_userdata));
+
+/** Makes a function that receives a report, with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_report(
+    objstore_report report, void *userdata, objstore_free_userdata free_userdata,
+    objstore_report *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(report, function, bound), nullable(free_userdata));
+
+/** Makes a function that says the section of an object, with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_section_key(
+    objstore_section_key key, void *userdata, objstore_free_userdata free_userdata,
+    objstore_section_key *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(key, function, bound), nullable(free_userdata));
+
+/** Makes a function that is called when an asynchronous write has come to its end, with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_completion(
+    objstore_completion completion, void *userdata, objstore_free_userdata free_userdata,
+    objstore_completion *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(completion, function, bound), nullable(free_userdata));
+
+/** Makes a function that wakes whoever requested something, with `userdata` built in. Called too late it does
+ * nothing. */
+OBJSTORE_API objstore_status objstore_bind_ready(
+    objstore_ready ready, void *userdata, objstore_free_userdata free_userdata,
+    objstore_ready *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(ready, function, bound), nullable(free_userdata));
+
+/** Makes a function that receives a JSON text, with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_json_write(
+    objstore_json_write write, void *userdata, objstore_free_userdata free_userdata,
+    objstore_json_write *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(write, function, bound), nullable(free_userdata));
+
+/** Makes a function that reads a JSON text, with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_json_read(
+    objstore_json_read read, void *userdata, objstore_free_userdata free_userdata,
+    objstore_json_read *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(read, function, bound), nullable(free_userdata));
+
+/** Makes a function that converts values of a JSON text, with `userdata` built in. */
+OBJSTORE_API objstore_status objstore_bind_json_convert(
+    objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata,
+    objstore_json_convert *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(convert, function, bound), nullable(free_userdata));
+
+/** Says in which order two things stand: negative, 0 or positive, as for qsort. */
+typedef int (*objstore_comparator)(const void *a, const void *b, void *userdata);
+/** The same without userdata: what qsort, bsearch, lfind and tsearch of the C library take, and many others. */
+typedef int (*objstore_plain_comparator)(const void *a, const void *b);
+
+/** Makes a comparator with `userdata` built in, a view for example in which it looks up what it compares:
+ *
+ *      objstore_bind_comparator(by_name, &view_and_property, NULL, &function, &bound);
+ *      qsort(objects, count, sizeof *objects, function);
+ *
+ * The library itself takes no comparator: queries sort by values, by what is computed of them, and by functions of
+ * yours, SORT(f(x)). Called too late it gives 0; the calling thread's last error is CLOSED_HANDLE then. */
+OBJSTORE_API objstore_status objstore_bind_comparator(
+    objstore_comparator compare, void *userdata, objstore_free_userdata free_userdata,
+    objstore_plain_comparator *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(compare, function, bound), nullable(free_userdata));
+
+/** Closes a bound function, and frees its userdata: before this returns, or, where calls of it run, when the last of
+ * them returns, be it inside of one of them or on other threads, which are not waited for. NULL is allowed.
+ * A bound function that is called after it was closed calls nothing and returns OBJSTORE_ERR_CLOSED_HANDLE, which
+ * cancels a transaction and fails a delivery. Do not rely on it: after 256 others of its type were closed its code may
+ * be that of a newer one. */
+OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
+    OBJSTORE_CHECKS(nullable(bound), closed(bound), kind(bound));
 
 #ifdef __cplusplus
 }

@@ -442,7 +442,7 @@ private final class Kennel: @unchecked Sendable {
 }
 
 /// A thread that a test waits for.
-private final class BackgroundThreadOfTests {
+final class BackgroundThreadOfTests {
     private var thread = pthread_t()
     private final class Box { let body: () -> Void; init(_ body: @escaping () -> Void) { self.body = body } }
 

@@ -4,7 +4,7 @@ import ObjStoreSimulation
 
 /// What a case is given to.
 enum Target: String, CaseIterable {
-    case store, log, lock, signature, json, nested, query
+    case store, log, lock, signature, json, nested, query, bound
 
     /// Made of a store's files.
     var isFile: Bool { self == .store || self == .log || self == .lock }
@@ -26,6 +26,7 @@ enum Target: String, CaseIterable {
             if self != .lock { subject.lock = nil }
             return answer(subject, folder, isLong: seed % 16 < 2, isRead: seed % 8 < 2)
         case .signature: return signature(&mutation.random)
+        case .bound: return BoundCase.run(&mutation.random)
         case .nested: return NestedCase.run(&mutation.random)
         case .query:
             if seed % 128 == 0 { return QueryCase.monster(Int(seed / 128)) }

@@ -2,15 +2,16 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// Hostile input: `fuzz [store|log|lock|signature|json|nested|query|all] [--seconds N] [--cases N] [--seed S]
+/// Hostile input: `fuzz [store|log|lock|signature|json|nested|query|bound|all] [--seconds N] [--cases N] [--seed S]
 /// [--only SEED] [--bug NAME]`, or `fuzz libfuzzer` with arguments of libFuzzer (see `LibFuzzer`).
 ///
-/// A case is made from its seed alone: a query (`QueryCase`); or a real store file, a real log, what killed processes
-/// shared, a signature, a JSON text or nested values, changed in a few places with knowledge of the format. Hashes and
-/// refs are made to fit (`ForgedStore`, `ForgedLog`), or, in half of the cases, not compared
-/// (`InjectedBug.hashUnchecked`). Each file is verified, salvaged to a store that must be sound, opened, read in every
-/// way and written. Whatever the library answers is right, as long as it answers: a trap, a signal, a report of a
-/// sanitizer, or more than 20 seconds of work is a finding. `--only` runs one case in this process.
+/// A case is made from its seed alone: a query (`QueryCase`); functions made at run time, on threads, which repeat a
+/// case in parts only (`BoundCase`); or a real store file, a real log, what killed processes shared, a signature, a
+/// JSON text or nested values, changed in a few places with knowledge of the format. Hashes and refs are made to fit
+/// (`ForgedStore`, `ForgedLog`), or, in half of the cases, not compared (`InjectedBug.hashUnchecked`). Each file is
+/// verified, salvaged to a store that must be sound, opened, read in every way and written. Whatever the library
+/// answers is right, as long as it answers: a trap, a signal, a report of a sanitizer, or more than 20 seconds of work
+/// is a finding. `--only` runs one case in this process.
 struct Arguments {
     var targets = Target.allCases
     var seconds = Double.infinity
@@ -51,7 +52,7 @@ struct Arguments {
 func usage() -> Never {
     print(
         """
-        usage: fuzz [store|log|lock|signature|json|nested|query|all] [--seconds N] [--cases N] [--seed S]\n   \
+        usage: fuzz [store|log|lock|signature|json|nested|query|bound|all] [--seconds N] [--cases N] [--seed S]\n   \
                 [--only SEED] [--bug NAME]\n   \
             fuzz libfuzzer ARGUMENTS of libFuzzer
         """

@@ -302,6 +302,17 @@ SPECIAL = {
     ("objstore_collection_observe", "handler"): "keep_changes",
     ("objstore_collection_observe_paths", "handler"): "keep_changes",
     ("objstore_bind_change_handler", "handler"): "keep_changes",
+    ("objstore_bind_progress", "progress"): "progress_ok",
+    ("objstore_bind_migration", "migrate"): "migrate_ok",
+    ("objstore_bind_initial_data", "fill"): "fill_ok",
+    ("objstore_bind_compaction", "decide"): "decide_ok",
+    ("objstore_bind_wait_handler", "handler"): "wait_ok",
+    ("objstore_bind_log_handler", "handler"): "log_ok",
+    ("objstore_bind_report", "report"): "report_ok",
+    ("objstore_bind_section_key", "key"): "key_of",
+    ("objstore_bind_completion", "completion"): "completion_ok",
+    ("objstore_bind_json_convert", "convert"): "convert_ok",
+    ("objstore_bind_comparator", "compare"): "compare_ok",
 }
 # Collections of links.
 LINKED = (
@@ -463,6 +474,22 @@ static objstore_status read_json(void *bytes, size_t capacity, size_t *count, vo
 static objstore_async_id READY_ID;
 static void take_ready(void *userdata, objstore_async_id id) { (void)userdata; (void)id; }
 static objstore_status body_ok(objstore_view *view, void *userdata) { (void)view; (void)userdata; return OBJSTORE_OK; }
+static objstore_status progress_ok(uint64_t done, uint64_t total, void *userdata) { (void)done; (void)total; (void)userdata; return OBJSTORE_OK; }
+static objstore_status migrate_ok(objstore *store, objstore_view *transaction, objstore_view *old, uint64_t from, uint64_t to, void *userdata) {
+    (void)store; (void)transaction; (void)old; (void)from; (void)to; (void)userdata;
+    return OBJSTORE_OK;
+}
+static objstore_status fill_ok(objstore *store, objstore_view *transaction, void *userdata) { (void)store; (void)transaction; (void)userdata; return OBJSTORE_OK; }
+static objstore_status decide_ok(uint64_t total, uint64_t used, bool *compact, void *userdata) { (void)total; (void)used; (void)compact; (void)userdata; return OBJSTORE_OK; }
+static objstore_status wait_ok(void *userdata) { (void)userdata; return OBJSTORE_OK; }
+static void log_ok(objstore_log_level level, const char *message, void *userdata) { (void)level; (void)message; (void)userdata; }
+static objstore_status report_ok(const objstore_report_line *line, void *userdata) { (void)line; (void)userdata; return OBJSTORE_OK; }
+static objstore_status completion_ok(objstore_status status, uint64_t version, void *userdata) { (void)status; (void)version; (void)userdata; return OBJSTORE_OK; }
+static objstore_status convert_ok(objstore_property_id property_id, objstore_kind kind, objstore_value value, objstore_value *converted, bool *is_converted, void *userdata) {
+    (void)property_id; (void)kind; (void)value; (void)converted; (void)is_converted; (void)userdata;
+    return OBJSTORE_OK;
+}
+static int compare_ok(const void *a, const void *b, void *userdata) { (void)a; (void)b; (void)userdata; return 0; }
 static objstore_status key_of(objstore_view *view, objstore_object object, objstore_value *key, void *userdata) {
     (void)view;
     (void)userdata;

@@ -30,7 +30,11 @@ compile callbacks
 expect "(position 5)"
 expect "new Oslo: 3.5 degrees"
 expect "changed Oslo: 4.0 degrees"
-expect "3 calls"
+expect "warm: Rome, 19.0"
+expect "not warm any more: Rome, 19.0"
+expect "4 calls"
+expect "from cold to warm: Oslo Rome"
+expect "verify, told how far it is: OBJSTORE_ERR_CANCELLED"
 compile functions
 (cd "$folder" && ./functions) >"$folder/output"
 expect "3: Bern Thun Zürich"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: languages.sh [LIBRARY FOLDER]
 #
-# The programs of docs/other-languages.md as they are there, in a folder with objstore.h and libobjstore.so; and that
-# readers of C that are no compilers (cffi, LuaJIT) see every function, structure and constant of the header.
+# The programs of docs/other-languages.md and docs/callbacks.md as they are there, in a folder with objstore.h and
+# libobjstore.so; and that readers of C that are no compilers (cffi, LuaJIT) see every function, structure and constant of the header.
 # A language that this machine does not have is named; Lua, Go and Python are installed by scripts/setup.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -12,7 +12,9 @@ folder=$(mktemp -d "${TMPDIR:-/var/tmp}/objstore-languages.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 cp include/objstore.h "$folder"
 cp -a "$library"/libobjstore.so* "$folder"
-block() { awk -v fence="\`\`\`$1" '$0 == fence { inside = 1; next } /^```$/ { inside = 0 } inside' docs/other-languages.md; }
+block() { # LANGUAGE [DOCUMENT]
+    awk -v fence="\`\`\`$1" '$0 == fence { inside = 1; next } /^```$/ { inside = 0 } inside' "docs/${2:-other-languages}.md"
+}
 expect() { # LANGUAGE TEXT
     [ "$(cat "$folder/output")" = "$2" ] || { echo "languages.sh: the program in $1 says:" >&2; cat "$folder/output" >&2; exit 1; }
     echo "$1: $2"
@@ -29,6 +31,9 @@ fi
 block lua >"$folder/first.lua"
 (cd "$folder" && luajit first.lua) >"$folder/output"
 expect Lua "1 dogs younger than 2"
+block lua callbacks >"$folder/callbacks.lua"
+(cd "$folder" && luajit callbacks.lua) >"$folder/output"
+expect "Lua with functions made at run time" "$(printf '%s\n' 'new: Rex, 10' 'new: Ben, 4' 'gone: Rex, 10' 'by age: Ella Rex Ben')"
 block go >"$folder/first.go"
 (cd "$folder" && HOME=$folder GOCACHE=$folder/cache CGO_ENABLED=1 go run first.go) >"$folder/output"
 expect Go "1 dogs younger than 2"

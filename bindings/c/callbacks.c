@@ -1,5 +1,4 @@
-/* Functions made at run time: an observer that gets its values as C arguments, and functions with their userdata built
- * in.
+/* Functions made at run time: observers that get values as C arguments, and functions with their userdata built in.
  *
  *      cc callbacks.c -lobjstore && ./a.out
  */
@@ -22,8 +21,9 @@ static const objstore_property_row city_rows[CITY_PROPERTIES] = {
 static objstore_class_id city;
 static objstore_property_id p[CITY_PROPERTIES];
 
-/* "event, str, f64? -> status": no getter is called, and no change set looked at. A property that may be null is a
-   pointer. */
+/* ---- notifications: "event, str, f64? -> status" -------------------------------------------------------------- */
+
+/* No getter is called, and no change set looked at. A property that may be null is a pointer. */
 static objstore_status on_city(
     int32_t event, const char *name, int64_t length, const double *temperature, void *userdata) {
     int *calls = userdata;
@@ -33,7 +33,15 @@ static objstore_status on_city(
     return OBJSTORE_OK;
 }
 
-/* What a bound function is made of: a body, and what it works with. */
+/* The same of what a query finds; what it does not find any more comes with the values that it had. */
+static void on_warm_city(int32_t event, const char *name, int64_t length, const double *temperature, void *userdata) {
+    (void)userdata;
+    printf("%s %.*s, %.1f\n", event == OBJSTORE_DELETIONS ? "not warm any more:" : "warm:", (int)length, name,
+           *temperature);
+}
+
+/* ---- transactions: a body, and what it works with -------------------------------------------------------------- */
+
 typedef struct reading {
     const char *name;
     double temperature;
@@ -50,13 +58,82 @@ static objstore_status run_in(objstore *store, objstore_write_body function) {
     return objstore_write(store, function, NULL, NULL);
 }
 
+static void free_reading(void *userdata) {
+    printf("the reading of %s is not needed any more\n", ((reading *)userdata)->name);
+    free(userdata);
+}
+
+/* ---- comparators: qsort has no userdata ------------------------------------------------------------------------ */
+
+static int by_temperature(const void *a, const void *b, void *userdata) {
+    objstore_value left, right;
+    check(objstore_get(userdata, *(const objstore_object *)a, p[TEMPERATURE], NULL, &left));
+    check(objstore_get(userdata, *(const objstore_object *)b, p[TEMPERATURE], NULL, &right));
+    return (left.data.real > right.data.real) - (left.data.real < right.data.real);
+}
+
+static void print_sorted(objstore *store) {
+    objstore_object cities[10];
+    objstore_plain_comparator function;
+    objstore_buffer buffer = objstore_buffer_init();
+    objstore_bound *bound;
+    objstore_view *view;
+    objstore_row row;
+    size_t count = 0, i;
+    bool more;
+    check(objstore_view_open(store, &view));
+    check(objstore_row_init(view, city, &row));
+    for (check(objstore_row_next(&row, &more)); more; check(objstore_row_next(&row, &more)))
+        check(objstore_row_object(&row, &cities[count++]));
+    check(objstore_bind_comparator(by_temperature, view, NULL, &function, &bound));
+    qsort(cities, count, sizeof *cities, function);
+    check(objstore_bound_close(bound));
+    printf("from cold to warm:");
+    for (i = 0; i < count; i++) {
+        objstore_value name;
+        check(objstore_get(view, cities[i], p[NAME], &buffer, &name));
+        printf(" %s", name.data.text.bytes);
+    }
+    printf("\n");
+    objstore_buffer_free(&buffer);
+    check(objstore_view_close(view));
+}
+
+/* ---- progress: what a long call tells, and who can end it ------------------------------------------------------- */
+
+typedef struct bar {
+    int calls, most; /* ends it then */
+} bar;
+
+static objstore_status show(uint64_t done, uint64_t total, void *userdata) {
+    bar *shown = userdata;
+    (void)done; (void)total;
+    return ++shown->calls >= shown->most ? OBJSTORE_ERR_CANCELLED : OBJSTORE_OK;
+}
+
+static void verify(objstore *store, int most) {
+    bar shown = {0, 0};
+    objstore_progress function;
+    objstore_status status;
+    objstore_bound *bound;
+    objstore_view *view;
+    shown.most = most;
+    check(objstore_view_open(store, &view));
+    check(objstore_bind_progress(show, &shown, NULL, &function, &bound));
+    status = objstore_verify(view, function, NULL, NULL, NULL, NULL);
+    printf("verify, told how far it is: %s\n", shown.calls ? objstore_status_name(status) : "never");
+    check(objstore_bound_close(bound));
+    check(objstore_view_close(view));
+}
+
 int main(void) {
-    static reading readings[] = {{"Oslo", 3.5}, {"Rome", 19.0}, {"Oslo", 4.0}};
+    static const reading readings[] = {{"Oslo", 3.5}, {"Rome", 19.0}, {"Oslo", 4.0}, {"Rome", 9.5}};
     objstore_schema *schema;
     objstore_config *config;
     objstore *store;
     objstore_view *view;
-    objstore_token *token, *bad = NULL;
+    objstore_query *warm;
+    objstore_token *token, *warm_token, *bad = NULL;
     objstore_write_body function;
     objstore_bound *bound;
     objstore_error error = objstore_error_init();
@@ -82,9 +159,15 @@ int main(void) {
         printf("refused: %s (position %" PRId64 ")\n", error.message.bytes, error.position);
     check(objstore_observe_typed(store, city, p, CITY_PROPERTIES, OBJSTORE_STR("event, str, f64? -> status"),
         (objstore_function)on_city, &calls, NULL, &token));
+    check(objstore_query_parse(view, city, OBJSTORE_STR("temperature > 15 SORT(name ASC)"), NULL, 0, &warm));
+    check(objstore_query_observe_typed(warm, store, OBJSTORE_TYPED_DELETIONS, p, CITY_PROPERTIES,
+        OBJSTORE_STR("event, str, f64? -> void"), (objstore_function)on_warm_city, NULL, NULL, &warm_token));
 
     for (i = 0; i < sizeof readings / sizeof *readings; i++) {
-        check(objstore_bind_write_body(store_reading, &readings[i], NULL, &function, &bound));
+        reading *given = malloc(sizeof *given);
+        if (!given) return 1;
+        *given = readings[i];
+        check(objstore_bind_write_body(store_reading, given, free_reading, &function, &bound));
         check(run_in(store, function));
         check(objstore_deliver(store, NULL));
         check(objstore_bound_close(bound));
@@ -92,8 +175,13 @@ int main(void) {
         if (run_in(store, function) != OBJSTORE_ERR_CLOSED_HANDLE) return 1;
     }
     printf("%d calls\n", calls);
+    print_sorted(store);
+    verify(store, 1000000);
+    verify(store, 1);
 
     check(objstore_token_close(token));
+    check(objstore_token_close(warm_token));
+    check(objstore_query_close(warm));
     check(objstore_close(store));
     check(objstore_config_close(config));
     return objstore_schema_close(schema);

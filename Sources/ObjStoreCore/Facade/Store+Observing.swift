@@ -1,3 +1,41 @@
+/// The C function of a typed observer.
+package struct TypedFunction {
+    let function: TypedCallback.Function
+    let userdata: UnsafeMutableRawPointer?
+    let around: CallAround?
+    let failure: (Int32) -> (StoreError, isUntold: Bool)
+
+    /// - Parameters:
+    ///   - around: makes each call of the function; nil: it is made at once.
+    ///   - failure: makes the error of a status that is not 0, and says whether the change set is to come again.
+    package init(
+        _ function: @escaping TypedCallback.Function, userdata: UnsafeMutableRawPointer?, around: CallAround?,
+        failure: @escaping (Int32) -> (StoreError, isUntold: Bool)
+    ) {
+        self.function = function
+        self.userdata = userdata
+        self.around = around
+        self.failure = failure
+    }
+}
+
+extension ClassSchema {
+    /// Errors: noSuchProperty; invalidArgument: one of them twice.
+    fileprivate func typedPositions(_ propertyIDs: [UInt32]) throws(StoreError) -> [Int] {
+        var positions: [Int] = []
+        for id in propertyIDs {
+            let position = try position(id)
+            if positions.contains(position) {
+                throw named(
+                    StoreError(.invalidArgument, "properties: \(name).\(properties[position].name) appears twice"),
+                    position)
+            }
+            positions.append(position)
+        }
+        return positions
+    }
+}
+
 /// Observing through the interfaces: ids instead of positions, a handle's own observers.
 extension Store {
     /// What a query finds, from now on.
@@ -100,37 +138,45 @@ extension Store {
 
     /// All objects of a class, each delivered as native arguments of a C function.
     ///
-    /// - Parameters:
-    ///   - around: makes each call of the function.
-    ///   - failure: makes the error of a status that is not 0, and says whether the change set is to come again.
     /// Errors: noSuchClass, noSuchProperty, invalidArgument (a property twice), invalidSignature, wrongType.
     package func observeTyped(
-        _ classID: UInt32, _ propertyIDs: [UInt32], signature: String, function: @escaping TypedCallback.Function,
-        userdata: UnsafeMutableRawPointer?,
-        around: CallAround? = nil, failure: @escaping (Int32) -> (StoreError, isUntold: Bool)
+        _ classID: UInt32, _ propertyIDs: [UInt32], signature: String, _ function: TypedFunction
     ) throws(StoreError) -> Observer {
         try checkOpen()
         let snapshot = try shared.database.snapshot()
         let cls = try snapshot.schema.cls(classID)
-        var positions: [Int] = []
-        for id in propertyIDs {
-            let position = try cls.position(id)
-            if positions.contains(position) {
-                throw cls.named(
-                    StoreError(
-                        .invalidArgument, "properties: \(cls.name).\(cls.properties[position].name) appears twice"),
-                    position)
-            }
-            positions.append(position)
-        }
-        let parsed = try Signature(parsing: signature)
+        return try observeTyped(
+            ObserverScope(class: cls, .own), cls.typedPositions(propertyIDs), snapshot, signature, function,
+            deletions: false)
+    }
+
+    /// The same of what a query finds, with the values before of what it does not find any more, if that is wanted.
+    ///
+    /// Errors: those above; `.wrongStore`; those of functions that it calls.
+    package func observeTyped(
+        _ query: Query, deletions: Bool, _ propertyIDs: [UInt32], signature: String, _ function: TypedFunction
+    ) throws(StoreError) -> Observer {
+        try checkOpen()
+        let snapshot = try shared.database.snapshot()
+        let cls = try snapshot.schema.cls(query.classID), positions = try cls.typedPositions(propertyIDs)
+        return try observeTyped(
+            ObserverScope(query, .own).calling(within: asking), positions, snapshot, signature, function,
+            deletions: deletions)
+    }
+
+    private func observeTyped(
+        _ scope: ObserverScope, _ positions: [Int], _ snapshot: Snapshot, _ signature: String,
+        _ function: TypedFunction, deletions: Bool
+    ) throws(StoreError) -> Observer {
         let callback = try TypedCallback(
-            parsed, class: cls, properties: positions, function: function, userdata: userdata, around: around)
-        return try hub.observe(ObserverScope(class: cls, .own), from: snapshot) { changes in
+            try Signature(parsing: signature), class: snapshot.schema.classes[Int(scope.classID)],
+            properties: positions, function: function.function, userdata: function.userdata, around: function.around,
+            deletions: deletions)
+        return try hub.observe(scope, from: snapshot, options: ObserverOptions(hasPositions: false)) { changes in
             do throws(StoreError) {
                 let status = try callback.deliver(changes)
                 if status == 0 { return nil }
-                let (error, isUntold) = failure(status)
+                let (error, isUntold) = function.failure(status)
                 changes.isUntold = isUntold
                 return error
             } catch {

@@ -17,6 +17,8 @@ package final class ChangeSet: @unchecked Sendable {
     package let indices: Indices?
     /// What its reader has done to the list himself, before what this says.
     var silent: (removed: [Int64], added: [Int64]) = ([], [])
+    /// What its reader was not told of led to these versions, oldest first.
+    var silentVersions: [Snapshot] = []
     /// Of a list with an order of its own: as it was, until the observer was told.
     var listBefore: KeyBuffer?
     /// The owner of the observed collection is gone: there is nothing in it any more.

@@ -155,7 +155,9 @@ package final class Observer: @unchecked Sendable {
         let step = try answer?.advance(scope, from: before, parts) ?? nil
         known = after
         share()
-        return told(step, before, after)
+        let changes = told(step, before, after)
+        changes?.silentVersions = parts.compactMap { $0.isSilent ? $0.reader.to : nil }
+        return changes
     }
 
     private func find(in snapshot: Snapshot) throws(StoreError) -> ObservedAnswer {

@@ -148,7 +148,7 @@ package final class ObserverHub: VersionListener, @unchecked Sendable {
         var answer: ObservedAnswer?
         if let keys {
             answer = try ObservedAnswer(scope, keys)
-        } else if scope.isList || !scope.isWholeClass {
+        } else if scope.isList || !scope.isWholeClass && options.hasPositions {
             answer = try ObservedAnswer(scope, in: snapshot)
         }
         return Observer(self, nextNumber(), scope, known: snapshot, answer, options: options, handler: handler)

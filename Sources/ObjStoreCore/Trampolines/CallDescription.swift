@@ -6,6 +6,8 @@ internal import CFFI
 final class CallDescription: @unchecked Sendable {
     enum ArgumentType {
         case bool, int32, int64, float, double, pointer, nothing
+        /// Structures that are passed by value: `objstore_object`, `objstore_value`.
+        case object, value
 
         var ffi: UnsafeMutablePointer<ffi_type>? {
             switch self {
@@ -16,7 +18,27 @@ final class CallDescription: @unchecked Sendable {
             case .double: cffi_type_double()
             case .pointer: cffi_type_pointer()
             case .nothing: cffi_type_void()
+            case .object: ArgumentType.objectType
+            case .value: ArgumentType.valueType
             }
+        }
+
+        private nonisolated(unsafe) static let objectType = structure(
+            16, [cffi_type_uint32(), cffi_type_uint32(), cffi_type_sint64()])
+        private nonisolated(unsafe) static let valueType = structure(
+            40,
+            [cffi_type_sint32(), cffi_type_uint32()] + (0..<4).map { _ in cffi_type_uint64() })
+
+        /// Lives for ever, as libffi's own types do. It has its size already: libffi would write it at the first use,
+        /// which may be that of two threads.
+        private static func structure(
+            _ bytes: Int, _ members: [UnsafeMutablePointer<ffi_type>?]
+        ) -> UnsafeMutablePointer<ffi_type> {
+            let list = UnsafeMutablePointer<UnsafeMutablePointer<ffi_type>?>.allocate(capacity: members.count + 1)
+            for (index, member) in (members + [nil]).enumerated() { (list + index).initialize(to: member) }
+            let type = UnsafeMutablePointer<ffi_type>.allocate(capacity: 1)
+            type.initialize(to: ffi_type(size: bytes, alignment: 8, type: UInt16(FFI_TYPE_STRUCT), elements: list))
+            return type
         }
     }
 

@@ -124,7 +124,15 @@ package struct Signature: Sendable {
         StoreError(.invalidSignature, "byte \(position) of the signature: \(what)").at(class: nil, position: position)
     }
 
-    // MARK: Against a class
+    // MARK: Against what is wanted
+
+    /// Whether a call can say that it is about an object that is gone.
+    ///
+    /// Errors: invalidSignature.
+    func checkEvent() throws(StoreError) {
+        if words.contains(where: { $0.kind == .event }) { return }
+        throw Signature.wrong(arrow, "deletions are to be told: a word 'event' is missing, which tells them apart")
+    }
 
     /// Whether the words fit the properties, one word for each, in order.
     ///

@@ -12,10 +12,12 @@ internal import CFFI
 /// time?    const objstore_timestamp *   pointer or NULL ─► seconds, nanoseconds
 /// str      const char *, int64_t        pointer, length          (pointers into the pinned version)
 /// ```
+/// What was deleted has the values of the version before, and is told where that was requested.
 package final class TypedCallback: @unchecked Sendable {
     package typealias Function = @convention(c) () -> Void
 
     private let signature: Signature
+    private let tellsDeletions: Bool
     /// Column ids, in the order of the words that take a property.
     private let columnIDs: [UInt32]
     private let function: Function
@@ -32,12 +34,15 @@ package final class TypedCallback: @unchecked Sendable {
     ///   - properties: positions in the class, one for each word that takes a property.
     ///   - userdata: the last argument of every call.
     ///   - around: makes each call; nil: it is made at once.
+    ///   - deletions: it is called for objects that are gone, too, first of all.
     package init(
         _ signature: Signature, class cls: ClassSchema, properties: [Int], function: @escaping Function,
         userdata: UnsafeMutableRawPointer?,
-        around: CallAround? = nil
+        around: CallAround? = nil, deletions: Bool = false
     ) throws(StoreError) {
         try signature.check(properties, of: cls)
+        if deletions { try signature.checkEvent() }
+        tellsDeletions = deletions
         self.signature = signature
         self.function = function
         self.around = around
@@ -87,38 +92,75 @@ package final class TypedCallback: @unchecked Sendable {
         }
     }
 
-    /// Calls the function for each inserted object, then for each one that was modified in one of the
-    /// properties. Returns the first status that is not 0, which ends it, as closing the observer does.
+    /// Calls the function for each deleted object, if that was requested, then for each inserted one, then for each
+    /// that was modified in one of the properties, whether it was moved or not. Returns the first status that is not 0,
+    /// which ends it, as closing the observer does.
     package func deliver(_ changes: ChangeSet) throws(StoreError) -> Int32 {
-        let cls = changes.schema
-        var positions: [Int] = []
-        for id in columnIDs {
-            guard let position = cls.columns.firstIndex(where: { $0.id == id }) else {
-                throw StoreError(.noSuchProperty, "a property of a typed observer does not exist any more").at(
-                    class: cls.name)
+        if tellsDeletions, !changes.deleted.isEmpty {
+            // The last version that the observer knows of an object; of one that it was not told of, a silent one.
+            let versions = try ([changes.before] + changes.silentVersions).reversed().map {
+                (version) throws(StoreError) in
+                try Side(version, changes.classID, columnIDs)
             }
-            positions.append(position)
+            for key in changes.deleted {
+                var found: (Side, RowPosition)?
+                for side in versions where found == nil {
+                    if let row = try side.objects.find(key) { found = (side, row) }
+                }
+                guard let (side, row) = found else { throw TypedCallback.missing(key) }
+                let status = try call(side, row, key, event: 1)
+                if status != 0 || changes.observer?.isEnded == true { return status }
+            }
         }
-        let objects = try changes.after.trees.objects(cls)
+        let after = try Side(changes.after, changes.classID, columnIDs)
         for key in changes.inserted {
-            let status = try call(objects, positions, key, event: 2)
+            let status = try call(after, key, event: 2)
             if status != 0 || changes.observer?.isEnded == true { return status }
         }
-        for (index, key) in changes.modified.enumerated()
-        where positions.contains(where: { changes.hasChanged($0, ofModification: index) }) {
-            let status = try call(objects, positions, key, event: 3)
+        for (index, key) in changes.modified.enumerated() where after.hasChanged(changes, index) {
+            let status = try call(after, key, event: 3)
+            if status != 0 || changes.observer?.isEnded == true { return status }
+        }
+        for (index, key) in changes.moved.enumerated() where after.hasChanged(changes, changes.modified.count + index) {
+            let status = try call(after, key, event: 3)
             if status != 0 || changes.observer?.isEnded == true { return status }
         }
         return 0
     }
 
-    /// - Parameter event: OBJSTORE_INSERTIONS or OBJSTORE_MODIFICATIONS.
-    private func call(
-        _ objects: ClusterReader, _ positions: [Int], _ key: Int64, event: Int32
-    ) throws(StoreError) -> Int32 {
-        guard let row = try objects.find(key) else {
-            throw StoreError(.corrupt, "the log names the object \(key), which the version does not have")
+    /// Where values are read: the objects of a version, and the places of the properties there.
+    private struct Side {
+        let objects: ClusterReader
+        let positions: [Int]
+
+        init(_ version: Snapshot, _ classID: UInt32, _ columnIDs: [UInt32]) throws(StoreError) {
+            let cls = version.schema.classes[Int(classID)]
+            objects = try version.trees.objects(cls)
+            positions = try columnIDs.map { (id) throws(StoreError) in
+                guard let position = cls.columns.firstIndex(where: { $0.id == id }) else {
+                    throw StoreError(.noSuchProperty, "a property of a typed observer does not exist any more").at(
+                        class: cls.name)
+                }
+                return position
+            }
         }
+
+        func hasChanged(_ changes: ChangeSet, _ index: Int) -> Bool {
+            positions.contains { changes.hasChanged($0, ofModification: index) }
+        }
+    }
+
+    private static func missing(_ key: Int64) -> StoreError {
+        StoreError(.corrupt, "the log names the object \(key), which the version does not have")
+    }
+
+    private func call(_ side: Side, _ key: Int64, event: Int32) throws(StoreError) -> Int32 {
+        guard let row = try side.objects.find(key) else { throw TypedCallback.missing(key) }
+        return try call(side, row, key, event: event)
+    }
+
+    /// - Parameter event: OBJSTORE_DELETIONS, OBJSTORE_INSERTIONS or OBJSTORE_MODIFICATIONS.
+    private func call(_ side: Side, _ row: RowPosition, _ key: Int64, event: Int32) throws(StoreError) -> Int32 {
         var used = 0
         for (index, word) in signature.words.enumerated() {
             let place = block + index * TypedCallback.wordsPerWord
@@ -126,7 +168,7 @@ package final class TypedCallback: @unchecked Sendable {
             case .key: place[0] = key
             case .event: place[0] = Int64(event)
             default:
-                let value = try objects.value(row, positions[used])
+                let value = try side.objects.value(row, side.positions[used])
                 used += 1
                 fill(place, word, value)
             }

@@ -4,6 +4,7 @@ import ctypes
 import gc
 import threading
 from datetime import datetime, timezone
+from random import Random
 
 import pytest
 
@@ -202,6 +203,92 @@ def test_a_typed_observer_that_ends_itself(store):
         store.create(Turtle, [3])
     assert store.deliver() == 0
     assert told[0] == 1 and 3 not in told and store.statistics().observers == 0
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        lambda store: store.objects(Turtle),
+        lambda store: store.objects(Turtle).where(Turtle.age > 4),
+        lambda store: store.objects(Turtle).where(Turtle.age > 4).order_by(Turtle.age, Turtle.name),
+        lambda store: store.objects(Turtle).order_by(objstore.desc(Turtle.age)).limit(6),
+        lambda store: store.objects(Turtle).filter("age > 2 DISTINCT(age)"),
+    ],
+    ids=["all", "where", "sorted", "limited", "distinct"],
+)
+def test_a_typed_observer_of_results(store, results):
+    """Who does what he is told knows what is found, with its values."""
+    known, found, told = {}, results(store), set()
+
+    def function(event, key, number, age):
+        told.add(event)
+        if event == "deleted":
+            assert known.pop(key) == (number, age)
+        else:
+            assert (key in known) == (event == "modified")
+            known[key] = (number, age)
+
+    random = Random(3)
+    with found.observe_typed(["_id", "age"], "event, key, i64, i64 -> void", function, deletions=True):
+        for number in range(60):
+            with store.write():
+                store.add(Turtle(_id=number, age=random.randrange(12)))
+                turtles = list(store.objects(Turtle))
+                for turtle in random.sample(turtles, min(len(turtles), 3)):
+                    if random.random() < 0.4:
+                        store.delete(turtle)
+                    else:
+                        turtle.age = random.randrange(12)
+            store.deliver()
+            assert sorted(known.values()) == sorted((turtle._id, turtle.age) for turtle in found)
+    assert told == {"deleted", "inserted", "modified"}
+
+
+def test_deletions_are_told_on_request(store):
+    told = []
+    old = store.objects(Turtle).where(Turtle.age > 4)
+    token = old.observe_typed([Turtle.age], "i64 -> void", told.append)
+    with store.write():
+        turtle = store.add(Turtle(_id=1, age=5))
+    store.deliver()
+    with store.write():
+        turtle.age = 1
+    store.deliver()
+    assert told == [5]
+    token.close()
+    with pytest.raises(objstore.InvalidSignature, match="a word 'event' is missing") as caught:
+        old.observe_typed([Turtle.age], "i64 -> void", told.append, deletions=True)
+    assert caught.value.position == 4
+    with pytest.raises(objstore.WrongType, match=r"Turtle\.age"):
+        old.observe_typed([Turtle.age], "event, str -> void", print, deletions=True)
+    with store.write(), pytest.raises(objstore.AlreadyInWrite):
+        old.observe_typed([Turtle.age], "i64 -> void", print)
+    with store.freeze() as frozen, pytest.raises(objstore.WrongView):
+        frozen.objects(Turtle).observe_typed([Turtle.age], "i64 -> void", print)
+    assert store.statistics().observers == 0
+
+
+def test_a_typed_observer_of_an_inverse(path):
+    class Keeper(objstore.Model):
+        name: str
+        pets: objstore.Backlinks["Pet"] = objstore.backlinks("keeper")
+
+    class Pet(objstore.Model):
+        name: str
+        keeper: Keeper | None = None
+
+    with objstore.open(path, models=[Keeper, Pet]) as store:
+        with store.write():
+            ann, bob = store.add(Keeper(name="Ann")), store.add(Keeper(name="Bob"))
+            rex = store.add(Pet(name="Rex", keeper=ann))
+        told = []
+        token = ann.pets.observe_typed(["name"], "event, str -> void", lambda *a: told.append(a), deletions=True)
+        with store.write():
+            store.add(Pet(name="Ella", keeper=ann))
+            rex.keeper = bob
+        store.deliver()
+        assert told == [("deleted", "Rex"), ("inserted", "Ella")]
+        token.close()
 
 
 # Bound functions

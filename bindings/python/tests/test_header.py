@@ -13,7 +13,7 @@ from objstore.building import outcomes
 from objstore.json import json_options
 from objstore.models import nodes
 from objstore.native import ffi, prototypes, structures
-from objstore.observing import changes, delivery, sides, tokens
+from objstore.observing import changes, delivery, sides, tokens, typed_functions
 from objstore.opening import config, file_checks
 from objstore.queries import aggregates, plans
 from objstore.reading import packed_rows
@@ -178,6 +178,8 @@ def test_callbacks():
         "objstore_compaction": structures.Compaction,
         "objstore_migration": structures.Migration,
         "objstore_wait_handler": structures.WaitHandler,
+        "objstore_comparator": structures.Comparator,
+        "objstore_plain_comparator": structures.PlainComparator,
     }
     assert set(found) == set(ours)
     for name, parameters in found.items():
@@ -221,6 +223,7 @@ def test_every_status():
         ),
         ("EXPLAIN", {"RUN": plans.RUN, "JSON": plans.JSON}),
         ("OBSERVE", {"INITIAL": tokens.INITIAL}),
+        ("TYPED", {"DELETIONS": typed_functions.DELETIONS_TOO}),
         ("JSON", {n: getattr(json_options, n) for n in "EXTENDED RELAXED PRETTY NAN_AS_NULL".split()}),
         (
             "CHANGES",

@@ -345,4 +345,6 @@ Migration = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_uint64, c_uint64,
 Compaction = CFUNCTYPE(c_int32, c_uint64, c_uint64, POINTER(c_bool), c_void_p)
 WaitHandler = CFUNCTYPE(c_int32, c_void_p)
 ChangeHandler = CFUNCTYPE(c_int32, c_void_p, c_void_p)
+Comparator = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
+PlainComparator = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 Function = CFUNCTYPE(None)

@@ -14,19 +14,22 @@ from ..native.failures import check
 from ..values import kinds
 from ..values.columns import property_ids
 from . import delivery
-from .changes import INSERTIONS, MODIFICATIONS
+from .changes import DELETIONS, INSERTIONS, MODIFICATIONS
 from .tokens import Token, properties, token_of
 
 if TYPE_CHECKING:
     from ..models.properties import Property
+    from ..reading.queries import Query
     from ..schema.bindings import Binding
     from ..stores.open_store import OpenStore
 
 
 _observe_typed = ffi.bind("objstore_observe_typed")
+_query_observe_typed = ffi.bind("objstore_query_observe_typed")
 
 CFunction: Any = ffi.Function.__mro__[1]  # every function of ctypes is one
-EVENTS = {INSERTIONS: "inserted", MODIFICATIONS: "modified"}
+EVENTS = {DELETIONS: "deleted", INSERTIONS: "inserted", MODIFICATIONS: "modified"}
+DELETIONS_TOO = 0x1  # OBJSTORE_TYPED_DELETIONS
 
 
 def _text(address: int | None, length: int) -> str | None:
@@ -82,8 +85,16 @@ class TypedToken(Token):
         self._status_of = ""  # the class in messages about a status; empty: there is none
 
     def observe(
-        self, store: "OpenStore", binding: "Binding", keys: "Iterable[object]", signature: str, userdata: int | None
+        self,
+        store: "OpenStore",
+        binding: "Binding",
+        keys: "Iterable[object]",
+        signature: str,
+        userdata: int | None,
+        query: "Query | None" = None,
+        deletions: bool = False,
     ) -> None:
+        """`query`: what it finds; None: all objects of the class."""
         if userdata is not None:
             userdata = whole("userdata", userdata, UINT64)
         meant = properties(binding, keys)
@@ -98,11 +109,12 @@ class TypedToken(Token):
         else:
             raise InvalidArgument(f"a function is wanted, of Python or of ctypes, not {self._function!r}")
         text, free = ffi.text(signature), None if isinstance(self._function, CFunction) else MUST_FINISH
-        check(
-            _observe_typed(
-                store._open_handle(), binding.class_id, ids, len(meant), text, address, userdata, free, self._out
-            )
-        )
+        rest = (ids, len(meant), text, address, userdata, free, self._out)
+        if query is None:
+            check(_observe_typed(store._open_handle(), binding.class_id, *rest))
+        else:
+            flags = DELETIONS_TOO if deletions else 0
+            check(_query_observe_typed(query.cell, store._open_handle(), flags, *rest))
         if address == _NOWHERE:
             self.close()
             raise NotSupported(f"{signature!r} has a word that this package does not know")

@@ -21,6 +21,7 @@ from ..objects.detaching import detach_all
 from ..objects.model_types import property_named
 from ..observing.streams import ChangeStream
 from ..observing.tokens import ChangeToken, Token
+from ..observing.typed_functions import TypedToken
 from ..reading import packed_rows, queries
 from ..reading.evaluations import Evaluation
 from ..reading.queries import Query
@@ -499,6 +500,30 @@ class Results(Generic[M]):
         frozen (WrongView)."""
         token: ChangeToken[M] = ChangeToken(self._source._observed(), self._binding, handler, keys)
         token.observe_results(self._find, initial)
+        return token
+
+    def observe_typed(
+        self,
+        keys: "Iterable[object]",
+        signature: str,
+        function: Callable[..., object],
+        *,
+        userdata: int | None = None,
+        deletions: bool = False,
+    ) -> Token:
+        """Calls function(…) once for each object that begins to be found, or is found and was changed in one of the
+        properties `keys`, with their values as arguments; as of Store.observe_typed:
+
+            dogs.where(Dog.age > 9).observe_typed(["id", "name"], "event, i64, str -> void", on_dog, deletions=True)
+
+        deletions  also once for each object that was deleted, or is not found any more, before the others, with the
+                   values that it had; then `event` is "deleted", and the signature needs that word (InvalidSignature)
+
+        From now on; what is there is not told."""
+        store = self._source._observed()
+        token = TypedToken(function)
+        query = self._asked(self._source._any_view())
+        token.observe(store, self._binding, keys, signature, userdata, query, deletions)
         return token
 
     def changes(self, keys: "Iterable[object] | None" = None, *, initial: bool = True) -> ChangeStream[M]:

@@ -265,7 +265,7 @@ class Store(OpenStore):
         The signature has a word for each property: bool, i64, f64, time, str, bin, with '?' where it may be None;
         `key` and `event` ("inserted" or "modified") take no property. With "-> status" a result other than 0 or None
         ends the change set (HandlerFailed), be it an int or a Status, or anything else, which is a mistake; with
-        "-> void" it does not matter.
+        "-> void" it does not matter. Of what a query finds, and of deletions: Results.observe_typed.
         A function of ctypes is called natively, no Python involved: section 20 of objstore.h; `userdata`, an address,
         is its last argument.
         InvalidSignature: `position` is what cannot be read. WrongType: a word does not fit its property."""
