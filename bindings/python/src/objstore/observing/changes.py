@@ -4,7 +4,7 @@ import ctypes
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ..errors import Closed, InvalidArgument, WrongStore
+from ..errors import Closed, InvalidArgument, NotSupported, WrongStore
 from ..models.model import Model
 from ..native import ffi
 from ..native.failures import check
@@ -226,6 +226,10 @@ class Changes(AnyChanges, Generic[M]):
 
     def _take(self, objects: int | None, count: int) -> None:
         super()._take(objects, count)
+        if count and objects is None:
+            raise NotSupported(
+                "a change set of a collection of values, or a dict, has no objects: person.tags.observe()"
+            )
         words = _words(objects, 2 * count, "q")
         if count and words[0] & (1 << 64) - 1 != self._binding.head:
             raise WrongStore(
